@@ -1,0 +1,155 @@
+"""Settings: one TOML file, read strictly; unknown keys are refused with their place."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from companion.errors import ConfigError
+
+Pin = Annotated[int, Meta(ge=0, le=27)]
+
+
+class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of every section: frozen, strict."""
+
+
+class PadPins(_Section, frozen=True, forbid_unknown_fields=True):
+    """BCM numbers of one side's buttons and lamps; leave an entry out (`""` in TOML) when it is not wired.
+
+    The entries of `lamps_active_low` are lamps wired between 3V3 and the pin.
+    """
+
+    up: Pin | Literal[""] = ""
+    down: Pin | Literal[""] = ""
+    left: Pin | Literal[""] = ""
+    right: Pin | Literal[""] = ""
+    a: Pin | Literal[""] = ""
+    b: Pin | Literal[""] = ""
+    back: Pin | Literal[""] = ""
+    ready: Pin | Literal[""] = ""
+    lamp_1: Pin | Literal[""] = ""
+    lamp_2: Pin | Literal[""] = ""
+    lamp_3: Pin | Literal[""] = ""
+    lamp_turn: Pin | Literal[""] = ""
+    lamps_active_low: tuple[str, ...] = ()
+
+
+SOUTH_PINS = PadPins(5, 6, 13, 19, 26, 11, 9, 10, 17, 27, 22, 4)
+NORTH_PINS = PadPins(12, 16, 20, 21, 7, 8, 25, 24, 23, 15, 14, 2, ("lamp_2", "lamp_3", "lamp_turn"))
+
+
+class PanelSettings(_Section, frozen=True, forbid_unknown_fields=True):
+    """Pads, lamps and buzzer. `brightness` 0..1; `silent` plays every tone on the turn lamps instead."""
+
+    enabled: Literal["auto", "yes", "no"] = "auto"
+    south: PadPins = SOUTH_PINS
+    north: PadPins = NORTH_PINS
+    buzzer: Pin | Literal[""] = 18
+    table_button: Pin | Literal[""] = 3
+    brightness: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.4
+    silent: bool = False
+    debounce_ms: Annotated[int, Meta(ge=1, le=200)] = 20
+
+
+class CameraSettings(_Section, frozen=True, forbid_unknown_fields=True):
+    """Where frames come from: `auto`, `none`, `picamera`, `usb:0`, a path of an image, a folder or a video file.
+
+    `model` gives nominal lens data; `fps` bounds the work of the reader.
+    """
+
+    source: str = "auto"
+    model: Literal["camera-module-2", "camera-module-3", "camera-module-3-wide", "hq-6mm", "webcam"] = "webcam"
+    fps: Annotated[float, Meta(gt=0, le=60)] = 10.0
+
+
+class WebSettings(_Section, frozen=True, forbid_unknown_fields=True):
+    """The pages' address and the number of viewers at once."""
+
+    host: str = "0.0.0.0"
+    port: Annotated[int, Meta(ge=0, le=65535)] = 8080
+    viewers: Annotated[int, Meta(ge=4, le=500)] = 64
+
+
+class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
+    """`reading_time_s`: how long a stage without anything to move stays on the screen.
+
+    `tip_south`: to which edge of the table screen the sign's tip points for South.
+    """
+
+    reading_time_s: Annotated[float, Meta(ge=0, le=60)] = 3.0
+    tip_south: Literal["left", "right"] = "left"
+    theme: Literal["system", "light", "dark"] = "system"
+
+
+class Settings(_Section, frozen=True, forbid_unknown_fields=True):
+    """The whole file."""
+
+    state_dir: str = "~/.local/share/tabletop-companion"
+    camera: CameraSettings = CameraSettings()
+    panel: PanelSettings = PanelSettings()
+    web: WebSettings = WebSettings()
+    table: TableSettings = TableSettings()
+
+    @property
+    def journal_path(self) -> Path:
+        """Absolute path of the journal."""
+        return Path(self.state_dir).expanduser().resolve() / "journal.sqlite"
+
+
+def read_settings(text: str, name: str = "settings.toml") -> Settings:
+    """Settings from TOML; raises `ConfigError` that names the place.
+
+    >>> read_settings("[web]\\nport = 8765").web.port
+    8765
+    """
+    try:
+        settings = msgspec.convert(tomllib.loads(text), Settings)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{name}: not TOML: {error}") from None
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{name}: {_place(str(error))}") from None
+    _refuse_double_pins(settings.panel, name)
+    return settings
+
+
+def load_settings(path: Path | None) -> Settings:
+    """Settings of a file, or the defaults for None; raises `ConfigError`."""
+    if path is None:
+        return Settings()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from None
+    return read_settings(text, str(path))
+
+
+def _place(message: str) -> str:
+    """Turn msgspec's path (`$.web`) into the file's own words (`[web]`)."""
+    text, separator, path = message.partition(" - at `$")
+    place = path.rstrip("`").lstrip(".")
+    return f"{text} in [{place}]" if separator and place else text
+
+
+def _refuse_double_pins(panel: PanelSettings, name: str) -> None:
+    """Raise `ConfigError` when one pin has two jobs or a lamp that does not exist is inverted."""
+    jobs: dict[int, str] = {}
+    entries: list[tuple[str, object]] = [("buzzer", panel.buzzer), ("table_button", panel.table_button)]
+    for side, pins in (("south", panel.south), ("north", panel.north)):
+        fields = msgspec.structs.asdict(pins)
+        inverted = fields.pop("lamps_active_low")
+        if unknown := set(inverted) - {f for f in fields if f.startswith("lamp_")}:
+            raise ConfigError(
+                f"{name}: [panel.{side}] lamps_active_low names {', '.join(sorted(unknown))}: no such lamp"
+            )
+        entries += [(f"{side}.{field}", pin) for field, pin in fields.items()]
+    for job, pin in entries:
+        if not isinstance(pin, int):
+            continue
+        if pin in jobs:
+            raise ConfigError(f"{name}: [panel] pin {pin} is both {jobs[pin]} and {job}: give each its own")
+        jobs[pin] = job

@@ -1,0 +1,101 @@
+"""Every error this program raises on purpose; the root is `CompanionError`, each leaf is also a builtin.
+
+A message says what, where, and what to do. A refused input changes nothing.
+"""
+
+from enum import StrEnum
+
+
+class CompanionError(Exception):
+    """Root of all errors that the program raises on purpose."""
+
+    kind = "error"
+
+    @property
+    def message(self) -> str:
+        """The sentence for people."""
+        return str(self.args[0]) if self.args else self.kind
+
+
+class Malformed(CompanionError, ValueError):
+    """A text, option or body that is not in the form that was asked for."""
+
+    kind = "malformed"
+
+
+class Refusal(StrEnum):
+    """Why the table or the engine refuses something, whatever game is played."""
+
+    GAME_OVER = "game_over"
+    NO_GAME = "no_game"
+    NOT_TO_ACT = "not_to_act"
+    SEATS_MISSING = "seats_missing"
+    WRONG_PHASE = "wrong_phase"
+    ALREADY_SEALED = "already_sealed"
+    TOO_LATE = "too_late"
+    SEAT_TAKEN = "seat_taken"
+    NOT_YOUR_SEAT = "not_your_seat"
+    HOST_ONLY = "host_only"
+
+
+class Illegal(CompanionError, ValueError):
+    """A well-formed input that the rules or the moment do not allow.
+
+    `reason` is a member of a `StrEnum` (a game's own, or `Refusal`); `rule` names a paragraph of the game's rules.
+    """
+
+    kind = "illegal"
+
+    def __init__(self, reason: StrEnum, message: str, rule: str | None = None) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.rule = rule
+
+
+class Ambiguous(CompanionError, ValueError):
+    """Several legal actions explain what was seen or said: somebody has to be asked."""
+
+    kind = "ambiguous"
+
+    def __init__(self, message: str, choices: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.choices = choices
+
+
+class Stale(CompanionError, RuntimeError):
+    """An input that belongs to a turn or a game that is already past."""
+
+    kind = "stale"
+
+
+class ConfigError(CompanionError, ValueError):
+    """The settings file is wrong; the message names the place."""
+
+    kind = "config"
+
+
+class JournalError(CompanionError, OSError):
+    """The journal cannot be read, written or shared."""
+
+    kind = "journal"
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class CameraError(CompanionError, OSError):
+    """A camera or an image cannot be opened or read."""
+
+    kind = "camera"
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class PanelError(CompanionError, OSError):
+    """A pin of the panel cannot be used."""
+
+    kind = "panel"
+
+    def __str__(self) -> str:
+        return self.message

@@ -1,0 +1,16 @@
+"""The games, by name. A new game is a file here and a line in `GAMES`."""
+
+from typing import Any
+
+from companion.errors import Malformed
+from companion.games.base import Game
+from companion.games.outbuffered import Outbuffered
+
+GAMES: dict[str, Game[Any, Any]] = {game.name: game for game in (Outbuffered(),)}
+
+
+def game_named(name: str) -> Game[Any, Any]:
+    """The game of that name; raises `Malformed` that lists the known ones."""
+    if name not in GAMES:
+        raise Malformed(f"There is no game “{name}”: known are {', '.join(GAMES)}")
+    return GAMES[name]

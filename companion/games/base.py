@@ -1,0 +1,266 @@
+"""The game contract: what the table, the pages, the pads and the camera ask a game, and nothing else.
+
+A game is pure: no I/O, no clock, no global state, no randomness of its own. States, actions and events are frozen.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from random import Random
+from typing import Any, ClassVar, Generic, TypeVar
+
+import msgspec
+
+from companion.errors import Illegal, Malformed, Refusal
+from companion.grid import Square
+from companion.kit import Kit, Layout, Seat, Side
+
+S = TypeVar("S")
+A = TypeVar("A")
+View = Mapping[str, Any]
+"""What somebody may know, in plain JSON."""
+
+
+class Event(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One thing that happened. `text` is the sentence, `why` the reason, `rule` the paragraph it follows.
+
+    `square` is where, `to` where it leads; `edge` is the direction (files, ranks) in which a move was refused.
+    """
+
+    kind: str
+    text: str
+    seat: Seat | None = None
+    square: str | None = None
+    to: str | None = None
+    edge: tuple[int, int] | None = None
+    why: str | None = None
+    rule: str | None = None
+
+
+class Order(msgspec.Struct, frozen=True):
+    """One revealed command of a seat: its letter in the notation and the drawings that show it.
+
+    `drawing` is how the owner ordered it, `on_board` where it leads on a picture with South below.
+    """
+
+    letter: str
+    drawing: str
+    on_board: str
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part of a turn that hands carry out before the next one is shown.
+
+    `expected` is the layout after it; None when the board is not to be checked any more.
+    """
+
+    title: str
+    orders: Mapping[Seat, Order]
+    events: tuple[Event, ...]
+    expected: Layout | None
+
+
+@dataclass(frozen=True)
+class Step(Generic[S]):
+    """What `apply` answers: the next state, all events, and the stages in which hands follow."""
+
+    state: S
+    events: tuple[Event, ...]
+    stages: tuple[Stage, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The end: the winning seats (none: a tie) and why, as a sentence."""
+
+    winners: frozenset[Seat]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Key:
+    """One order that a person can give, on the phone and on the pad.
+
+    `pad` is the pad's key (`up down left right a b`), `letter` what it adds to the notation.
+    """
+
+    letter: str
+    label: str
+    drawing: str
+    pad: str
+
+
+@dataclass(frozen=True)
+class PadGrammar:
+    """How keys spell an action: exactly `length` keys, each adding its letter.
+
+    A game whose orders are more than single keys overrides `count`, `accepts` and `text`; they must depend on
+    the keys alone, so that lamps and refusals never tell what was entered.
+    """
+
+    keys: tuple[Key, ...]
+    length: int
+
+    def key(self, pad: str) -> Key | None:
+        """The key behind a pad's button, or None."""
+        return next((key for key in self.keys if key.pad == pad), None)
+
+    def count(self, draft: tuple[str, ...]) -> int:
+        """How many orders are entered; `draft` are the pad keys pressed so far."""
+        return len(draft)
+
+    def accepts(self, draft: tuple[str, ...], pad: str) -> bool:
+        """May this key follow?"""
+        return self.key(pad) is not None and len(draft) < self.length
+
+    def text(self, draft: tuple[str, ...]) -> str | None:
+        """The action in notation, or None while something is missing."""
+        if len(draft) != self.length:
+            return None
+        return "".join(key.letter for pad in draft if (key := self.key(pad)))
+
+
+@dataclass(frozen=True)
+class OptionRow:
+    """One option on the set-up page: its name, a sentence, and labelled choices (the first is the default).
+
+    `rule` is the paragraph that a house rule changes; `free_text` allows another text than the choices.
+    """
+
+    name: str
+    title: str
+    sentence: str
+    choices: tuple[tuple[str, Any], ...]
+    house_rule: bool = False
+    free_text: bool = False
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A paragraph of the rules page; `id` is what events and refusals refer to."""
+
+    id: str
+    title: str
+    text: str
+
+
+class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of a game's options; every field has a default."""
+
+
+class Game(ABC, Generic[S, A]):
+    """The rules of one game, and only the rules.
+
+    Must be overridden: everything abstract, and the class attributes without a value. May be overridden: `expected`,
+    `time_limit`, `on_timeout`, `pad`, `plan` — the defaults say "no board, no clock, no pad, no sketch".
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    summary: ClassVar[str]
+    sides: ClassVar[Mapping[Seat, Side]]
+    options_type: ClassVar[type[Options]]
+    option_rows: ClassVar[tuple[OptionRow, ...]]
+    rules: ClassVar[tuple[Rule, ...]]
+
+    def options(self, raw: Mapping[str, Any]) -> Any:
+        """The game's options from plain JSON; raises `Malformed` naming the option."""
+        try:
+            return msgspec.convert(dict(raw), self.options_type)
+        except msgspec.ValidationError as error:
+            raise Malformed(f"Option of {self.name}: {error}") from None
+
+    @abstractmethod
+    def kit(self, options: Any) -> Kit:
+        """What lies on the table with these options."""
+
+    @abstractmethod
+    def setup(self, options: Any, rng: Random) -> S:
+        """The first state."""
+
+    @abstractmethod
+    def to_act(self, state: S) -> frozenset[Seat]:
+        """Who must act: one seat has the turn, several act sealed and at once, nobody: the game is over."""
+
+    @abstractmethod
+    def legal_actions(self, state: S, seat: Seat) -> Iterable[A]:
+        """All legal actions of a seat, lazily where there are many."""
+
+    @abstractmethod
+    def check(self, state: S, seat: Seat, action: A) -> None:
+        """Raise `Illegal` with reason and rule unless the action is legal."""
+
+    @abstractmethod
+    def apply(self, state: S, actions: Mapping[Seat, A], rng: Random) -> Step[S]:
+        """Carry out one action of every seat in `to_act`, all of them checked before."""
+
+    @abstractmethod
+    def outcome(self, state: S) -> Outcome | None:
+        """How the game ended, or None."""
+
+    @abstractmethod
+    def view(self, state: S, seat: Seat | None) -> View:
+        """What that seat (None: everybody) may know."""
+
+    @abstractmethod
+    def dump(self, state: S) -> View:
+        """Everything the state holds, hidden things too; for the engine protocol."""
+
+    @abstractmethod
+    def parse(self, text: str) -> A:
+        """The action of a notation; raises `Malformed`."""
+
+    def format(self, action: A) -> str:
+        """The notation of an action."""
+        return str(action)
+
+    def expected(self, state: S) -> Layout | None:  # noqa: ARG002
+        """Which faces lie on which square now; None when the board is not checked."""
+        return None
+
+    def time_limit(self, state: S) -> float | None:  # noqa: ARG002
+        """Seconds that whoever is to act has, or None."""
+        return None
+
+    def on_timeout(self, state: S, seat: Seat) -> A | None:  # noqa: ARG002
+        """What running out of time means; None: the seat loses."""
+        return None
+
+    def pad(self, state: S, seat: Seat) -> PadGrammar | None:  # noqa: ARG002
+        """How a seat spells its action with keys; None: it does not."""
+        return None
+
+    def plan(self, state: S, seat: Seat, entered: str) -> tuple[Square | None, ...]:  # noqa: ARG002
+        """Where each order entered so far would lead if nobody interfered; for the owner's eyes only."""
+        return ()
+
+    def require(self, state: S, actions: Mapping[Seat, A]) -> None:
+        """Raise `Illegal` unless exactly the seats in `to_act` act, and each legally."""
+        due = self.to_act(state)
+        if not due:
+            raise Illegal(Refusal.GAME_OVER, "The game is over: start a new one")
+        for seat in actions:
+            if seat not in due:
+                raise Illegal(Refusal.NOT_TO_ACT, f"{seat.title()} is not to act now")
+        if missing := due - set(actions):
+            names = " and ".join(sorted(missing))
+            raise Illegal(Refusal.SEATS_MISSING, f"An action of {names} is missing: all act at once")
+        for seat, action in actions.items():
+            self.check(state, seat, action)
+
+
+def plain_layout(layout: Layout | None) -> dict[str, list[str]] | None:
+    """A layout in plain JSON: `{"c3": ["lime flag", "purple robot"]}`, bottom to top, or None."""
+    if layout is None:
+        return None
+    return {str(square): list(faces) for square, faces in sorted(layout.items())}
+
+
+def plain_outcome(outcome: Outcome | None) -> dict[str, Any] | None:
+    """An outcome in plain JSON, or None."""
+    if outcome is None:
+        return None
+    return {"winners": sorted(outcome.winners), "reason": outcome.reason}

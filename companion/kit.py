@@ -1,0 +1,169 @@
+"""What lies on the table: the board's geometry in millimetres, its pieces, their faces and their markers.
+
+Board axes: the origin is the outer south-west corner of square a1, x runs to South's right, y away from South,
+z up from the paper; all lengths in mm. Markers are squares of the dictionary `DICTIONARY`; a marker's upper edge
+points away from South. Marker ids 0-19 are board corners (four a game), pieces begin at 20; an id means one
+thing in all games, so that a piece of another game is recognised as such.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+
+from companion.grid import Square
+
+DICTIONARY = "DICT_5X5_100"
+"""Name of the OpenCV marker dictionary: no false reads in measurements, 1-2 px more needed than 4x4."""
+
+
+class Seat(StrEnum):
+    """Who sits where: South below rank 1, North opposite."""
+
+    SOUTH = "south"
+    NORTH = "north"
+
+    @property
+    def other(self) -> "Seat":
+        """The opposite seat."""
+        return Seat.NORTH if self is Seat.SOUTH else Seat.SOUTH
+
+
+SEATS = (Seat.SOUTH, Seat.NORTH)
+
+Layout = Mapping[Square, tuple[str, ...]]
+"""Which faces lie on which square, from the bottom to the top; squares without a piece are left out."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """How a seat appears in one game. South is round and plain, North angular and dotted."""
+
+    name: str
+    """In the middle of a sentence, such as `purple`."""
+    colour: str
+    """Name of its colour token in the style sheet."""
+    rgb: str
+    """The same colour for paper and rendered scenes, `#rrggbb` (light theme)."""
+    drawing: str
+    """The drawing that stands for the side."""
+
+
+@dataclass(frozen=True)
+class Face:
+    """One visible face of a piece."""
+
+    name: str
+    """As in a layout and in sentences, such as `purple robot`."""
+    drawing: str
+    """Name of its drawing in `companion.drawings`."""
+    markers: tuple[int, ...]
+    """All marker ids that mean this face; equal pieces have equal faces and different markers."""
+    height_mm: float
+    """Height of the marker above what the piece stands on."""
+    seat: Seat | None = None
+    carried: bool = False
+    """True when, in a stack, it is drawn small at the shoulder of the piece on top of it."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Printed art on a square."""
+
+    square: Square
+    drawing: str
+    seat: Seat | None = None
+
+
+@dataclass(frozen=True)
+class Board:
+    """A printed board: squares, the strips beyond the first and last rank, and four corner markers in them.
+
+    `corners` are the marker ids at south-west, south-east, north-east, north-west.
+    """
+
+    name: str
+    files: int
+    ranks: int
+    square_mm: float
+    gap_mm: float
+    corners: tuple[int, int, int, int]
+    corner_mm: float = 24.0
+    strip_mm: float = 30.0
+    marks: tuple[Mark, ...] = ()
+    labels_in_squares: bool = False
+    holes: frozenset[Square] = frozenset()
+    """Squares on which no piece can lie."""
+
+    @property
+    def pitch_mm(self) -> float:
+        """Distance of neighbouring squares' centres."""
+        return self.square_mm + self.gap_mm
+
+    @property
+    def width_mm(self) -> float:
+        """Width of the squares, without any margin."""
+        return self.files * self.pitch_mm - self.gap_mm
+
+    @property
+    def height_mm(self) -> float:
+        """Depth of the squares, without the strips."""
+        return self.ranks * self.pitch_mm - self.gap_mm
+
+    @property
+    def squares(self) -> tuple[Square, ...]:
+        """All squares by file, then rank."""
+        return tuple(Square(f, r) for f in range(self.files) for r in range(self.ranks))
+
+    def centre_mm(self, square: Square) -> tuple[float, float]:
+        """Centre of a square, (x, y)."""
+        half = self.square_mm / 2
+        return square.file * self.pitch_mm + half, square.rank * self.pitch_mm + half
+
+    def square_at(self, x_mm: float, y_mm: float) -> Square | None:
+        """The square whose cell (half the gap included) holds the point; None beside the board."""
+        half_gap = self.gap_mm / 2
+        file, rank = (int((v + half_gap) // self.pitch_mm) for v in (x_mm, y_mm))
+        return Square(file, rank) if 0 <= file < self.files and 0 <= rank < self.ranks else None
+
+    @cached_property
+    def corner_centres_mm(self) -> dict[int, tuple[float, float]]:
+        """Centre of each corner marker by id: flush with the outer files, in the middle of the strips."""
+        left, right = self.corner_mm / 2, self.width_mm - self.corner_mm / 2
+        low, high = -self.strip_mm / 2, self.height_mm + self.strip_mm / 2
+        places = ((left, low), (right, low), (right, high), (left, high))
+        return dict(zip(self.corners, places, strict=True))
+
+
+@dataclass(frozen=True)
+class Kit:
+    """Everything one has to print for a game, and everything the camera may see of it."""
+
+    game: str
+    title: str
+    board: Board
+    sides: Mapping[Seat, Side]
+    faces: tuple[Face, ...]
+    pieces: tuple[tuple[str, ...], ...] = ()
+    """Each physical piece as its faces' names; one face: a flat tag."""
+    tag_mm: float = 24.0
+    notes: tuple[str, ...] = ()
+    """What the instruction sheet says about these pieces."""
+    _by_name: dict[str, Face] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _by_marker: dict[int, Face] = field(init=False, repr=False, compare=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for face in self.faces:
+            self._by_name[face.name] = face
+            for marker in face.markers:
+                if marker in self._by_marker or marker in self.board.corners:
+                    raise ValueError(f"marker {marker} means two things in the kit of {self.game}")
+                self._by_marker[marker] = face
+
+    def face(self, name: str) -> Face:
+        """The face of that name; raises KeyError."""
+        return self._by_name[name]
+
+    def face_of_marker(self, marker: int) -> Face | None:
+        """The face that this marker shows, or None when it is none of this game's."""
+        return self._by_marker.get(marker)

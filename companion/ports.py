@@ -1,0 +1,233 @@
+"""What the table and its doors say to each other. Devices stand behind these protocols and are chosen once, at start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+from companion.grid import Square
+from companion.kit import Seat
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+# ---- the board, as the camera sees it -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One picture. `luma` is (height, width) uint8; `at_s` the monotonic time of its exposure; `number` counts up."""
+
+    luma: NDArray[np.uint8]
+    at_s: float
+    number: int
+
+
+class Camera(Protocol):
+    """A source of frames; `close` may be called twice."""
+
+    name: str
+
+    def frame(self) -> Frame | None:
+        """The next picture, waiting for it; None when there will be no more. Raises `CameraError`."""
+
+    def close(self) -> None:
+        """Give the device back."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the camera knows about the board.
+
+    `seen`: the face on top of each square where a marker is read; squares neither in `seen` nor in `unknown` are
+    empty. `unknown`: hidden by a hand, glare or anything else. `beside`: faces read beside the board. `strangers`:
+    marker ids that belong to no piece of this game, or to a piece seen twice. `quiet`: nothing moves and `seen` is
+    settled over several frames. `game`: the game whose corner markers are seen; None: no board in view.
+    """
+
+    seen: Mapping[Square, str]
+    unknown: frozenset[Square] = frozenset()
+    beside: tuple[str, ...] = ()
+    strangers: tuple[int, ...] = ()
+    quiet: bool = False
+    game: str | None = None
+    at_s: float = 0.0
+    frame: int = 0
+
+
+class CameraState(StrEnum):
+    """What the pages and lamps say about the camera."""
+
+    NONE = "none"
+    SEES_BOARD = "sees_board"
+    NO_BOARD = "no_board"
+    TROUBLE = "trouble"
+
+
+@dataclass(frozen=True)
+class CameraStatus:
+    """The state of the camera and a sentence on what to do about it."""
+
+    state: CameraState
+    sentence: str = ""
+
+
+# ---- pads, lamps and tones -----------------------------------------------------------------------------------
+
+
+class PadKey(StrEnum):
+    """The eight buttons of a pad; `TABLE` is the single button of the table."""
+
+    UP = "up"
+    DOWN = "down"
+    LEFT = "left"
+    RIGHT = "right"
+    A = "a"
+    B = "b"
+    BACK = "back"
+    READY = "ready"
+    TABLE = "table"
+
+
+@dataclass(frozen=True)
+class Press:
+    """A debounced press, stamped at its first edge. `held`: the key has been down for a second (sent once more)."""
+
+    seat: Seat | None
+    key: PadKey
+    at_s: float
+    held: bool = False
+
+
+class Cue(StrEnum):
+    """Events that lamps and tones announce; the values are the rows of the cue language."""
+
+    AWAKE = "awake"
+    SEAT_TAKEN = "seat_taken"
+    ORDERS_WANTED = "orders_wanted"
+    KEY_TAKEN = "key_taken"
+    KEY_TAKEN_FREE = "key_taken_free"
+    KEY_REFUSED = "key_refused"
+    KEY_BACK = "key_back"
+    KEYS_CLEARED = "keys_cleared"
+    SEALED = "sealed"
+    TAKEN_BACK = "taken_back"
+    REVEAL = "reveal"
+    STEP = "step"
+    BOUNCED = "bounced"
+    SHOT = "shot"
+    FLAG_TAKEN = "flag_taken"
+    HANDS_WANTED = "hands_wanted"
+    BOARD_AGREES = "board_agrees"
+    BOARD_WRONG = "board_wrong"
+    ASKED = "asked"
+    TURN_PASSES = "turn_passes"
+    PAUSED = "paused"
+    RESUMED = "resumed"
+    OFFER = "offer"
+    WON = "won"
+    TIE = "tie"
+    TROUBLE = "trouble"
+    OFF_WAIT = "off_wait"
+    OFF = "off"
+
+
+class TurnLamp(StrEnum):
+    """Steady patterns of the turn lamp, by rising rank."""
+
+    OFF = "off"
+    ON = "on"
+    PULSE = "pulse"
+    OFFERED = "blink_2000"
+    HANDS = "blink_1000"
+    WRONG = "blink_400"
+    TROUBLE = "two_flashes"
+
+
+@dataclass(frozen=True)
+class SeatLamps:
+    """The steady pattern of one seat's four lamps: so many order lamps on, and the turn lamp.
+
+    `order_lamps` lists which of the lamps 1, 2, 3 are on.
+    """
+
+    order_lamps: frozenset[int] = frozenset()
+    turn: TurnLamp = TurnLamp.OFF
+
+
+@dataclass(frozen=True)
+class Signal:
+    """One cue, whom it concerns, and a number where the cue has one (order n, step n)."""
+
+    cue: Cue
+    seats: frozenset[Seat] = frozenset()
+    number: int = 0
+
+
+# ---- simulation: the same doors without hardware ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class WorldPiece:
+    """A piece on the simulated table: its identity, visible face, place (board mm) and outline in the picture (px)."""
+
+    id: int
+    face: str
+    x_mm: float
+    y_mm: float
+    turn_deg: float
+    outline_px: tuple[tuple[float, float], ...]
+    square: Square | None
+
+
+class World(Protocol):
+    """The simulated table: what hands can do, and the picture that shows it (picture axes: px, x right, y down)."""
+
+    def pieces(self) -> tuple[WorldPiece, ...]:
+        """All pieces, the lowest first."""
+
+    def move_to(self, piece: int, square: Square) -> None:
+        """Put a piece on the middle of a square, on top of what lies there."""
+
+    def drag_to(self, piece: int, x_px: float, y_px: float) -> None:
+        """Put a piece where the picture shows that point of the table."""
+
+    def flip(self, piece: int) -> None:
+        """Show the next face of a piece."""
+
+    def hold_hand(self, over: Square | None) -> None:
+        """Hold a hand over a square, or take it away."""
+
+    def jpeg(self) -> bytes:
+        """The camera's picture now, in colour."""
+
+    def size_px(self) -> tuple[int, int]:
+        """Width and height of the picture."""
+
+
+@dataclass(frozen=True)
+class PanelView:
+    """What a person sees and hears of the panel: brightness 0..1 by lamp name (`south_1`, `south_turn`) and the tone."""
+
+    lamps: Mapping[str, float] = field(default_factory=dict)
+    tone_hz: float | None = None
+
+
+class PanelHands(Protocol):
+    """Fingers on the simulated panel; buttons are named `south_up`, `north_ready`, `table`."""
+
+    def press(self, button: str) -> None:
+        """Hold a button down. Raises KeyError for an unknown one."""
+
+    def release(self, button: str) -> None:
+        """Let a button go."""
+
+    def view(self) -> PanelView:
+        """Lamps and tone at this moment."""
+
+    def buttons(self) -> tuple[str, ...]:
+        """Names of all wired buttons."""
