@@ -1,4 +1,4 @@
-"""What the table and its doors say to each other. Devices stand behind these protocols and are chosen once, at start."""
+"""What the table and its doors say to each other. Devices stand behind these protocols, chosen once at start."""
 
 from __future__ import annotations
 
@@ -57,6 +57,11 @@ class Reading:
     game: str | None = None
     at_s: float = 0.0
     frame: int = 0
+
+    @property
+    def essence(self) -> tuple[object, ...]:
+        """What of a reading can change the table: all but the frame's number and time."""
+        return dict(self.seen), self.unknown, self.beside, self.strangers, self.quiet, self.game
 
 
 class CameraState(StrEnum):
@@ -152,11 +157,13 @@ class TurnLamp(StrEnum):
 class SeatLamps:
     """The steady pattern of one seat's four lamps: so many order lamps on, and the turn lamp.
 
-    `order_lamps` lists which of the lamps 1, 2, 3 are on.
+    `order_lamps` lists which of the lamps 1, 2, 3 are on. `entering`: they blink together instead, because a first
+    key is entered in a game whose number of orders is free (a count would tell too much).
     """
 
     order_lamps: frozenset[int] = frozenset()
     turn: TurnLamp = TurnLamp.OFF
+    entering: bool = False
 
 
 @dataclass(frozen=True)
@@ -211,7 +218,7 @@ class World(Protocol):
 
 @dataclass(frozen=True)
 class PanelView:
-    """What a person sees and hears of the panel: brightness 0..1 by lamp name (`south_1`, `south_turn`) and the tone."""
+    """What a person sees and hears: brightness 0..1 by lamp name (`south_1`, `south_turn`) and the tone."""
 
     lamps: Mapping[str, float] = field(default_factory=dict)
     tone_hz: float | None = None

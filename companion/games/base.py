@@ -155,7 +155,7 @@ class Game(ABC, Generic[S, A]):
     """The rules of one game, and only the rules.
 
     Must be overridden: everything abstract, and the class attributes without a value. May be overridden: `expected`,
-    `time_limit`, `on_timeout`, `pad`, `plan` — the defaults say "no board, no clock, no pad, no sketch".
+    `pad`, `plan` (the defaults say "no board, no pad, no sketch") and `replays_ties`.
     """
 
     name: ClassVar[str]
@@ -165,6 +165,8 @@ class Game(ABC, Generic[S, A]):
     options_type: ClassVar[type[Options]]
     option_rows: ClassVar[tuple[OptionRow, ...]]
     rules: ClassVar[tuple[Rule, ...]]
+    replays_ties: ClassVar[bool] = False
+    """True when a tie is played again from the beginning; the match keeps the count."""
 
     def options(self, raw: Mapping[str, Any]) -> Any:
         """The game's options from plain JSON; raises `Malformed` naming the option."""
@@ -219,14 +221,6 @@ class Game(ABC, Generic[S, A]):
 
     def expected(self, state: S) -> Layout | None:  # noqa: ARG002
         """Which faces lie on which square now; None when the board is not checked."""
-        return None
-
-    def time_limit(self, state: S) -> float | None:  # noqa: ARG002
-        """Seconds that whoever is to act has, or None."""
-        return None
-
-    def on_timeout(self, state: S, seat: Seat) -> A | None:  # noqa: ARG002
-        """What running out of time means; None: the seat loses."""
         return None
 
     def pad(self, state: S, seat: Seat) -> PadGrammar | None:  # noqa: ARG002

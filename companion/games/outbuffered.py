@@ -351,6 +351,7 @@ class Outbuffered(Game[State, str]):
     name = "outbuffered"
     title = "Outbuffered"
     summary = "Three secret orders each, revealed step by step"
+    replays_ties = True
     sides = SIDES
     options_type = OutbufferedOptions
     option_rows = (

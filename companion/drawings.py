@@ -1,0 +1,223 @@
+"""Every piece, mark and order as SVG, the same on screen and on paper.
+
+All drawings live in a box of 100 x 100, x to the right, y down. South is round and plain, North angular and dotted.
+Colours come from outside: `currentColor` is the side's fill, `--edge` (else `--line`) the outline, `--face` what is
+printed on the fill, `--stone` the rocks, `--stop` and `--on-stop` refusals, `--hatch-a` and `--hatch-b` the shutter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+_EDGE = "var(--edge,var(--line))"
+_INK, _PAPER_WHITE = "#1B1814", "#fff"
+_DOT_PITCH, _DOT_AT, _DOT_RADIUS = 9.0, 2.6, 1.7
+
+
+def _solid(path: str, width: float, more: str = "") -> str:
+    """A path filled with the side's colour, in its outline."""
+    return f'<path d="{path}" fill="currentColor" stroke="{_EDGE}" stroke-width="{width:g}"{more}/>'
+
+
+def _dotted(path: str) -> str:
+    """North's dots over a polygon; the path uses absolute M, L, H, V and z only."""
+    return f'<path d="{path}" fill="url(#dots)"/>'
+
+
+def _cased(path: str) -> str:
+    """A line in the side's colour between two thin outlines."""
+    return (
+        f'<path d="{path}" fill="none" stroke="var(--line)" stroke-width="8" stroke-linecap="square"/>'
+        f'<path d="{path}" fill="none" stroke="currentColor" stroke-width="4.6" stroke-linecap="square"/>'
+    )
+
+
+def _arrow(path: str) -> str:
+    return f'<path d="{path}" fill="currentColor"/>'
+
+
+_DOME = "M14 84V54a36 36 0 0 1 72 0v30a8 8 0 0 1-8 8H22a8 8 0 0 1-8-8z"
+_ANGULAR = "M26 22H74L90 46V92H10V46z"
+_PENNANT = "M25 10L84 38L25 66z"
+_RHOMB = "M50 5L95 50L50 95L5 50z"
+_BLACK_RHOMB = "M50 7L93 50L50 93L7 50z"
+_ALMOND = "M26 50a30 30 0 0 1 48 0a30 30 0 0 1-48 0z"
+_ROUND = ' stroke-linejoin="round"'
+_BLACK = f'<path d="{_BLACK_RHOMB}" fill="{_INK}" stroke="var(--edge,{_INK})" stroke-width="5"{_ROUND}/>'
+_WHITE = f'<circle cx="50" cy="50" r="38" fill="{_PAPER_WHITE}" stroke="{_INK}" stroke-width="6"/>'
+_STONE = f'fill="var(--stone)" stroke="var(--line)" stroke-width="4"{_ROUND}'
+
+_PIECES = {
+    "robot-s": (
+        f'<path d="M50 20V9" stroke="{_EDGE}" stroke-width="5"/><circle cx="50" cy="9" r="6" fill="{_EDGE}"/>'
+        + _solid(_DOME, 5)
+        + '<circle cx="36" cy="54" r="9" fill="var(--face,#fff)"/>'
+        '<circle cx="64" cy="54" r="9" fill="var(--face,#fff)"/>'
+        '<path d="M34 76h32" stroke="var(--face,#fff)" stroke-width="6" stroke-linecap="round"/>'
+    ),
+    "robot-n": (
+        f'<path d="M34 22V8M66 22V8" stroke="{_EDGE}" stroke-width="5"/>'
+        + _solid(_ANGULAR, 5)
+        + _dotted(_ANGULAR)
+        + f'<path d="M22 46H78V62H22z" fill="var(--face,{_INK})"/>'
+        f'<path d="M36 78h28" stroke="var(--face,{_INK})" stroke-width="7"/>'
+    ),
+    "flag-s": f'<path d="M24 96V10" stroke="{_EDGE}" stroke-width="7"/>' + _solid("M25 12h14a27 27 0 0 1 0 54H25z", 5),
+    "flag-n": f'<path d="M24 96V8" stroke="{_EDGE}" stroke-width="7"/>' + _solid(_PENNANT, 5) + _dotted(_PENNANT),
+    "disc": f'<circle cx="50" cy="50" r="42" fill="currentColor" stroke="{_EDGE}" stroke-width="6"/>',
+    "diamond": (
+        _solid(_RHOMB, 6, _ROUND) + _dotted(_RHOMB) + '<path d="M50 22L78 50L50 78L22 50z" fill="currentColor"/>'
+    ),
+    "scout-s": f'{_WHITE}<circle cx="50" cy="50" r="26" fill="none" stroke="{_INK}" stroke-width="3"/>',
+    "scout-s2": f'{_WHITE}<path d="{_ALMOND}" fill="{_INK}"/><circle cx="50" cy="50" r="8" fill="{_PAPER_WHITE}"/>',
+    "scout-n": f'{_BLACK}<path d="M50 24L76 50L50 76L24 50z" fill="none" stroke="{_PAPER_WHITE}" stroke-width="3"/>',
+    "scout-n2": f'{_BLACK}<path d="{_ALMOND}" fill="{_PAPER_WHITE}"/><circle cx="50" cy="50" r="8" fill="{_INK}"/>',
+    "ball": (
+        '<g transform="rotate(-35 50 50)">'
+        f'<ellipse cx="50" cy="50" rx="44" ry="27" fill="#B5651D" stroke="{_INK}" stroke-width="5"/>'
+        f'<path d="M30 50h40M38 44v12M50 44v12M62 44v12" fill="none" stroke="{_PAPER_WHITE}" stroke-width="4"/></g>'
+    ),
+    "boulder": (
+        f'<path d="M12 20L24 8L74 9L92 28L91 74L70 92L22 90L10 70z" {_STONE}/>'
+        '<path d="M24 8L38 38L92 28M38 38L22 90" fill="none" stroke="var(--line)" stroke-width="2.5"/>'
+    ),
+    "rock": (
+        f'<g transform="translate(25 0)"><path d="M8 16L22 7L42 14L44 82L26 93L7 84z" {_STONE}/>'
+        '<path d="M8 16L27 28L42 14M27 28L26 93" fill="none" stroke="var(--line)" stroke-width="2.5"/></g>'
+    ),
+}
+
+_ORDERS = {
+    "order-up": _arrow("M50 10L88 52H64V90H36V52H12z"),
+    "order-down": _arrow("M50 90L12 48H36V10H64V48H88z"),
+    "order-left": _arrow("M10 50L52 12V36H90V64H52V88z"),
+    "order-right": _arrow("M90 50L48 88V64H10V36H48V12z"),
+    "order-idle": _arrow("M22 14H42V86H22zM58 14H78V86H58z"),
+    "order-shoot": (
+        '<circle cx="50" cy="50" r="15" fill="currentColor"/>'
+        '<path d="M42 4H58V28H42zM42 72H58V96H42zM4 42H28V58H4zM72 42H96V58H72z" fill="currentColor"/>'
+    ),
+}
+
+_SIGNS = {
+    "tick": '<path d="M12 54L40 80L88 22" fill="none" stroke="currentColor" stroke-width="14"/>',
+    "cross": '<path d="M20 20L80 80M80 20L20 80" fill="none" stroke="var(--stop)" stroke-width="16"/>',
+    "noentry": (
+        '<circle cx="50" cy="50" r="46" fill="var(--stop)"/><path d="M20 40H80V60H20z" fill="var(--on-stop)"/>'
+    ),
+    "shield": (
+        '<path d="M50 6L90 20V50C90 74 72 88 50 96C28 88 10 74 10 50V20z" fill="none" stroke="currentColor"'
+        ' stroke-width="10"/>'
+    ),
+    "burst": _arrow("M50 4L60 30L84 16L72 42L96 50L72 58L84 84L60 70L50 96L40 70L16 84L28 58L4 50L28 42L16 16L40 30z"),
+    "blade": (
+        '<path d="M48 17L90 50L48 83V64H10V36H48z" fill="none" stroke="currentColor" stroke-width="10"'
+        ' stroke-linejoin="miter"/>'
+    ),
+    "shot": (
+        '<path d="M50 2V24M50 76V98M2 50H24M76 50H98M16 16L31 31M69 69L84 84M84 16L69 31M31 69L16 84" fill="none"'
+        ' stroke="currentColor" stroke-width="8"/>'
+    ),
+}
+
+_GROUND = {
+    # Three brackets: the square's label is the fourth. South's are bent, North's are sharp.
+    "start-s": _cased("M68 14H78a8 8 0 0 1 8 8V32M86 68V78a8 8 0 0 1-8 8H68M32 86H22a8 8 0 0 1-8-8V68"),
+    "start-n": _cased("M68 14H86V32M86 68V86H68M32 86H14V68"),
+    "base-s": _cased("M18 50a32 32 0 1 1 64 0a32 32 0 1 1-64 0z"),
+    "base-n": _cased("M50 10L90 50L50 90L10 50z"),
+    "wall": '<path d="M0 0H100V100H0z" fill="var(--line)"/>',
+}
+
+DRAWINGS: Mapping[str, str] = {**_PIECES, **_ORDERS, **_SIGNS, **_GROUND}
+"""The inside of every drawing, by name."""
+
+_PATTERNS = (
+    f'<pattern id="dots" width="{_DOT_PITCH:g}" height="{_DOT_PITCH:g}" patternUnits="userSpaceOnUse">'
+    f'<circle cx="{_DOT_AT:g}" cy="{_DOT_AT:g}" r="{_DOT_RADIUS:g}" fill="var(--face,{_INK})" opacity=".5"/></pattern>'
+    '<pattern id="hatch" width="12" height="12" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+    '<rect width="12" height="12" fill="var(--hatch-b)"/><rect width="6" height="12" fill="var(--hatch-a)"/></pattern>'
+)
+
+
+def sprite() -> str:
+    """One hidden `<svg>` for a page: the patterns `dots` and `hatch` and a `<symbol>` for every drawing.
+
+    Show a drawing with `<svg viewBox="0 0 100 100"><use href="#robot-s"/></svg>`; set `color`, `--edge` and `--face`.
+    """
+    symbols = "".join(f'<symbol id="{name}" viewBox="0 0 100 100">{inner}</symbol>' for name, inner in DRAWINGS.items())
+    hidden = 'width="0" height="0" style="position:absolute" aria-hidden="true" focusable="false"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {hidden}><defs>{_PATTERNS}{symbols}</defs></svg>'
+
+
+def standalone(name: str, *, colour: str, edge: str, face: str) -> str:
+    """A complete SVG document of one drawing for a converter that knows neither CSS variables nor patterns.
+
+    Colours are `#rgb` or `#rrggbb`: `colour` fills, `edge` outlines, `face` is printed on the fill. Dots become
+    circles in a plain colour half-way between fill and face. Raises KeyError for an unknown name.
+    """
+    values = {
+        "edge": edge,
+        "line": edge,
+        "face": face,
+        "stone": "#9C9282",
+        "stop": "#B0250D",
+        "on-stop": "#FFFFFF",
+    }
+    inner = DRAWINGS[name]
+    dots = _mixed(colour, face)
+    inner = _DOTTED_PATH.sub(lambda match: "".join(_dots(match[1], dots)), inner)
+    inner = _VARIABLE.sub(lambda match: values[match[1]], inner).replace("currentColor", colour)
+    return f'<svg xmlns="http://www.w3.org/2000/svg" width="100" height="100" viewBox="0 0 100 100">{inner}</svg>'
+
+
+_DOTTED_PATH = re.compile(r'<path d="([^"]*)" fill="url\(#dots\)"/>')
+_VARIABLE = re.compile(r"var\(--([a-z-]+)(?:,(?:var\([^()]*\)|[^()]*))?\)")
+_PATH_STEP = re.compile(r"([MLHVz])([-\d. ]*)")
+
+
+def _mixed(one: str, other: str) -> str:
+    """The colour half-way between two, `#rrggbb`."""
+    pairs = zip(_channels(one), _channels(other), strict=True)
+    return "#" + "".join(f"{(a + b) // 2:02X}" for a, b in pairs)
+
+
+def _channels(colour: str) -> tuple[int, int, int]:
+    digits = colour.lstrip("#")
+    if len(digits) == 3:
+        digits = "".join(2 * digit for digit in digits)
+    return int(digits[0:2], 16), int(digits[2:4], 16), int(digits[4:6], 16)
+
+
+def _dots(path: str, colour: str) -> Iterator[str]:
+    """The circles of the pattern `dots` that lie wholly inside a polygon's outline."""
+    corners = _polygon(path)
+    steps = range(int(100 / _DOT_PITCH) + 1)
+    for x, y in ((_DOT_AT + i * _DOT_PITCH, _DOT_AT + j * _DOT_PITCH) for j in steps for i in steps):
+        if _depth(x, y, corners) > _DOT_RADIUS + 2.5:
+            yield f'<circle cx="{x:g}" cy="{y:g}" r="{_DOT_RADIUS:g}" fill="{colour}"/>'
+
+
+def _polygon(path: str) -> list[tuple[float, float]]:
+    """Corners of a path of absolute M, L, H, V and z."""
+    x = y = 0.0
+    corners = []
+    for command, numbers in _PATH_STEP.findall(path):
+        values = [float(number) for number in numbers.split()]
+        if command == "z":
+            break
+        x = values[0] if command != "V" else x
+        y = values[-1] if command != "H" else y
+        corners.append((x, y))
+    return corners
+
+
+def _depth(x: float, y: float, corners: list[tuple[float, float]]) -> float:
+    """Distance from the edges of a convex polygon that runs clockwise on the screen; negative outside."""
+    depth = 100.0
+    for (x0, y0), (x1, y1) in zip(corners, corners[1:] + corners[:1], strict=True):
+        along_x, along_y = x1 - x0, y1 - y0
+        length: float = (along_x**2 + along_y**2) ** 0.5
+        depth = min(depth, (along_x * (y - y0) - along_y * (x - x0)) / length)
+    return depth

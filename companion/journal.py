@@ -1,0 +1,249 @@
+"""The journal: every accepted input on disk, synced, before anybody sees its effect.
+
+One SQLite file per installation (WAL, synchronous FULL) with many games in it, one service at a time.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+import sqlite3
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from companion.errors import JournalError
+from companion.session import SECRET_RECORDS, AnyRecord, FreeSeat, HandIn, NewGame, Session, TakeSeat, advance
+
+FORMAT = 1
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS entries (
+    id INTEGER PRIMARY KEY, game INTEGER NOT NULL, at REAL NOT NULL, record BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS entries_game ON entries (game, id);
+CREATE TABLE IF NOT EXISTS keys (name TEXT PRIMARY KEY, value BLOB NOT NULL);
+"""
+_decode = msgspec.json.Decoder(AnyRecord).decode
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One accepted input: its place in the journal, its game (0: none), Unix time, and the record."""
+
+    id: int
+    game: int
+    at: float
+    record: AnyRecord
+
+
+class Journal:
+    """The open journal. Only the table writes; `close` may be called twice.
+
+    Raises `JournalError` when another service uses the file or it cannot be written. A damaged file is set aside and
+    what can be read of it is kept: `notice` then says so.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.notice = ""
+        self._lock = threading.Lock()
+        self._lock_file = _hold(path)
+        try:
+            self._db = self._open()
+        except BaseException:
+            self._lock_file.close()
+            raise
+
+    def _open(self) -> sqlite3.Connection:
+        damaged = self.path.exists() and not _is_whole(self.path)
+        kept: list[tuple[int, float, bytes]] = []
+        keys: list[tuple[str, bytes]] = []
+        if damaged:
+            kept, keys = _salvage(self.path)
+            aside = _set_aside(self.path)
+            self.notice = (
+                f"The journal was damaged. {len(kept)} inputs were kept, the old file is {aside.name}: "
+                "games after the damage are lost."
+            )
+        try:
+            db = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
+            db.execute("PRAGMA journal_mode=WAL")
+            db.execute("PRAGMA synchronous=FULL")
+            db.executescript(_SCHEMA)
+            version = db.execute("PRAGMA user_version").fetchone()[0]
+            if version not in (0, FORMAT):
+                raise JournalError(f"{self.path} has format {version}, this program reads {FORMAT}: update the program")
+            db.execute(f"PRAGMA user_version={FORMAT}")
+            if kept or keys:
+                db.execute("BEGIN")
+                db.executemany("INSERT INTO entries (game, at, record) VALUES (?, ?, ?)", kept)
+                db.executemany("INSERT OR REPLACE INTO keys VALUES (?, ?)", keys)
+                db.execute("COMMIT")
+            os.chmod(self.path, 0o600)
+        except sqlite3.Error as error:
+            raise JournalError(f"The journal {self.path} cannot be opened: {error}") from None
+        return db
+
+    def append(self, game: int, record: AnyRecord, at: float) -> None:
+        """Write one record and sync it; raises `JournalError` (disk full, read-only) and then nothing is kept."""
+        with self._lock:
+            try:
+                self._db.execute("INSERT INTO entries (game, at, record) VALUES (?, ?, ?)", (game, at, _encode(record)))
+            except sqlite3.Error as error:
+                raise JournalError(
+                    f"The input could not be kept ({error}): nothing has changed. Free some space on the disk."
+                ) from None
+
+    def entries(self, game: int | None = None) -> Iterator[Entry]:
+        """The records of one game, or all, in their order."""
+        query = "SELECT id, game, at, record FROM entries"
+        with self._lock:
+            rows = self._db.execute(
+                f"{query} WHERE game = ? ORDER BY id" if game is not None else f"{query} ORDER BY id",
+                (game,) if game is not None else (),
+            ).fetchall()
+        for number, of_game, at, blob in rows:
+            try:
+                yield Entry(number, of_game, at, _decode(blob))
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                self.notice = f"Entry {number} of the journal cannot be read: what follows in its game is left out."
+                return
+
+    def games(self) -> list[int]:
+        """The numbers of all games, oldest first."""
+        with self._lock:
+            rows = self._db.execute("SELECT DISTINCT game FROM entries WHERE game > 0 ORDER BY game").fetchall()
+        return [row[0] for row in rows]
+
+    def next_number(self) -> int:
+        """The number that the next game gets."""
+        return (self.games() or [0])[-1] + 1
+
+    def restore(self) -> Session:
+        """The table as it was: who sits where, and the last game folded from its records."""
+        session = Session()
+        games = self.games()
+        last = games[-1] if games else 0
+        for entry in self.entries():
+            if entry.game == last or isinstance(entry.record, TakeSeat | FreeSeat):
+                session, _ = advance(session, entry.record)
+        return session
+
+    def fold(self, game: int) -> Session:
+        """One game folded from its own records; raises `JournalError` when there is no such game."""
+        session = Session()
+        entries = list(self.entries(game))
+        if not entries or not isinstance(entries[0].record, NewGame):
+            raise JournalError(f"There is no game {game} in {self.path}")
+        for entry in entries:
+            session, _ = advance(session, entry.record)
+        return session
+
+    def public(self, game: int) -> list[Entry]:
+        """A game's records without what is not revealed yet and without any seat's token."""
+        session = self.fold(game)
+        revealed = {turn.moment for turn in session.opened}
+        return [
+            entry
+            for entry in self.entries(game)
+            if not isinstance(entry.record, TakeSeat | FreeSeat)
+            and not (isinstance(entry.record, SECRET_RECORDS) and entry.record.moment not in revealed)
+            and not _was_taken_back(entry.record, session)
+        ]
+
+    def key(self, name: str, length: int = 32) -> bytes:
+        """A random secret of this installation, made at its first use."""
+        with self._lock:
+            row = self._db.execute("SELECT value FROM keys WHERE name = ?", (name,)).fetchone()
+            if row is None:
+                row = (secrets.token_bytes(length),)
+                self._db.execute("INSERT INTO keys VALUES (?, ?)", (name, row[0]))
+        return bytes(row[0])
+
+    def close(self) -> None:
+        """Close the file and let others use it."""
+        with self._lock:
+            self._db.close()
+            self._lock_file.close()
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _was_taken_back(record: AnyRecord, session: Session) -> bool:
+    """True for an order of a revealed turn that its seat had taken back: it stays its own."""
+    if not isinstance(record, HandIn):
+        return False
+    turn = next((turn for turn in session.turns if turn.moment == record.moment), None)
+    return turn is None or turn.sealed[record.seat].salt != record.salt
+
+
+def _hold(path: Path) -> IO[str]:
+    """Take the journal for this process; raises `JournalError` when another one has it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock_file = open(path.with_suffix(".lock"), "w", encoding="ascii")  # noqa: SIM115 - held until close
+    except OSError as error:
+        raise JournalError(
+            f"{path.parent} cannot be written ({error.strerror}): set state_dir to a folder of yours"
+        ) from None
+    try:
+        fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock_file.close()
+        raise JournalError(f"Another companion is using {path}: stop it, or set another state_dir") from None
+    return lock_file
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        db = sqlite3.connect(path)
+        try:
+            return bool(db.execute("PRAGMA quick_check").fetchone()[0] == "ok")
+        finally:
+            db.close()
+    except sqlite3.Error:
+        return False
+
+
+def _salvage(path: Path) -> tuple[list[tuple[int, float, bytes]], list[tuple[str, bytes]]]:
+    """What can still be read of a damaged file: the entries up to the first that cannot, and the keys."""
+    entries: list[tuple[int, float, bytes]] = []
+    keys: list[tuple[str, bytes]] = []
+    try:
+        db = sqlite3.connect(path)
+    except sqlite3.Error:
+        return entries, keys
+    try:
+        keys = list(db.execute("SELECT name, value FROM keys"))
+    except sqlite3.Error:
+        keys = []
+    try:
+        for row in db.execute("SELECT game, at, record FROM entries ORDER BY id"):
+            _decode(row[2])
+            entries.append(row)
+    except (sqlite3.Error, msgspec.DecodeError):
+        pass  # the damage begins here
+    finally:
+        db.close()
+    return entries, keys
+
+
+def _set_aside(path: Path) -> Path:
+    """Rename a damaged journal, with its write-ahead log, to a name that is free."""
+    number = 1
+    while (aside := path.with_name(f"{path.stem}.damaged-{number}{path.suffix}")).exists():
+        number += 1
+    for suffix in ("", "-wal", "-shm"):
+        old = Path(f"{path}{suffix}")
+        if old.exists():
+            old.rename(f"{aside}{suffix}")
+    return aside

@@ -1,0 +1,171 @@
+"""What the board says: how it differs from what should lie there, what hands do next, which action explains it."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from companion.errors import Ambiguous
+from companion.games.base import Game
+from companion.grid import Square
+from companion.kit import Layout, Seat
+from companion.ports import Reading
+
+
+@dataclass(frozen=True)
+class HandMove:
+    """One thing a hand has to do with the faces of a stack, from the bottom to the top.
+
+    `origin` None: from beside the board, `target` None: off the board.
+    """
+
+    faces: tuple[str, ...]
+    origin: Square | None
+    target: Square | None
+    done: bool = False
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something on the board that should not be so.
+
+    `text` says which piece, where, and how to mend it; `sign` says only what to do. `face` is the piece, `square` where
+    it is seen (or missing), `home` where it belongs.
+    """
+
+    face: str
+    square: Square
+    home: Square | None
+    text: str
+    sign: str
+
+
+def tops(layout: Layout) -> dict[Square, str]:
+    """The face on top of each square: what a camera can see of a layout."""
+    return {square: faces[-1] for square, faces in layout.items() if faces}
+
+
+def hand_moves(before: Layout, after: Layout, reading: Reading | None = None) -> tuple[HandMove, ...]:
+    """The moves that turn one layout into another, each with whether the reading already shows it.
+
+    Equal faces are matched in the order of their squares; what goes the same way is one move.
+    """
+    gone, come = _surplus(before, after), _surplus(after, before)
+    ways: dict[tuple[Square | None, Square | None], list[str]] = {}
+    for face in sorted(gone.keys() | come.keys()):
+        for way in itertools.zip_longest(gone.get(face, []), come.get(face, [])):
+            ways.setdefault(way, []).append(face)
+    moves = []
+    for (origin, target), faces in ways.items():
+        stack = after[target] if target is not None else before[origin] if origin is not None else ()
+        ordered = tuple(sorted(faces, key=stack.index))
+        moves.append(HandMove(ordered, origin, target, _is_done(ordered, origin, target, after, reading)))
+    return tuple(moves)
+
+
+def _surplus(one: Layout, other: Layout) -> dict[str, list[Square]]:
+    """For each face the squares where `one` has more of it than `other`."""
+    surplus: dict[str, list[Square]] = {}
+    for square in sorted(one):
+        missing = Counter(one[square]) - Counter(other.get(square, ()))
+        for face, count in missing.items():
+            surplus.setdefault(face, []).extend([square] * count)
+    return surplus
+
+
+def _is_done(
+    faces: tuple[str, ...],
+    origin: Square | None,
+    target: Square | None,
+    after: Layout,
+    reading: Reading | None,
+) -> bool:
+    if reading is None:
+        return False
+    left = origin is None or (origin not in reading.unknown and reading.seen.get(origin) not in faces)
+    there = target is None or reading.seen.get(target) == after[target][-1]
+    return left and there
+
+
+def agrees(layout: Layout, reading: Reading) -> bool:
+    """Does a settled reading show exactly this layout, with no square unknown that matters?"""
+    expected = tops(layout)
+    if not reading.quiet or reading.game is None:
+        return False
+    visible = {square: face for square, face in reading.seen.items() if square not in reading.unknown}
+    return visible == expected
+
+
+def problems(before: Layout, target: Layout, reading: Reading) -> tuple[Problem, ...]:
+    """What is wrong on the board while hands turn `before` into `target` (the same layout: nothing may move).
+
+    A square may show anything of what lay or will lie there, and may be empty while a piece is on its way; unknown
+    squares say nothing.
+    """
+    allowed_empty = _emptyable(before, target)
+    wrong: dict[Square, str | None] = {}
+    for square in sorted(set(before) | set(target) | set(reading.seen)):
+        if square in reading.unknown:
+            continue
+        face = reading.seen.get(square)
+        allowed = {*before.get(square, ()), *target.get(square, ())}
+        if before.get(square) == target.get(square):
+            allowed = set(target.get(square, ())[-1:])
+        if face is None and (not allowed or square in allowed_empty):
+            continue
+        if face not in allowed:
+            wrong[square] = face
+    return _sentences(wrong, before, target, reading)
+
+
+def _emptyable(before: Layout, target: Layout) -> set[Square]:
+    return {square for square in {*before, *target} if before.get(square, ()) != target.get(square, ())}
+
+
+def _sentences(
+    wrong: Mapping[Square, str | None], before: Layout, target: Layout, reading: Reading
+) -> tuple[Problem, ...]:
+    """Say each wrong square once, pairing a piece that is missing with the place where it is seen."""
+    found: list[Problem] = []
+    missing = {square for square, face in tops(target).items() if _is_missing(square, face, reading)}
+    lost = {square for square in missing if square in wrong}
+    for square, face in wrong.items():
+        if face is None:
+            continue
+        homes = [home for home in sorted(missing) if target[home][-1] == face]
+        homes += [home for home in sorted(target) if face in target[home] and home != square]
+        if not homes:
+            text = f"{face.capitalize()} does not belong on {square}: take it off the board."
+            found.append(Problem(face, square, None, text, f"Take the {face} off {square}"))
+            continue
+        home = homes[0]
+        lost.discard(home)
+        missing.discard(home)
+        back = "back" if face in before.get(home, ()) else f"to {home}"
+        text = f"{face.capitalize()} expected on {home}, seen on {square}: move it {back}."
+        found.append(Problem(face, square, home, text, f"Move the {face} {square} to {home}"))
+    for square in sorted(lost):
+        face, seen = target[square][-1], wrong.get(square)
+        other = f" ({seen} is seen there)" if seen else ""
+        text = f"{face.capitalize()} is missing on {square}{other}: put it there."
+        found.append(Problem(face, square, square, text, f"Put the {face} on {square}"))
+    return tuple(found)
+
+
+def _is_missing(square: Square, face: str, reading: Reading) -> bool:
+    return square not in reading.unknown and reading.seen.get(square) != face
+
+
+def explain(game: Game[Any, Any], seat: Seat, reading: Reading, outcomes: Iterable[tuple[Any, Layout | None]]) -> Any:
+    """The one action among `outcomes` (action, layout after it) that the reading shows, or None.
+
+    Raises `Ambiguous` with the notations when several actions lead to what is seen.
+    """
+    fitting = [action for action, layout in outcomes if layout is not None and agrees(layout, reading)]
+    if len(fitting) > 1:
+        name = game.sides[seat].name
+        raise Ambiguous(f"The board can mean several plays of {name}", tuple(map(game.format, fitting)))
+    return fitting[0] if fitting else None

@@ -1,0 +1,322 @@
+"""The cue language: which event sounds and lights what. Data and functions of time, without a pin or a clock.
+
+A seat has three order lamps (1 2 3) and a turn lamp. What lasts (lamp n on, turn lamp pulsing) is the table's state
+and comes as `SeatLamps`; a cue adds a tone and, where its row says so, lamps that return to that state by themselves,
+so that a lost cue loses nothing. Tones are written as in `tone`: a note and its ms, `·n` for a pause of n ms.
+
+Three events of a reveal have rows of their own, short, from A4 up and unlike every other rhythm:
+
+=========== ==================== ======================================================
+event       tone                 known by
+=========== ==================== ======================================================
+bounced     A5 120 ·40 A4 60     long, short, falling: a bump
+shot        E6 40 ·60 A4 160     short, long, falling: a shot and what falls
+flag taken  E5 120 ·40 A5 40     long, short, short, rising: good
+            ·40 E6 40
+=========== ==================== ======================================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from typing import NamedTuple
+
+from companion.kit import SEATS, Seat
+from companion.ports import Cue, SeatLamps, Signal, TurnLamp
+
+LAMPS = ("1", "2", "3", "turn")
+"""The lamps of a seat from left to right; with the seat before them (`south_turn`) they name a lamp of the panel."""
+
+ORDER_LAMPS = LAMPS[:3]
+
+NOTES_HZ = {"A4": 440.0, "E5": 659.26, "A5": 880.0, "C6": 1046.5, "E6": 1318.51, "A6": 1760.0}
+"""Equal temperament at A4 = 440 Hz; no cue needs a lower note, a piezo hardly speaks there."""
+
+FLASH_MS = 80.0
+FASTEST_BLINK_MS = 400.0
+"""Nothing blinks faster than 2.5 times a second; flashes that come twice begin this far apart."""
+PULSE_MS = 1600.0
+PULSE_FRAME_MS = 20.0
+SAME_TONE_MS = 300.0
+"""The same tone may not come twice within this time, keys excepted."""
+REPEAT_AFTER_MS: Mapping[Cue, float] = {Cue.BOARD_WRONG: 20_000.0}
+"""Cues that come again after this time while the turn lamp still shows `TurnLamp.WRONG`."""
+SILENT_NOTE_MS = 60.0
+SILENT_GAP_MS = 40.0
+"""Between notes without a pause, as short as the language's shortest pause: else two notes would show as one."""
+
+
+class Rank(IntEnum):
+    """What may cut what: a newer cue of equal or higher rank cuts the older one."""
+
+    KEY = 1
+    TURN = 2
+    REVEAL = 3
+    TIME = 4
+    WRONG = 5
+    TROUBLE = 6
+
+
+class Note(NamedTuple):
+    """One note or, with an empty name, a pause."""
+
+    name: str
+    ms: float
+
+    @property
+    def hz(self) -> float | None:
+        """Its frequency; None for a pause."""
+        return NOTES_HZ[self.name] if self.name else None
+
+
+Tone = tuple[Note, ...]
+
+
+def tone(text: str) -> Tone:
+    """The tone that a text spells.
+
+    >>> tone("A5 60 ·40 E6 60")
+    (Note(name='A5', ms=60.0), Note(name='', ms=40.0), Note(name='E6', ms=60.0))
+    """
+    notes = []
+    words = iter(text.split())
+    for word in words:
+        notes.append(Note("", float(word[1:])) if word.startswith("·") else Note(word, float(next(words))))
+    return tuple(notes)
+
+
+class Level(Enum):
+    """What a cue does to a lamp. `OPPOSITE` and `SAME` refer to what the lamp showed when the cue began."""
+
+    OFF = 0
+    ON = 1
+    SAME = 2
+    OPPOSITE = 3
+
+
+class LampStep(NamedTuple):
+    """A level and how long it lasts."""
+
+    ms: float
+    level: Level
+
+
+@dataclass(frozen=True)
+class Track:
+    """What one lamp does: steps one after the other, once or again and again."""
+
+    steps: tuple[LampStep, ...]
+    is_cycle: bool = False
+
+    @property
+    def ms(self) -> float:
+        """How long it lasts."""
+        return math.inf if self.is_cycle else sum(step.ms for step in self.steps)
+
+    def at(self, t_ms: float) -> tuple[Level | None, float]:
+        """The level at a time since the beginning (None: it has ended), and the ms until that may change."""
+        if self.is_cycle:
+            t_ms %= sum(step.ms for step in self.steps)
+        for step in self.steps:
+            if t_ms < step.ms:
+                return step.level, step.ms - t_ms
+            t_ms -= step.ms
+        return None, math.inf
+
+
+def _track(*steps: tuple[float, Level], is_cycle: bool = False) -> Track:
+    return Track(tuple(LampStep(*step) for step in steps), is_cycle)
+
+
+def _blink(period_ms: float) -> Track:
+    return _track((period_ms / 2, Level.ON), (period_ms / 2, Level.OFF), is_cycle=True)
+
+
+# ---- tones and ranks -------------------------------------------------------------------------------------------
+
+
+class _Row(NamedTuple):
+    rank: Rank
+    tone: Tone
+    for_both: bool = False
+    """The row says "both seats" or "all", whomever the signal names."""
+
+
+_ROWS: Mapping[Cue, _Row] = {
+    Cue.AWAKE: _Row(Rank.TROUBLE, tone("A5 60 ·40 E6 60"), True),
+    Cue.SEAT_TAKEN: _Row(Rank.TURN, tone("E6 40")),
+    Cue.ORDERS_WANTED: _Row(Rank.TURN, tone("C6 80")),
+    Cue.KEY_TAKEN: _Row(Rank.KEY, tone("A5 40")),
+    Cue.KEY_TAKEN_FREE: _Row(Rank.KEY, tone("A5 40")),
+    Cue.KEY_REFUSED: _Row(Rank.KEY, tone("A4 160")),
+    Cue.KEY_BACK: _Row(Rank.KEY, tone("E5 40")),
+    Cue.KEYS_CLEARED: _Row(Rank.KEY, tone("E5 40 ·40 E5 40")),
+    Cue.SEALED: _Row(Rank.KEY, tone("A5 40 ·60 A5 40")),
+    Cue.TAKEN_BACK: _Row(Rank.KEY, tone("E5 40 ·60 E5 40 ·60 E5 40")),
+    Cue.REVEAL: _Row(Rank.REVEAL, tone("E5 120 A5 120 E6 200"), True),
+    Cue.STEP: _Row(Rank.REVEAL, tone("C6 60"), True),
+    Cue.BOUNCED: _Row(Rank.REVEAL, tone("A5 120 ·40 A4 60")),
+    Cue.SHOT: _Row(Rank.REVEAL, tone("E6 40 ·60 A4 160")),
+    Cue.FLAG_TAKEN: _Row(Rank.REVEAL, tone("E5 120 ·40 A5 40 ·40 E6 40")),
+    Cue.HANDS_WANTED: _Row(Rank.TURN, tone("C6 80 ·120 C6 80")),
+    Cue.BOARD_AGREES: _Row(Rank.TURN, tone("A5 60 E6 60")),
+    Cue.BOARD_WRONG: _Row(Rank.WRONG, tone("A4 160 ·80 A4 160")),
+    Cue.ASKED: _Row(Rank.WRONG, tone("C6 40 ·40 C6 40 ·40 C6 40")),
+    Cue.TURN_PASSES: _Row(Rank.TURN, tone("C6 30")),
+    Cue.PAUSED: _Row(Rank.TIME, tone("E5 200"), True),
+    Cue.RESUMED: _Row(Rank.TIME, tone("A5 60 E6 60"), True),
+    Cue.OFFER: _Row(Rank.TURN, tone("E6 80 ·300 E6 80"), True),
+    Cue.WON: _Row(Rank.REVEAL, tone("A5 120 C6 120 E6 120 A6 300")),
+    Cue.TIE: _Row(Rank.REVEAL, tone("A5 120 E6 120 A5 120 E6 300"), True),
+    Cue.TROUBLE: _Row(Rank.TROUBLE, tone("A4 80 ·80 A4 80 ·80 A4 80"), True),
+    Cue.OFF_WAIT: _Row(Rank.TROUBLE, tone("E6 60 A5 60"), True),
+    Cue.OFF: _Row(Rank.TROUBLE, tone("E5 200"), True),
+}
+# The power's rows (awake, switching off) rank with trouble: nothing may hide that the cord must not be pulled yet.
+
+
+def tone_of(cue: Cue) -> Tone:
+    """The tone of a cue. It knows neither seat nor key nor number: whose key it was, and which, is never heard."""
+    return _ROWS[cue].tone
+
+
+def rank_of(cue: Cue) -> Rank:
+    """The rank of a cue."""
+    return _ROWS[cue].rank
+
+
+def seats_of(signal: Signal) -> frozenset[Seat]:
+    """Whose lamps a signal concerns: those it names, or both where the row says so or nobody is named."""
+    return frozenset(SEATS) if _ROWS[signal.cue].for_both or not signal.seats else signal.seats
+
+
+# ---- lamps of a cue --------------------------------------------------------------------------------------------
+
+_RUN_STEP_MS = 100.0
+_WON_RUNS = 3
+
+
+def _run_up(runs: int) -> dict[str, Track]:
+    """The lamps fill up from left to right, 100 ms each, so often."""
+    tracks = {}
+    for place, lamp in enumerate(LAMPS):
+        once = ((place * _RUN_STEP_MS, Level.OFF), ((len(LAMPS) - place) * _RUN_STEP_MS, Level.ON))
+        tracks[lamp] = _track(*(once * runs))
+    return tracks
+
+
+def _awake() -> dict[str, Track]:
+    """Each lamp for 60 ms, from left to right."""
+    before_after = ((60.0 * place, 60.0 * (len(LAMPS) - 1 - place)) for place in range(len(LAMPS)))
+    return {
+        lamp: _track((before, Level.OFF), (60.0, Level.ON), (after, Level.OFF))
+        for lamp, (before, after) in zip(LAMPS, before_after, strict=True)
+    }
+
+
+def _all(track: Track, lamps: tuple[str, ...] = LAMPS) -> dict[str, Track]:
+    return dict.fromkeys(lamps, track)
+
+
+_FLASH_TWICE = _track(
+    (FLASH_MS, Level.OPPOSITE), (FASTEST_BLINK_MS - FLASH_MS, Level.SAME), (FLASH_MS, Level.OPPOSITE)
+)
+_WON = _run_up(_WON_RUNS)
+_CUE_LAMPS: Mapping[Cue, Mapping[str, Track]] = {
+    Cue.AWAKE: _awake(),
+    Cue.SEAT_TAKEN: _all(_FLASH_TWICE),
+    Cue.KEY_REFUSED: _all(_track((FLASH_MS, Level.OFF)), ORDER_LAMPS),
+    Cue.REVEAL: _all(_track((400.0, Level.ON)), ORDER_LAMPS),
+    Cue.BOARD_AGREES: {"turn": _track((400.0, Level.ON))},
+    Cue.WON: _WON,
+    Cue.TIE: {
+        lamp: Track((*track.steps, LampStep(1000.0, Level.ON))) for lamp, track in _run_up(1).items()
+    },
+    Cue.OFF_WAIT: _all(_blink(500.0)),
+    Cue.OFF: _all(_track((math.inf, Level.OFF))),
+}  # fmt: skip
+_LOST = _all(_track((_WON_RUNS * len(LAMPS) * _RUN_STEP_MS, Level.OFF)))
+
+
+def lamps_of(signal: Signal, seat: Seat, silent: bool = False) -> Mapping[str, Track]:
+    """What a signal does to a seat's lamps until they return to their state; lamps left out are not touched.
+
+    With `silent`, the turn lamp plays the rhythm of the tone. Empty for a seat that the signal does not concern; only
+    the loser of a game goes dark without being named.
+    """
+    if signal.cue is Cue.WON and signal.seats and seat not in signal.seats:
+        return _LOST
+    if seat not in seats_of(signal):
+        return {}
+    tracks = _CUE_LAMPS.get(signal.cue, {})
+    if silent and signal.cue not in (Cue.OFF_WAIT, Cue.OFF):  # their turn lamp already says it, without an end
+        return {**tracks, "turn": rhythm_of(tone_of(signal.cue))}
+    return tracks
+
+
+def rhythm_of(notes: Tone) -> Track:
+    """A tone for the eye: the opposite for each note (at least 60 ms), the same for pauses."""
+    steps: list[LampStep] = []
+    for note in notes:
+        if not note.name:
+            steps.append(LampStep(note.ms, Level.SAME))
+            continue
+        if steps and steps[-1].level is Level.OPPOSITE:
+            steps.append(LampStep(SILENT_GAP_MS, Level.SAME))
+        steps.append(LampStep(max(SILENT_NOTE_MS, note.ms), Level.OPPOSITE))
+    return Track(tuple(steps))
+
+
+# ---- lasting patterns ------------------------------------------------------------------------------------------
+
+_STEADY: Mapping[TurnLamp, Track] = {
+    TurnLamp.OFF: _track((math.inf, Level.OFF)),
+    TurnLamp.ON: _track((math.inf, Level.ON)),
+    TurnLamp.PULSE: _track((1200.0, Level.ON), (400.0, Level.OFF), is_cycle=True),
+    TurnLamp.OFFERED: _blink(2000.0),
+    TurnLamp.HANDS: _blink(1000.0),
+    TurnLamp.WRONG: _blink(400.0),
+    TurnLamp.TROUBLE: _track(
+        (FLASH_MS, Level.ON),
+        (FASTEST_BLINK_MS - FLASH_MS, Level.OFF),
+        (FLASH_MS, Level.ON),
+        (2000.0 - FASTEST_BLINK_MS - FLASH_MS, Level.OFF),
+        is_cycle=True,
+    ),
+}
+_ENTERING = _blink(800.0)
+
+
+def turn_brightness(pattern: TurnLamp, t_ms: float, pwm: bool = True) -> float:
+    """How bright (0..1) the turn lamp is, so long after its pattern began; `pwm`: it can be dimmed."""
+    return _turn(pattern, t_ms, pwm)[0]
+
+
+def order_brightness(lamps: SeatLamps, number: int, t_ms: float) -> float:
+    """How bright (0..1) order lamp `number` (1-3) is, so long after its pattern began."""
+    return _order(lamps, number, t_ms)[0]
+
+
+def steady(lamps: SeatLamps, lamp: str, t_ms: float, pwm: bool) -> tuple[float, float]:
+    """The brightness (0..1) of one of a seat's `LAMPS`, and the ms until that changes (infinite: never)."""
+    return _turn(lamps.turn, t_ms, pwm) if lamp == "turn" else _order(lamps, int(lamp), t_ms)
+
+
+def _turn(pattern: TurnLamp, t_ms: float, pwm: bool) -> tuple[float, float]:
+    if pattern is TurnLamp.PULSE and pwm:
+        return (1 - math.cos(2 * math.pi * t_ms / PULSE_MS)) / 2, PULSE_FRAME_MS
+    return _brightness(_STEADY[pattern], t_ms)
+
+
+def _order(lamps: SeatLamps, number: int, t_ms: float) -> tuple[float, float]:
+    if lamps.entering:
+        return _brightness(_ENTERING, t_ms)
+    return float(number in lamps.order_lamps), math.inf
+
+
+def _brightness(track: Track, t_ms: float) -> tuple[float, float]:
+    level, left_ms = track.at(t_ms)
+    return float(level is Level.ON), left_ms

@@ -1,0 +1,364 @@
+"""The panel: two pads, their lamps, a buzzer and the table button, on whatever pins there are.
+
+Three kinds of threads meet here. The pin factory's only stamps an edge and puts it into a queue. `panel-input` takes
+it out, debounces and calls `on_press`. `panel-output` alone drives lamps and buzzer, from another queue that `show`
+and `signal` fill from anywhere. So nothing a listener does can stop the keys, and no two threads drive one lamp.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import math
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple, Self
+
+from gpiozero import Device
+from gpiozero.exc import GPIOPinInUse, PinPWMUnsupported, PinUnknownPi
+from gpiozero.pins.local import get_pi_revision
+
+from companion.clock import Clock
+from companion.config import PanelSettings
+from companion.errors import PanelError
+from companion.kit import Seat
+from companion.ports import Press, SeatLamps, Signal
+from hardware.debounce import Debouncer, Stroke
+from hardware.player import Player
+from hardware.wiring import Button, ButtonPin, Buzzer, Lamp, LampPin, button_pins, lamp_pins
+
+_log = logging.getLogger(__name__)
+
+_POLL_S = 0.02
+"""While a key is down its line is also read this often, because edges can get lost."""
+_JOIN_S = 2.0
+
+
+class _Edge(NamedTuple):
+    button: str
+    is_down: bool
+    at_s: float
+
+
+class _Show(NamedTuple):
+    lamps: Mapping[Seat, SeatLamps]
+    trouble: bool
+
+
+class _Key(NamedTuple):
+    pin: ButtonPin
+    line: Button
+    debouncer: Debouncer
+
+
+class Panel:
+    """Buttons, lamps and buzzer as wired in the settings; a context manager, and `close` may be called twice.
+
+    `on_press` gets every `Press` in the panel's own thread; what it raises is logged and goes no further. Pins that
+    cannot be used are named in `problems`. Without a `pin_factory` the machine's own is taken (raises `PanelError`).
+    With `threads=False` nothing happens by itself: `step()` does all that is due at the clock's time.
+    """
+
+    def __init__(
+        self,
+        settings: PanelSettings,
+        clock: Clock,
+        on_press: Callable[[Press], None],
+        pin_factory: Any = None,
+        *,
+        threads: bool = True,
+    ) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._on_press = on_press
+        self._edges: SimpleQueue[_Edge | None] = SimpleQueue()
+        self._orders: SimpleQueue[Signal | _Show | None] = SimpleQueue()
+        self._problems: tuple[str, ...] = ()
+        self._close_lock = threading.Lock()
+        self._is_closed = False
+        self._own_factory = _open_factory() if pin_factory is None else None
+        factory = self._own_factory if pin_factory is None else pin_factory
+        self._keys: dict[str, _Key] = {}
+        for button in button_pins(settings):
+            self._open_key(button, factory)
+        self._lamps: dict[LampPin, Lamp] = {}
+        for pin in lamp_pins(settings):
+            if (lamp := self._open(pin.name, pin.pin, lambda pin=pin: Lamp(pin, factory))) is not None:
+                self._lamps[pin] = lamp
+        self._buzzer: Buzzer | None = None
+        if isinstance(buzzer := settings.buzzer, int):
+            self._buzzer = self._open("buzzer", buzzer, lambda: Buzzer(buzzer, factory))
+        self._player = Player(settings.silent, all(lamp.can_dim for lamp in self._lamps.values()))
+        self._threads = (
+            (
+                threading.Thread(target=self._read_keys, name="panel-input", daemon=True),
+                threading.Thread(target=self._drive_outputs, name="panel-output", daemon=True),
+            )
+            if threads
+            else ()
+        )
+        for thread in self._threads:
+            thread.start()
+
+    # ---- what others call, from any thread ----
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """A sentence for every pin that cannot be used, with what to do."""
+        return self._problems
+
+    @property
+    def buttons(self) -> tuple[str, ...]:
+        """Names of the buttons that work, such as `south_up` and `table`."""
+        return tuple(self._keys)
+
+    @property
+    def lamps(self) -> tuple[str, ...]:
+        """Names of the lamps that were opened, such as `south_1` and `north_turn`."""
+        return tuple(pin.name for pin in self._lamps)
+
+    def signal(self, signal: Signal) -> None:
+        """Announce a cue; returns at once."""
+        if not self._is_closed:
+            self._orders.put(signal)
+
+    def show(self, lamps: Mapping[Seat, SeatLamps], trouble: bool = False) -> None:
+        """Set the lasting lamps of both seats (a seat left out is dark); returns at once."""
+        if not self._is_closed:
+            self._orders.put(_Show(dict(lamps), trouble))
+
+    def step(self) -> None:
+        """Take in all edges, cues and states, and drive the outputs for this moment; only without threads."""
+        if self._threads:
+            raise RuntimeError("the panel's own threads do this: open it with threads=False to step it")
+        if self._is_closed:
+            return
+        while not self._edges.empty():
+            if (edge := self._edges.get()) is not None:
+                self._take(edge)
+        self._settle()
+        while not self._orders.empty():
+            if (order := self._orders.get()) is not None:
+                self._obey(order)
+        self._render()
+
+    def close(self) -> None:
+        """End the threads, switch everything off and give the pins back."""
+        with self._close_lock:
+            if self._is_closed:
+                return
+            self._is_closed = True
+        for key in self._keys.values():
+            self._release("a button", key.line.close)
+        self._edges.put(None)
+        self._orders.put(None)
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(_JOIN_S)
+                if thread.is_alive():
+                    _log.error("The thread %s does not end: a listener is stuck", thread.name)
+        for pin, lamp in self._lamps.items():
+            self._release(pin.name, lamp.close)
+        if self._buzzer is not None:
+            self._release("the buzzer", self._buzzer.close)
+        if self._own_factory is not None:
+            self._release("the pins", self._own_factory.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- opening and losing pins ----
+
+    def _open[Opened](self, name: str, pin: int, opening: Callable[[], Opened]) -> Opened | None:
+        """The device, or None and a problem."""
+        try:
+            return opening()
+        except Exception as error:  # every pin library has its own; one bad pin must not take the rest with it
+            self._complain(f"{name} on GPIO {pin} cannot be used: {_remedy(error)}")
+            return None
+
+    def _open_key(self, button: ButtonPin, factory: Any) -> None:
+        def changed(is_down: bool) -> None:
+            self._edges.put(_Edge(button.name, is_down, self._clock.monotonic_s()))
+
+        line = self._open(button.name, button.pin, lambda: Button(button.pin, changed, factory))
+        if line is not None:
+            debouncer = Debouncer(self._settings.debounce_ms / 1000, line.is_down())
+            self._keys[button.name] = _Key(button, line, debouncer)
+
+    def _complain(self, problem: str) -> None:
+        self._problems = (*self._problems, problem)
+        _log.warning("%s", problem)
+
+    def _release(self, name: str, closing: Callable[[], None]) -> None:
+        try:
+            closing()
+        except Exception:  # the others must be given back all the same
+            _log.exception("%s could not be given back", name)
+
+    # ---- keys: the thread panel-input ----
+
+    def _read_keys(self) -> None:
+        while True:
+            is_any_down = any(key.debouncer.is_latched for key in self._keys.values())
+            try:
+                edge = self._edges.get(timeout=_POLL_S if is_any_down else None)
+            except Empty:
+                self._settle()
+                continue
+            if edge is None:
+                return
+            self._take(edge)
+
+    def _take(self, edge: _Edge) -> None:
+        if (key := self._keys.get(edge.button)) is not None:
+            self._report(key, key.debouncer.edge(edge.is_down, edge.at_s))
+
+    def _settle(self) -> None:
+        """Let time pass for keys that are down; reads their lines, for an edge may have got lost."""
+        for key in self._keys.values():
+            if key.debouncer.is_latched and not self._is_closed:
+                self._report(key, key.debouncer.settle(key.line.is_down(), self._clock.monotonic_s()))
+
+    def _report(self, key: _Key, strokes: Sequence[Stroke]) -> None:
+        for stroke in strokes:
+            press = Press(key.pin.seat, key.pin.key, key.debouncer.pressed_s, stroke is Stroke.HELD)
+            try:
+                self._on_press(press)
+            except Exception:  # whatever the table does with a press, the next one must count
+                _log.exception("The listener failed on a press of %s", key.pin.name)
+
+    # ---- lamps and buzzer: the thread panel-output ----
+
+    def _drive_outputs(self) -> None:
+        while True:
+            left_s = self._player.next_change_ms(self._now_ms()) / 1000 - self._clock.monotonic_s()
+            try:
+                order = self._orders.get(timeout=max(0.0, left_s) if math.isfinite(left_s) else None)
+                while order is not None:
+                    self._obey(order)
+                    order = self._orders.get(block=False)
+                return
+            except Empty:
+                self._render()
+
+    def _now_ms(self) -> float:
+        return round(self._clock.monotonic_s() * 1000, 3)
+
+    def _obey(self, order: Signal | _Show) -> None:
+        if isinstance(order, Signal):
+            self._player.signal(order, self._now_ms())
+        else:
+            self._player.show(order.lamps, order.trouble, self._now_ms())
+
+    def _render(self) -> None:
+        """Drive everything for this moment, the buzzer first: its tick has 15 ms."""
+        now_ms = self._now_ms()
+        self._player.advance(now_ms)
+        if self._buzzer is not None:
+            try:
+                self._buzzer.sound(self._player.tone_hz(now_ms))
+            except Exception as error:  # as below
+                self._complain(f"buzzer does not work any more: {_remedy(error)}")
+                self._buzzer = None
+        for pin, lamp in tuple(self._lamps.items()):
+            try:
+                lamp.show(self._player.brightness(pin.seat, pin.lamp, now_ms), self._settings.brightness)
+            except Exception as error:  # a pin that fails while it is used is left alone, and named once
+                self._complain(f"{pin.name} does not work any more: {_remedy(error)}")
+                del self._lamps[pin]
+
+
+def _remedy(error: Exception) -> str:
+    """What is wrong with a pin and what to do."""
+    if isinstance(error, GPIOPinInUse):
+        return "another button, lamp or buzzer has this pin. Give each its own in [panel]"
+    if isinstance(error, PinPWMUnsupported):
+        return "these pins cannot play tones. Install python3-lgpio"
+    return f"{error or type(error).__name__}. Check that nothing else uses the pin, or leave it out in [panel]"
+
+
+# ---- the machine's own pins ------------------------------------------------------------------------------------
+
+_last_failure: list[str] = []
+"""Why opening the pins failed last: a process has one set of pins, hence one such reason."""
+
+
+def open_panel(settings: PanelSettings, clock: Clock, on_press: Callable[[Press], None]) -> Panel | None:
+    """The panel on the machine's own pins, or None where there is none (`panel_reason` says why).
+
+    `enabled = "auto"`: None when there are no usable pins; `"yes"`: raises `PanelError` instead; `"no"`: None.
+    """
+    if settings.enabled == "no":
+        return None
+    try:
+        return Panel(settings, clock, on_press)
+    except PanelError as error:
+        if settings.enabled == "yes":
+            raise
+        _log.info("No panel: %s", error)
+        return None
+
+
+def panel_reason(settings: PanelSettings) -> str | None:
+    """Why there is no panel and what to do about it, as a sentence; None: nothing speaks against one.
+
+    Opens nothing, so it may be asked while a panel is in use.
+    """
+    if settings.enabled == "no":
+        return "The panel is switched off: set enabled to auto or yes in [panel]."
+    return _missing() or (_last_failure[-1] if _last_failure else None)
+
+
+def _missing() -> str | None:
+    """What this machine lacks for pins of its own; None: nothing, or the environment chooses other pins."""
+    if os.environ.get("GPIOZERO_PIN_FACTORY"):
+        return None
+    try:
+        get_pi_revision()
+    except (PinUnknownPi, OSError, ValueError):
+        return "This machine is no Raspberry Pi and has no pins: use the pages, or play --simulate."
+    chips = sorted(Path("/dev").glob("gpiochip*"))
+    return _obstacle(
+        has_library=importlib.util.find_spec("lgpio") is not None,
+        has_chips=bool(chips),
+        may_use_chips=any(os.access(chip, os.R_OK | os.W_OK) for chip in chips),
+    )
+
+
+def _obstacle(has_library: bool, has_chips: bool, may_use_chips: bool) -> str | None:
+    """What a Raspberry Pi lacks, and what to do."""
+    if not has_chips:
+        return "There is no /dev/gpiochip*: the kernel or the service's DeviceAllow hides the pins."
+    if not may_use_chips:
+        return "The pins may not be used: add the user to group gpio (sudo usermod -aG gpio USER) and log in again."
+    if not has_library:
+        return (
+            "The pin library is missing: sudo apt install python3-lgpio, "
+            "and make the virtual environment with --system-site-packages."
+        )
+    return None
+
+
+def _open_factory() -> Any:
+    """The machine's pin factory; raises `PanelError`. `GPIOZERO_PIN_FACTORY` chooses another than lgpio."""
+    _last_failure.clear()
+    if missing := _missing():
+        raise PanelError(missing)
+    try:
+        if os.environ.get("GPIOZERO_PIN_FACTORY"):
+            Device.ensure_pin_factory()
+            return Device.pin_factory
+        from gpiozero.pins.lgpio import LGPIOFactory  # noqa: PLC0415  (only on a Pi)
+
+        return LGPIOFactory()
+    except Exception as error:  # the pin libraries raise what they like
+        sentence = f"The pins cannot be opened: {error}. The working directory must be writable, for lgpio's pipe."
+        _last_failure.append(sentence)
+        raise PanelError(sentence) from error

@@ -1,0 +1,167 @@
+"""What lamps and buzzer show and sound at a moment: the cues and states that came in, and which cuts which. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from companion.kit import SEATS, Seat
+from companion.ports import Cue, SeatLamps, Signal, TurnLamp
+from hardware.cues import (
+    LAMPS,
+    REPEAT_AFTER_MS,
+    SAME_TONE_MS,
+    Level,
+    Rank,
+    Tone,
+    Track,
+    lamps_of,
+    rank_of,
+    seats_of,
+    steady,
+    tone_of,
+)
+
+
+@dataclass(frozen=True)
+class _Overlay:
+    """A cue on a seat's lamps."""
+
+    cue: Cue
+    rank: Rank
+    start_ms: float
+    tracks: Mapping[str, Track]
+
+    def has_ended(self, now_ms: float) -> bool:
+        return now_ms - self.start_ms >= max((track.ms for track in self.tracks.values()), default=0.0)
+
+
+@dataclass(frozen=True)
+class _Voice:
+    """A tone on the buzzer."""
+
+    rank: Rank
+    start_ms: float
+    tone: Tone
+
+    def at(self, now_ms: float) -> tuple[float | None, float]:
+        """The frequency (None: a pause or the end), and the ms until that changes (infinite: it has ended)."""
+        t_ms = now_ms - self.start_ms
+        for note in self.tone:
+            if t_ms < note.ms:
+                return note.hz, note.ms - t_ms
+            t_ms -= note.ms
+        return None, math.inf
+
+
+@dataclass
+class _SeatState:
+    """The lasting patterns of a seat and since when it shows them."""
+
+    lamps: SeatLamps = field(default_factory=SeatLamps)
+    changed_ms: float = 0.0
+
+
+class Player:
+    """Mixes the table's lasting lamps with its cues. All times are ms of one monotonic clock, and never fall.
+
+    `silent`: no tones; their rhythm shows on the turn lamps. `pwm`: lamps can be dimmed.
+    """
+
+    def __init__(self, silent: bool = False, pwm: bool = True) -> None:
+        self._silent = silent
+        self._pwm = pwm
+        self._seats = {seat: _SeatState() for seat in SEATS}
+        self._overlays: dict[Seat, _Overlay] = {}
+        self._voice: _Voice | None = None
+        self._began_ms: dict[str, float] = {}
+        """When each lasting pattern began, for both seats: equal patterns go in step."""
+        self._sounded_ms: dict[tuple[Tone, frozenset[Seat]], float] = {}
+        self._again: tuple[float, Signal] | None = None
+
+    def show(self, lamps: Mapping[Seat, SeatLamps], trouble: bool, now_ms: float) -> None:
+        """Take the whole lasting state; a seat left out is dark. `trouble` is above all other turn lamp patterns."""
+        for seat, state in self._seats.items():
+            shown = lamps.get(seat, SeatLamps())
+            if trouble:
+                shown = SeatLamps(shown.order_lamps, TurnLamp.TROUBLE, shown.entering)
+            if shown != state.lamps:
+                state.lamps, state.changed_ms = shown, now_ms
+        patterns = {str(state.lamps.turn) for state in self._seats.values()}
+        patterns |= {"entering" for state in self._seats.values() if state.lamps.entering}
+        self._began_ms = {pattern: self._began_ms.get(pattern, now_ms) for pattern in patterns}
+        if not any(state.turn is TurnLamp.WRONG for state in lamps.values()):
+            self._again = None
+
+    def signal(self, signal: Signal, now_ms: float) -> None:
+        """Take a cue: it sounds and shows at once, or is lost where something of higher rank is under way."""
+        rank = rank_of(signal.cue)
+        sounds = self._sounds(signal, rank, now_ms)
+        for seat in SEATS:
+            tracks = lamps_of(signal, seat, self._silent and sounds)
+            running = self._overlays.get(seat)
+            if running is not None and not running.has_ended(now_ms):
+                repeated = running.cue is signal.cue and not sounds
+                if running.rank > rank or repeated or (not tracks and seat not in seats_of(signal)):
+                    continue
+            self._overlays[seat] = _Overlay(signal.cue, rank, now_ms, tracks)
+        if sounds and not self._silent:
+            self._voice = _Voice(rank, now_ms, tone_of(signal.cue))
+        if signal.cue in REPEAT_AFTER_MS:
+            self._again = now_ms + REPEAT_AFTER_MS[signal.cue], signal
+
+    def _sounds(self, signal: Signal, rank: Rank, now_ms: float) -> bool:
+        """May the tone be played: nothing higher sounds, and the same was not heard (seen) just now?"""
+        heard_by = seats_of(signal) if self._silent else frozenset()
+        name = tone_of(signal.cue), heard_by
+        if rank is not Rank.KEY and now_ms - self._sounded_ms.get(name, -math.inf) < SAME_TONE_MS:
+            return False
+        if self._voice is not None and self._voice.rank > rank and math.isfinite(self._voice.at(now_ms)[1]):
+            return False
+        self._sounded_ms[name] = now_ms
+        return True
+
+    def advance(self, now_ms: float) -> None:
+        """Let time pass: a cue that comes again after a while comes again."""
+        if self._again is not None and now_ms >= self._again[0]:
+            signal = self._again[1]
+            if any(state.lamps.turn is TurnLamp.WRONG for state in self._seats.values()):
+                self.signal(signal, now_ms)
+            else:
+                self._again = None
+
+    def tone_hz(self, now_ms: float) -> float | None:
+        """What the buzzer sounds; None: silence."""
+        return self._voice.at(now_ms)[0] if self._voice is not None else None
+
+    def brightness(self, seat: Seat, lamp: str, now_ms: float) -> float:
+        """How bright (0..1) one of a seat's `LAMPS` is."""
+        return self._lamp(seat, lamp, now_ms)[0]
+
+    def next_change_ms(self, now_ms: float) -> float:
+        """When the next change is due, if nothing comes in; infinite: never."""
+        lefts = [self._lamp(seat, lamp, now_ms)[1] for seat in SEATS for lamp in LAMPS]
+        if self._voice is not None:
+            lefts.append(self._voice.at(now_ms)[1])
+        again_ms = self._again[0] if self._again is not None else math.inf
+        return min(now_ms + min(lefts), again_ms)
+
+    def _lamp(self, seat: Seat, lamp: str, now_ms: float) -> tuple[float, float]:
+        """Brightness, and ms until it may change."""
+        overlay = self._overlays.get(seat)
+        if overlay is not None and lamp in overlay.tracks:
+            level, left_ms = overlay.tracks[lamp].at(now_ms - overlay.start_ms)
+            if level in (Level.ON, Level.OFF):
+                return float(level is Level.ON), left_ms
+            if level is not None:
+                # A blinking lamp would blur a rhythm: hold what it showed when the cue, or its own pattern, began.
+                held_ms = max(overlay.start_ms, self._seats[seat].changed_ms)
+                is_lit = self._steady(seat, lamp, held_ms)[0] >= 0.5
+                return float(is_lit is (level is Level.SAME)), left_ms
+        return self._steady(seat, lamp, now_ms)
+
+    def _steady(self, seat: Seat, lamp: str, at_ms: float) -> tuple[float, float]:
+        lamps = self._seats[seat].lamps
+        began_ms = self._began_ms.get(str(lamps.turn) if lamp == "turn" else "entering", at_ms)
+        return steady(lamps, lamp, at_ms - began_ms, self._pwm)

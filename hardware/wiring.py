@@ -1,0 +1,147 @@
+"""Which pin is which button or lamp, and the devices on them: thin covers of gpiozero's."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from gpiozero import LED, PWMLED, InputDevice, PWMOutputDevice
+from gpiozero.exc import PinPWMUnsupported
+
+from companion.config import PanelSettings
+from companion.kit import SEATS, Seat
+from companion.ports import PadKey
+from hardware.cues import LAMPS, NOTES_HZ
+
+_LAMP_PWM_HZ = 200
+_IDLE_HZ = NOTES_HZ["A6"]
+"""While silent: a software PWM takes a new frequency only at the end of its cycle, so the cycle is kept short."""
+
+
+@dataclass(frozen=True)
+class ButtonPin:
+    """A wired button; `name` as in `PanelHands`, no seat for the table button. It connects the pin to ground."""
+
+    name: str
+    seat: Seat | None
+    key: PadKey
+    pin: int
+
+
+@dataclass(frozen=True)
+class LampPin:
+    """A wired lamp; `lamp` is one of `cues.LAMPS`, `is_active_low`: it is wired between 3V3 and the pin."""
+
+    name: str
+    seat: Seat
+    lamp: str
+    pin: int
+    is_active_low: bool
+
+
+def button_pins(settings: PanelSettings) -> tuple[ButtonPin, ...]:
+    """All wired buttons."""
+    buttons = []
+    for seat in SEATS:
+        pins = settings.south if seat is Seat.SOUTH else settings.north
+        for key in PadKey:
+            pin = getattr(pins, key, "")  # the settings name a pad's pins like its keys; the table button is no pad's
+            if isinstance(pin, int):
+                buttons.append(ButtonPin(f"{seat}_{key}", seat, key, pin))
+    if isinstance(settings.table_button, int):
+        buttons.append(ButtonPin("table", None, PadKey.TABLE, settings.table_button))
+    return tuple(buttons)
+
+
+def lamp_pins(settings: PanelSettings) -> tuple[LampPin, ...]:
+    """All wired lamps."""
+    lamps = []
+    for seat in SEATS:
+        pins = settings.south if seat is Seat.SOUTH else settings.north
+        for lamp in LAMPS:
+            pin = getattr(pins, f"lamp_{lamp}")
+            if isinstance(pin, int):
+                is_active_low = f"lamp_{lamp}" in pins.lamps_active_low
+                lamps.append(LampPin(f"{seat}_{lamp}", seat, lamp, pin, is_active_low))
+    return tuple(lamps)
+
+
+class Button:
+    """An open button. `when_changed(is_down)` is called in the pin factory's thread and must never block or raise."""
+
+    def __init__(self, pin: int, when_changed: Callable[[bool], None], factory: Any) -> None:
+        # Not gpiozero's own Button: that keeps a thread for each, and swallows a press after a lost release.
+        self._device = InputDevice(pin, pull_up=True, pin_factory=factory)
+        self._when_changed = when_changed
+        try:
+            self._device.pin.edges = "both"
+            self._device.pin.when_changed = self._changed
+        except BaseException:
+            self._device.close()
+            raise
+
+    def _changed(self, _ticks: object, state: object) -> None:
+        # What raises here would end the only notification thread, and every button with it.
+        with contextlib.suppress(Exception):
+            self._when_changed(not state)
+
+    def is_down(self) -> bool:
+        """The line's level now."""
+        return bool(self._device.is_active)
+
+    def close(self) -> None:
+        """Give the pin back."""
+        if not self._device.closed:
+            self._device.pin.when_changed = None
+        self._device.close()
+
+
+class Lamp:
+    """An open lamp; dimmed where the pins can, else on or off."""
+
+    def __init__(self, lamp: LampPin, factory: Any) -> None:
+        wired = {"active_high": not lamp.is_active_low, "pin_factory": factory}
+        self.can_dim = True
+        self._shown = 0.0
+        try:
+            self._device = PWMLED(lamp.pin, frequency=_LAMP_PWM_HZ, **wired)
+        except PinPWMUnsupported:
+            self.can_dim = False
+            self._device = LED(lamp.pin, **wired)
+
+    def show(self, level: float, brightness: float) -> None:
+        """Show a level (0..1) at the panel's brightness (0..1), in steps of 1 % as the pins have them."""
+        value = round(level * brightness, 2) if self.can_dim else float(level >= 0.5 and brightness > 0)
+        if value != self._shown:
+            self._device.value = value
+            self._shown = value
+
+    def close(self) -> None:
+        """Give the pin back; the lamp is dark."""
+        self._device.close()
+
+
+class Buzzer:
+    """An open buzzer: a square wave, equally loud for every note. Its pins must be able to do PWM."""
+
+    def __init__(self, pin: int, factory: Any) -> None:
+        self._device = PWMOutputDevice(pin, frequency=_IDLE_HZ, pin_factory=factory)
+        self._hz: float | None = None
+
+    def sound(self, hz: float | None) -> None:
+        """Sound a frequency, or None: be silent."""
+        if hz == self._hz:
+            return
+        if hz is None:
+            self._device.value = 0
+            self._device.frequency = _IDLE_HZ
+        else:
+            self._device.frequency = hz
+            self._device.value = 0.5
+        self._hz = hz
+
+    def close(self) -> None:
+        """Give the pin back."""
+        self._device.close()

@@ -1,0 +1,153 @@
+"""The printed board and the tops of pieces as pictures, for the rendered table: plain drawings of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from companion.kit import Kit, Mark
+from vision.markers import marker_modules
+from vision.pose import Points
+
+Bgr = NDArray[np.uint8]
+"""(height, width, 3): blue, green, red."""
+
+_PAPER = (238, 243, 244)
+_INK = (24, 20, 27)
+_BOARD_SCALE = 5.0  # px per mm of the board's texture
+
+
+def bgr_of(rgb: str) -> tuple[int, int, int]:
+    """`#rrggbb` as (blue, green, red).
+
+    >>> bgr_of("#5B2A9D")
+    (157, 42, 91)
+    """
+    red, green, blue = (int(rgb[i : i + 2], 16) for i in (1, 3, 5))
+    return blue, green, red
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The board as paper: a texture, and where its lower left corner lies."""
+
+    picture: Bgr
+    low_mm: tuple[float, float]
+    high_mm: tuple[float, float]
+
+    def to_texture(self) -> Points:
+        """(3, 3): board coordinates to texture pixels."""
+        s = _BOARD_SCALE
+        return np.array([[s, 0, -self.low_mm[0] * s - 0.5], [0, -s, self.high_mm[1] * s - 0.5], [0, 0, 1]])
+
+
+class _Pen:
+    """Draws on a sheet in board millimetres."""
+
+    def __init__(self, picture: Bgr, low_mm: tuple[float, float], high_mm: tuple[float, float]) -> None:
+        self.picture, self._low, self._high = picture, low_mm, high_mm
+
+    def _px(self, x_mm: float, y_mm: float) -> tuple[int, int]:
+        """With four fractional bits, as OpenCV's `shift=4` wants it."""
+        x, y = (x_mm - self._low[0]) * _BOARD_SCALE - 0.5, (self._high[1] - y_mm) * _BOARD_SCALE - 0.5
+        return round(x * 16), round(y * 16)
+
+    def lines(
+        self, points_mm: list[tuple[float, float]], colour: tuple[int, int, int], width_mm: float, closed: bool = False
+    ) -> None:
+        """A path."""
+        path = np.array([self._px(*point) for point in points_mm], dtype=np.int32)
+        thick = max(1, round(width_mm * _BOARD_SCALE))
+        cv2.polylines(self.picture, [path], closed, colour, thick, cv2.LINE_AA, 4)
+
+    def fill(self, points_mm: list[tuple[float, float]], colour: tuple[int, int, int]) -> None:
+        """A polygon."""
+        path = np.array([self._px(*point) for point in points_mm], dtype=np.int32)
+        cv2.fillPoly(self.picture, [path], colour, cv2.LINE_AA, 4)
+
+    def ring(self, x_mm: float, y_mm: float, radius_mm: float, colour: tuple[int, int, int], width_mm: float) -> None:
+        """A circle's line."""
+        thick = max(1, round(width_mm * _BOARD_SCALE))
+        centre = self._px(x_mm, y_mm)
+        cv2.circle(self.picture, centre, round(radius_mm * _BOARD_SCALE * 16), colour, thick, cv2.LINE_AA, 4)
+
+    def text(self, x_mm: float, y_mm: float, text: str, height_mm: float) -> None:
+        """Letters whose lower left corner lies at the point."""
+        x, y = self._px(x_mm, y_mm)
+        scale = height_mm * _BOARD_SCALE / 22
+        thick = max(1, round(scale * 2))
+        cv2.putText(
+            self.picture, text, (x // 16, y // 16), cv2.FONT_HERSHEY_SIMPLEX, scale, _INK, thick, cv2.LINE_AA
+        )
+
+
+def _rectangle(x: float, y: float, half: float) -> list[tuple[float, float]]:
+    return [(x - half, y + half), (x + half, y + half), (x + half, y - half), (x - half, y - half)]
+
+
+def board_sheet(kit: Kit) -> Sheet:
+    """The printed board of a kit."""
+    board = kit.board
+    low = (-8.0, -board.strip_mm - 3)
+    high = (board.width_mm + 8.0, board.height_mm + board.strip_mm + 3)
+    shape = (round((high[1] - low[1]) * _BOARD_SCALE), round((high[0] - low[0]) * _BOARD_SCALE), 3)
+    pen = _Pen(np.full(shape, _PAPER, dtype=np.uint8), low, high)
+    for square in board.squares:
+        x, y = board.centre_mm(square)
+        pen.lines(_rectangle(x, y, board.square_mm / 2), _INK, 0.6, closed=True)
+        if board.labels_in_squares:
+            half = board.square_mm / 2
+            pen.text(x - half + 2, y + half - 5.5, str(square), 3.5)
+    for mark in board.marks:
+        _draw_mark(pen, kit, mark)
+    for marker, (x, y) in board.corner_centres_mm.items():
+        _stamp(pen.picture, marker, (x - low[0]) * _BOARD_SCALE, (high[1] - y) * _BOARD_SCALE, board.corner_mm)
+    pen.text(board.width_mm / 2 - 6, -board.strip_mm / 2 - 2, "South", 4)
+    pen.text(board.width_mm / 2 - 6, board.height_mm + board.strip_mm / 2 - 2, "North", 4)
+    return Sheet(pen.picture, low, high)
+
+
+def _stamp(picture: Bgr, marker: int, x: float, y: float, side_mm: float) -> None:
+    """A corner marker with its middle at texture pixel (x, y)."""
+    side = round(side_mm * _BOARD_SCALE)
+    print_ = cv2.resize(marker_modules(marker), (side, side), interpolation=cv2.INTER_NEAREST)
+    left, top = round(x - side / 2), round(y - side / 2)
+    picture[top : top + side, left : left + side] = np.maximum(print_, _INK[0])[..., None].clip(None, 243)
+
+
+def _draw_mark(pen: _Pen, kit: Kit, mark: Mark) -> None:
+    board = kit.board
+    (x, y), side = board.centre_mm(mark.square), board.square_mm
+    colour = bgr_of(kit.sides[mark.seat].rgb) if mark.seat else _INK
+    width = side * 0.06
+    if mark.drawing == "wall":
+        pen.fill(_rectangle(x, y, side / 2), _INK)
+    elif mark.drawing.startswith("start"):
+        for sx, sy in ((1, 1), (1, -1), (-1, -1)):
+            far, near = side * 0.40, side * 0.24
+            path = [(x + sx * far, y + sy * near), (x + sx * far, y + sy * far), (x + sx * near, y + sy * far)]
+            pen.lines(path, _INK, width + 1)
+            pen.lines(path, colour, width)
+    elif mark.drawing == "base-n":
+        for extra, ink in ((1.0, _INK), (0.0, colour)):
+            r = side * 0.44
+            pen.lines([(x, y + r), (x + r, y), (x, y - r), (x - r, y)], ink, width + extra, closed=True)
+    else:
+        pen.ring(x, y, side * 0.38, _INK, width + 1)
+        pen.ring(x, y, side * 0.38, colour, width)
+
+
+@lru_cache(maxsize=256)
+def top_picture(marker: int, rgb: str) -> Bgr:
+    """The top of a piece: rim, white tag, marker."""
+    side, module = 140, 100 / 7
+    top = np.full((side, side, 3), bgr_of(rgb), dtype=np.uint8)
+    white = round((side - 9 * module) / 2)
+    top[white : side - white, white : side - white] = _PAPER
+    print_ = cv2.resize(marker_modules(marker), (100, 100), interpolation=cv2.INTER_NEAREST)
+    top[20:120, 20:120] = np.maximum(print_, _INK[0])[..., None].clip(None, 243)
+    return top

@@ -1,0 +1,158 @@
+"""The first page of a printed kit: how to print, join, glue, place the camera and start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from companion.kit import SEATS, Kit
+from vision.paper import BAR_MM, INK_2, LEADING, RULE, TILE_2, WHITE, Pen, broken
+from vision.tiling import Tiling
+
+_TEXT_SIZES_MM = (4.0, 3.8, 3.6, 3.4, 3.2, 3.0, 2.8)
+"""The largest with which the page holds all steps is taken."""
+_HEAD_MM, _FIGURE_MM = 6.4, 14.0
+_TEXT_X, _PICTURE_WIDTH, _PICTURE_HEIGHT = 16.0, 58.0, 36.0
+
+_PRINT = (
+    "Matt white paper of 160 to 200 g. In the print dialogue choose 100 % or “actual size”, never “fit to page”. "
+    "Then measure the black and white bar below: it must be 100 mm long.",
+    "Glossy paper and plastic film mirror the lamp, and the camera reads nothing there.",
+)
+_WHOLE = ("Cut along the thin line round the board and glue it on stiff card, so that it lies flat.",)
+_JOIN = (
+    "Lay out the pages as in the picture. Where a page shows scissors (left and below), cut along that line.",
+    "Glue its cut edge on the edge of the other page that says so: crosses with equal numbers come together to whole "
+    "ones. First the pages of a row, then the rows. Last, cut along the thin line round the board and glue it on card.",
+)
+_CAMERA = (
+    "Anywhere round the table, so high that its picture shows all four corner squares of the board and a hand’s width "
+    "more. Higher is better; it may look down askew, up to some 45 degrees.",
+    "Light from the side, so that no lamp mirrors on the board. Nothing has to be calibrated.",
+)
+_START = (
+    "Switch the companion on, or run “companion play” on a computer. Open the address that the table screen shows; "
+    "phones scan its code.",
+    "Lay the board in view of the camera and set up the pieces as the screen says.",
+)
+
+Picture = Callable[[Pen], None]
+"""Draws in a box of 58 x 36 mm, the origin at its lower left corner."""
+
+
+@dataclass(frozen=True)
+class _Step:
+    title: str
+    paragraphs: tuple[str, ...]
+    picture: Picture | None = None
+
+    def text_width(self, page_width: float) -> float:
+        """Width that the text has on a page of that width within its margins, mm."""
+        return page_width - _TEXT_X - (_PICTURE_WIDTH + 6 if self.picture else 0)
+
+    def height(self, page_width: float, size: float) -> float:
+        """Height with the text set in that size, mm."""
+        lines = sum(len(broken(words, self.text_width(page_width), size)) for words in self.paragraphs)
+        text = 4.5 + LEADING * _HEAD_MM + lines * LEADING * size + 1.5 * len(self.paragraphs)
+        return max(text, _PICTURE_HEIGHT + 6 if self.picture else 0.0)
+
+
+def print_instructions(pen: Pen, kit: Kit, tiling: Tiling, margin_mm: float, foot_mm: float) -> None:
+    """Fill the current page, from the head down to the ruler's band at the foot."""
+    left, right, top = margin_mm, pen.width_mm - margin_mm, pen.height_mm - margin_mm
+    pen.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
+    pen.text(left, top - 16, kit.title, 16, bold=True)
+    pen.text(right, top - 16, "Print, cut, glue, play", 5.0, anchor="right")
+    pen.sign(left, top - 40, right - left, 18, words="Print at 100 % on matt paper")
+    steps = tuple(_steps(kit, tiling))
+    width, y = right - left, top - 44.0
+    room = y - margin_mm - foot_mm
+    size = next((s for s in _TEXT_SIZES_MM if sum(step.height(width, s) for step in steps) <= room), _TEXT_SIZES_MM[-1])
+    gap = min(6.0, (room - sum(step.height(width, size) for step in steps)) / len(steps))
+    for number, step in enumerate(steps, start=1):
+        pen.line((left, y), (right, y), width=0.5)
+        with pen.at(left, y):
+            _print_step(pen, number, step, width, size)
+        y -= step.height(width, size) + gap
+
+
+def _print_step(pen: Pen, number: int, step: _Step, width: float, size: float) -> None:
+    """One step below its rule, the origin at the rule's left end: big figure, title and text, picture."""
+    pen.text(0, -3 - 0.72 * _FIGURE_MM, str(number), _FIGURE_MM, bold=True)
+    y = pen.paragraph(_TEXT_X, -2.2, width - _TEXT_X, step.title, _HEAD_MM, bold=True)
+    for words in step.paragraphs:
+        y = pen.paragraph(_TEXT_X, y, step.text_width(width), words, size) - 1.5
+    if step.picture:
+        with pen.at(width - _PICTURE_WIDTH, -_PICTURE_HEIGHT - 3):
+            step.picture(pen)
+
+
+def _steps(kit: Kit, tiling: Tiling) -> Iterator[_Step]:
+    sheets = "one page" if tiling.pages == 1 else f"{tiling.pages} pages"
+    yield _Step("Print this file", _PRINT)
+    title = f"Cut out the board, {sheets}" if tiling.pages == 1 else f"Join the board, {sheets}"
+    yield _Step(title, _WHOLE if tiling.pages == 1 else _JOIN, partial(_board_picture, kit=kit, tiling=tiling))
+    if kit.pieces:
+        cut = "Cut out the tags along the thin lines, fold along the dashes. Spare tags are the same once more."
+        yield _Step("Make the pieces", (cut, *kit.notes), partial(_piece_picture, kit=kit))
+    yield _Step("Place the camera", _CAMERA, _camera_picture)
+    yield _Step("Start", _START)
+
+
+def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
+    """The whole board, small, with its pages' names."""
+    whole = tiling.extent
+    scale = min(_PICTURE_WIDTH / whole.width, _PICTURE_HEIGHT / whole.height)
+    with pen.at(_PICTURE_WIDTH - whole.right * scale, -whole.bottom * scale, scale=scale):
+        pen.rectangle(whole.left, whole.bottom, whole.width, whole.height, stroke_mm=0.3 / scale)
+        for square in kit.board.squares:
+            x, y = (v - kit.board.square_mm / 2 for v in kit.board.centre_mm(square))
+            pen.rectangle(x, y, kit.board.square_mm, kit.board.square_mm, fill=TILE_2, stroke_mm=0.15 / scale)
+        for marker, (x, y) in kit.board.corner_centres_mm.items():
+            pen.marker(marker, x, y, kit.board.corner_mm)
+        for cut in tiling.cuts_x:
+            pen.line((cut, whole.bottom), (cut, whole.top), width=1.0 / scale, colour=WHITE)
+            pen.line((cut, whole.bottom), (cut, whole.top), width=0.5 / scale)
+        for cut in tiling.cuts_y:
+            pen.line((whole.left, cut), (whole.right, cut), width=1.0 / scale, colour=WHITE)
+            pen.line((whole.left, cut), (whole.right, cut), width=0.5 / scale)
+        for window in tiling.windows if tiling.pages > 1 else ():
+            core = window.core
+            x, y = (core.left + core.right) / 2, (core.bottom + core.top) / 2
+            size = 6.0 / scale
+            pen.rectangle(x - size, y - 0.7 * size, 2 * size, 1.4 * size, fill=WHITE)
+            pen.text(x, y - 0.36 * size, window.label, size, bold=True, anchor="middle")
+
+
+def _piece_picture(pen: Pen, kit: Kit) -> None:
+    """A tag glued on its block, seen from in front."""
+    face = kit.face(kit.pieces[0][0])
+    side = kit.sides.get(face.seat) if face.seat else kit.sides[SEATS[0]]
+    wide, deep = 30.0, 30.0
+    high = max(1.5, min(14.0, wide * face.height_mm / (kit.tag_mm * 9 / 7)))
+    x, lean = 12.0, 0.45 * deep
+    pen.rectangle(x, 1, wide, high, fill=WHITE, stroke_mm=0.4)
+    if high >= 6:
+        pen.drawing(face.drawing, x + wide / 2 - (high - 1.4) / 2, 1.7, high - 1.4, side)
+    right, top = x + wide, 1 + high
+    corners = ((right, 1.0), (right + lean, 1 + 0.5 * deep), (right + lean, top + 0.5 * deep), (right, top))
+    pen.shape(*corners, fill=RULE)
+    pen.line(*corners, corners[0], width=0.4)
+    with pen.lying(x, top):
+        pen.rectangle(0, 0, wide, deep, fill=WHITE)
+        pen.rim(wide, 1.4, side, dotted=face.seat is SEATS[1])
+        pen.marker(face.markers[0], wide / 2, deep / 2, 0.7 * wide)
+
+
+def _camera_picture(pen: Pen) -> None:
+    """Table, board and camera from the side."""
+    pen.line((0, 3), (58, 3), width=1.2)
+    pen.line((6, 4.3), (40, 4.3), width=1.4, colour=INK_2)
+    pen.line((54, 3), (54, 31), (46, 33), width=0.8)
+    lens = (44.0, 31.6)
+    for x in (2.0, 44.0):
+        pen.line(lens, (x, 4.0), width=0.3, dash=(1.2, 1.0))
+    pen.shape((42, 33.2), (47, 36), (49, 33.4), (44, 30.6))
+    pen.text(23, 6.4, "board", 3.4, anchor="middle")
+    pen.text(40, 33.5, "camera", 3.4, anchor="right")

@@ -1,0 +1,57 @@
+"""Does anything move? A cheap question to every frame, so that a still table costs almost nothing."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from vision.markers import Luma
+
+_SHRINK = 8
+_LEAST = 4.0
+"""Smallest change of a block's brightness, of 255, that counts."""
+
+
+class Stir(NamedTuple):
+    """`moving`: something differs from the frame before; `drifted`: something differs from the last frame read."""
+
+    moving: bool
+    drifted: bool
+
+
+class Motion:
+    """Compares each frame, in blocks of 8 x 8 pixels, with the one before and with the last one that was read.
+
+    Brightness changes of the whole picture and the sensor's noise are measured and taken off.
+    """
+
+    def __init__(self) -> None:
+        self._before: NDArray[np.float32] | None = None
+        self._read: NDArray[np.float32] | None = None
+
+    def see(self, luma: Luma) -> Stir:
+        """Take the next frame; the first one counts as moving."""
+        height, width = luma.shape
+        size = (max(1, width // _SHRINK), max(1, height // _SHRINK))
+        small = cv2.resize(luma, size, interpolation=cv2.INTER_AREA).astype(np.float32)
+        stir = Stir(_differ(small, self._before), _differ(small, self._read))
+        self._before = small
+        return stir
+
+    def mark_read(self) -> None:
+        """The last frame has been read: later ones are compared with it."""
+        self._read = self._before
+
+
+def _differ(small: NDArray[np.float32], before: NDArray[np.float32] | None) -> bool:
+    if before is None or before.shape != small.shape:
+        return True
+    change = small - before
+    sample = change[::3, ::3]
+    middle = float(np.median(sample))
+    change = np.abs(change - middle)
+    noise = 1.4826 * float(np.median(np.abs(sample - middle)))
+    return bool(change.max() > max(_LEAST, 7 * noise))

@@ -1,0 +1,327 @@
+"""From a picture to a layout: which face lies on which square, and which squares cannot be told.
+
+Every picture is read on its own (corner markers, pose, piece markers, empty squares); a second look at the board from
+straight above reads what the first missed; several still pictures vote. A wrong entry is worse than an unknown one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from companion.errors import ConfigError
+from companion.grid import Square
+from companion.kit import Face, Kit
+from companion.ports import Frame, Reading
+from vision.locate import BoardLocator
+from vision.markers import Found, Luma, MarkerFinder, Sighting, best_guess, sharpened
+from vision.motion import Motion
+from vision.pose import LENSES, Lens, Maps, Points, Pose, flat, square_corners_mm
+from vision.squares import EmptySquares
+
+_RETRY_FRAMES = 10
+"""After so many still frames squares that stayed unknown are looked at again."""
+_BODY = 1.67
+"""The largest side of a piece by that of its marker."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Placed:
+    """A piece marker on the board: centre in mm at its height; `squares` where it may lie, one when that is certain."""
+
+    face: Face
+    sighting: Sighting
+    x_mm: float
+    y_mm: float
+    squares: frozenset[Square | None]
+    fits: bool
+    """Its size is that of a tag at this height."""
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What a single picture says."""
+
+    game: str | None
+    seen: Mapping[Square, str]
+    unknown: frozenset[Square]
+    beside: tuple[str, ...] = ()
+    strangers: tuple[int, ...] = ()
+
+
+class BoardReader:
+    """Reads frames of one camera; safe to call `use` from another thread.
+
+    `kits` are the kits by game, `model` the camera's name among `LENSES`; `frames` still pictures have to agree.
+    """
+
+    def __init__(self, kits: Mapping[str, Kit], model: str = "webcam", frames: int = 3) -> None:
+        if model not in LENSES:
+            raise ConfigError(f"[camera] model “{model}” is unknown: expected one of {', '.join(LENSES)}")
+        self._defaults = dict(kits)
+        self._active: Kit | None = None
+        self._lock = threading.Lock()
+        self._frames = frames
+        self._finder, self._close_finder = MarkerFinder(), MarkerFinder(close=True)
+        self._locator = BoardLocator(LENSES[model])
+        self._motion = Motion()
+        self._votes: deque[_Look] = deque(maxlen=frames)
+        self._settled: Reading | None = None
+        self._since_look = 0
+        self._kit: Kit | None = None
+        self._empties: EmptySquares | None = None
+        self._views: tuple[Pose, dict[float, Maps]] | None = None
+        self._used = True
+
+    @property
+    def problem(self) -> str:
+        """Why no board was found in the last frame, as a sentence; empty when nothing is known to be wrong."""
+        return self._locator.problem
+
+    @property
+    def lens(self) -> Lens:
+        """The camera's lens as far as the board has told it."""
+        return self._locator.lens
+
+    def use(self, kit: Kit | None) -> None:
+        """Prefer this kit, and read its game's corner markers as this board; None: whichever board lies there."""
+        with self._lock:
+            self._active = kit
+            self._used = False
+
+    def read(self, frame: Frame) -> Reading:
+        """What is known after this frame. A frame that shows nothing new costs a comparison and no reading."""
+        with self._lock:
+            if not self._used:
+                self._restart()
+            stir = self._motion.see(frame.luma)
+            self._since_look += 1
+            settled = self._settled
+            if settled is not None and not stir.moving and not stir.drifted:
+                due = bool(settled.unknown) and self._since_look >= _RETRY_FRAMES
+                if not due:
+                    return replace(settled, at_s=frame.at_s, frame=frame.number)
+            return self._read_anew(frame, moving=stir.moving)
+
+    # ---- over frames ----
+
+    def _restart(self) -> None:
+        self._used = True
+        self._settled, self._kit, self._empties = None, None, None
+        self._votes.clear()
+        self._locator.forget()
+
+    def _read_anew(self, frame: Frame, moving: bool) -> Reading:
+        look = self._look(frame.luma, still=not moving)
+        self._motion.mark_read()
+        self._since_look = 0
+        if moving:
+            self._votes.clear()
+            self._settled = None
+        self._votes.append(look)
+        joined, agreed = _vote(self._votes)
+        quiet = agreed and len(self._votes) == self._frames
+        reading = Reading(
+            joined.seen,
+            joined.unknown,
+            joined.beside,
+            joined.strangers,
+            quiet,
+            joined.game,
+            frame.at_s,
+            frame.number,
+        )
+        self._settled = reading if quiet else None
+        return reading
+
+    # ---- one picture ----
+
+    def _look(self, luma: Luma, still: bool) -> _Look:
+        size = (luma.shape[1], luma.shape[0])
+        found = self._finder.find(luma)
+        kit = self._kit_in_view(found)
+        if kit is None:
+            return self._blind()
+        pose = self._locator.locate(kit.board, found.sightings, size)
+        if pose is None:
+            return self._blind()
+        if kit is not self._kit or self._empties is None:
+            self._kit, self._empties = kit, EmptySquares(kit.board)
+        placed, strangers = _pieces(kit, pose, found.sightings)
+        corners = [s.marker for s in found.sightings if s.marker in kit.board.corners]
+        shot = self._empties.snapshot(luma, pose, corners, (_body(kit, pose, p) for p in placed))
+        seen, doubtful = _on_squares(placed)
+        rest = [s for s in kit.board.squares if s not in seen and s not in kit.board.holes]
+        empty = {s for s in rest if s not in doubtful and self._empties.is_empty(shot, s)}
+        if still and len(empty) < len(rest):
+            more = self._second_look(kit, pose, luma, found, set(rest) - empty)
+            if more:
+                placed, strangers = _pieces(kit, pose, found.sightings + more)
+                seen, doubtful = _on_squares(placed)
+                empty -= doubtful | set(seen)
+        if still:
+            self._empties.learn(shot, empty)
+        beside = sorted(p.face.name for p in placed if p.squares == {None})
+        unknown = frozenset(s for s in rest if s not in seen and s not in empty) | doubtful
+        return _Look(kit.game, seen, unknown, tuple(beside), strangers)
+
+    def _blind(self) -> _Look:
+        """No board in view: nothing is known of any square."""
+        squares = self._active.board.squares if self._active else ()
+        return _Look(None, {}, frozenset(squares))
+
+    def _kit_in_view(self, found: Found) -> Kit | None:
+        """The kit whose corner markers are seen most, the active one in doubt; the last one when none is seen."""
+        seen = {sighting.marker for sighting in found.sightings}
+        kits = dict(self._defaults)
+        if self._active is not None:
+            kits[self._active.game] = self._active
+        best = max(kits.values(), key=lambda k: (len(seen & set(k.board.corners)), k is self._active), default=None)
+        if best is None or not seen & set(best.board.corners):
+            return self._kit
+        return best
+
+    def _second_look(
+        self, kit: Kit, pose: Pose, luma: Luma, found: Found, open_squares: set[Square]
+    ) -> tuple[Sighting, ...]:
+        """Markers that only the view from straight above shows, plain or sharpened, or by their likeness."""
+        if self._views is None or self._views[0] is not pose:
+            self._views = pose, {height: _view_at(kit, pose, height) for height in _heights(kit)}
+        known = {sighting.marker for sighting in found.sightings}
+        more: dict[int, Sighting] = {}
+        for height, maps in self._views[1].items():
+            view = maps.rectify(luma)
+            wanted = {m for face in kit.faces if face.height_mm == height for m in face.markers} - known - set(more)
+            for picture in (view, sharpened(view)):
+                hits = self._close_finder.find(picture)
+                guesses = _guesses(kit, maps, picture, hits, wanted, open_squares)
+                for sighting in (*hits.sightings, *guesses):
+                    if sighting.marker in wanted and sighting.marker not in more:
+                        corners = flat(maps.to_board(sighting.corners_px), height)
+                        more[sighting.marker] = Sighting(sighting.marker, pose.to_px(corners))
+        return tuple(more.values())
+
+
+def _heights(kit: Kit) -> list[float]:
+    return sorted({face.height_mm for face in kit.faces}, reverse=True)
+
+
+def _view_at(kit: Kit, pose: Pose, height_mm: float) -> Maps:
+    """The board from straight above at the height of a piece's marker: 48 px a square or 44 px a marker, if more."""
+    board = kit.board
+    scale = max(48 / board.pitch_mm, 44 / kit.tag_mm)
+    room = kit.tag_mm / 2
+    high = (board.width_mm + room, board.height_mm + room)
+    return pose.plane_maps((-room, -room), high, height_mm, scale)
+
+
+def _guesses(
+    kit: Kit, maps: Maps, picture: Luma, hits: Found, wanted: Iterable[int], open_squares: set[Square]
+) -> list[Sighting]:
+    """Quadrangles of a tag's size on squares that are not accounted for, and what they most likely are."""
+    side = kit.tag_mm * maps.scale
+    found = []
+    for quad in hits.rejected:
+        sides = np.linalg.norm(quad - np.roll(quad, -1, axis=0), axis=1)
+        if sides.min() < 0.8 * side or sides.max() > 1.2 * side:
+            continue
+        x, y = maps.to_board(quad.mean(axis=0)[None])[0]
+        if kit.board.square_at(x, y) in open_squares:
+            guess = best_guess(picture, quad, wanted)
+            if guess is not None:
+                found.append(guess)
+    return found
+
+
+def _pieces(kit: Kit, pose: Pose, sightings: Iterable[Sighting]) -> tuple[list[_Placed], tuple[int, ...]]:
+    """All piece markers where their rays meet the plane of their height, and the ids that nobody expects."""
+    times = Counter(sighting.marker for sighting in sightings)
+    strangers = {m for m in times if m not in kit.board.corners and kit.face_of_marker(m) is None}
+    strangers |= {m for m, number in times.items() if number > 1}
+    placed = []
+    for sighting in sightings:
+        face = kit.face_of_marker(sighting.marker)
+        if face is None:
+            continue
+        spot = _place(kit, pose, face, sighting)
+        if spot is not None:
+            placed.append(spot if times[sighting.marker] == 1 else replace(spot, fits=False))
+    return placed, tuple(sorted(strangers))
+
+
+def _place(kit: Kit, pose: Pose, face: Face, sighting: Sighting) -> _Placed | None:
+    """Where a piece lies; None when its ray does not meet the table."""
+    points = np.vstack([sighting.centre_px, sighting.corners_px])
+    on_plane = pose.to_plane(points, face.height_mm)
+    if not np.isfinite(on_plane).all():
+        return None
+    x, y = (float(v) for v in on_plane[0])
+    a, b, c, d = on_plane[1:]
+    across, along = c - a, d - b
+    side = float(np.sqrt(abs(across[0] * along[1] - across[1] * along[0]) / 2))
+    allowed = 0.10 + 1.0 / sighting.side_px
+    fits = abs(side / kit.tag_mm - 1) <= allowed
+    spread = float(pose.spread_mm(np.array([[x, y, face.height_mm]]))[0])
+    margin = max(1.5, 0.05 * kit.board.pitch_mm) + 2 * spread
+    offsets = ((-margin, -margin), (margin, -margin), (margin, margin), (-margin, margin), (0.0, 0.0))
+    squares = frozenset(kit.board.square_at(x + dx, y + dy) for dx, dy in offsets)
+    return _Placed(face, sighting, x, y, squares, fits)
+
+
+def _body(kit: Kit, pose: Pose, piece: _Placed) -> Points:
+    """(8, 2) board coordinates of what a piece hides of the board: its foot and the shadow of its top seen from the eye."""
+    size = kit.tag_mm * _BODY
+    foot = square_corners_mm(piece.x_mm, piece.y_mm, size)
+    top = flat(foot, piece.face.height_mm + 3)
+    return np.vstack([foot, np.nan_to_num(pose.to_plane(pose.to_px(top)), nan=0.0)])
+
+
+def _on_squares(placed: Iterable[_Placed]) -> tuple[dict[Square, str], set[Square]]:
+    """The face on top of each square, and the squares where a piece lies that cannot be told for certain."""
+    by_square: dict[Square, list[Face]] = {}
+    doubtful: set[Square] = set()
+    for piece in placed:
+        squares = {square for square in piece.squares if square is not None}
+        if len(piece.squares) == 1 and piece.fits:
+            for square in squares:
+                by_square.setdefault(square, []).append(piece.face)
+        else:
+            doubtful |= squares
+    seen = {}
+    for square, faces in by_square.items():
+        faces.sort(key=lambda face: face.height_mm, reverse=True)
+        if len(faces) > 1 and faces[0].height_mm - faces[1].height_mm < 3:
+            doubtful.add(square)
+        elif square not in doubtful:
+            seen[square] = faces[0].name
+    return seen, doubtful
+
+
+def _vote(looks: Iterable[_Look]) -> tuple[_Look, bool]:
+    """What several pictures of a still table say together, and whether none contradicts another.
+
+    A face read once counts against unknown (a marker does not decode by chance); against "empty" or another face it
+    makes the square unknown.
+    """
+    all_looks = list(looks)
+    last = all_looks[-1]
+    if any(look.game != last.game for look in all_looks):
+        return last, False
+    if len(all_looks) == 1:
+        return last, True
+    seen, unknown, agreed = {}, set[Square](), True
+    for square in {s for look in all_looks for s in (*look.seen, *look.unknown)}:
+        faces = {look.seen[square] for look in all_looks if square in look.seen}
+        empty = any(square not in look.seen and square not in look.unknown for look in all_looks)
+        if len(faces) == 1 and not empty:
+            seen[square] = faces.pop()
+        else:
+            unknown.add(square)
+            agreed = agreed and not faces
+    beside = max((look.beside for look in all_looks), key=len)
+    strangers = set.intersection(*(set(look.strangers) for look in all_looks))
+    return _Look(last.game, seen, frozenset(unknown), beside, tuple(sorted(strangers))), agreed
