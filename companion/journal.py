@@ -18,7 +18,7 @@ from typing import IO
 import msgspec
 
 from companion.errors import JournalError
-from companion.session import SECRET_RECORDS, AnyRecord, FreeSeat, HandIn, NewGame, Session, TakeSeat, advance
+from companion.session import AnyRecord, FreeSeat, NewGame, Session, TakeSeat, advance
 
 FORMAT = 1
 _SCHEMA = """
@@ -45,13 +45,17 @@ class Journal:
     """The open journal. Only the table writes; `close` may be called twice.
 
     Raises `JournalError` when another service uses the file or it cannot be written. A damaged file is set aside and
-    what can be read of it is kept: `notice` then says so.
+    what can be read of it is kept: `notice` then says so. `read_only` looks at a journal that may be in use.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, read_only: bool = False) -> None:
         self.path = path
         self.notice = ""
         self._lock = threading.Lock()
+        self._lock_file: IO[str] | None = None
+        if read_only:
+            self._db = _open_to_read(path)
+            return
         self._lock_file = _hold(path)
         try:
             self._db = self._open()
@@ -144,18 +148,6 @@ class Journal:
             session, _ = advance(session, entry.record)
         return session
 
-    def public(self, game: int) -> list[Entry]:
-        """A game's records without what is not revealed yet and without any seat's token."""
-        session = self.fold(game)
-        revealed = {turn.moment for turn in session.opened}
-        return [
-            entry
-            for entry in self.entries(game)
-            if not isinstance(entry.record, TakeSeat | FreeSeat)
-            and not (isinstance(entry.record, SECRET_RECORDS) and entry.record.moment not in revealed)
-            and not _was_taken_back(entry.record, session)
-        ]
-
     def key(self, name: str, length: int = 32) -> bytes:
         """A random secret of this installation, made at its first use."""
         with self._lock:
@@ -169,21 +161,14 @@ class Journal:
         """Close the file and let others use it."""
         with self._lock:
             self._db.close()
-            self._lock_file.close()
+            if self._lock_file:
+                self._lock_file.close()
 
     def __enter__(self) -> Journal:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _was_taken_back(record: AnyRecord, session: Session) -> bool:
-    """True for an order of a revealed turn that its seat had taken back: it stays its own."""
-    if not isinstance(record, HandIn):
-        return False
-    turn = next((turn for turn in session.turns if turn.moment == record.moment), None)
-    return turn is None or turn.sealed[record.seat].salt != record.salt
 
 
 def _hold(path: Path) -> IO[str]:
@@ -201,6 +186,15 @@ def _hold(path: Path) -> IO[str]:
         lock_file.close()
         raise JournalError(f"Another companion is using {path}: stop it, or set another state_dir") from None
     return lock_file
+
+
+def _open_to_read(path: Path) -> sqlite3.Connection:
+    try:
+        db = sqlite3.connect(f"file:{path}?mode=ro", uri=True, check_same_thread=False)
+        db.execute("SELECT 1 FROM entries LIMIT 1")
+    except sqlite3.Error as error:
+        raise JournalError(f"The journal {path} cannot be read: {error}") from None
+    return db
 
 
 def _is_whole(path: Path) -> bool:

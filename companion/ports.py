@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from companion.grid import Square
-from companion.kit import Seat
+from companion.kit import Layout, Seat
 
 if TYPE_CHECKING:
     import numpy as np
@@ -200,6 +200,12 @@ class World(Protocol):
     def move_to(self, piece: int, square: Square) -> None:
         """Put a piece on the middle of a square, on top of what lies there."""
 
+    def take_off(self, piece: int) -> None:
+        """Lay a piece beside the board."""
+
+    def set_up(self, layout: Layout) -> None:
+        """Put all pieces as a layout says; the others lie beside the board."""
+
     def drag_to(self, piece: int, x_px: float, y_px: float) -> None:
         """Put a piece where the picture shows that point of the table."""
 
@@ -214,6 +220,9 @@ class World(Protocol):
 
     def size_px(self) -> tuple[int, int]:
         """Width and height of the picture."""
+
+    def square_px(self, square: Square) -> tuple[float, float]:
+        """Where the picture shows the middle of a square."""
 
 
 @dataclass(frozen=True)

@@ -121,9 +121,6 @@ class Abandon(Record, frozen=True, tag="abandon"):
 
 AnyRecord = TakeSeat | FreeSeat | NewGame | Begin | HandIn | TakeBack | StageDone | Undo | Resign | OfferDraw | Abandon
 
-SECRET_RECORDS = (HandIn,)
-"""Records that nobody but their seat may read until their turn is revealed."""
-
 
 # ---- the session --------------------------------------------------------------------------------------------------
 
@@ -238,7 +235,7 @@ class Session:
         """Every legal action of a seat that has the turn, with the layout after it."""
         game = self.playing
         for action in game.legal_actions(self.state, seat):
-            step = game.apply(self.state, {seat: action}, _rng(self.seed, self.tick))
+            step = game.apply(self.state, {seat: action}, chance(self.seed, self.tick))
             yield action, step.stages[-1].expected if step.stages else game.expected(step.state)
 
     @property
@@ -311,7 +308,7 @@ def _new_game(session: Session, record: NewGame) -> Advance:
         raise Illegal(Refusal.WRONG_PHASE, "A game is on: end it before you start another one")
     game = game_named(record.game)
     options = game.options(record.options)
-    state = game.setup(options, _rng(record.seed, 0))
+    state = game.setup(options, chance(record.seed, 0))
     board = game.expected(state)
     fresh = Session(
         seats=session.seats,
@@ -368,7 +365,7 @@ def _reveal(session: Session) -> Advance:
     """Everybody has handed in: one `apply`, then hands follow its stages."""
     game = session.playing
     actions = {seat: game.parse(sealed.action) for seat, sealed in session.sealed.items()}
-    step = game.apply(session.state, actions, _rng(session.seed, session.tick))
+    step = game.apply(session.state, actions, chance(session.seed, session.tick))
     turn = Turn(session.moment, session.sealed, step.stages, step.events)
     after = replace(
         session,
@@ -468,6 +465,6 @@ def _offer_draw(session: Session, record: OfferDraw) -> Advance:
     return replace(session, draw_offer=record.seat), (Signal(Cue.OFFER, BOTH),)
 
 
-def _rng(seed: int, tick: int) -> Random:
+def chance(seed: int, tick: int) -> Random:
     """The chance of one moment: the same for the live game and for its replay."""
     return Random(f"{seed}/{tick}")

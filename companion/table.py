@@ -19,6 +19,7 @@ from companion import referee
 from companion.clock import Clock
 from companion.config import TableSettings
 from companion.errors import Ambiguous, CompanionError, Illegal, JournalError, Malformed, Refusal, Stale
+from companion.grid import Square
 from companion.journal import Journal
 from companion.kit import Kit, Seat
 from companion.pads import press_order
@@ -46,9 +47,10 @@ from companion.views import Live, TableView, lamps_of, view_of
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-WRONG_AGAIN_S = 20.0
-"""How long a wrong board stays before its tone comes once more."""
+REVEAL_S = 0.6
+"""How long the reveal's own cue has the lamps and the buzzer before the first step's begins."""
 MAX_SALT = 64
+MAX_ENTERED = 64
 
 
 @dataclass
@@ -77,7 +79,7 @@ class Table:
         self._drafts: dict[Seat, tuple[str, ...]] = {}
         self._refused_ready: dict[str, tuple[str, int]] = {}
         self._stage_since_s = clock.monotonic_s()
-        self._wrong_since_s = 0.0
+        self._put_off: tuple[float, tuple[Signal, ...]] = (0.0, ())
         self._closed = False
         notices = (journal.notice,) if journal.notice else ()
         self._live = Live(journal.restore(), notices=notices)
@@ -103,6 +105,13 @@ class Table:
         """What the token of whoever sits there must carry; None: the seat is free. For the pages' guard only."""
         sitter = self._live.session.seats.get(seat)
         return sitter.nonce if sitter else None
+
+    def plan(self, seat: Seat, moment: str, entered: str) -> tuple[Square | None, ...]:
+        """Where the orders that a seat has entered so far would lead; for its owner only, and nothing of it is kept."""
+        session = self._live.session
+        if moment != session.moment or seat not in session.awaited or len(entered) > MAX_ENTERED:
+            return ()
+        return session.playing.plan(session.state, seat, entered)
 
     def connect(
         self,
@@ -303,6 +312,14 @@ class Table:
         self._send(*signals)
 
     def _send(self, *signals: Signal) -> None:
+        """Tell the doors; what comes with a reveal waits until the reveal itself has been seen and heard."""
+        cues = [signal.cue for signal in signals]
+        if Cue.REVEAL in cues:
+            cut = cues.index(Cue.REVEAL) + 1
+            self._put_off = (self._clock.monotonic_s() + REVEAL_S, signals[cut:])
+            signals = signals[:cut]
+        elif signals:
+            self._put_off = (0.0, ())
         for signal in signals:
             for on_signal in self._listeners.signal:
                 on_signal(signal)
@@ -388,7 +405,6 @@ class Table:
 
     def _problem_signals(self, before: tuple[Problem, ...], now: tuple[Problem, ...]) -> tuple[Signal, ...]:
         if now and now != before:
-            self._wrong_since_s = self._clock.monotonic_s()
             return (Signal(Cue.BOARD_WRONG, self.view().sign.seats or BOTH),)
         if before and not now:
             return (Signal(Cue.BOARD_AGREES, BOTH),)
@@ -436,9 +452,10 @@ class Table:
         session, now_s = self._live.session, self._clock.monotonic_s()
         shown_s = now_s - self._stage_since_s
         reading_time_s = self._settings.reading_time_s
-        if self._live.problems and now_s - self._wrong_since_s >= WRONG_AGAIN_S:
-            self._wrong_since_s = now_s
-            self._send(Signal(Cue.BOARD_WRONG, self.view().sign.seats or BOTH))
+        due_s, waiting = self._put_off
+        if waiting and now_s >= due_s:
+            self._put_off = (0.0, ())
+            self._send(*waiting)
         if session.phase is Phase.STAGES and not session.has_moves:
             if shown_s >= reading_time_s and not self._live.problems:
                 self._accept(StageDone(session.moment, session.stage, "clock"))

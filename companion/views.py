@@ -114,7 +114,7 @@ class TableView:
     orders: tuple[Mapping[Seat, Order], ...]
     """The orders of the turn's stages that are open."""
     steps: int
-    """How many stages the turn has, the closed ones included."""
+    """How many stages a turn can have; how many this one has is not told before the last."""
     events: tuple[Event, ...]
     opened: tuple[Opened, ...]
     pad: PadGrammar | None
@@ -160,7 +160,7 @@ def view_of(live: Live, viewer: Seat | None) -> TableView:
         instructions=instructions(live),
         seats={seat: _seat_view(live, seat) for seat in SEATS},
         orders=tuple(stage.orders for stage in open_stages),
-        steps=len(stages),
+        steps=_steps(session) if stages else 0,
         events=session.stages[session.stage].events if in_stages else (),
         opened=_opened(session),
         pad=game.pad(session.state, viewer) if game and viewer and playing else None,
@@ -193,6 +193,12 @@ def _seat_view(live: Live, seat: Seat) -> SeatView:
         receipt=sealed.receipt if sealed else None,
         entered=live.drafts.get(seat, 0),
     )
+
+
+def _steps(session: Session) -> int:
+    """A turn that a win cuts short looks as long as any other until it is over."""
+    grammar = session.playing.pad(session.state, Seat.SOUTH)
+    return max(grammar.length if grammar else 0, len(session.stages))
 
 
 def _opened(session: Session) -> tuple[Opened, ...]:

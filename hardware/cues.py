@@ -221,23 +221,18 @@ def _all(track: Track, lamps: tuple[str, ...] = LAMPS) -> dict[str, Track]:
     return dict.fromkeys(lamps, track)
 
 
-_FLASH_TWICE = _track(
-    (FLASH_MS, Level.OPPOSITE), (FASTEST_BLINK_MS - FLASH_MS, Level.SAME), (FLASH_MS, Level.OPPOSITE)
-)
-_WON = _run_up(_WON_RUNS)
+_FLASH_TWICE = _track((FLASH_MS, Level.OPPOSITE), (FASTEST_BLINK_MS - FLASH_MS, Level.SAME), (FLASH_MS, Level.OPPOSITE))
 _CUE_LAMPS: Mapping[Cue, Mapping[str, Track]] = {
     Cue.AWAKE: _awake(),
     Cue.SEAT_TAKEN: _all(_FLASH_TWICE),
     Cue.KEY_REFUSED: _all(_track((FLASH_MS, Level.OFF)), ORDER_LAMPS),
     Cue.REVEAL: _all(_track((400.0, Level.ON)), ORDER_LAMPS),
     Cue.BOARD_AGREES: {"turn": _track((400.0, Level.ON))},
-    Cue.WON: _WON,
-    Cue.TIE: {
-        lamp: Track((*track.steps, LampStep(1000.0, Level.ON))) for lamp, track in _run_up(1).items()
-    },
+    Cue.WON: _run_up(_WON_RUNS),
+    Cue.TIE: {lamp: Track((*once.steps, LampStep(1000.0, Level.ON))) for lamp, once in _run_up(1).items()},
     Cue.OFF_WAIT: _all(_blink(500.0)),
     Cue.OFF: _all(_track((math.inf, Level.OFF))),
-}  # fmt: skip
+}
 _LOST = _all(_track((_WON_RUNS * len(LAMPS) * _RUN_STEP_MS, Level.OFF)))
 
 

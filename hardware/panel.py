@@ -13,9 +13,10 @@ import math
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 from gpiozero import Device
 from gpiozero.exc import GPIOPinInUse, PinPWMUnsupported, PinUnknownPi
@@ -31,6 +32,8 @@ from hardware.player import Player
 from hardware.wiring import Button, ButtonPin, Buzzer, Lamp, LampPin, button_pins, lamp_pins
 
 _log = logging.getLogger(__name__)
+
+_Opened = TypeVar("_Opened")
 
 _POLL_S = 0.02
 """While a key is down its line is also read this often, because edges can get lost."""
@@ -77,20 +80,21 @@ class Panel:
         self._edges: SimpleQueue[_Edge | None] = SimpleQueue()
         self._orders: SimpleQueue[Signal | _Show | None] = SimpleQueue()
         self._problems: tuple[str, ...] = ()
+        self._failed: set[str] = set()
         self._close_lock = threading.Lock()
         self._is_closed = False
-        self._own_factory = _open_factory() if pin_factory is None else None
-        factory = self._own_factory if pin_factory is None else pin_factory
+        factory = _open_factory() if pin_factory is None else pin_factory
+        self._own_factory = factory if pin_factory is None and factory is not Device.pin_factory else None
         self._keys: dict[str, _Key] = {}
         for button in button_pins(settings):
             self._open_key(button, factory)
         self._lamps: dict[LampPin, Lamp] = {}
         for pin in lamp_pins(settings):
-            if (lamp := self._open(pin.name, pin.pin, lambda pin=pin: Lamp(pin, factory))) is not None:
+            if (lamp := self._open(pin.name, pin.pin, partial(Lamp, pin, factory))) is not None:
                 self._lamps[pin] = lamp
         self._buzzer: Buzzer | None = None
         if isinstance(buzzer := settings.buzzer, int):
-            self._buzzer = self._open("buzzer", buzzer, lambda: Buzzer(buzzer, factory))
+            self._buzzer = self._open("buzzer", buzzer, partial(Buzzer, buzzer, factory))
         self._player = Player(settings.silent, all(lamp.can_dim for lamp in self._lamps.values()))
         self._threads = (
             (
@@ -119,6 +123,11 @@ class Panel:
     def lamps(self) -> tuple[str, ...]:
         """Names of the lamps that were opened, such as `south_1` and `north_turn`."""
         return tuple(pin.name for pin in self._lamps)
+
+    @property
+    def has_buzzer(self) -> bool:
+        """Was the buzzer opened?"""
+        return self._buzzer is not None
 
     def signal(self, signal: Signal) -> None:
         """Announce a cue; returns at once."""
@@ -151,8 +160,6 @@ class Panel:
             if self._is_closed:
                 return
             self._is_closed = True
-        for key in self._keys.values():
-            self._release("a button", key.line.close)
         self._edges.put(None)
         self._orders.put(None)
         for thread in self._threads:
@@ -160,6 +167,8 @@ class Panel:
                 thread.join(_JOIN_S)
                 if thread.is_alive():
                     _log.error("The thread %s does not end: a listener is stuck", thread.name)
+        for name, key in self._keys.items():
+            self._release(name, key.line.close)
         for pin, lamp in self._lamps.items():
             self._release(pin.name, lamp.close)
         if self._buzzer is not None:
@@ -175,7 +184,7 @@ class Panel:
 
     # ---- opening and losing pins ----
 
-    def _open[Opened](self, name: str, pin: int, opening: Callable[[], Opened]) -> Opened | None:
+    def _open(self, name: str, pin: int, opening: Callable[[], _Opened]) -> _Opened | None:
         """The device, or None and a problem."""
         try:
             return opening()
@@ -187,7 +196,7 @@ class Panel:
         def changed(is_down: bool) -> None:
             self._edges.put(_Edge(button.name, is_down, self._clock.monotonic_s()))
 
-        line = self._open(button.name, button.pin, lambda: Button(button.pin, changed, factory))
+        line = self._open(button.name, button.pin, partial(Button, button.pin, changed, factory))
         if line is not None:
             debouncer = Debouncer(self._settings.debounce_ms / 1000, line.is_down())
             self._keys[button.name] = _Key(button, line, debouncer)
@@ -212,7 +221,7 @@ class Panel:
             except Empty:
                 self._settle()
                 continue
-            if edge is None:
+            if edge is None or self._is_closed:
                 return
             self._take(edge)
 
@@ -223,8 +232,13 @@ class Panel:
     def _settle(self) -> None:
         """Let time pass for keys that are down; reads their lines, for an edge may have got lost."""
         for key in self._keys.values():
-            if key.debouncer.is_latched and not self._is_closed:
-                self._report(key, key.debouncer.settle(key.line.is_down(), self._clock.monotonic_s()))
+            if key.debouncer.is_latched and key.pin.name not in self._failed and not self._is_closed:
+                try:
+                    is_down = key.line.is_down()
+                except Exception as error:
+                    self._lose(key.pin.name, error)
+                    continue
+                self._report(key, key.debouncer.settle(is_down, self._clock.monotonic_s()))
 
     def _report(self, key: _Key, strokes: Sequence[Stroke]) -> None:
         for stroke in strokes:
@@ -238,9 +252,10 @@ class Panel:
 
     def _drive_outputs(self) -> None:
         while True:
-            left_s = self._player.next_change_ms(self._now_ms()) / 1000 - self._clock.monotonic_s()
+            now_ms = self._now_ms()
+            left_s = (self._player.next_change_ms(now_ms) - now_ms) / 1000
             try:
-                order = self._orders.get(timeout=max(0.0, left_s) if math.isfinite(left_s) else None)
+                order = self._orders.get(timeout=max(0.001, left_s) if math.isfinite(left_s) else None)
                 while order is not None:
                     self._obey(order)
                     order = self._orders.get(block=False)
@@ -252,27 +267,35 @@ class Panel:
         return round(self._clock.monotonic_s() * 1000, 3)
 
     def _obey(self, order: Signal | _Show) -> None:
-        if isinstance(order, Signal):
-            self._player.signal(order, self._now_ms())
-        else:
-            self._player.show(order.lamps, order.trouble, self._now_ms())
+        try:
+            if isinstance(order, Signal):
+                self._player.signal(order, self._now_ms())
+            else:
+                self._player.show(order.lamps, order.trouble, self._now_ms())
+        except Exception:  # one bad order must not end the lamps
+            _log.exception("The panel cannot show %s", order)
 
     def _render(self) -> None:
         """Drive everything for this moment, the buzzer first: its tick has 15 ms."""
         now_ms = self._now_ms()
         self._player.advance(now_ms)
         if self._buzzer is not None:
+            self._drive("buzzer", partial(self._buzzer.sound, self._player.tone_hz(now_ms)))
+        for pin, lamp in self._lamps.items():
+            level = self._player.brightness(pin.seat, pin.lamp, now_ms)
+            self._drive(pin.name, partial(lamp.show, level, self._settings.brightness))
+
+    def _drive(self, name: str, driving: Callable[[], None]) -> None:
+        if name not in self._failed:
             try:
-                self._buzzer.sound(self._player.tone_hz(now_ms))
-            except Exception as error:  # as below
-                self._complain(f"buzzer does not work any more: {_remedy(error)}")
-                self._buzzer = None
-        for pin, lamp in tuple(self._lamps.items()):
-            try:
-                lamp.show(self._player.brightness(pin.seat, pin.lamp, now_ms), self._settings.brightness)
-            except Exception as error:  # a pin that fails while it is used is left alone, and named once
-                self._complain(f"{pin.name} does not work any more: {_remedy(error)}")
-                del self._lamps[pin]
+                driving()
+            except Exception as error:
+                self._lose(name, error)
+
+    def _lose(self, name: str, error: Exception) -> None:
+        """A pin that fails while it is in use is named once and left alone."""
+        self._failed.add(name)
+        self._complain(f"{name} does not work any more: {_remedy(error)}")
 
 
 def _remedy(error: Exception) -> str:

@@ -80,9 +80,7 @@ class _Pen:
         x, y = self._px(x_mm, y_mm)
         scale = height_mm * _BOARD_SCALE / 22
         thick = max(1, round(scale * 2))
-        cv2.putText(
-            self.picture, text, (x // 16, y // 16), cv2.FONT_HERSHEY_SIMPLEX, scale, _INK, thick, cv2.LINE_AA
-        )
+        cv2.putText(self.picture, text, (x // 16, y // 16), cv2.FONT_HERSHEY_SIMPLEX, scale, _INK, thick, cv2.LINE_AA)
 
 
 def _rectangle(x: float, y: float, half: float) -> list[tuple[float, float]]:

@@ -26,6 +26,11 @@ _JOIN = (
     "Glue its cut edge on the edge of the other page that says so: crosses with equal numbers come together to whole "
     "ones. First the pages of a row, then the rows. Last, cut along the thin line round the board and glue it on card.",
 )
+_CUT = (
+    "Cut out the tags along the thin lines. Fold along the dashes: a drawing down over the front of its block, "
+    "two faces back to back."
+)
+_SPARES = " Keep the spare tags: they are the same once more."
 _CAMERA = (
     "Anywhere round the table, so high that its picture shows all four corner squares of the board and a hand’s width "
     "more. Higher is better; it may look down askew, up to some 45 degrees.",
@@ -58,16 +63,17 @@ class _Step:
         return max(text, _PICTURE_HEIGHT + 6 if self.picture else 0.0)
 
 
-def print_instructions(pen: Pen, kit: Kit, tiling: Tiling, margin_mm: float, foot_mm: float) -> None:
-    """Fill the current page, from the head down to the ruler's band at the foot."""
+def print_instructions(pen: Pen, kit: Kit, tiling: Tiling, free_mm: tuple[float, float], *, spares: bool) -> None:
+    """Fill the current page but for `free_mm`: the margin at its sides and head, and the ruler's band at its foot."""
+    margin_mm, floor = free_mm
     left, right, top = margin_mm, pen.width_mm - margin_mm, pen.height_mm - margin_mm
     pen.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
     pen.text(left, top - 16, kit.title, 16, bold=True)
     pen.text(right, top - 16, "Print, cut, glue, play", 5.0, anchor="right")
     pen.sign(left, top - 40, right - left, 18, words="Print at 100 % on matt paper")
-    steps = tuple(_steps(kit, tiling))
+    steps = tuple(_steps(kit, tiling, spares))
     width, y = right - left, top - 44.0
-    room = y - margin_mm - foot_mm
+    room = y - floor
     size = next((s for s in _TEXT_SIZES_MM if sum(step.height(width, s) for step in steps) <= room), _TEXT_SIZES_MM[-1])
     gap = min(6.0, (room - sum(step.height(width, size) for step in steps)) / len(steps))
     for number, step in enumerate(steps, start=1):
@@ -88,14 +94,15 @@ def _print_step(pen: Pen, number: int, step: _Step, width: float, size: float) -
             step.picture(pen)
 
 
-def _steps(kit: Kit, tiling: Tiling) -> Iterator[_Step]:
+def _steps(kit: Kit, tiling: Tiling, spares: bool) -> Iterator[_Step]:
     sheets = "one page" if tiling.pages == 1 else f"{tiling.pages} pages"
     yield _Step("Print this file", _PRINT)
     title = f"Cut out the board, {sheets}" if tiling.pages == 1 else f"Join the board, {sheets}"
     yield _Step(title, _WHOLE if tiling.pages == 1 else _JOIN, partial(_board_picture, kit=kit, tiling=tiling))
     if kit.pieces:
-        cut = "Cut out the tags along the thin lines, fold along the dashes. Spare tags are the same once more."
-        yield _Step("Make the pieces", (cut, *kit.notes), partial(_piece_picture, kit=kit))
+        yield _Step(
+            "Make the pieces", (_CUT + _SPARES if spares else _CUT, *kit.notes), partial(_piece_picture, kit=kit)
+        )
     yield _Step("Place the camera", _CAMERA, _camera_picture)
     yield _Step("Start", _START)
 

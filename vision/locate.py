@@ -1,4 +1,4 @@
-"""Finding the board in picture after picture: pose from the corner markers that are visible, held while nothing moves."""
+"""Finding the board in picture after picture: pose from the visible corner markers, held while nothing moves."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from companion.kit import Board
-from vision.markers import Sighting
+from companion.kit import Board, Kit
+from vision.align import aligned_pose
+from vision.markers import Luma, Sighting
 from vision.pose import Lens, LensTuner, Points, Pose, corner_points_mm, solve_pose
+from vision.sharpen import Tag, sharpened_pose
 
 _HOLD_PX = 1.0 / 1280
-"""Corners that are this close (by picture width) to where the last pose puts them have not moved."""
+"""Corners that are this close (by picture width) to where they were when the pose was found have not moved."""
 _ANCHOR_PX = 2.0 / 1280
 
 
 class BoardLocator:
     """Answers where the board is; remembers the last pose so that hands over corner markers do no harm.
 
-    Two or more corner markers give a pose; one, or two pieces that lie as before, only confirm the last one.
+    Two or more corner markers give a pose, sharpened by the pieces when some are hidden; one corner marker, or two
+    pieces that lie as before, only confirm the last pose.
     """
 
     def __init__(self, nominal: Lens) -> None:
@@ -28,6 +31,8 @@ class BoardLocator:
         self._board: Board | None = None
         self._pose: Pose | None = None
         self._anchors: dict[int, Points] = {}
+        self._corners: dict[int, Points] = {}
+        self._aligned = False
         self.problem = ""
         """Why there is no pose although corner markers are seen, as a sentence; else empty."""
 
@@ -38,10 +43,12 @@ class BoardLocator:
 
     def forget(self) -> None:
         """Start anew: another board or picture size. What is known about the lens stays."""
-        self._pose, self._anchors, self._board = None, {}, None
+        self._pose, self._board = None, None
+        self._anchors, self._corners = {}, {}
 
-    def locate(self, board: Board, sightings: Iterable[Sighting], size: tuple[int, int]) -> Pose | None:
-        """The pose of a board among all sightings of a picture of (width, height), or None."""
+    def locate(self, kit: Kit, sightings: Iterable[Sighting], size: tuple[int, int]) -> Pose | None:
+        """The pose of a kit's board among all sightings of a picture of (width, height), or None."""
+        board = kit.board
         if board is not self._board or (self._pose is not None and self._pose.size != size):
             self.forget()
             self._board = board
@@ -52,10 +59,18 @@ class BoardLocator:
         if self._still_holds(board, corners, others):
             self._anchors = self._anchors | others
             return self._pose
-        self._pose = self._solve(board, corners, size) if len(corners) >= 2 else None
-        self._anchors = others
+        self._pose = self._solve(kit, corners, others, size) if len(corners) >= 2 else None
+        self._anchors, self._corners = others, corners
+        self._aligned = False
         if len(corners) == 1:
             self.problem = "Only one corner of the board is in the picture: show at least two"
+        return self._pose
+
+    def align(self, luma: Luma, board: Board) -> Pose | None:
+        """The last pose, corrected once by the printed lines when corner markers were hidden; for still pictures."""
+        if self._pose is not None and self._pose.markers < 4 and not self._aligned:
+            self._pose = aligned_pose(luma, board, self._pose)
+            self._aligned = True
         return self._pose
 
     def _still_holds(self, board: Board, corners: Mapping[int, Points], others: Mapping[int, Points]) -> bool:
@@ -63,10 +78,9 @@ class BoardLocator:
         if pose is None or len(corners) > pose.markers:
             return False
         if corners:
-            expected = np.vstack([pose.to_px(corner_points_mm(board, marker)) for marker in corners])
-            error = expected - np.vstack(list(corners.values()))
-            rms = float(np.sqrt((error**2).sum(axis=1).mean()))
-            return rms <= max(_HOLD_PX * pose.size[0], 1.3 * pose.rms_px)
+            expected = [self._corners.get(marker, pose.to_px(corner_points_mm(board, marker))) for marker in corners]
+            error = np.vstack(expected) - np.vstack(list(corners.values()))
+            return float(np.sqrt((error**2).sum(axis=1).mean())) <= _HOLD_PX * pose.size[0]
         same = [
             np.abs(px - self._anchors[marker]).max() <= _ANCHOR_PX * pose.size[0]
             for marker, px in others.items()
@@ -74,7 +88,10 @@ class BoardLocator:
         ]
         return sum(same) >= 2 and all(same)
 
-    def _solve(self, board: Board, corners: Mapping[int, Points], size: tuple[int, int]) -> Pose | None:
+    def _solve(
+        self, kit: Kit, corners: Mapping[int, Points], others: Mapping[int, Points], size: tuple[int, int]
+    ) -> Pose | None:
+        board = kit.board
         points_mm = np.vstack([corner_points_mm(board, marker) for marker in corners])
         points_px = np.vstack(list(corners.values()))
         diagonal = float(np.linalg.norm(np.ptp(points_px, axis=0)))
@@ -89,6 +106,10 @@ class BoardLocator:
         else:
             trial = tuner
         pose = solve_pose(points_mm, points_px, trial.lens, size, self._pose)
+        faces = {marker: kit.face_of_marker(marker) for marker in others}
+        tags = [Tag(others[marker], face.height_mm, kit.tag_mm) for marker, face in faces.items() if face]
+        if pose is not None and tags and len(corners) < 4:
+            pose = sharpened_pose(pose, points_mm, points_px, tags, 0.12 if trial.views == 0 else 0.02)
         if pose is None or pose.rms_px > limit:
             self.problem = (
                 f"The corner markers do not lie as on the board “{board.name}”: "

@@ -41,8 +41,7 @@ LEADING = 1.32
 """Distance of the lines of a paragraph, in font sizes."""
 MODULES = 7
 """Modules along a marker: five bits and the border on both sides."""
-REGULAR, BOLD, DINGBATS = "Helvetica", "Helvetica-Bold", "ZapfDingbats"
-_SCISSORS = '"'  # this character shows a pair of scissors in ZapfDingbats
+REGULAR, BOLD = "Helvetica", "Helvetica-Bold"
 
 Anchor = Literal["left", "middle", "right"]
 
@@ -168,14 +167,16 @@ class Pen:
     def plate_text(self, words: str, size: float) -> None:
         """A line of text in the middle above the origin, on white, so that it is read on top of anything."""
         width = text_width(words, size)
-        self.rectangle(-width / 2 - 1, -0.35 * size, width + 2, 1.5 * size, fill=WHITE)
+        self.rectangle(-width / 2 - 0.4, -0.25 * size, width + 0.8, 1.2 * size, fill=WHITE)
         self.text(0, 0, words, size, anchor="middle")
 
-    def scissors(self, x: float, y: float, size: float) -> None:
-        """A pair of scissors that cuts to the right, its line at y."""
-        self._canvas.setFont(DINGBATS, size)
-        self._canvas.setFillColor(HexColor(INK_2))
-        self._canvas.drawString(x, y - 0.345 * size, _SCISSORS)
+    def scissors(self, size: float) -> None:
+        """A pair of scissors at the origin that cuts to the right along y = 0."""
+        eye = 0.16 * size
+        for sign in (-1, 1):
+            self.line((0.25 * size, -sign * 0.16 * size), (size, sign * 0.14 * size), width=0.09 * size)
+            self.dot(eye, sign * 0.23 * size, eye)
+            self.dot(eye, sign * 0.23 * size, 0.5 * eye, fill=WHITE)
 
     def marker(self, marker: int, x: float, y: float, size: float) -> None:
         """A marker of `companion.kit.DICTIONARY`, centred at (x, y), `size` with its black border.

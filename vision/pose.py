@@ -83,15 +83,14 @@ class Pose:
         projected = cv2.projectPoints(points, self.rotation, self.translation, self.matrix, self.lens.distortion)[0]
         return np.asarray(projected, dtype=np.float64).reshape(-1, 2)
 
-    def to_plane(self, points_px: Points, z_mm: float = 0.0) -> Points:
+    def to_plane(self, points_px: Points, z_mm: float | Points = 0.0) -> Points:
         """(N, 2) board coordinates where the rays of (N, 2) pixels meet the plane at `z_mm`; NaN where they do not."""
         points = np.asarray(points_px, dtype=np.float64).reshape(-1, 1, 2)
         if self.lens.k1:
-            points = cv2.undistortPoints(points, self.matrix, self.lens.distortion).reshape(-1, 2)
+            plane = np.asarray(cv2.undistortPoints(points, self.matrix, self.lens.distortion)).reshape(-1, 2)
         else:
-            focal, centre = self.matrix[0, 0], self.matrix[:2, 2]
-            points = (points.reshape(-1, 2) - centre) / focal
-        rays = np.column_stack([points, np.ones(len(points))]) @ self.axes
+            plane = (points.reshape(-1, 2) - self.matrix[:2, 2]) / self.matrix[0, 0]
+        rays = np.column_stack([plane, np.ones(len(plane))]) @ self.axes
         eye = self.eye_mm
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = (z_mm - eye[2]) / rays[:, 2]
@@ -167,7 +166,7 @@ def square_corners_mm(x_mm: float, y_mm: float, side_mm: float, turn_deg: float 
     corners = np.array([[-half, half], [half, half], [half, -half], [-half, -half]])
     angle = math.radians(turn_deg)
     turn = np.array([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
-    return corners @ turn + (x_mm, y_mm)
+    return np.asarray(corners @ turn + (x_mm, y_mm), dtype=np.float64)
 
 
 def flat(points_mm: Points, z_mm: float = 0.0) -> Points:
@@ -210,10 +209,10 @@ def solve_pose(
 
 
 def _with_covariance(pose: Pose, object_points: Points) -> Pose:
-    """Add how certain the pose is; corners are never trusted to better than 0.4 px."""
+    """Add how certain the pose is; corners are never trusted to better than 0.4 px, or 0.8 px while some are hidden."""
     jacobian = cv2.projectPoints(object_points, pose.rotation, pose.translation, pose.matrix, pose.lens.distortion)[1]
     information = jacobian[:, :6].T @ jacobian[:, :6]
-    covariance = max(0.4, pose.rms_px) ** 2 * np.linalg.pinv(information)
+    covariance = max(0.4 if pose.markers >= 4 else 0.8, pose.rms_px) ** 2 * np.linalg.pinv(information)
     return replace(pose, covariance=np.asarray(covariance, dtype=np.float64))
 
 
@@ -262,7 +261,7 @@ class LensTuner:
         return Lens(self.nominal.focal_ratio * math.exp(focal), self.nominal.k1 + float(k1))
 
     def _solve(self) -> None:
-        self.lens = self._lens_at(np.linalg.solve(self._information + self._PRIOR, self._vector))
+        self.lens = self._lens_at(np.asarray(np.linalg.solve(self._information + self._PRIOR, self._vector), np.float64))
 
     def _linearised(
         self, points_mm: Points, points_px: Points, size: tuple[int, int]

@@ -56,26 +56,30 @@ class _Look:
 class BoardReader:
     """Reads frames of one camera; safe to call `use` from another thread.
 
-    `kits` are the kits by game, `model` the camera's name among `LENSES`; `frames` still pictures have to agree.
+    `kits` are the kits by game, `model` the camera's name among `LENSES`; `frames` still pictures have to agree;
+    `thorough` takes more time for each picture.
     """
 
-    def __init__(self, kits: Mapping[str, Kit], model: str = "webcam", frames: int = 3) -> None:
+    def __init__(
+        self, kits: Mapping[str, Kit], model: str = "webcam", frames: int = 3, *, thorough: bool = False
+    ) -> None:
         if model not in LENSES:
             raise ConfigError(f"[camera] model “{model}” is unknown: expected one of {', '.join(LENSES)}")
         self._defaults = dict(kits)
         self._active: Kit | None = None
-        self._lock = threading.Lock()
+        self._lock, self._asking = threading.Lock(), threading.Lock()
         self._frames = frames
-        self._finder, self._close_finder = MarkerFinder(), MarkerFinder(close=True)
+        self._finder, self._close_finder = MarkerFinder(thorough=thorough), MarkerFinder(close=True)
         self._locator = BoardLocator(LENSES[model])
         self._motion = Motion()
         self._votes: deque[_Look] = deque(maxlen=frames)
         self._settled: Reading | None = None
         self._since_look = 0
         self._kit: Kit | None = None
+        self._pose: Pose | None = None
         self._empties: EmptySquares | None = None
         self._views: tuple[Pose, dict[float, Maps]] | None = None
-        self._used = True
+        self._asked: tuple[Kit | None] | None = None
 
     @property
     def problem(self) -> str:
@@ -88,15 +92,17 @@ class BoardReader:
         return self._locator.lens
 
     def use(self, kit: Kit | None) -> None:
-        """Prefer this kit, and read its game's corner markers as this board; None: whichever board lies there."""
-        with self._lock:
-            self._active = kit
-            self._used = False
+        """Prefer this kit, and read its game's corner markers as this board; None: whichever board lies there.
+
+        It holds from the next frame on and never waits for the reader.
+        """
+        with self._asking:
+            self._asked = (kit,)
 
     def read(self, frame: Frame) -> Reading:
         """What is known after this frame. A frame that shows nothing new costs a comparison and no reading."""
         with self._lock:
-            if not self._used:
+            if self._asked is not None:
                 self._restart()
             stir = self._motion.see(frame.luma)
             self._since_look += 1
@@ -107,19 +113,30 @@ class BoardReader:
                     return replace(settled, at_s=frame.at_s, frame=frame.number)
             return self._read_anew(frame, moving=stir.moving)
 
+    def read_picture(self, luma: Luma) -> Reading:
+        """What a single (height, width) picture says, without any frame before or after it."""
+        with self._lock:
+            self._restart()
+            look = self._look(luma, still=True)
+            return Reading(look.seen, look.unknown, look.beside, look.strangers, game=look.game)
+
     # ---- over frames ----
 
     def _restart(self) -> None:
-        self._used = True
+        with self._asking:
+            if self._asked is not None:
+                self._active = self._asked[0]
+            self._asked = None
         self._settled, self._kit, self._empties = None, None, None
         self._votes.clear()
         self._locator.forget()
 
     def _read_anew(self, frame: Frame, moving: bool) -> Reading:
+        before = self._pose
         look = self._look(frame.luma, still=not moving)
         self._motion.mark_read()
         self._since_look = 0
-        if moving:
+        if moving or self._pose is not before:  # what was read with a worse pose has no vote
             self._votes.clear()
             self._settled = None
         self._votes.append(look)
@@ -146,7 +163,10 @@ class BoardReader:
         kit = self._kit_in_view(found)
         if kit is None:
             return self._blind()
-        pose = self._locator.locate(kit.board, found.sightings, size)
+        pose = self._locator.locate(kit, found.sightings, size)
+        if pose is not None and still:
+            pose = self._locator.align(luma, kit.board)
+        self._pose = pose
         if pose is None:
             return self._blind()
         if kit is not self._kit or self._empties is None:
@@ -198,7 +218,7 @@ class BoardReader:
             wanted = {m for face in kit.faces if face.height_mm == height for m in face.markers} - known - set(more)
             for picture in (view, sharpened(view)):
                 hits = self._close_finder.find(picture)
-                guesses = _guesses(kit, maps, picture, hits, wanted, open_squares)
+                guesses = _guesses(kit, maps, picture, hits, wanted=wanted, open_squares=open_squares)
                 for sighting in (*hits.sightings, *guesses):
                     if sighting.marker in wanted and sighting.marker not in more:
                         corners = flat(maps.to_board(sighting.corners_px), height)
@@ -220,7 +240,7 @@ def _view_at(kit: Kit, pose: Pose, height_mm: float) -> Maps:
 
 
 def _guesses(
-    kit: Kit, maps: Maps, picture: Luma, hits: Found, wanted: Iterable[int], open_squares: set[Square]
+    kit: Kit, maps: Maps, picture: Luma, hits: Found, *, wanted: Iterable[int], open_squares: set[Square]
 ) -> list[Sighting]:
     """Quadrangles of a tag's size on squares that are not accounted for, and what they most likely are."""
     side = kit.tag_mm * maps.scale
@@ -273,7 +293,7 @@ def _place(kit: Kit, pose: Pose, face: Face, sighting: Sighting) -> _Placed | No
 
 
 def _body(kit: Kit, pose: Pose, piece: _Placed) -> Points:
-    """(8, 2) board coordinates of what a piece hides of the board: its foot and the shadow of its top seen from the eye."""
+    """(8, 2) board coordinates of what a piece hides of the board: its foot, and what lies behind its top."""
     size = kit.tag_mm * _BODY
     foot = square_corners_mm(piece.x_mm, piece.y_mm, size)
     top = flat(foot, piece.face.height_mm + 3)

@@ -112,7 +112,7 @@ def _look_at(target: Points, distance: float, view: View, lens: Lens) -> Pose:
     away = np.array([math.sin(turn) * math.sin(tilt), -math.cos(turn) * math.sin(tilt), math.cos(tilt)])
     right = np.array([math.cos(turn), math.sin(turn), 0.0])
     axes = np.array([right, np.cross(-away, right), -away])
-    rotation = np.asarray(cv2.Rodrigues(axes)[0])
+    rotation = np.asarray(cv2.Rodrigues(axes)[0], dtype=np.float64)
     return Pose(rotation, (-axes @ (target + distance * away)).reshape(3, 1), lens, (view.width, view.height))
 
 
@@ -123,7 +123,7 @@ def _displaced(pose: Pose, view: View, board: Board) -> Pose:
     middle = np.array([board.width_mm / 2, board.height_mm / 2, 0.0])
     offset = middle - turn @ middle + np.array([*view.shift_mm, 0.0])
     translation = pose.axes @ offset + pose.translation.ravel()
-    rotation = np.asarray(cv2.Rodrigues(pose.axes @ turn)[0])
+    rotation = np.asarray(cv2.Rodrigues(pose.axes @ turn)[0], dtype=np.float64)
     return Pose(rotation, translation.reshape(3, 1), pose.lens, pose.size)
 
 
@@ -217,7 +217,7 @@ def _light(pose: Pose, view: View) -> Shade:
     return np.asarray(colours, dtype=np.float32)
 
 
-def _blob(pose: Pose, view: View, x: float, y: float, radius: float, soft: float) -> Shade:
+def _blob(pose: Pose, view: View, x: float, y: float, radius: float, *, soft: float) -> Shade:
     angles = np.linspace(0, 2 * math.pi, 40, endpoint=False)
     ring = np.column_stack([x + radius * np.cos(angles), y + radius * np.sin(angles)])
     pixels = pose.to_px(flat(ring))
@@ -330,6 +330,6 @@ def draw_hand(picture: Bgr, stage: Stage, x_mm: float, y_mm: float, from_seat: S
     cover = np.zeros(picture.shape[:2], np.uint8)
     cv2.fillPoly(cover, [(pixels * 16).round().astype(np.int64).clip(-(2**20), 2**20).astype(np.int32)], 255, 16, 4)
     depth = cv2.GaussianBlur(cover, (0, 0), 6).astype(np.float32)[..., None] / 255
-    skin = np.array(stage.view.skin_bgr, np.float32) * (0.62 + 0.38 * depth)
+    skin = np.asarray(np.array(stage.view.skin_bgr) * (0.62 + 0.38 * depth), dtype=np.float32)
     where = cover > 127
     picture[where] = lit(skin, stage.light, stage.veil)[where]

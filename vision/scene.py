@@ -20,9 +20,9 @@ from companion.errors import CameraError
 from companion.grid import Square
 from companion.kit import Face, Kit, Layout, Seat
 from companion.ports import Frame, WorldPiece
+from vision.artwork import Bgr
 from vision.render import (
     TOP_TO_TAG,
-    Bgr,
     Block,
     Stage,
     View,
@@ -181,6 +181,12 @@ class SimulatedTable:
         """Put a piece on the middle of a square, on top of what lies there. Raises KeyError for an unknown piece."""
         with self._lock:
             self._put(piece, *self._kit.board.centre_mm(square))
+
+    def take_off(self, piece: int) -> None:
+        """Lay a piece beside the board. Raises KeyError for an unknown piece."""
+        with self._lock:
+            self._put_beside([self._piece(piece)])
+            self._changed()
 
     def drag_to(self, piece: int, x_px: float, y_px: float) -> None:
         """Put a piece where the picture shows that point of the table; points above the horizon change nothing."""

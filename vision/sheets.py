@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, get_args
 
@@ -33,7 +34,8 @@ _PICTURE_MM = 10.0
 _CELL_GAP_MM = 6.0
 _FOLD_DOWN_MM = 6.0
 _APRON_MM = 12.0
-_LEAST_APRON_MM = 5.0
+_LEAST_APRON_MM = 3.8
+_PLAY_MM = 0.3
 
 
 class SheetError(CompanionError, OSError):
@@ -98,7 +100,7 @@ def _print(kit: Kit, paper: Paper, spares: int) -> tuple[bytes, Sheets]:
     names: list[tuple[str, ...]] = [("instructions",)]
 
     pen.page()
-    print_instructions(pen, kit, tiling, MARGIN_MM, FOOT_MM)
+    print_instructions(pen, kit, tiling, (MARGIN_MM, MARGIN_MM + FOOT_MM), spares=spares > 0)
     _foot(pen, f"{kit.title}: instructions", 1, total)
     for window in tiling.windows:
         pen.page(tiling.landscape)
@@ -138,15 +140,15 @@ def _board_page(pen: Pen, kit: Kit, tiling: Tiling, window: Window) -> str:
     x = (pen.width_mm - shown.width) / 2 - shown.left
     y = MARGIN_MM + FOOT_MM + (pen.height_mm - 2 * MARGIN_MM - FOOT_MM - shown.height) / 2 - shown.bottom
     with pen.at(x, y, clip=shown):
-        _board(pen, kit)
+        _board(pen, kit, tiling.cuts_x)
         for joint in tiling.joints:
             _cross(pen, joint.number, joint.x, joint.y)
         _edges(pen, tiling, window)
     return f"board {window.label}" if tiling.pages > 1 else "board"
 
 
-def _board(pen: Pen, kit: Kit) -> None:
-    """The whole board in its own axes."""
+def _board(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
+    """The whole board in its own axes; the words in its strips keep clear of the cuts."""
     board = kit.board
     marks = {mark.square: mark for mark in board.marks}
     for square in board.squares:
@@ -164,17 +166,20 @@ def _board(pen: Pen, kit: Kit) -> None:
         _outside_labels(pen, board)
     for marker, (x, y) in board.corner_centres_mm.items():
         pen.marker(marker, x, y, board.corner_mm)
-    with pen.at(board.width_mm / 2, -board.strip_mm / 2):
-        _strip(pen, kit, Seat.SOUTH)
-    with pen.at(board.width_mm / 2, board.height_mm + board.strip_mm / 2, turn_deg=180):
-        _strip(pen, kit, Seat.NORTH)
+    reach = board.corner_mm + quiet_mm(board.corner_mm) + 2
+    rooms = list(pairwise((reach, *(x for cut in cuts_x for x in (cut, cut)), board.width_mm - reach)))[::2]
+    widest = max(right - left for left, right in rooms)
+    wide_rooms = [room for room in rooms if room[1] - room[0] > widest - 1]
+    for seat, (left, right) in ((Seat.SOUTH, wide_rooms[0]), (Seat.NORTH, wide_rooms[-1])):
+        y = -board.strip_mm / 2 if seat is Seat.SOUTH else board.height_mm + board.strip_mm / 2
+        with pen.at((left + right) / 2, y, turn_deg=0 if seat is Seat.SOUTH else 180):
+            _strip(pen, kit, seat, right - left - 4)
 
 
-def _strip(pen: Pen, kit: Kit, seat: Seat) -> None:
-    """Title and seat between two corner markers, for the eyes of who sits there; the origin is the strip's middle."""
+def _strip(pen: Pen, kit: Kit, seat: Seat, room: float) -> None:
+    """Title and seat between two corner markers, for the eyes of who sits there; the origin is their middle."""
     from vision.paper import text_width  # noqa: PLC0415  imported late, with the pen
 
-    room = kit.board.width_mm - 2 * (kit.board.corner_mm + quiet_mm(kit.board.corner_mm) + 2)
     side, picture = kit.sides[seat], 13.0
     words = f"{seat.title()} is {side.name}"
     wide = max(text_width(kit.title, 8.0, bold=True), text_width(words, 4.6)) + picture + 3
@@ -205,8 +210,9 @@ def _cross(pen: Pen, number: int, x: float, y: float) -> None:
     """A joining mark with its number in two opposite corners, so that one stays on each side of the cut."""
     pen.line((x - 4, y), (x + 4, y), width=0.25)
     pen.line((x, y - 4), (x, y + 4), width=0.25)
-    pen.text(x + 1, y + 1, str(number), 2.8, bold=True)
-    pen.text(x - 1, y - 3, str(number), 2.8, bold=True, anchor="right")
+    for dx, dy in ((4.6, 2.8), (-4.6, -4.9)):
+        with pen.at(x + dx, y + dy):
+            pen.plate_text(str(number), 2.8)
 
 
 def _edges(pen: Pen, tiling: Tiling, window: Window) -> None:
@@ -217,12 +223,12 @@ def _edges(pen: Pen, tiling: Tiling, window: Window) -> None:
     pen.hairline((whole.right, whole.top), (whole.left, whole.top), (whole.left, whole.bottom))
     if window.column:
         pen.hairline((core.left, shown.bottom), (core.left, shown.top))
-        with pen.at(core.left, core.bottom + 1, turn_deg=90):
-            pen.scissors(0, 0, 5)
+        with pen.at(core.left, core.bottom + 7, turn_deg=90):
+            pen.scissors(5)
     if window.row:
         pen.hairline((shown.left, core.bottom), (shown.right, core.bottom))
         with pen.at(core.left + 1, core.bottom):
-            pen.scissors(0, 0, 5)
+            pen.scissors(5)
     if right := labels.get((window.column + 1, window.row)):
         pen.hairline((core.right, shown.bottom), (core.right, shown.top))
         with pen.at(core.right + FLAP_MM - 1.2, (core.bottom + core.top) / 2, turn_deg=90):
@@ -275,14 +281,17 @@ class _TagSize:
     """Measures of one cut-out, mm."""
 
     def __init__(self, tag: _Tag, kit: Kit) -> None:
-        self.white = kit.tag_mm + 2 * quiet_mm(kit.tag_mm)
-        self.rim = max(0.0, min(_RIM_MM, (kit.board.square_mm - self.white) / 2))
-        self.outer = self.white + 2 * self.rim
-        first = tag.faces[0][0]
+        first, square = tag.faces[0][0], kit.board.square_mm
+        white = kit.tag_mm + 2 * quiet_mm(kit.tag_mm)
         self.folds_down = len(tag.faces) == 1 and first.height_mm >= _FOLD_DOWN_MM
-        flat = min(_APRON_MM, kit.board.square_mm - self.outer - 0.5)
-        apron = min(_APRON_MM, first.height_mm) if self.folds_down else flat
-        self.apron = apron if apron >= _LEAST_APRON_MM else 0.0
+        self.rim = max(0.0, min(_RIM_MM, (square - white) / 2))
+        self.apron = min(_APRON_MM, first.height_mm) if self.folds_down else 0.0
+        """Height of the drawing on the tag: down the front of a block, or flat where the square has room for it."""
+        for rim in (_RIM_MM, _RIM_MM / 2):
+            flat = square - white - 2 * rim - _PLAY_MM
+            if not self.apron and flat >= _LEAST_APRON_MM:
+                self.rim, self.apron = rim, min(_APRON_MM, flat)
+        self.outer = white + 2 * self.rim
         self.spine = first.height_mm if len(tag.faces) > 1 and first.height_mm >= 1 else 0.0
         """Between two faces: the thickness of what lies between them."""
         self.strip = self.apron or _PICTURE_MM
@@ -346,8 +355,9 @@ def _tag(pen: Pen, tag: _Tag, size: _TagSize, kit: Kit) -> None:
         with pen.at(x, size.strip):
             pen.rim(size.outer, size.rim, side, dotted=face.seat is Seat.NORTH)
             pen.marker(marker, size.outer / 2, size.outer / 2, kit.tag_mm)
-        picture = size.strip - 1.2
-        pen.drawing(face.drawing, x + (size.outer - picture) / 2, 0.6, picture, side)
+        picture = size.strip - (1.2 if size.strip >= 6 else 0.5)
+        for middle in (0.2, 0.5, 0.8) if size.strip < 6 else (0.5,):  # a small drawing is seen better three times
+            pen.drawing(face.drawing, x + middle * size.outer - picture / 2, (size.strip - picture) / 2, picture, side)
         y = pen.paragraph(x, -0.8, max(size.outer, 24.0 if len(tag.faces) == 1 else 0.0), face.name, 3.0, bold=True)
         pen.text(x, y - 2.6, f"id {marker}, {face.height_mm:g} mm high", 2.6)
         pen.outline(x, low, size.outer, size.outer + size.apron)
@@ -366,4 +376,4 @@ def _spine(pen: Pen, x: float, low: float, size: _TagSize) -> None:
     pen.hairline((x, low), (x + size.spine, low))
     pen.hairline((x, low + height), (x + size.spine, low + height))
     for fold in {x, x + size.spine}:
-        pen.fold((fold, low - 2), (fold, low + height + 2))
+        pen.fold((fold, low - 0.6), (fold, low + height + 1))

@@ -98,7 +98,9 @@ class EmptySquares:
             tones[square], masks[square] = tone[place], visible[place]
             glares[square] = float(glare[place].mean())
             lines[square], shades[square] = self._outline(tones[square], masks[square])
-        depths = np.concatenate([lines[s] for s in self._board.squares if s not in self._board.holes] or [np.empty(0)])
+        depths = np.concatenate(
+            [lines[s] for s in self._board.squares if s not in self._board.holes] or [np.empty(0, np.float32)]
+        )
         depths = depths[~np.isnan(depths)]
         typical = float(np.median(depths)) if depths.size else 0.0
         return Snapshot(tones, masks, glares, lines, shades, typical if typical >= _LINE else 0.0)

@@ -67,6 +67,9 @@ class Tiling:
     landscape: bool
     cuts_x: tuple[float, ...]
     cuts_y: tuple[float, ...]
+    spots_x: tuple[float, ...] = ()
+    """Good places along a horizontal joint for a cross: where it hides no label."""
+    spots_y: tuple[float, ...] = ()
 
     @property
     def across(self) -> int:
@@ -110,9 +113,18 @@ class Tiling:
         for window in self.windows:
             core = window.core
             if window.column < self.across - 1:
-                yield from ((core.right, core.bottom + core.height * part) for part in (0.3, 0.7))
+                yield from ((core.right, y) for y in _pair(core.bottom, core.top, self.spots_y))
             if window.row < self.down - 1:
-                yield from ((core.left + core.width * part, core.top) for part in (0.25, 0.75))
+                yield from ((x, core.top) for x in _pair(core.left, core.right, self.spots_x))
+
+
+def _pair(low: float, high: float, spots: tuple[float, ...]) -> tuple[float, float]:
+    """Two places well apart between low and high, on spots where there are any."""
+    inside = [spot for spot in spots if low + 8 < spot < high - 8]
+    first, second = low + 0.2 * (high - low), low + 0.8 * (high - low)
+    if len(inside) < 2:
+        return first, second
+    return min(inside, key=lambda spot: abs(spot - first)), min(inside, key=lambda spot: abs(spot - second))
 
 
 def _spans(edges: tuple[float, ...]) -> list[tuple[float, float, float, float]]:
@@ -151,12 +163,22 @@ def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) 
         cuts_x = _cuts(extent.left, extent.right, across, _seams_x(board))
         cuts_y = _cuts(extent.bottom, extent.top, down - foot_mm, _seams(board.ranks, board))
         if cuts_x is not None and cuts_y is not None:
-            found.append(Tiling(extent, landscape, cuts_x, cuts_y))
+            found.append(Tiling(extent, landscape, cuts_x, cuts_y, *_spots(board)))
     if not found:
         raise Malformed(
             f"Squares of {board.square_mm:g} mm do not fit the paper: make them smaller than {width_mm - 30:.0f} mm"
         )
     return min(found, key=lambda tiling: tiling.pages)
+
+
+def _spots(board: Board) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Where the gaps cross; on boards without gaps the middles of squares, as a cross would vanish in their lines."""
+    counts = board.files, board.ranks
+    if board.gap_mm:
+        files, ranks = (tuple(_seams(count, board)) for count in counts)
+    else:
+        files, ranks = (tuple((n + 0.5) * board.pitch_mm for n in range(count)) for count in counts)
+    return files, ranks
 
 
 def _seams(count: int, board: Board) -> list[float]:

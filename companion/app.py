@@ -1,0 +1,234 @@
+"""The running service: the only place that knows every room and wires them together."""
+
+from __future__ import annotations
+
+import base64
+import logging
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from web.app import Workbench, create_app
+from web.live import Server, serve
+
+from companion.clock import Clock, RealClock
+from companion.config import CameraSettings, Settings
+from companion.errors import CameraError
+from companion.games import GAMES
+from companion.journal import Journal
+from companion.kit import Kit
+from companion.ports import Camera, CameraState, CameraStatus
+from companion.table import Table
+from hardware.panel import Panel, open_panel, panel_reason
+from hardware.simulated import SimulatedPanelHands, simulated_panel
+from vision.camera import open_camera
+from vision.reader import BoardReader
+from vision.scene import RenderedCamera, SimulatedTable
+from vision.watcher import Watcher
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Simulation:
+    """The table and the fingers of a run without hardware."""
+
+    world: SimulatedTable
+    hands: SimulatedPanelHands
+
+
+class Companion:
+    """Journal, table, camera, panel and pages of one installation; a context manager, `close` may be called twice.
+
+    With `threads=False` nothing runs by itself except the web server: `step` does one round of everything, on the
+    given clock. `simulate=None` means: only when neither camera nor pins are found.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        simulate: bool | None = None,
+        clock: Clock | None = None,
+        threads: bool = True,
+        show_host_key: bool = False,
+    ) -> None:
+        self.settings = settings
+        self.clock = clock or RealClock()
+        self.found: list[str] = []
+        """What was found at the start, as sentences."""
+        self.simulation: Simulation | None = None
+        self.panel: Panel | None = None
+        self.watcher: Watcher | None = None
+        self._threads = threads
+        self._stack = ExitStack()
+        try:
+            self._open(simulate, show_host_key)
+        except BaseException:
+            self._stack.close()
+            raise
+
+    def _open(self, simulate: bool | None, show_host_key: bool) -> None:
+        self.journal = self._stack.enter_context(Journal(self.settings.journal_path))
+        self.table = self._stack.enter_context(Table(self.journal, self.clock, self.settings.table))
+        if self.journal.notice:
+            self.found.append(self.journal.notice)
+        if not simulate:
+            self._open_devices()
+        if simulate or (simulate is None and self.panel is None and self.watcher is None):
+            self._open_simulation()
+        self.host_key = _host_key(self.journal)
+        self.server = self._open_server(show_host_key)
+        if self._threads:
+            self.table.start()
+            if self.watcher:
+                self.watcher.start()
+        self.server.start()
+
+    # ---- doors -------------------------------------------------------------------------------------------------------
+
+    def _open_devices(self) -> None:
+        self.panel = open_panel(self.settings.panel, self.clock, self.table.pressed)
+        if self.panel is None:
+            reason = panel_reason(self.settings.panel) or "switched off in the settings"
+            self._say(f"No pads: {reason}.")
+            self.table.panel_is("No pads: phones only.")
+        else:
+            self._connect_panel(self.panel)
+        opener = self._find_camera(self.settings.camera)
+        if opener:
+            self._watch(opener)
+
+    def _connect_panel(self, panel: Panel) -> None:
+        self._stack.enter_context(panel)
+        for problem in panel.problems:
+            self._say(problem)
+        self._say(f"Pads: {len(panel.buttons)} buttons, {len(panel.lamps)} lamps.")
+        self.table.panel_is(" ".join(panel.problems))
+        self.table.connect(on_signal=panel.signal, on_lamps=panel.show)
+
+    def _find_camera(self, settings: CameraSettings) -> Callable[[], Camera] | None:
+        """How to open the camera; None when there is none. One that was named is retried, not given up."""
+        if settings.source == "none":
+            self._say("No camera: switched off in the settings.")
+            return None
+
+        def opener() -> Camera:
+            return open_camera(settings, self.clock)
+
+        try:
+            camera = opener()
+        except CameraError as error:
+            if settings.source == "auto":
+                self._say(f"No camera: {error.message}")
+                return None
+            self._say(f"{error.message} It is tried again and again.")
+            self.table.camera_is(CameraStatus(CameraState.TROUBLE, error.message))
+            return opener
+        self._say(f"Camera: {camera.name}.")
+        camera.close()
+        return opener
+
+    def _watch(self, opener: Callable[[], Camera]) -> None:
+        kits = {name: game.kit(game.options({})) for name, game in GAMES.items()}
+        reader = BoardReader(kits, self.settings.camera.model)
+        self.watcher = Watcher(
+            opener,
+            reader,
+            self.clock,
+            self.settings.camera.fps,
+            on_reading=self.table.saw,
+            on_status=self.table.camera_is,
+        )
+        self._stack.enter_context(self.watcher)
+        self.table.connect(on_kit=self.watcher.use)
+
+    def _open_simulation(self) -> None:
+        first = next(iter(GAMES.values()))
+        world = SimulatedTable(first.kit(first.options({})))
+        panel, hands = simulated_panel(self.settings.panel, self.clock, self.table.pressed, threads=self._threads)
+        self.panel = panel
+        self.simulation = Simulation(world, hands)
+
+        def lay_out(kit: Kit | None) -> None:
+            if kit is not None:
+                world.use(kit)
+                world.set_up(self.table.view().layout)
+
+        self.table.connect(on_kit=lay_out)
+        self._say("Simulation: a rendered table and a panel without pins, on the workbench page.")
+        self._connect_panel(panel)
+        self._watch(lambda: RenderedCamera(world, self.clock))
+
+    def _open_server(self, show_host_key: bool) -> Server:
+        web = self.settings.web
+        simulation = self.simulation
+        app = create_app(
+            self.table,
+            GAMES,
+            settings=web,
+            table_settings=self.settings.table,
+            signing_key=self.journal.key("signing"),
+            host_key=self.host_key,
+            join_urls=self.urls,
+            show_host_key=show_host_key,
+            workbench=Workbench(simulation.world, simulation.hands) if simulation else None,
+            clock=self.clock,
+        )
+        server = serve(app, web.host, web.port, web.viewers)
+        self._stack.callback(server.close)
+        return server
+
+    def _say(self, sentence: str) -> None:
+        self.found.append(sentence)
+        log.info("%s", sentence)
+
+    # ---- running -----------------------------------------------------------------------------------------------------
+
+    def urls(self) -> tuple[str, ...]:
+        """Addresses of the table screen, the one for phones first."""
+        return tuple(f"http://{host}:{self.server.port}/" for host in addresses(self.settings.web.host))
+
+    def step(self) -> None:
+        """One round of everything, without threads: a frame, keys, the table, lamps."""
+        if self.watcher:
+            self.watcher.step()
+        self.step_keys()
+
+    def step_keys(self) -> None:
+        """As `step`, without looking at the board."""
+        if self.panel:
+            self.panel.step()
+        self.table.step()
+        if self.panel:
+            self.panel.step()
+
+    def close(self) -> None:
+        """Close pages, camera, panel, table and journal, in this order."""
+        self._stack.close()
+
+    def __enter__(self) -> Companion:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def addresses(host: str) -> list[str]:
+    """Under which addresses this machine is reached when it listens on `host`; the local network's first."""
+    if host not in ("0.0.0.0", "::"):
+        return [host]
+    found = []
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # a documentation address; nothing is sent
+            found.append(probe.getsockname()[0])
+        except OSError:
+            pass  # no network: the machine's own name is all there is
+    return [*found, f"{socket.gethostname().partition('.')[0]}.local"] if found else ["127.0.0.1"]
+
+
+def _host_key(journal: Journal) -> str:
+    """Ten letters and digits that make somebody the host; the same after every restart."""
+    text = base64.b32encode(journal.key("host"))[:10].decode().lower()
+    return f"{text[:5]}-{text[5:]}"

@@ -1,0 +1,276 @@
+"""The command line: `companion COMMAND …`. Errors are one line and exit status 1, wrong usage is 2."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from companion import __version__
+from companion.config import Settings, load_settings
+from companion.errors import CompanionError, Malformed
+from companion.games import GAMES, game_named
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; answers the exit status."""
+    options = _parser().parse_args(arguments)
+    logging.basicConfig(level=logging.INFO if options.verbose else logging.WARNING, format="%(levelname)s %(message)s")
+    try:
+        return int(options.run(options))
+    except CompanionError as error:
+        print(f"companion: {error.message}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="companion", description="The referee beside a real board game table.")
+    parser.add_argument("--version", action="version", version=f"companion {__version__}")
+    parser.add_argument("-v", "--verbose", action="store_true", help="say more on the console")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_play(commands)
+    _add_kit(commands)
+    _add_read(commands)
+    _add_replay(commands)
+    _add_doctor(commands)
+    _add_selfplay(commands)
+    _add_engine(commands)
+    _add_bench(commands)
+    return parser
+
+
+def _settings_of(options: argparse.Namespace) -> Settings:
+    """The settings file, with what the command line changes."""
+    settings = load_settings(options.settings)
+    web, camera = settings.web, settings.camera
+    if getattr(options, "port", None) is not None:
+        web = msgspec.structs.replace(web, port=options.port)
+    if getattr(options, "host", None) is not None:
+        web = msgspec.structs.replace(web, host=options.host)
+    if getattr(options, "camera", None) is not None:
+        camera = msgspec.structs.replace(camera, source=options.camera)
+    if getattr(options, "fps", None) is not None:
+        camera = msgspec.structs.replace(camera, fps=options.fps)
+    state_dir = getattr(options, "state_dir", None) or settings.state_dir
+    return msgspec.structs.replace(settings, web=web, camera=camera, state_dir=state_dir)
+
+
+def _add_settings(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--settings", type=Path, metavar="FILE", help="a TOML file; the defaults without it")
+    command.add_argument("--state-dir", metavar="DIR", help="where the journal lies")
+
+
+# ---- play ------------------------------------------------------------------------------------------------------------
+
+
+def _port(text: str) -> int:
+    number = int(text)
+    if not 0 <= number <= 65535:
+        raise ValueError(text)
+    return number
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError(text)
+    return number
+
+
+def _fps(text: str) -> float:
+    number = float(text)
+    if not 0 < number <= 60:
+        raise ValueError(text)
+    return number
+
+
+def _add_play(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser("play", help="run the table: pages, camera, lamps")
+    _add_settings(command)
+    command.add_argument("--simulate", action="store_true", help="a rendered table and a panel without pins")
+    command.add_argument("--game", choices=sorted(GAMES), help="start this game at once, unless one is on")
+    command.add_argument("--port", type=_port, help="of the pages (0: any free one)")
+    command.add_argument("--host", help="address to listen on")
+    command.add_argument("--camera", metavar="SOURCE", help="none, picamera, usb:0, an image, a folder or a video")
+    command.add_argument("--fps", type=_fps, help="frames a second that are read")
+    command.add_argument("--screen", action="store_true", help="show the host key on the table screen")
+    command.set_defaults(run=_play)
+
+
+def _play(options: argparse.Namespace) -> int:
+    from companion.app import Companion  # noqa: PLC0415 - brings camera and web libraries, which other commands spare
+
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    settings = _settings_of(options)
+    with Companion(settings, True if options.simulate else None, show_host_key=options.screen) as companion:
+        view = companion.table.view()
+        if options.game and view.phase in ("lobby", "over"):
+            companion.table.new_game(options.game)
+        _greet(companion.found, companion.urls(), companion.host_key, companion.simulation is not None)
+        stop.wait()
+    return 0
+
+
+def _greet(found: Sequence[str], urls: Sequence[str], host_key: str, simulated: bool) -> None:
+    """Say what was found, where the table is, and draw its address as a QR code."""
+    import segno  # noqa: PLC0415 - only play draws a code
+
+    for sentence in found:
+        print(sentence)
+    print(f"\nTable screen   {urls[0]}")
+    for url in urls[1:]:
+        print(f"               {url}")
+    print(f"Phones join    {urls[0]}join")
+    if simulated:
+        print(f"Workbench      {urls[0]}workbench")
+    print(f"Host page      {urls[0]}host   host key {host_key}\n")
+    segno.make(f"{urls[0]}join", error="m").terminal(compact=True)
+    print("Ctrl-C ends it; the game is kept.", flush=True)
+
+
+# ---- kit, read, replay, doctor ---------------------------------------------------------------------------------------
+
+
+def _add_kit(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser("kit", help="print board and pieces as a PDF")
+    command.add_argument("game", choices=sorted(GAMES))
+    command.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.pdf")
+    command.add_argument("--paper", choices=("a4", "letter"), default="a4")
+    command.add_argument("--spares", type=_count, default=1, metavar="N", help="spare tags of each piece")
+    command.add_argument("--board", metavar="FILE", type=Path, help="a text map instead of the usual board")
+    command.set_defaults(run=_kit)
+
+
+def _kit(options: argparse.Namespace) -> int:
+    from vision.sheets import kit_pdf  # noqa: PLC0415 - the PDF library is slow to import
+
+    game = game_named(options.game)
+    raw = {}
+    try:
+        if options.board:
+            raw["board"] = options.board.read_text(encoding="utf-8")
+        pdf = kit_pdf(game.kit(game.options(raw)), options.paper, options.spares)
+        options.output.write_bytes(pdf)
+    except (OSError, UnicodeDecodeError) as error:
+        raise Malformed(f"{error}") from None
+    print(f"{options.output}: print it at 100 %, on matt paper.")
+    return 0
+
+
+def _add_read(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser("read", help="say what a camera would read in images")
+    command.add_argument("images", nargs="+", type=Path, metavar="IMAGE", help="files or folders")
+    command.add_argument("--dictionary", metavar="NAME", help="of the markers, such as DICT_6X6_250")
+    command.set_defaults(run=_read)
+
+
+def _read(options: argparse.Namespace) -> int:
+    from vision.read import read_images  # noqa: PLC0415 - brings OpenCV
+
+    kits = {name: game.kit(game.options({})) for name, game in GAMES.items()}
+    for answer in read_images(options.images, kits, options.dictionary):
+        print(json.dumps(answer, ensure_ascii=False), flush=True)
+    return 0
+
+
+def _add_replay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser("replay", help="tell a game again and check its receipts")
+    _add_settings(command)
+    command.add_argument("game", metavar="ID|FILE", help="a game of the journal, or a file made with --json")
+    command.add_argument("--json", action="store_true", help="print the game as a file instead")
+    command.set_defaults(run=_replay)
+
+
+def _replay(options: argparse.Namespace) -> int:
+    from companion.journal import Journal  # noqa: PLC0415
+    from companion.replay import game_file, load_game, retell  # noqa: PLC0415
+
+    if options.game.isdigit():
+        with Journal(_settings_of(options).journal_path, read_only=True) as journal:
+            played = game_file(journal.fold(int(options.game)))
+    else:
+        played = load_game(Path(options.game))
+    if options.json:
+        print(msgspec.json.format(msgspec.json.encode(played)).decode())
+        return 0
+    for sentence in retell(played):
+        print(sentence)
+    return 0
+
+
+def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser("doctor", help="camera, pins, disk, clock, network: what is wrong, what to do")
+    _add_settings(command)
+    command.set_defaults(run=_doctor)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from companion.doctor import Grade, examine  # noqa: PLC0415
+
+    failed = False
+    for finding in examine(_settings_of(options)):
+        print(f"{finding.grade:<5} {finding.topic:<8} {finding.text}")
+        failed |= finding.grade is Grade.FAIL
+    return 1 if failed else 0
+
+
+# ---- selfplay, engine, bench -----------------------------------------------------------------------------------------
+
+
+def _add_selfplay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser("selfplay", help="whole games through the real doors")
+    command.add_argument("--game", choices=sorted(GAMES), required=True)
+    command.add_argument("--games", type=_count, default=1, metavar="N")
+    command.add_argument("--seed", type=int, default=1, metavar="S")
+    command.add_argument("--json", action="store_true", help="one JSON line a game")
+    command.set_defaults(run=_selfplay)
+
+
+def _selfplay(options: argparse.Namespace) -> int:
+    from companion.selfplay import play_games  # noqa: PLC0415
+
+    good = True
+    for report in play_games(options.game, options.games, options.seed):
+        if options.json:
+            print(msgspec.json.encode(report).decode(), flush=True)
+        else:
+            print(report.sentence(), flush=True)
+        good &= report.is_good()
+    return 0 if good else 1
+
+
+def _add_engine(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser("engine", help="the rules as JSON lines on standard input and output")
+    command.add_argument("game", choices=sorted(GAMES))
+    command.set_defaults(run=_engine)
+
+
+def _engine(options: argparse.Namespace) -> int:
+    from companion.engine import serve_lines  # noqa: PLC0415
+
+    serve_lines(game_named(options.game), sys.stdin.buffer, sys.stdout.buffer)
+    return 0
+
+
+def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser("bench", help="measure speeds and latencies on this machine")
+    command.add_argument("--games", type=_count, default=100_000, metavar="N", help="random games through the engine")
+    command.set_defaults(run=_bench)
+
+
+def _bench(options: argparse.Namespace) -> int:
+    from companion.bench import run  # noqa: PLC0415
+
+    return 0 if run(options.games) else 1

@@ -1,0 +1,115 @@
+"""Outbuffered: two robots, three secret orders each, capture the flag."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from random import Random
+from typing import Any
+
+from companion.errors import Malformed
+from companion.games.base import Game, Key, Outcome, PadGrammar, Step, View, plain_layout, plain_outcome
+from companion.games.outbuffered.board import SIDES, ground_of, kit_of
+from companion.games.outbuffered.turn import OutbufferedOptions, State, layout_of, plan, play
+from companion.games.outbuffered.words import OPTION_ROWS, RULES
+from companion.grid import Square
+from companion.kit import SEATS, Kit, Layout, Seat
+
+_BUFFER = re.compile("[UDLRIS]{3}")
+_PAD = PadGrammar(
+    (
+        Key("S", "shoot", "order-shoot", "a"),
+        Key("U", "up", "order-up", "up"),
+        Key("I", "idle", "order-idle", "b"),
+        Key("L", "left", "order-left", "left"),
+        Key("D", "down", "order-down", "down"),
+        Key("R", "right", "order-right", "right"),
+    ),
+    length=3,
+)
+
+
+class Outbuffered(Game[State, str]):
+    """An action is a buffer: a text of exactly three of `U D L R I S`."""
+
+    name = "outbuffered"
+    title = "Outbuffered"
+    summary = "Three secret orders each, revealed step by step"
+    replays_ties = True
+    sides = SIDES
+    options_type = OutbufferedOptions
+    option_rows = OPTION_ROWS
+    rules = RULES
+
+    def kit(self, options: OutbufferedOptions) -> Kit:
+        """Four pieces, and a board of separate tiles."""
+        return kit_of(options.board)
+
+    def options(self, raw: Mapping[str, Any]) -> OutbufferedOptions:
+        """Also refuses a board that cannot be read."""
+        options: OutbufferedOptions = super().options(raw)
+        ground_of(options.board)
+        return options
+
+    def setup(self, options: OutbufferedOptions, rng: Random) -> State:  # noqa: ARG002
+        """Robots on their start tiles, flags on their bases."""
+        ground = ground_of(options.board)
+        return State(options, ground, ground.starts, ground.bases)
+
+    def to_act(self, state: State) -> frozenset[Seat]:
+        """Both, sealed, until the game is over."""
+        return frozenset() if state.outcome else frozenset(SEATS)
+
+    def legal_actions(self, state: State, seat: Seat) -> Iterator[str]:
+        """All 216 buffers."""
+        if seat in self.to_act(state):
+            yield from map("".join, itertools.product("UDLRIS", repeat=3))
+
+    def check(self, state: State, seat: Seat, action: str) -> None:
+        """Every buffer is legal: what cannot be done bounces."""
+
+    def parse(self, text: str) -> str:
+        """Exactly three of `U D L R I S`."""
+        if not _BUFFER.fullmatch(text):
+            raise Malformed("A buffer is exactly three of U D L R I S, such as UUS")
+        return text
+
+    def apply(self, state: State, actions: Mapping[Seat, str], rng: Random) -> Step[State]:  # noqa: ARG002
+        """Carry out both buffers, pair by pair."""
+        return play(state, (actions[Seat.SOUTH], actions[Seat.NORTH]))
+
+    def outcome(self, state: State) -> Outcome | None:
+        """How it ended."""
+        return state.outcome
+
+    def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002
+        """Everything on the board is public; sealed buffers never reach a state."""
+        return self.dump(state)
+
+    def dump(self, state: State) -> View:
+        """Robots, flags (`{"on": "b1"}` or `{"carried_by": "north"}`), turn, outcome."""
+        flags = {
+            seat: {"on": str(flag)} if flag else {"carried_by": seat.other}
+            for seat, flag in zip(SEATS, state.flags, strict=True)
+        }
+        return {
+            "to_act": sorted(self.to_act(state)),
+            "turn": state.turn,
+            "robots": {seat: str(square) for seat, square in zip(SEATS, state.robots, strict=True)},
+            "flags": flags,
+            "expected": plain_layout(self.expected(state)),
+            "outcome": plain_outcome(state.outcome),
+        }
+
+    def expected(self, state: State) -> Layout | None:
+        """Flags lie under the robots that stand on them or carry them."""
+        return None if state.off_board else layout_of(state.robots, state.flags)
+
+    def pad(self, state: State, seat: Seat) -> PadGrammar:  # noqa: ARG002
+        """Three keys, each an order."""
+        return _PAD
+
+    def plan(self, state: State, seat: Seat, entered: str) -> tuple[Square | None, ...]:
+        """Where the own robot would stand after each order if the other did nothing and stood nowhere."""
+        return plan(state, seat, entered)

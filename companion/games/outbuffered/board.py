@@ -1,0 +1,121 @@
+"""The board of Outbuffered: text maps, what the rules ask of them, and what has to be printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from companion.errors import Malformed
+from companion.grid import Square, parse_map
+from companion.kit import SEATS, Board, Face, Kit, Mark, Seat, Side
+
+STANDARD_MAP = ".Nn\n...\n...\nsS."
+WALLS_MAP = "..N.n\n.....\n#.#.#\n.....\ns.S.."
+
+
+SOUTH, NORTH = 0, 1
+STEPS = {"U": (0, 1), "D": (0, -1), "L": (-1, 0), "R": (1, 0)}
+
+SIDES = {
+    Seat.SOUTH: Side("purple", "purple", "#5B2A9D", "robot-s"),
+    Seat.NORTH: Side("lime", "lime", "#B4DC14", "robot-n"),
+}
+NAMES = tuple(SIDES[seat].name for seat in SEATS)
+
+
+@dataclass(frozen=True)
+class Ground:
+    """The board as the rules need it; seats are indexed 0 (South) and 1 (North)."""
+
+    files: int
+    ranks: int
+    walls: frozenset[Square]
+    starts: tuple[Square, Square]
+    bases: tuple[Square, Square]
+
+    def neighbour(self, square: Square, step: tuple[int, int]) -> Square | None:
+        """Where a step leads, or None off the board and into a wall."""
+        return self._neighbours[square].get(step)
+
+    @cached_property
+    def _neighbours(self) -> dict[Square, dict[tuple[int, int], Square]]:
+        free = {Square(f, r) for f in range(self.files) for r in range(self.ranks)} - self.walls
+        return {
+            square: {step: square.shifted(*step) for step in STEPS.values() if square.shifted(*step) in free}
+            for square in free
+        }
+
+    @cached_property
+    def lines_of_fire(self) -> dict[Square, frozenset[Square]]:
+        """For each square the squares that a shot from it reaches: rank and file, up to the first wall."""
+        return {square: frozenset(self._ray_squares(square)) for square in self._neighbours}
+
+    def _ray_squares(self, origin: Square) -> Iterator[Square]:
+        for step in STEPS.values():
+            square = self.neighbour(origin, step)
+            while square is not None:
+                yield square
+                square = self.neighbour(square, step)
+
+
+@lru_cache(maxsize=64)
+def ground_of(board: str) -> Ground:
+    """Read a board's text map: each of `s S n N` (starts and bases of South and North) exactly once."""
+    tiles = parse_map(board, ".#sSnN")
+    special = {}
+    for character in "sSnN":
+        found = tiles.squares_of(character)
+        if len(found) != 1:
+            raise Malformed(f"The board has “{character}” {len(found)} times: exactly once is needed")
+        special[character] = found[0]
+    return Ground(
+        tiles.files,
+        tiles.ranks,
+        frozenset(tiles.squares_of("#")),
+        (special["s"], special["n"]),
+        (special["S"], special["N"]),
+    )
+
+
+@lru_cache(maxsize=64)
+def kit_of(board: str) -> Kit:
+    """Four pieces, and a board of separate tiles."""
+    ground = ground_of(board)
+    marks = [
+        Mark(ground.starts[0], "start-s", Seat.SOUTH),
+        Mark(ground.bases[0], "base-s", Seat.SOUTH),
+        Mark(ground.starts[1], "start-n", Seat.NORTH),
+        Mark(ground.bases[1], "base-n", Seat.NORTH),
+        *(Mark(wall, "wall") for wall in sorted(ground.walls)),
+    ]
+    printed = Board(
+        "standard" if board == STANDARD_MAP else f"{ground.files} x {ground.ranks}",
+        ground.files,
+        ground.ranks,
+        square_mm=46,
+        gap_mm=3,
+        corners=(0, 1, 2, 3),
+        marks=tuple(marks),
+        labels_in_squares=True,
+        holes=ground.walls,
+    )
+    faces = (
+        Face("purple robot", "robot-s", (20,), 10.0, Seat.SOUTH),
+        Face("lime robot", "robot-n", (21,), 10.0, Seat.NORTH),
+        Face("purple flag", "flag-s", (22,), 2.0, Seat.SOUTH, carried=True),
+        Face("lime flag", "flag-n", (23,), 2.0, Seat.NORTH, carried=True),
+    )
+    return Kit(
+        "outbuffered",
+        "Outbuffered",
+        printed,
+        SIDES,
+        faces,
+        pieces=tuple((face.name,) for face in faces),
+        notes=(
+            "Robots: glue the tag on a block of 10 mm height (dice, a wooden cube, a cork).",
+            "Flags: glue the tag on card of 2 mm, so that a robot can stand on it.",
+            "A robot that carries a flag stands on it; the camera remembers the flag beneath.",
+        ),
+    )

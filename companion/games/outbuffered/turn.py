@@ -1,0 +1,306 @@
+"""How a turn of Outbuffered is carried out: pair by pair, moves, win check, shots, win check.
+
+Source: the rulebook's sections 2, 3 and "What if", with the rulings of the house where it is silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from companion.games.base import Event, Options, Order, Outcome, Stage, Step
+from companion.games.outbuffered.board import NAMES, NORTH, SOUTH, STANDARD_MAP, STEPS, Ground
+from companion.grid import Square
+from companion.kit import SEATS, Layout, Seat
+
+_WORDS = {"U": "up", "D": "down", "L": "left", "R": "right"}
+_ARROWS = {(0, 1): "order-up", (0, -1): "order-down", (-1, 0): "order-left", (1, 0): "order-right"}
+_DRAWINGS = {letter: _ARROWS[step] for letter, step in STEPS.items()} | {"I": "order-idle", "S": "order-shoot"}
+
+
+class OutbufferedOptions(Options, frozen=True):
+    """Board and house rules; `turn_limit` 0 means none."""
+
+    board: str = STANDARD_MAP
+    directions: Literal["seat", "board"] = "seat"
+    own_flag_blocks_base: bool = False
+    turn_limit: Annotated[int, Meta(ge=0, le=1000)] = 0
+
+
+@dataclass(frozen=True)
+class State:
+    """A position between two turns. `flags[i]` is where seat i's flag lies; None: the opponent carries it."""
+
+    options: OutbufferedOptions
+    ground: Ground
+    robots: tuple[Square, Square]
+    flags: tuple[Square | None, Square | None]
+    turn: int = 1
+    outcome: Outcome | None = None
+    off_board: bool = False
+    """True after a win in which a shot robot could not be put down: the board is not checked any more."""
+
+
+def play(state: State, buffers: tuple[str, str]) -> Step[State]:
+    """Carry out South's and North's buffer."""
+    turn = _Turn(state, list(state.robots), list(state.flags))
+    stages: list[Stage] = []
+    events: list[Event] = []
+    for number, commands in enumerate(zip(*buffers, strict=True), start=1):
+        turn.events = []
+        _move(turn, commands)
+        _homecoming(turn)
+        if turn.outcome is None and "S" in commands:
+            _shoot(turn, commands)
+        if number == 3 and turn.outcome is None and state.turn == state.options.turn_limit:
+            _finish(turn, (), f"Turn {state.turn} was the last one: a tie.", "ties")
+        orders = {seat: _order(state, index, commands[index]) for index, seat in enumerate(SEATS)}
+        stages.append(Stage(f"Step {number} of 3", orders, tuple(turn.events), turn.layout()))
+        events += turn.events
+        if turn.outcome:
+            break
+    after = replace(
+        state,
+        robots=(turn.robots[0], turn.robots[1]),
+        flags=(turn.flags[0], turn.flags[1]),
+        turn=state.turn + 1,
+        outcome=turn.outcome,
+        off_board=turn.off_board,
+    )
+    return Step(after, tuple(events), tuple(stages))
+
+
+def plan(state: State, seat: Seat, entered: str) -> tuple[Square, ...]:
+    """Where the own robot would stand after each order if the other did nothing and stood nowhere."""
+    index = SEATS.index(seat)
+    turn = _Turn(state, list(state.robots), list(state.flags))
+    places: list[Square] = []
+    for command in entered:
+        if command in STEPS:
+            target = state.ground.neighbour(turn.robots[index], _direction(state, index, command))
+            if target is not None and _refusal(turn, index, command, target) is None:
+                turn.robots[index] = target
+                _pick_up(turn, index)
+        places.append(turn.robots[index])
+    return tuple(places)
+
+
+def _order(state: State, seat: int, command: str) -> Order:
+    drawing = _DRAWINGS[command]
+    on_board = _ARROWS[_direction(state, seat, command)] if command in STEPS else drawing
+    return Order(command, drawing, on_board)
+
+
+@dataclass
+class _Turn:
+    """The position while a step is carried out, and the events so far."""
+
+    state: State
+    robots: list[Square]
+    flags: list[Square | None]
+    events: list[Event] = field(default_factory=list)
+    outcome: Outcome | None = None
+    off_board: bool = False
+
+    def say(self, kind: str, seat: int | None, text: str, **more: Any) -> None:
+        """Add an event."""
+        who = None if seat is None else SEATS[seat]
+        places = {k: str(v) for k, v in more.items() if k in ("square", "to") and v is not None}
+        self.events.append(Event(kind, text, who, **{**more, **places}))
+
+    def layout(self) -> Layout | None:
+        """What lies where: flags lie under robots."""
+        if self.off_board:
+            return None
+        return layout_of(self.robots, self.flags)
+
+
+def layout_of(robots: Sequence[Square], flags: Sequence[Square | None]) -> Layout:
+    """What lies where: a flag under the robot that stands on it or carries it."""
+    stacks: dict[Square, list[str]] = {}
+    for seat in (SOUTH, NORTH):
+        square = flags[seat] or robots[1 - seat]
+        stacks.setdefault(square, []).append(f"{NAMES[seat]} flag")
+    for seat in (SOUTH, NORTH):
+        stacks.setdefault(robots[seat], []).append(f"{NAMES[seat]} robot")
+    return {square: tuple(faces) for square, faces in stacks.items()}
+
+
+def _direction(state: State, seat: int, command: str) -> tuple[int, int]:
+    """(files, ranks) of a move; North's directions are turned round when they are seen from the seat."""
+    files, ranks = STEPS[command]
+    if seat == NORTH and state.options.directions == "seat":
+        return -files, -ranks
+    return files, ranks
+
+
+def _refusal(turn: _Turn, seat: int, command: str, target: Square | None) -> str | None:
+    """Why a move bounces for reasons that the opponent's robot has no part in, or None."""
+    state, name = turn.state, _WORDS[command].capitalize()
+    if target is None:
+        tried = turn.robots[seat].shifted(*_direction(state, seat, command))
+        if tried in state.ground.walls:
+            return f"{name} leads into the wall on {tried}."
+        turned = seat == NORTH and state.options.directions == "seat" and command in "LR"
+        hands = (
+            f": North’s {_WORDS[command]} hand is South’s {_WORDS['R' if command == 'L' else 'L']}" if turned else ""
+        )
+        return f"{name} leads off the board{hands}."
+    if turn.flags[seat] == target:
+        home = target == state.ground.bases[seat] and turn.flags[1 - seat] is None
+        if not home or state.options.own_flag_blocks_base:
+            return f"{NAMES[seat].capitalize()}’s own flag lies on {target}."
+    return None
+
+
+def _move(turn: _Turn, commands: tuple[str, str]) -> None:
+    """The moves of one step, both at once."""
+    ground, state = turn.state.ground, turn.state
+    movers = [seat for seat in (SOUTH, NORTH) if commands[seat] in STEPS]
+    targets: list[Square | None] = [None, None]
+    why: dict[int, tuple[str, str]] = {}
+    for seat in movers:
+        targets[seat] = ground.neighbour(turn.robots[seat], _direction(state, seat, commands[seat]))
+        if reason := _refusal(turn, seat, commands[seat], targets[seat]):
+            why[seat] = (reason, "bounce")
+    if targets[0] is not None and targets[0] == targets[1]:
+        for seat in movers:
+            why[seat] = (f"Both robots try for {targets[0]}.", "bounce")
+    for _ in movers:  # one bounce can make the other bounce
+        for seat in movers:
+            other = 1 - seat
+            stays = other not in movers or other in why
+            if seat not in why and targets[seat] == turn.robots[other] and stays:
+                why[seat] = (f"{NAMES[other].capitalize()} does not leave {targets[seat]}.", "bounce")
+    before = list(turn.robots)
+    for seat in movers:
+        target = targets[seat]
+        if seat not in why and target is not None:
+            turn.robots[seat] = target
+    for seat in (SOUTH, NORTH):
+        _tell_move(turn, seat, commands[seat], before[seat], why.get(seat))
+
+
+def _tell_move(turn: _Turn, seat: int, command: str, before: Square, why: tuple[str, str] | None) -> None:
+    """Say what one seat's command did, and pick up a flag where a move ended on it."""
+    name = NAMES[seat].capitalize()
+    if command == "I":
+        turn.say("idle", seat, f"{name} idles on {before}.", square=before)
+        return
+    if command == "S":
+        return
+    if why:
+        edge = _direction(turn.state, seat, command)
+        text = f"{name} bounces and stays on {before}."
+        turn.say("bounce", seat, text, square=before, edge=edge, why=why[0], rule=why[1])
+        return
+    here = turn.robots[seat]
+    turn.say(
+        "move",
+        seat,
+        f"{name} goes {_WORDS[command]}, {before} to {here}.",
+        square=before,
+        to=here,
+        rule="commands",
+    )
+    _pick_up(turn, seat)
+
+
+def _pick_up(turn: _Turn, seat: int) -> None:
+    """A robot on the opponent's lying flag takes it."""
+    other, here = 1 - seat, turn.robots[seat]
+    if turn.flags[other] == here:
+        turn.flags[other] = None
+        text = f"{NAMES[seat].capitalize()} takes {NAMES[other]}’s flag on {here}."
+        turn.say(
+            "flag_taken",
+            seat,
+            text,
+            square=here,
+            rule="flags",
+            why="It stays under the robot and moves with it.",
+        )
+
+
+def _homecoming(turn: _Turn) -> None:
+    """The win check after the moves."""
+    bases = turn.state.ground.bases
+    home = [s for s in (SOUTH, NORTH) if turn.flags[1 - s] is None and turn.robots[s] == bases[s]]
+    if len(home) == 2:
+        _finish(turn, (), "Both bring the flag home in the same step: a tie.", "ties")
+    elif home:
+        seat = home[0]
+        _finish(
+            turn,
+            (seat,),
+            f"{NAMES[seat].capitalize()} brings {NAMES[1 - seat]}’s flag home to {bases[seat]}.",
+            "winning",
+        )
+
+
+def _finish(turn: _Turn, winners: tuple[int, ...], reason: str, rule: str) -> None:
+    turn.outcome = Outcome(frozenset(SEATS[seat] for seat in winners), reason)
+    turn.say("won" if winners else "tie", winners[0] if winners else None, reason, rule=rule)
+
+
+def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
+    """The shots of one step, both at once, and the way home of whoever is hit."""
+    fire = turn.state.ground.lines_of_fire
+    hit = []
+    for seat in (SOUTH, NORTH):
+        if commands[seat] != "S":
+            continue
+        name, here, there = NAMES[seat].capitalize(), turn.robots[seat], turn.robots[1 - seat]
+        if there in fire[here]:
+            hit.append(1 - seat)
+            turn.say(
+                "shot",
+                seat,
+                f"{name} shoots and hits {NAMES[1 - seat]} on {there}.",
+                square=here,
+                to=there,
+                rule="shots",
+            )
+        else:
+            why = "No free line along the rank or the file leads to the other robot."
+            turn.say("miss", seat, f"{name} shoots and hits nobody.", square=here, why=why, rule="shots")
+    if not hit:
+        return
+    starts = turn.state.ground.starts
+    for seat in hit:
+        if turn.flags[1 - seat] is None:
+            turn.flags[1 - seat] = turn.robots[seat]
+            text = f"{NAMES[seat].capitalize()} drops {NAMES[1 - seat]}’s flag on {turn.robots[seat]}."
+            turn.say("flag_dropped", seat, text, square=turn.robots[seat], rule="flags")
+    left = {seat: turn.robots[seat] for seat in hit}
+    for seat in hit:
+        turn.robots[seat] = starts[seat]
+    shut_out = [s for s in hit if turn.robots[1 - s] == starts[s] or turn.flags[s] == starts[s]]
+    if shut_out:
+        _start_blocked(turn, shut_out)
+        return
+    for seat in sorted(hit):
+        text = f"{NAMES[seat].capitalize()} returns to its start tile {starts[seat]}."
+        turn.say("sent_back", seat, text, square=left[seat], to=starts[seat], rule="shots")
+        _pick_up(turn, seat)
+
+
+def _start_blocked(turn: _Turn, shut_out: list[int]) -> None:
+    """A hit robot cannot be put on its start tile: its opponent wins; both: a tie."""
+    turn.off_board = True
+    if len(shut_out) == 2:
+        _finish(turn, (), "Neither robot can return to its start tile: a tie.", "start-blocked")
+        return
+    loser = shut_out[0]
+    start = turn.state.ground.starts[loser]
+    what = f"{NAMES[1 - loser]}" if turn.robots[1 - loser] == start else "its own flag"
+    name = NAMES[1 - loser].capitalize()
+    _finish(
+        turn,
+        (1 - loser,),
+        f"{name} wins: {NAMES[loser]} cannot return to {start}, {what} is there.",
+        "start-blocked",
+    )

@@ -1,0 +1,98 @@
+"""A finished game as a file, told again: every turn is resolved anew and every receipt checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from companion.errors import CompanionError, Illegal, Malformed, Refusal
+from companion.games import game_named
+from companion.games.base import plain_outcome
+from companion.kit import SEATS, Seat
+from companion.session import Phase, Session, chance, receipt
+
+
+class PlayedOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a seat had sealed, and its receipt: SHA-256 of `"moment seat action salt"`."""
+
+    action: str
+    salt: str
+    receipt: str
+
+
+class PlayedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One turn; `moment` is the one that the receipts name."""
+
+    moment: str
+    orders: dict[Seat, PlayedOrder]
+
+
+class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A finished game: enough to play it again."""
+
+    game: str
+    options: dict[str, Any]
+    seed: int
+    turns: tuple[PlayedTurn, ...]
+    outcome: dict[str, Any] | None
+    format: int = 1
+
+
+def game_file(session: Session) -> GameFile:
+    """The file of a finished game; raises `Illegal` while it is on, because it would tell what is hidden."""
+    if session.phase is not Phase.OVER:
+        raise Illegal(Refusal.WRONG_PHASE, "The game is still on: it can be given away when it is over")
+    turns = tuple(
+        PlayedTurn(
+            turn.moment,
+            {seat: PlayedOrder(kept.action, kept.salt, kept.receipt) for seat, kept in turn.sealed.items()},
+        )
+        for turn in session.turns
+    )
+    return GameFile(
+        session.playing.name,
+        dict(session.raw_options),
+        session.seed,
+        turns,
+        plain_outcome(session.outcome),
+    )
+
+
+def load_game(path: Path) -> GameFile:
+    """A game from a file; raises `Malformed` that says what is wrong with it."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=GameFile)
+    except OSError as error:
+        raise Malformed(f"{path} cannot be read: {error.strerror}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Malformed(f"{path} is not a game file: {error}") from None
+
+
+def retell(played: GameFile) -> Iterator[str]:
+    """The game in sentences, turn by turn; raises a `CompanionError` where file, rules and receipts disagree."""
+    game = game_named(played.game)
+    options = game.options(played.options)
+    state = game.setup(options, chance(played.seed, 0))
+    for number, turn in enumerate(played.turns, start=1):
+        try:
+            tick = int(turn.moment.rpartition(".")[2])
+            actions = {seat: game.parse(order.action) for seat, order in turn.orders.items()}
+            game.require(state, actions)
+        except (ValueError, CompanionError) as error:
+            raise Malformed(f"Turn {number} cannot be played: {error}") from None
+        for seat, order in turn.orders.items():
+            if receipt(turn.moment, seat, order.action, order.salt) != order.receipt:
+                raise Malformed(f"Turn {number}: the receipt of {seat} does not fit its order {order.action}")
+        step = game.apply(state, actions, chance(played.seed, tick))
+        state = step.state
+        orders = "  ".join(f"{seat} {turn.orders[seat].action}" for seat in SEATS if seat in turn.orders)
+        yield f"Turn {number}: {orders}"
+        yield from (f"  {event.text}" for event in step.events)
+    outcome = plain_outcome(game.outcome(state))
+    if outcome is not None and outcome != played.outcome:
+        raise Malformed(f"The file says “{played.outcome}”, the rules say “{outcome}”")
+    if played.outcome:
+        yield str(played.outcome.get("reason", ""))

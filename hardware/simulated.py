@@ -1,0 +1,75 @@
+"""The panel without hardware: the same `Panel` on gpiozero's mock pins, and fingers and eyes for it."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+
+from gpiozero.pins.mock import MockFactory, MockPWMPin
+
+from companion.clock import Clock
+from companion.config import PanelSettings
+from companion.ports import PanelView, Press
+from hardware.panel import Panel
+from hardware.wiring import button_pins, lamp_pins
+
+_BOARD = "c03114"
+"""Revision code of the Raspberry Pi 4 B that the mock pins belong to, whatever the environment says."""
+_REMEMBERED_STATES = 100
+
+
+class SimulatedPanelHands:
+    """Fingers on the mock pins, and what one sees and hears; safe to use from several threads.
+
+    A lamp's brightness is the share of time that it is lit: with the default settings 0.4 where it is fully on.
+    """
+
+    def __init__(self, settings: PanelSettings, panel: Panel, factory: MockFactory) -> None:
+        self._lock = threading.Lock()
+        self._buttons = {
+            button.name: factory.pin(button.pin) for button in button_pins(settings) if button.name in panel.buttons
+        }
+        self._lamps = {
+            lamp.name: (factory.pin(lamp.pin), lamp.is_active_low)
+            for lamp in lamp_pins(settings)
+            if lamp.name in panel.lamps
+        }
+        self._buzzer = factory.pin(settings.buzzer) if panel.has_buzzer else None
+
+    def press(self, button: str) -> None:
+        """Hold a button down: its pin is connected to ground. Raises KeyError for one that is not wired."""
+        pin = self._buttons[button]
+        with self._lock:
+            pin.drive_low()
+
+    def release(self, button: str) -> None:
+        """Let a button go. Raises KeyError for one that is not wired."""
+        pin = self._buttons[button]
+        with self._lock:
+            pin.drive_high()
+
+    def buttons(self) -> tuple[str, ...]:
+        """Names of all wired buttons."""
+        return tuple(self._buttons)
+
+    def view(self) -> PanelView:
+        """Lamps and tone at this moment; a closed panel is dark and silent."""
+        lamps = {}
+        for name, (pin, is_active_low) in self._lamps.items():
+            is_driven, state = pin.function == "output", float(pin.state)
+            lamps[name] = round(1 - state if is_active_low else state, 2) if is_driven else 0.0
+        hz = self._buzzer.frequency if self._buzzer is not None and self._buzzer.state else None
+        return PanelView(lamps, hz)
+
+
+def simulated_panel(
+    settings: PanelSettings, clock: Clock, on_press: Callable[[Press], None], threads: bool = True
+) -> tuple[Panel, SimulatedPanelHands]:
+    """The panel on mock pins of its own, and the hands for it. The caller closes the panel."""
+    factory = MockFactory(revision=_BOARD, pin_class=MockPWMPin)
+    panel = Panel(settings, clock, on_press, factory, threads=threads)
+    for pin in factory.pins.values():
+        # A mock pin remembers every state it ever had: a pulsing lamp would fill the memory in the long run.
+        pin.states = deque(pin.states, maxlen=_REMEMBERED_STATES)
+    return panel, SimulatedPanelHands(settings, panel, factory)

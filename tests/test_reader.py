@@ -1,0 +1,480 @@
+"""From pictures to layouts: rendered tables with a truth table, photographs with theirs, and what must never happen."""
+
+import json
+import math
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from companion.clock import FakeClock
+from companion.errors import ConfigError, Malformed
+from companion.games.outbuffered import Outbuffered
+from companion.grid import Square
+from companion.kit import Board, Face, Kit, Layout, Seat
+from companion.ports import Reading
+from vision.markers import MarkerFinder, best_guess, marker_modules
+from vision.pose import LENSES, Lens, LensTuner, corner_points_mm, flat, solve_pose
+from vision.read import bench_reader, read_images
+from vision.reader import BoardReader
+from vision.render import View, camera_pose
+from vision.scene import RenderedCamera, SimulatedTable
+
+GAME = Outbuffered()
+SMALL: Kit = GAME.kit(GAME.options({}))
+WALLS: Kit = GAME.kit(GAME.options({"board": "..N.n\n.....\n#.#.#\n.....\ns.S.."}))
+LARGE = Kit(
+    "large",
+    "Large",
+    Board("8 x 10", 8, 10, 25.0, 0.0, (4, 5, 6, 7), corner_mm=20, strip_mm=40),
+    SMALL.sides,
+    tuple(
+        Face(f"{name} {n + 1}", "disc", (first + n,), 6.0, seat)
+        for seat, name, first in ((Seat.SOUTH, "white", 40), (Seat.NORTH, "black", 50))
+        for n in range(5)
+    ),
+    pieces=tuple((f"{name} {n + 1}",) for name in ("white", "black") for n in range(5)),
+    tag_mm=15.0,
+)
+KITS = {"outbuffered": SMALL, "large": LARGE}
+START: Layout = {
+    Square(0, 0): ("purple robot",),
+    Square(1, 0): ("purple flag",),
+    Square(2, 3): ("lime robot",),
+    Square(1, 3): ("lime flag",),
+}
+B2, C4 = Square(1, 1), Square(2, 3)
+
+
+class Seen:
+    """A rendered table, its camera and a reader."""
+
+    def __init__(self, kit: Kit = SMALL, layout: Layout = START, **view: Any) -> None:
+        self.kit = kit
+        self.table = SimulatedTable(kit, View(**view))
+        self.table.set_up(layout)
+        self.camera = RenderedCamera(self.table, FakeClock())
+        self.reader = BoardReader(KITS)
+        self.reader.use(kit)
+
+    def read(self, frames: int = 3) -> Reading:
+        for _ in range(frames - 1):
+            self.reader.read(self.camera.frame())
+        return self.reader.read(self.camera.frame())
+
+    def piece(self, face: str) -> int:
+        return next(p.id for p in self.table.pieces() if p.face == face)
+
+
+def truth_of(layout: Layout) -> dict[Square, str]:
+    return {square: faces[-1] for square, faces in layout.items()}
+
+
+def assert_nothing_wrong(reading: Reading, layout: Layout, where: str) -> None:
+    """No face on a wrong square, and no occupied square called empty."""
+    truth = truth_of(layout)
+    wrong = {str(s): f for s, f in reading.seen.items() if truth.get(s) != f}
+    assert not wrong, f"{where}: wrong entries {wrong}"
+    lost = [str(s) for s in truth if s not in reading.seen and s not in reading.unknown]
+    assert not lost, f"{where}: called empty although occupied: {lost}"
+
+
+# ---- a truth table of conditions --------------------------------------------------------------------------------
+
+CONDITIONS: dict[str, dict[str, Any]] = {
+    "clean": {},
+    "from above": {"tilt_deg": 0.0},
+    "tilt 47": {"tilt_deg": 47.0},
+    "from the side": {"tilt_deg": 45.0, "turn_deg": 30.0},
+    "the other way round": {"turn_deg": 180.0},
+    "board askew": {"board_turn_deg": 25.0, "shift_mm": (15.0, 10.0), "fill": 0.8},
+    "long lens": {"focal_ratio": 0.95, "tilt_deg": 40.0},
+    "wide lens": {"focal_ratio": 0.62, "k1": -0.05},
+    "defocus": {"defocus_px": 1.5},
+    "motion": {"motion_px": 4.0, "motion_deg": 30.0},
+    "low light": {"light": 0.3, "noise": 4.0},
+    "gradient": {"gradient": 0.5},
+    "shadow": {"shadow": (60.0, 100.0, 60.0, 0.4)},
+    "jpeg": {"jpeg_quality": 30},
+    "colour cast": {"cast_bgr": (0.6, 0.9, 1.1)},
+    "640 x 360": {"width": 640, "height": 360},
+}
+LARGE_START: Layout = {
+    Square(file, rank): (f"{name} {number + 1}",)
+    for name, rank in (("white", 0), ("black", 9))
+    for number, file in enumerate((0, 2, 3, 5, 7))
+}
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_every_piece_is_read_under_ordinary_trouble(condition: str) -> None:
+    scene = Seen(**CONDITIONS[condition])
+    reading = scene.read()
+    assert_nothing_wrong(reading, START, condition)
+    assert reading.game == "outbuffered"
+    assert dict(reading.seen) == truth_of(START)
+    assert reading.quiet
+    assert len(reading.unknown) <= 1, f"{condition}: {sorted(map(str, reading.unknown))} not told to be empty"
+
+
+@pytest.mark.parametrize("condition", [name for name in CONDITIONS if name not in ("640 x 360", "motion", "low light")])
+def test_small_squares_are_read_too(condition: str) -> None:
+    scene = Seen(LARGE, LARGE_START, **CONDITIONS[condition])
+    reading = scene.read()
+    assert_nothing_wrong(reading, LARGE_START, condition)
+    missing = set(LARGE_START) - set(reading.seen)
+    assert len(missing) <= 1, f"{condition}: {sorted(map(str, missing))} not read"
+
+
+def random_layout(kit: Kit, rng: Random) -> Layout:
+    squares = [square for square in kit.board.squares if square not in kit.board.holes]
+    rng.shuffle(squares)
+    return {square: (faces[0],) for square, faces in zip(squares, kit.pieces, strict=False)}
+
+
+def test_random_scenes_never_give_a_wrong_entry(capsys: pytest.CaptureFixture[str]) -> None:
+    rng, counts = Random(11), Counter[str]()
+    for number in range(14):
+        kit = rng.choice((SMALL, WALLS, LARGE))
+        layout = random_layout(kit, rng)
+        view = {
+            "tilt_deg": rng.uniform(0, 50),
+            "turn_deg": rng.choice((0.0, 180.0, rng.uniform(-40, 40))),
+            "focal_ratio": rng.uniform(0.65, 0.95),
+            "light": rng.choice((1.0, 0.5, 1.1)),
+            "defocus_px": rng.choice((0.0, 0.8, 1.5)),
+            "noise": rng.choice((1.0, 3.0)),
+            "jpeg_quality": rng.choice((None, 40)),
+            "glare": rng.choice((None, (rng.uniform(0, 150), rng.uniform(0, 200), 15.0))),
+            "seed": number,
+        }
+        scene = Seen(kit, layout, **view)
+        for hand in (None, rng.choice(list(layout)), rng.choice(kit.board.squares)):
+            scene.table.hold_hand(hand)
+            reading = scene.read()
+            assert_nothing_wrong(reading, layout, f"scene {number} {kit.board.name} hand {hand} {view}")
+            if hand is None:
+                counts["pieces"] += len(layout)
+                counts["read"] += len(reading.seen)
+    recall = counts["read"] / counts["pieces"]
+    with capsys.disabled():
+        print(f"\nrandom scenes: {counts['read']} of {counts['pieces']} pieces read ({recall:.1%}), none wrong")
+    assert recall >= 0.90
+
+
+# ---- hands, glare, shadows, edges --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("skin", [(122, 158, 208), (60, 80, 120), (170, 190, 235)])
+@pytest.mark.parametrize("learned", [False, True])
+def test_a_hand_over_a_square_means_unknown(skin: tuple[int, int, int], learned: bool) -> None:
+    scene = Seen(skin_bgr=skin)
+    for square in SMALL.board.squares:
+        if learned:
+            scene.table.hold_hand(None)
+            scene.read(4)
+        else:
+            scene.reader = BoardReader(KITS)
+        scene.table.hold_hand(square)
+        for reading in (scene.read(1), scene.read(3)):
+            assert square in reading.unknown, f"a hand over {square}: {reading.seen.get(square, 'empty')}"
+            assert_nothing_wrong(reading, START, f"hand over {square}")
+
+
+def test_a_piece_without_its_marker_in_sight_is_unknown() -> None:
+    stranger = replace(SMALL, faces=tuple(replace(f, markers=(f.markers[0] + 60,)) for f in SMALL.faces))
+    scene = Seen(stranger, {B2: ("purple robot",)})
+    scene.reader.use(SMALL)
+    reading = scene.read()
+    assert B2 in reading.unknown
+    assert 80 in reading.strangers
+    blank = np.asarray(scene.table.render_luma()).copy()
+    outline = np.array(scene.table.pieces()[-1].outline_px).astype(np.int32)
+    cv2.fillPoly(blank, [outline], 60)
+    assert B2 in BoardReader(KITS).read_picture(blank).unknown
+
+
+def test_glare_on_a_marker_means_unknown() -> None:
+    scene = Seen(glare=(23.0, 26.0, 22.0))
+    reading = scene.read()
+    assert Square(0, 0) in reading.unknown
+    assert_nothing_wrong(reading, START, "glare")
+
+
+def test_a_shadow_that_comes_later_hides_nothing() -> None:
+    scene = Seen()
+    scene.read(4)
+    scene.table.hold_view(shadow=(100.0, 80.0, 60.0, 0.45))
+    reading = scene.read(4)
+    assert dict(reading.seen) == truth_of(START)
+    assert reading.unknown == frozenset()
+
+
+def test_a_piece_between_two_squares_is_on_neither() -> None:
+    scene = Seen(layout={B2: ("lime flag",)})
+    scene.table.nudge(scene.piece("lime flag"), SMALL.board.pitch_mm / 2, 0)
+    reading = scene.read()
+    assert reading.seen == {}
+    assert {B2, Square(2, 1)} <= reading.unknown
+
+
+def test_a_piece_put_down_askew_is_still_on_its_square() -> None:
+    scene = Seen(layout={B2: ("lime robot",)}, tilt_deg=45.0)
+    robot = scene.piece("lime robot")
+    for x, y, turn in ((15.0, 14.0, 30.0), (-30.0, 0.0, 200.0), (14.0, -29.0, -75.0)):
+        scene.table.nudge(robot, x, y)
+        scene.table.turn(robot, turn)
+        assert scene.read().seen == {B2: "lime robot"}
+
+
+def test_a_robot_on_a_flag_hides_it() -> None:
+    layout: Layout = {C4: ("purple flag", "lime robot"), B2: ("lime flag", "purple robot")}
+    assert dict(Seen(layout=layout).read().seen) == truth_of(layout)
+
+
+def test_squares_outside_the_picture_are_unknown() -> None:
+    scene = Seen(shift_mm=(0.0, -70.0))
+    reading = scene.read()
+    assert {Square(file, 0) for file in range(3)} <= reading.unknown
+    assert_nothing_wrong(reading, START, "board half outside")
+
+
+def test_pieces_beside_the_board_are_named() -> None:
+    reading = Seen(layout={B2: ("purple robot",)}).read()
+    assert reading.beside == ("lime flag", "lime robot", "purple flag")
+
+
+def test_a_marker_seen_twice_is_a_stranger_and_counts_nowhere() -> None:
+    twin = replace(SMALL, pieces=(*SMALL.pieces, ("purple robot",)))
+    scene = Seen(twin, {B2: ("purple robot",), C4: ("purple robot",)})
+    scene.reader.use(SMALL)
+    reading = scene.read()
+    assert reading.strangers == (20,)
+    assert {B2, C4} <= reading.unknown
+    assert reading.seen == {}
+
+
+# ---- pose and board ---------------------------------------------------------------------------------------------
+
+
+def covered(luma: np.ndarray[Any, Any], kit: Kit, view: View, corners: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """The picture with some corner markers hidden under dark things."""
+    pose, picture = camera_pose(kit, view), luma.copy()
+    for corner in corners:
+        cv2.fillPoly(picture, [pose.to_px(corner_points_mm(kit.board, corner)).astype(np.int32)], 70)
+    return picture
+
+
+@pytest.mark.parametrize("hidden", [(0,), (0, 1), (0, 2), (1, 2), (0, 1, 2)])
+def test_hidden_corner_markers_do_no_harm_once_the_board_is_known(hidden: tuple[int, ...]) -> None:
+    scene = Seen()
+    scene.read()
+    frame = scene.camera.frame()
+    dark = covered(frame.luma, SMALL, scene.table.view, hidden)
+    reading = scene.reader.read(replace(frame, luma=dark))
+    assert reading.game == "outbuffered"
+    assert dict(reading.seen) == truth_of(START)
+
+
+@pytest.mark.parametrize("hidden", [(0,), (3,), (0, 2), (0, 1), (0, 1, 2)])
+def test_a_board_first_seen_in_part_is_never_read_wrongly(hidden: tuple[int, ...]) -> None:
+    scene = Seen(tilt_deg=40.0, focal_ratio=0.9)
+    dark = covered(scene.table.render_luma(), SMALL, scene.table.view, hidden)
+    reading = scene.reader.read_picture(dark)
+    if len(hidden) == 3:
+        assert reading.game is None
+        assert reading.unknown == frozenset(SMALL.board.squares)
+        assert scene.reader.problem == "Only one corner of the board is in the picture: show at least two"
+    else:
+        assert_nothing_wrong(reading, START, f"corners {hidden} hidden")
+    if len(hidden) == 1:
+        assert dict(reading.seen) == truth_of(START)
+
+
+def test_no_board_means_no_knowledge() -> None:
+    reader = BoardReader(KITS)
+    empty = Seen().camera.frame()
+    reading = reader.read(replace(empty, luma=np.full((720, 1280), 120, np.uint8)))
+    assert (reading.game, reading.seen, reading.quiet) == (None, {}, False)
+
+
+def test_a_bumped_board_is_found_again_in_the_next_frame() -> None:
+    scene = Seen()
+    scene.read(4)
+    scene.table.hold_view(shift_mm=(12.0, 5.0), board_turn_deg=4.0)
+    reading = scene.read(1)
+    assert not reading.quiet
+    assert dict(reading.seen) == truth_of(START)
+    assert scene.read(3).quiet
+
+
+def test_another_board_of_the_same_game_is_not_taken_for_it() -> None:
+    scene = Seen(WALLS, {Square(1, 1): ("purple robot",)})
+    scene.reader.use(SMALL)
+    reading = scene.read()
+    assert reading.game is None
+    assert "The corner markers do not lie as on the board “standard”" in scene.reader.problem
+    scene.reader.use(WALLS)
+    assert scene.read().seen == {Square(1, 1): "purple robot"}
+
+
+def test_another_games_board_is_told_by_its_corners() -> None:
+    scene = Seen(LARGE, LARGE_START)
+    scene.reader.use(SMALL)
+    assert scene.read().game == "large"
+    scene.reader.use(None)
+    assert scene.read().game == "large"
+
+
+def test_an_unknown_camera_model_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"model “phone” is unknown: expected one of camera-module-2"):
+        BoardReader(KITS, "phone")
+
+
+@pytest.mark.parametrize(("tilt", "focal", "k1"), [(35.0, 0.80, 0.0), (45.0, 0.62, -0.05), (40.0, 0.95, 0.0)])
+def test_the_lens_is_learned_from_the_board(tilt: float, focal: float, k1: float) -> None:
+    scene = Seen(layout={}, tilt_deg=tilt, focal_ratio=focal, k1=k1)
+    scene.read()
+    assert math.isclose(scene.reader.lens.focal_ratio, focal, rel_tol=0.04)
+    pose = camera_pose(SMALL, scene.table.view)
+    points = np.vstack([corner_points_mm(SMALL.board, m) for m in SMALL.board.corners])
+    guess = solve_pose(points, pose.to_px(points), scene.reader.lens, (1280, 720))
+    assert guess is not None
+    squares = np.array([SMALL.board.centre_mm(square) for square in SMALL.board.squares])
+    at_height = guess.to_plane(pose.to_px(flat(squares, 10.0)), 10.0)
+    assert np.abs(at_height - squares).max() < 1.0, "mm at the height of a robot"
+
+
+def test_a_view_from_straight_above_teaches_nothing_about_the_lens() -> None:
+    view = View(tilt_deg=0.0, focal_ratio=0.95)
+    pose, tuner = camera_pose(SMALL, view), LensTuner(LENSES["webcam"])
+    points = np.vstack([corner_points_mm(SMALL.board, m) for m in SMALL.board.corners])
+    noise = np.random.default_rng(3).normal(0, 0.2, (16, 2))
+    tuner.learn(points, pose.to_px(points) + noise, pose.size)
+    assert math.isclose(tuner.lens.focal_ratio, LENSES["webcam"].focal_ratio, rel_tol=0.1)
+
+
+def test_rays_and_projections_are_inverse() -> None:
+    pose = camera_pose(SMALL, View(tilt_deg=50.0, turn_deg=70.0, k1=-0.07))
+    points = np.array([[0.0, 0.0], [147.0, 196.0], [70.0, -30.0]])
+    for height in (0.0, 10.0):
+        assert np.allclose(pose.to_plane(pose.to_px(flat(points, height)), height), points, atol=0.05)
+    assert pose.lens == Lens(0.80, -0.07)
+
+
+# ---- over frames ------------------------------------------------------------------------------------------------
+
+
+def test_quiet_needs_three_equal_still_frames() -> None:
+    scene = Seen()
+    assert [scene.read(1).quiet for _ in range(4)] == [False, False, True, True]
+    scene.table.nudge(scene.piece("purple robot"), 8.0, 0)
+    assert [scene.read(1).quiet for _ in range(4)] == [False, False, True, True]
+    scene.table.move_to(scene.piece("purple robot"), B2)
+    moving = scene.read(1)
+    assert (moving.quiet, moving.seen.get(B2)) == (False, "purple robot")
+
+
+def test_a_still_frame_is_not_read_again_but_stamped_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Seen(layout=START)
+    scene.read(4)
+    calls: list[object] = []
+    monkeypatch.setattr(MarkerFinder, "find", lambda *args: calls.append(args))
+    first, second = scene.read(1), scene.read(1)
+    assert calls == []
+    assert second.frame == first.frame + 1
+    assert second.seen == first.seen
+
+
+def test_unknown_squares_are_looked_at_again_while_nothing_moves() -> None:
+    scene = Seen()
+    scene.table.hold_hand(B2)
+    assert B2 in scene.read(14).unknown
+    scene.table.hold_hand(None)
+    assert scene.read(4).unknown == frozenset()
+
+
+# ---- second looks -----------------------------------------------------------------------------------------------
+
+
+def test_a_print_too_soft_to_decode_is_told_by_its_likeness_or_not_at_all() -> None:
+    rng, corners = np.random.default_rng(2), np.array([[20, 20], [83, 20], [83, 83], [20, 83]], dtype=np.float64)
+    for turns in range(4):
+        picture = np.full((104, 104), 230, np.uint8)
+        picture[20:84, 20:84] = cv2.resize(np.rot90(marker_modules(21), turns), (64, 64), interpolation=0)
+        soft = cv2.GaussianBlur(picture, (0, 0), 5) + rng.integers(0, 12, picture.shape).astype(np.uint8)
+        found = best_guess(np.asarray(soft, np.uint8), corners, (20, 21, 22, 23))
+        assert found is not None
+        assert found.marker == 21
+        assert np.allclose(found.corners_px, np.roll(corners, turns, axis=0)), "upper left of the print comes first"
+        assert best_guess(np.asarray(soft, np.uint8), corners, (20, 22, 23)) is None
+    assert best_guess(np.full((104, 104), 128, np.uint8), corners, (20, 21)) is None
+
+
+# ---- single pictures --------------------------------------------------------------------------------------------
+
+PHOTOGRAPHS = Path(__file__).resolve().parents[2] / "shared" / "images"
+
+
+def photographs() -> dict[str, Any]:
+    truth = PHOTOGRAPHS / "truth.json"
+    return json.loads(truth.read_text()) if truth.is_file() else {}
+
+
+@pytest.mark.skipif(not photographs(), reason="the folder ../shared/images with the photographs is missing")
+def test_every_marker_of_the_photographs_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, truth in photographs().items():
+        (answer,) = read_images([PHOTOGRAPHS / name], KITS, truth["dict"])
+        found = Counter(marker["id"] for marker in answer["markers"])
+        wanted = Counter(truth["ids"])
+        with capsys.disabled():
+            print(f"\n{name}: {(found & wanted).total()} of {wanted.total()} markers")
+        assert not wanted - found, f"{name}: not found: {sorted((wanted - found).elements())}"
+        assert set(found) <= set(wanted) | set(truth["also_visible"]), f"{name}: ids that are not there"
+        middles = [np.mean(marker["corners"], axis=0) for marker in answer["markers"]]
+        for centre in truth["centers"] or ():
+            assert min(np.abs(middle - centre).max() for middle in middles) < 3, f"{name}: none at {centre}"
+
+
+def test_a_picture_is_answered_in_plain_json(tmp_path: Path) -> None:
+    table = SimulatedTable(SMALL)
+    table.set_up({B2: ("lime flag",)})
+    table.hold_hand(C4)
+    (tmp_path / "1.jpg").write_bytes(table.jpeg())
+    (tmp_path / "2.png").write_bytes(b"damaged")
+    first, second, third = read_images([tmp_path, str(tmp_path / "gone.png")], KITS)
+    assert json.loads(json.dumps(first)) == first
+    assert (first["board"], first["size"], first["layout"]) == ("outbuffered", [1280, 720], {"b2": "lime flag"})
+    assert "c4" in first["unknown"]
+    assert first["problems"][0].startswith("Not certain what lies on ")
+    assert "c4" in first["problems"][0]
+    assert {marker["id"] for marker in first["markers"]} >= {0, 1, 23}
+    assert "2.png: is not a picture that can be read" in second["problems"][0]
+    assert "gone.png: cannot be read" in third["problems"][0]
+
+
+def test_a_picture_without_a_board_says_so(tmp_path: Path) -> None:
+    picture = np.full((400, 400), 220, np.uint8)
+    picture[100:250, 100:250] = cv2.resize(marker_modules(20), (150, 150), interpolation=cv2.INTER_NEAREST)
+    picture[160:180, 90:260] = 200  # a ribbon across it
+    cv2.imwrite(str(tmp_path / "a.png"), picture)
+    (answer,) = read_images([tmp_path / "a.png"], KITS)
+    assert answer["board"] is None
+    assert answer["problems"][0].startswith("No board: none of its corner markers is in the picture")
+    assert "No marker can be read: go closer, focus, and avoid glare" in answer["problems"]
+
+
+def test_an_unknown_dictionary_is_refused() -> None:
+    with pytest.raises(Malformed, match="“DICT_9X9” is not a marker dictionary: expected one like DICT_6X6_250"):
+        list(read_images([], KITS, "DICT_9X9"))
+
+
+def test_a_still_frame_costs_a_small_part_of_a_reading() -> None:
+    costs = bench_reader(SMALL, frames=4)
+    assert set(costs) == {"first", "changed", "still"}
+    assert costs["still"] < costs["changed"]

@@ -1,0 +1,137 @@
+"""Single pictures: what lies on the board, as plain JSON, and in sentences what could not be read."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from companion.clock import FakeClock
+from companion.errors import CameraError
+from companion.kit import DICTIONARY, Kit
+from companion.ports import Reading
+from vision.camera import load_luma, picture_paths
+from vision.markers import Found, Luma, MarkerFinder, resembles_marker
+from vision.reader import BoardReader
+from vision.render import View
+from vision.scene import RenderedCamera, SimulatedTable
+
+
+def read_images(
+    paths: Iterable[str | Path], kits: Mapping[str, Kit], dictionary: str | None = None
+) -> Iterator[dict[str, Any]]:
+    """One answer for each picture; folders stand for the pictures in them.
+
+    `dictionary` names another marker dictionary, such as `DICT_6X6_250`, for photographs without a board of ours;
+    raises `Malformed` when there is none of that name. Files that cannot be read are answered, not raised.
+
+    Keys: `file`, `size` [width, height], `markers` [{id, corners [[x, y] * 4]}], `board` (a game or null), `layout`
+    {"a1": face}, `unknown`, `beside`, `strangers`, `problems` (sentences).
+    """
+    finder = MarkerFinder(dictionary or DICTIONARY, thorough=True)
+    foreign = dictionary not in (None, DICTIONARY)
+    for given in paths:
+        try:
+            files = picture_paths([Path(given)])
+        except CameraError as error:
+            yield _nothing(str(given), error.message)
+            continue
+        for path in files:
+            try:
+                luma = load_luma(path)
+            except CameraError as error:
+                yield _nothing(str(path), error.message)
+                continue
+            yield _answer(path, luma, finder, None if foreign else BoardReader(kits, thorough=True))
+
+
+def _nothing(name: str, problem: str) -> dict[str, Any]:
+    return {
+        "file": name,
+        "size": None,
+        "markers": [],
+        "board": None,
+        "layout": {},
+        "unknown": [],
+        "beside": [],
+        "strangers": [],
+        "problems": [problem],
+    }
+
+
+def _answer(path: Path, luma: Luma, finder: MarkerFinder, reader: BoardReader | None) -> dict[str, Any]:
+    """What one picture shows; without a reader only its markers."""
+    found = finder.find(luma)
+    answer = _nothing(str(path), "")
+    answer["size"] = [luma.shape[1], luma.shape[0]]
+    answer["markers"] = [
+        {"id": s.marker, "corners": [[round(float(v), 2) for v in corner] for corner in s.corners_px]}
+        for s in sorted(found.sightings, key=lambda s: (s.marker, s.corners_px[0, 1], s.corners_px[0, 0]))
+    ]
+    problems = _marker_problems(luma, found)
+    if reader is not None:
+        reading = reader.read_picture(luma)
+        answer["board"] = reading.game
+        answer["layout"] = {str(square): face for square, face in sorted(reading.seen.items())}
+        answer["unknown"] = [str(square) for square in sorted(reading.unknown)]
+        answer["beside"] = list(reading.beside)
+        answer["strangers"] = list(reading.strangers)
+        problems = _board_problems(reading, reader.problem) + problems
+    answer["problems"] = problems
+    return answer
+
+
+def _board_problems(reading: Reading, why: str) -> list[str]:
+    if reading.game is None:
+        return [why or "No board: none of its corner markers is in the picture; show at least two of them"]
+    problems = []
+    if reading.unknown:
+        names = ", ".join(str(square) for square in sorted(reading.unknown))
+        problems.append(f"Not certain what lies on {names}: a hand, glare, or a marker that cannot be read")
+    if reading.strangers:
+        names = ", ".join(map(str, reading.strangers))
+        problems.append(f"Markers that belong to no piece of this game, or are there twice: {names}")
+    return problems
+
+
+def _marker_problems(luma: Luma, found: Found) -> list[str]:
+    """Sentences on quadrangles with a marker's dark rim that do not decode, and on pictures without any marker."""
+    problems = [] if found.sightings else ["No marker can be read: go closer, focus, and avoid glare"]
+    centres = [sighting.centre_px for sighting in found.sightings]
+    like_markers = 0
+    for quad in found.rejected:
+        centre, reach = quad.mean(axis=0), abs(quad - quad.mean(axis=0)).max()
+        if any(abs(centre - other).max() < reach for other in centres) or not resembles_marker(luma, quad):
+            continue
+        centres.append(centre)
+        like_markers += 1
+    if like_markers:
+        shapes = "1 shape looks" if like_markers == 1 else f"{like_markers} shapes look"
+        problems.append(f"{shapes} like a marker but cannot be read: hidden in part, or of another kind")
+    return problems
+
+
+def bench_reader(kit: Kit, frames: int = 30) -> dict[str, float]:
+    """Milliseconds for frames of a rendered table at 1280 x 720: `first`, `changed` (median), `still` (median)."""
+    table, clock = SimulatedTable(kit, View()), FakeClock()
+    squares = [square for square in kit.board.squares if square not in kit.board.holes]
+    table.set_up({square: (faces[0],) for square, faces in zip(squares, kit.pieces, strict=False)})
+    reader, camera = BoardReader({kit.game: kit}), RenderedCamera(table, clock)
+
+    def cost_ms() -> float:
+        frame = camera.frame()
+        began = time.perf_counter()
+        reader.read(frame)
+        return (time.perf_counter() - began) * 1000
+
+    first = cost_ms()
+    changed = []
+    for number in range(frames):
+        table.nudge(0, 3.0 if number % 2 else -3.0, 0.0)
+        changed.append(cost_ms())
+    for _ in range(4):
+        cost_ms()
+    still = [cost_ms() for _ in range(frames)]
+    return {"first": first, "changed": statistics.median(changed), "still": statistics.median(still)}

@@ -1,0 +1,253 @@
+"""The JSON doors: what pages and programs ask of the table. Every body is read strictly."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from flask import Blueprint, Request, Response, jsonify, request
+from msgspec import Meta
+from werkzeug.exceptions import UnsupportedMediaType
+
+from companion.errors import Malformed
+from companion.games.base import Key
+from companion.kit import Seat
+from web.board import plan_svg
+from web.house import House, own_square
+from web.plain import plain_view
+
+Text = Annotated[str, Meta(max_length=200)]
+Long = Annotated[str, Meta(max_length=4000)]
+T = TypeVar("T")
+
+SEAT = "<any(south, north):seat>"
+
+
+class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of every request's body; this one is empty."""
+
+
+class Take(Body, frozen=True):
+    """Sit down."""
+
+    name: Text = ""
+
+
+class Moment(Body, frozen=True):
+    """Something about one turn."""
+
+    moment: Text
+
+
+class HandIn(Body, frozen=True):
+    """An order; `salt` keeps its receipt from being guessed."""
+
+    moment: Text
+    action: Long
+    salt: Text = ""
+
+
+class Entered(Body, frozen=True):
+    """The orders entered so far, in the notation."""
+
+    moment: Text
+    entered: Text
+
+
+class Confirm(Body, frozen=True):
+    """The board is as it should be; `force` overrules the camera."""
+
+    moment: Text
+    stage: int
+    force: bool = False
+
+
+class Start(Body, frozen=True):
+    """Start a game with its delivered options."""
+
+    game: Text
+
+
+class NewGame(Body, frozen=True):
+    """Start a game with options."""
+
+    game: Text
+    options: dict[str, Any] = {}
+    seed: int | None = None
+
+
+class FreeSeat(Body, frozen=True):
+    """Make a seat free."""
+
+    seat: Seat
+
+
+def read_body(asked: Request, kind: type[T]) -> T:
+    """The body of a request; raises `Malformed` or 415, and never repeats what was sent."""
+    if asked.mimetype != "application/json":
+        raise UnsupportedMediaType()
+    try:
+        return msgspec.json.decode(asked.get_data(), type=kind)
+    except msgspec.ValidationError as error:
+        raise Malformed(f"The request is not as it should be: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise Malformed("The request is not JSON") from None
+
+
+class Api:
+    """The doors under `/api`."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._table = house.table
+
+    def blueprint(self) -> Blueprint:
+        """All routes."""
+        api = Blueprint("api", __name__, url_prefix="/api")
+        api.add_url_rule("/view", view_func=self.view)
+        api.add_url_rule(f"/seat/{SEAT}/view", view_func=self.seat_view)
+        seat_doors = (
+            self.take, self.hand_in, self.take_back, self.confirm, self.resign, self.draw, self.start, self.rematch,
+            self.leave, self.plan, self.mine,
+        )  # fmt: skip
+        for door in seat_doors:
+            name = door.__name__.replace("_", "-")
+            api.add_url_rule(f"/seat/{SEAT}/{name}", view_func=door, methods=["POST"])
+        host_doors = (self.new_game, self.abandon, self.undo, self.host_confirm, self.free_seat)
+        for door in host_doors:
+            name = door.__name__.removeprefix("host_").replace("_", "-")
+            api.add_url_rule(f"/host/{name}", view_func=door, methods=["POST"])
+        return api
+
+    # ---- looking ----
+
+    def view(self) -> Response:
+        """What everybody may know."""
+        return jsonify(plain_view(self._table.view()))
+
+    def seat_view(self, seat: str) -> Response:
+        """What a seat may know; its own order is behind `mine`."""
+        return jsonify(plain_view(self._table.view(self._own(seat))))
+
+    # ---- seats ----
+
+    def take(self, seat: str) -> Response:
+        """Sit down; the cookie is the seat's token."""
+        body = read_body(request, Take)
+        nonce = self._table.take_seat(Seat(seat), body.name)
+        answer = jsonify(seat=seat)
+        self._house.guard.seat_cookie(answer, Seat(seat), nonce)
+        return answer
+
+    def leave(self, seat: str) -> Response:
+        """Stand up."""
+        mine, _ = self._own(seat), read_body(request, Body)
+        self._table.free_seat(mine)
+        answer = jsonify(seat=None)
+        self._house.guard.drop_seat(answer, mine)
+        return answer
+
+    def hand_in(self, seat: str) -> Response:
+        """Seal an order."""
+        mine, body = self._own(seat), read_body(request, HandIn)
+        return jsonify(receipt=self._table.hand_in(mine, body.moment, body.action, body.salt))
+
+    def take_back(self, seat: str) -> Response:
+        """Get an order back."""
+        mine, body = self._own(seat), read_body(request, Moment)
+        self._table.take_back(mine, body.moment)
+        return jsonify({})
+
+    def plan(self, seat: str) -> Response:
+        """Where the orders entered so far would lead, as a drawing for the board; nothing of it is kept."""
+        mine, body = self._own(seat), read_body(request, Entered)
+        squares = self._table.plan(mine, body.moment, body.entered)
+        view = self._table.view(mine)
+        drawing = plan_svg(view, squares, own_square(view, mine), turned=mine is Seat.NORTH)
+        return jsonify(svg=drawing)
+
+    def mine(self, seat: str) -> Response:
+        """The own sealed order, asked for only while its owner looks."""
+        mine, _ = self._own(seat), read_body(request, Body)
+        view = self._table.view(mine)
+        if view.mine is None:
+            return jsonify(action=None, orders=[])
+        keys = {key.letter: key for key in view.pad.keys} if view.pad else {}
+        spelt = [keys.get(letter) for letter in view.mine.action]
+        return jsonify(action=view.mine.action, orders=[_order(key) for key in spelt if key])
+
+    def confirm(self, seat: str) -> Response:
+        """The board is as it should be, says a seat."""
+        mine, body = self._own(seat), read_body(request, Confirm)
+        self._table.confirm(mine, body.moment, body.stage, body.force)
+        return jsonify({})
+
+    def resign(self, seat: str) -> Response:
+        """Give up."""
+        mine, _ = self._own(seat), read_body(request, Body)
+        self._table.resign(mine)
+        return jsonify({})
+
+    def draw(self, seat: str) -> Response:
+        """Offer a draw, or accept one."""
+        mine, _ = self._own(seat), read_body(request, Body)
+        self._table.offer_draw(mine)
+        return jsonify({})
+
+    def start(self, seat: str) -> Response:
+        """Start a game with its delivered options."""
+        self._own(seat)
+        self._table.new_game(read_body(request, Start).game)
+        return jsonify({})
+
+    def rematch(self, seat: str) -> Response:
+        """The same once more."""
+        self._own(seat)
+        read_body(request, Body)
+        self._table.rematch()
+        return jsonify({})
+
+    # ---- the host ----
+
+    def new_game(self) -> Response:
+        """Start a game with options."""
+        body = self._host(NewGame)
+        self._table.new_game(body.game, body.options, body.seed)
+        return jsonify({})
+
+    def abandon(self) -> Response:
+        """End the game without a result."""
+        self._host(Body)
+        self._table.abandon()
+        return jsonify({})
+
+    def undo(self) -> Response:
+        """Take the last turn back."""
+        self._host(Body)
+        self._table.undo()
+        return jsonify({})
+
+    def host_confirm(self) -> Response:
+        """The board is as it should be, says the host."""
+        body = self._host(Confirm)
+        self._table.confirm("host", body.moment, body.stage, body.force)
+        return jsonify({})
+
+    def free_seat(self) -> Response:
+        """Make a seat free."""
+        self._table.free_seat(self._host(FreeSeat).seat)
+        return jsonify({})
+
+    # ---- inside ----
+
+    def _own(self, seat: str) -> Seat:
+        self._house.guard.require_seat(request, Seat(seat))
+        return Seat(seat)
+
+    def _host(self, kind: type[T]) -> T:
+        self._house.guard.require_host(request)
+        return read_body(request, kind)
+
+
+def _order(key: Key) -> dict[str, str]:
+    return {"letter": key.letter, "label": key.label, "drawing": key.drawing}

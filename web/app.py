@@ -1,0 +1,81 @@
+"""The factory of the pages' application: wires routes, guard, errors and headers, and knows no game by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from flask import Flask, Response, request
+
+from companion.clock import Clock
+from companion.config import TableSettings, WebSettings
+from companion.games.base import Game
+from companion.table import Table
+from web import refusals
+from web.api import Api
+from web.bench import Bench
+from web.guard import Guard
+from web.house import House, Workbench, furnish
+from web.live import Streams
+from web.pages import Pages
+
+__all__ = ["Workbench", "create_app"]
+
+MAX_BODY_BYTES = 16 * 1024
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'self'; base-uri 'none'"
+)
+
+
+def create_app(
+    table: Table,
+    games: Mapping[str, Game[Any, Any]],
+    *,
+    settings: WebSettings,
+    table_settings: TableSettings,
+    signing_key: bytes,
+    host_key: str,
+    join_urls: Callable[[], tuple[str, ...]],
+    show_host_key: bool = False,
+    workbench: Workbench | None = None,
+    clock: Clock,
+) -> Flask:
+    """The application. `join_urls` answers the addresses of the table screen, the best one for phones first.
+
+    `signing_key` signs the cookies of seats and host; `host_key` is what a person types to become the host.
+    `workbench` is there in simulation only.
+    """
+    app = Flask(__name__, static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
+    app.config["MAX_FORM_MEMORY_SIZE"] = MAX_BODY_BYTES
+    app.json.sort_keys = False  # type: ignore[attr-defined]  # the delivered provider has it
+    guard = Guard(signing_key, host_key, table.seat_nonce, clock)
+    streams = Streams(table, settings.viewers)
+    app.extensions["streams"] = streams
+    shown_key = host_key if show_host_key else ""
+    house = House(table, games, table_settings, guard, streams, clock, join_urls, shown_key, workbench)
+    furnish(app)
+    refusals.register(app)
+
+    @app.before_request
+    def check_origin() -> None:
+        if request.method not in ("GET", "HEAD", "OPTIONS"):
+            guard.require_own_origin(request)
+
+    app.after_request(_harden)
+    app.register_blueprint(Pages(house).blueprint())
+    app.register_blueprint(Api(house).blueprint())
+    if workbench is not None:
+        app.register_blueprint(Bench(house, workbench).blueprint())
+    return app
+
+
+def _harden(answer: Response) -> Response:
+    """Headers that every answer carries; nothing but static files is ever stored."""
+    answer.headers["Content-Security-Policy"] = _POLICY
+    answer.headers["X-Content-Type-Options"] = "nosniff"
+    answer.headers["Referrer-Policy"] = "same-origin"
+    if not answer.headers.get("Cache-Control"):
+        answer.headers["Cache-Control"] = "no-store"
+    return answer

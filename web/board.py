@@ -1,0 +1,308 @@
+"""The board as SVG: where the pieces are, where hands move them, what bounced, what is wrong, what nobody sees.
+
+Units: a square is 100 wide; x to the right, y down. South sits below; `turned` puts North below, pieces and labels
+stay upright. Colours come from the style sheet through classes; no style attribute is written.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+from companion.games.base import Event
+from companion.grid import Square
+from companion.kit import Board, Kit, Layout, Seat
+from companion.referee import HandMove, Problem
+from companion.views import TableView
+
+Point = tuple[float, float]
+
+_MARGIN = 3.0
+_ROOM = 30.0
+"""Room beside the squares for bounce bars, arrows and edge labels."""
+_PIECE, _GHOST, _BURDEN = 74.0, 66.0, 46.0
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a picture of a board shows beside the squares.
+
+    `wrong` and `moves` are drawn over the pieces of `layout`; `unknown` squares get the shutter.
+    """
+
+    kit: Kit
+    layout: Layout
+    moves: tuple[HandMove, ...] = ()
+    events: tuple[Event, ...] = ()
+    wrong: tuple[Problem, ...] = ()
+    unknown: frozenset[Square] = frozenset()
+
+
+def scene_of(view: TableView) -> Scene | None:
+    """The picture of what a viewer may know; None when no game is on."""
+    if view.kit is None:
+        return None
+    moves = tuple(instruction.move for instruction in view.instructions)
+    before = {} if view.phase == "setup" else view.layout
+    layout = layout_after(before, (move for move in moves if move.done))
+    todo = tuple(move for move in moves if not move.done)
+    return Scene(view.kit, layout, todo, view.events, view.problems, view.unknown)
+
+
+def layout_after(layout: Layout, moves: Iterable[HandMove]) -> Layout:
+    """The layout once some moves are carried out; what moves lands on top."""
+    stacks = {square: list(faces) for square, faces in layout.items()}
+    landing: list[tuple[Square, str]] = []
+    for move in moves:
+        for face in move.faces:
+            if move.origin is not None and face in stacks.get(move.origin, []):
+                stacks[move.origin].remove(face)
+            if move.target is not None:
+                landing.append((move.target, face))
+    for square, face in landing:
+        stacks.setdefault(square, []).append(face)
+    return {square: tuple(faces) for square, faces in stacks.items() if faces}
+
+
+def board_words(scene: Scene) -> str:
+    """The board's text twin, such as `lime robot c4, purple robot a1`."""
+    places = [f"{face} {square}" for square, faces in sorted(scene.layout.items()) for face in faces]
+    hidden = ", ".join(str(square) for square in sorted(scene.unknown))
+    words = ", ".join(places) or "The board is empty"
+    return f"{words}. The camera does not see {hidden}" if hidden else words
+
+
+def board_svg(scene: Scene, turned: bool = False) -> Markup:
+    """The picture of a board; `turned`: North sits below."""
+    sketch = _Sketch(scene, turned)
+    x, y, width, height = sketch.box()
+    words = escape(board_words(scene))
+    return Markup(
+        f'<svg class="board" viewBox="{x:g} {y:g} {width:g} {height:g}" role="img" aria-label="{words}">'
+        f'{sketch.ground()}{sketch.pieces()}{sketch.hands()}{sketch.happened()}<g id="plan"></g></svg>'
+    )
+
+
+def use(drawing: str, x: float, y: float, size: float, classes: str = "") -> str:
+    """A drawing centred on a point."""
+    of_class = f' class="{classes}"' if classes else ""
+    return f'<use href="#{drawing}" x="{x - size / 2:g}" y="{y - size / 2:g}" width="{size:g}" height="{size:g}"{of_class}/>'
+
+
+class _Sketch:
+    """One picture being drawn."""
+
+    def __init__(self, scene: Scene, turned: bool) -> None:
+        self.scene = scene
+        self.board: Board = scene.kit.board
+        self.turned = turned
+        self.pitch = 100 * self.board.pitch_mm / self.board.square_mm
+        self.width = self.pitch * (self.board.files - 1) + 100
+        self.height = self.pitch * (self.board.ranks - 1) + 100
+
+    def box(self) -> tuple[float, float, float, float]:
+        """x, y, width, height of the picture; room at the sides only where something is drawn there."""
+        side = _ROOM if self._needs_room() else _MARGIN
+        left = side if self.board.labels_in_squares else max(side, _ROOM)
+        below = side if self.board.labels_in_squares else max(side, _ROOM)
+        return -left, -side, self.width + left + side, self.height + side + below
+
+    def _needs_room(self) -> bool:
+        return any(event.edge for event in self.scene.events) or any(m.target is None for m in self.scene.moves)
+
+    def centre(self, square: Square) -> Point:
+        """The middle of a square in the picture."""
+        file, rank = square
+        if self.turned:
+            return (self.board.files - 1 - file) * self.pitch + 50, rank * self.pitch + 50
+        return file * self.pitch + 50, (self.board.ranks - 1 - rank) * self.pitch + 50
+
+    def side(self, seat: Seat | None) -> str:
+        """The class that gives a seat's colours."""
+        return f"side-{self.scene.kit.sides[seat].colour}" if seat else "side-none"
+
+    # ---- the ground ----
+
+    def ground(self) -> str:
+        """Tiles, labels and printed marks, and the shutter over what the camera does not see."""
+        parts = []
+        checked = self.board.gap_mm == 0
+        for square in self.board.squares:
+            x, y = self.centre(square)
+            tone = " alt" if checked and (square.file + square.rank) % 2 else ""
+            parts.append(f'<rect class="tile{tone}" x="{x - 50:g}" y="{y - 50:g}" width="100" height="100" rx="3"/>')
+        for mark in self.board.marks:
+            parts.append(use(mark.drawing, *self.centre(mark.square), 100, self.side(mark.seat)))
+        for square in sorted(self.scene.unknown):
+            x, y = self.centre(square)
+            parts.append(f'<rect class="unseen" x="{x - 50:g}" y="{y - 50:g}" width="100" height="100" rx="3"/>')
+        return "".join(parts) + self._labels()
+
+    def _labels(self) -> str:
+        if self.board.labels_in_squares:
+            shown = [square for square in self.board.squares if square not in self.board.holes]
+            return "".join(self._label(square) for square in shown)
+        first = self.board.ranks - 1 if self.turned else 0
+        files = [(self.centre(Square(f, first))[0], chr(97 + f)) for f in range(self.board.files)]
+        ranks = [(self.centre(Square(0, r))[1], str(r + 1)) for r in range(self.board.ranks)]
+        return "".join(f'<text class="lab edge" x="{x:g}" y="{self.height + 24:g}">{t}</text>' for x, t in files) + "".join(
+            f'<text class="lab edge" x="-16" y="{y + 8:g}">{t}</text>' for y, t in ranks
+        )
+
+    def _label(self, square: Square) -> str:
+        x, y = self.centre(square)
+        return f'<text class="lab" x="{x - 43:g}" y="{y - 29:g}">{square}</text>'
+
+    # ---- pieces ----
+
+    def pieces(self) -> str:
+        """Every stack where it lies, and what is wrong in rings of its own."""
+        stacks = {square: list(faces) for square, faces in self.scene.layout.items()}
+        for problem in self.scene.wrong:
+            home = stacks.get(problem.home or problem.square, [])
+            if problem.face in home:
+                home.remove(problem.face)
+        drawn = [self._stack(square, faces) for square, faces in sorted(stacks.items()) if faces]
+        return "".join(drawn) + "".join(self._wrong(problem) for problem in self.scene.wrong)
+
+    def _stack(self, square: Square, faces: Sequence[str], classes: str = "") -> str:
+        """A stack from the bottom to the top; what is carried is small, at the upper right."""
+        x, y = self.centre(square)
+        top, below = faces[-1], faces[:-1]
+        carried = [face for face in below if self.scene.kit.face(face).carried]
+        lower = [face for face in below if face not in carried]
+        parts = [self._face(face, x + 12 * level, y - 12 * level, _PIECE) for level, face in enumerate(lower)]
+        lift = 12 * len(lower)
+        parts.append(self._face(top, x + lift, y - lift + 3, _PIECE))
+        parts += [self._face(face, x + 33 - 14 * i, y - 31, _BURDEN) for i, face in enumerate(carried)]
+        drawn = "".join(parts)
+        return f'<g class="{classes}">{drawn}</g>' if classes else drawn
+
+    def _face(self, name: str, x: float, y: float, size: float) -> str:
+        face = self.scene.kit.face(name)
+        return use(face.drawing, x, y, size, self.side(face.seat))
+
+    def _wrong(self, problem: Problem) -> str:
+        """A piece that should not be there, in a ring, with the way back."""
+        x, y = self.centre(problem.square)
+        ring = f'<circle class="ring" cx="{x:g}" cy="{y:g}" r="46"/>'
+        if problem.home == problem.square:
+            return f'<g class="ghost">{self._face(problem.face, x, y, _GHOST)}</g>{self._frame(problem.square)}{ring}'
+        piece = self._face(problem.face, x, y, _PIECE)
+        if problem.home is None:
+            return f'{piece}{ring}{use("cross", x + 34, y - 34, 34)}'
+        home = self._face(problem.face, *self.centre(problem.home), _GHOST)
+        frame = self._frame(problem.home)
+        return f'{frame}<g class="ghost">{home}</g>{piece}{ring}{self._arrow(problem.square, problem.home)}'
+
+    # ---- hands ----
+
+    def hands(self) -> str:
+        """Where hands move what: a frame with the piece faint in it, and an arrow that leads there."""
+        return "".join(self._move(move) for move in self.scene.moves)
+
+    def _move(self, move: HandMove) -> str:
+        if move.target is None:
+            return self._away(move.origin) if move.origin else ""
+        ghost = self._frame(move.target) + self._stack(move.target, move.faces, "ghost")
+        return ghost + (self._arrow(move.origin, move.target) if move.origin else "")
+
+    def _frame(self, square: Square) -> str:
+        x, y = self.centre(square)
+        return f'<path class="target" d="M{x - 50:g} {y - 50:g}h100v100h-100z"/>'
+
+    def _away(self, origin: Square) -> str:
+        """An arrow off the board."""
+        x, y = self.centre(origin)
+        return _curve((x + 30, y + 10), (self.width + 22, y), (0, 1))
+
+    def _arrow(self, origin: Square, target: Square) -> str:
+        """A curved arrow beside the straight way; two pieces that change places get one on either side."""
+        (x0, y0), (x1, y1) = self.centre(origin), self.centre(target)
+        length = math.hypot(x1 - x0, y1 - y0) or 1.0
+        dx, dy = (x1 - x0) / length, (y1 - y0) / length
+        normal = (-dy, dx)
+        middle = self.width / 2 - (x0 + x1) / 2, self.height / 2 - (y0 + y1) / 2
+        swaps = any((m.origin, m.target) == (target, origin) for m in self.scene.moves)
+        inward = normal[0] * middle[0] + normal[1] * middle[1]
+        if not swaps and inward < 0:
+            normal = (dy, -dx)
+        start = x0 + normal[0] * 34 + dx * 20, y0 + normal[1] * 34 + dy * 20
+        end = x1 + normal[0] * 36 - dx * 6, y1 + normal[1] * 36 - dy * 6
+        return _curve(start, end, normal)
+
+    # ---- what happened ----
+
+    def happened(self) -> str:
+        """Bounce bars and lines of fire of the step that is shown."""
+        parts = []
+        for event in self.scene.events:
+            if event.edge and event.square:
+                parts.append(self._bounce(Square.parse(event.square), event.edge))
+            elif event.kind == "shot" and event.square and event.to:
+                parts.append(self._shot(Square.parse(event.square), Square.parse(event.to)))
+        return "".join(parts)
+
+    def _bounce(self, square: Square, edge: tuple[int, int]) -> str:
+        """A bar at the edge that refused, and three rays beyond it."""
+        x, y = self.centre(square)
+        files, ranks = (-edge[0], -edge[1]) if self.turned else edge
+        degrees = math.degrees(math.atan2(-ranks, files))
+        return (
+            f'<g class="bounce" transform="translate({x:g} {y:g}) rotate({degrees:g})"><path d="M50 -40V40"/>'
+            '<path class="rays" d="M61 0h13M60 -17l11 -8M60 17l11 8"/></g>'
+        )
+
+    def _shot(self, origin: Square, target: Square) -> str:
+        (x0, y0), (x1, y1) = self.centre(origin), self.centre(target)
+        length = math.hypot(x1 - x0, y1 - y0) or 1.0
+        dx, dy = (x1 - x0) / length, (y1 - y0) / length
+        line = f"M{x0 + dx * 44:g} {y0 + dy * 44:g}L{x1 - dx * 40:g} {y1 - dy * 40:g}"
+        return f'<path class="fire case" d="{line}"/><path class="fire" d="{line}"/>{use("shot", x1, y1, 98, "hit")}'
+
+
+def _curve(start: Point, end: Point, normal: Point) -> str:
+    """A cased curve that bulges along `normal`, with its head at `end`."""
+    (x0, y0), (x1, y1) = start, end
+    length = math.hypot(x1 - x0, y1 - y0)
+    bulge = min(34.0, 10 + length * 0.18)
+    dx, dy = ((x1 - x0) / length, (y1 - y0) / length) if length else (0.0, 0.0)
+    c0 = x0 + normal[0] * bulge + dx * length * 0.25, y0 + normal[1] * bulge + dy * length * 0.25
+    c1 = x1 + normal[0] * bulge - dx * length * 0.25, y1 + normal[1] * bulge - dy * length * 0.25
+    tx, ty = x1 - c1[0], y1 - c1[1]
+    size = math.hypot(tx, ty) or 1.0
+    tx, ty = tx / size, ty / size
+    neck = x1 - tx * 12, y1 - ty * 12
+    path = f"M{x0:.1f} {y0:.1f}C{c0[0]:.1f} {c0[1]:.1f} {c1[0]:.1f} {c1[1]:.1f} {neck[0]:.1f} {neck[1]:.1f}"
+    left = x1 - tx * 22 - ty * 14, y1 - ty * 22 + tx * 14
+    right = x1 - tx * 22 + ty * 14, y1 - ty * 22 - tx * 14
+    head = f"M{x1:.1f} {y1:.1f}L{left[0]:.1f} {left[1]:.1f}L{right[0]:.1f} {right[1]:.1f}z"
+    return (
+        f'<g class="way"><path class="case" d="{path}"/><path class="case head" d="{head}"/>'
+        f'<path d="{path}"/><path class="head" d="{head}"/></g>'
+    )
+
+
+def plan_svg(view: TableView, squares: Sequence[Square | None], origin: Square | None, turned: bool) -> str:
+    """The dotted way of the orders entered so far, with their numbers; for the board of their owner."""
+    scene = scene_of(view)
+    if scene is None or not squares:
+        return ""
+    sketch = _Sketch(scene, turned)
+    stops = [square for square in (origin, *squares) if square is not None]
+    way = "L".join("{:g} {:g}".format(*sketch.centre(square)) for square in stops)
+    numbers: dict[Square, list[int]] = {}
+    for number, square in enumerate(squares, start=1):
+        if square is not None:
+            numbers.setdefault(square, []).append(number)
+    discs = []
+    for square, here in numbers.items():
+        x, y = sketch.centre(square)
+        is_free = square not in scene.layout and len(here) == 1
+        for place, number in enumerate(here):
+            at_x, at_y = (x, y) if is_free else (x - 33 + 33 * place, y + 33)
+            discs.append(f'<circle cx="{at_x:g}" cy="{at_y:g}" r="15"/><text x="{at_x:g}" y="{at_y + 7:g}">{number}</text>')
+    return f'<path d="M{way}"/>{"".join(discs)}'

@@ -1,0 +1,202 @@
+"""What every page has at hand: the table, the games, the guard, the streams, and the fragments of the live pages."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import segno
+from flask import Flask
+from markupsafe import Markup
+
+from companion.clock import Clock
+from companion.config import TableSettings
+from companion.drawings import sprite
+from companion.games.base import Game
+from companion.grid import Square
+from companion.kit import SEATS, Board, Seat, Side
+from companion.ports import CameraState, PanelHands, World
+from companion.table import Table
+from companion.views import TableView
+from web.board import board_svg, board_words, scene_of
+from web.guard import Guard
+from web.live import Streams
+
+STATIC = Path(__file__).parent / "static"
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """The simulated table and panel, where there is no hardware."""
+
+    world: World
+    hands: PanelHands
+
+
+@dataclass(frozen=True)
+class House:
+    """Everything that the pages share."""
+
+    table: Table
+    games: Mapping[str, Game[Any, Any]]
+    table_settings: TableSettings
+    guard: Guard
+    streams: Streams
+    clock: Clock
+    join_urls: Callable[[], tuple[str, ...]]
+    shown_host_key: str
+    """The host key where the table screen may show it, else empty."""
+    workbench: Workbench | None
+    _drawn: dict[tuple[str, Seat | None], tuple[int, str]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def fragment(self, app: Flask, page: str, viewer: Seat | None) -> str:
+        """The live part of a page for one viewer (None: what everybody may know), drawn once for every change."""
+        key = (page, viewer)
+        drawn = self._drawn.get(key)
+        if drawn and drawn[0] == self.table.version:
+            return drawn[1]
+        view = self.table.view(viewer)
+        html = app.jinja_env.get_template(f"_{page}.html").render(
+            view=view,
+            viewer=viewer,
+            games=self.games,
+            urls=self.join_urls(),
+            host_key=self.shown_host_key if page == "table" else "",
+            tip=tip_of(view, self.table_settings.tip_south) if page != "seat" else "",
+            state=device_words(view),
+            workbench=self.workbench is not None,
+        )
+        with self._lock:
+            self._drawn[key] = (view.version, html)
+        return html
+
+
+def furnish(app: Flask) -> None:
+    """What templates may use beside their own values."""
+    version = static_version()
+    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+    app.jinja_env.globals.update(
+        sprite=Markup(sprite().replace('style="position:absolute"', 'class="sprite"')),
+        asset=lambda name: f"/static/{version}/{name}",
+        board=_board,
+        words=lambda view: board_words(scene) if (scene := scene_of(view)) else "",
+        ic=icon,
+        small_board=small_board,
+        board_of=lambda game: game.kit(game.options({})).board,
+        qr=qr_code,
+        side_of=side_of,
+        SEATS=SEATS,
+    )
+    app.jinja_env.filters.update(clock=clock_words, groups=groups, first_up=first_up)
+
+
+def static_version() -> str:
+    """Changes with every change of a static file, so that browsers may keep them for ever."""
+    digest = hashlib.sha256()
+    for path in sorted(STATIC.iterdir()):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:10]
+
+
+# ---- small things that templates say ---------------------------------------------------------------------------------
+
+
+def _board(view: TableView, turned: bool = False) -> Markup:
+    scene = scene_of(view)
+    return board_svg(scene, turned) if scene else Markup()
+
+
+def icon(drawing: str, classes: str = "") -> Markup:
+    """A drawing in a line of text; it says nothing that the text does not."""
+    return Markup(
+        f'<svg class="ic {classes}" viewBox="0 0 100 100" aria-hidden="true"><use href="#{drawing}"/></svg>'
+    )
+
+
+def side_of(view: TableView, seat: Seat) -> Side:
+    """How a seat appears: in its game's colours, or plain while no game is on."""
+    shown = view.seats[seat].side
+    if shown:
+        return shown
+    plain = {Seat.SOUTH: ("South", "ink", "disc"), Seat.NORTH: ("North", "bare", "diamond")}
+    name, colour, drawing = plain[seat]
+    return Side(name, colour, "#1B1814", drawing)
+
+
+def small_board(board: Board) -> Markup:
+    """A board as a small sign: its squares in two tones."""
+    dark = "".join(
+        f"M{s.file * 10} {(board.ranks - 1 - s.rank) * 10}h10v10h-10z"
+        for s in board.squares
+        if (s.file + s.rank) % 2 or s in board.holes
+    )
+    lines = "".join(f"M{f * 10} 0v{board.ranks * 10}" for f in range(board.files + 1))
+    lines += "".join(f"M0 {r * 10}h{board.files * 10}" for r in range(board.ranks + 1))
+    width, height = board.files * 10, board.ranks * 10
+    return Markup(
+        f'<svg class="mini" viewBox="-1 -1 {width + 2} {height + 2}" aria-hidden="true">'
+        f'<rect class="tile-1" width="{width}" height="{height}"/><path class="tile-2" d="{dark}"/>'
+        f'<path class="lines" d="{lines}"/></svg>'
+    )
+
+
+def qr_code(url: str) -> Markup:
+    """A QR code as inline SVG, black on white whatever the theme."""
+    code = segno.make(url, error="m", micro=False)
+    return Markup(code.svg_inline(border=3, omitsize=True, light="#fff", dark="#000", svgclass="qr"))
+
+
+def clock_words(at_s: float) -> str:
+    """Unix time as the table's clock shows it."""
+    return time.strftime("%H:%M:%S", time.localtime(at_s))
+
+
+def groups(receipt: str) -> list[str]:
+    """A receipt in groups of four, to be read aloud."""
+    return [receipt[i : i + 4] for i in range(0, len(receipt), 4)]
+
+
+def first_up(text: str) -> str:
+    """With a capital letter, the rest as it is."""
+    return text[:1].upper() + text[1:]
+
+
+def tip_of(view: TableView, south: str) -> str:
+    """To which side the sign's tip points on the table screen: a class, empty for the table itself."""
+    seats = view.sign.seats
+    if len(seats) == 2:
+        return "both"
+    if not seats:
+        return ""
+    other = "right" if south == "left" else "left"
+    return south if Seat.SOUTH in seats else other
+
+
+def device_words(view: TableView) -> str:
+    """Camera and pads in one line."""
+    camera = {
+        CameraState.NONE: "No camera: confirm by hand.",
+        CameraState.SEES_BOARD: "Camera sees the board.",
+        CameraState.NO_BOARD: "Camera sees no board.",
+        CameraState.TROUBLE: "Camera in trouble.",
+    }[view.camera.state]
+    return " ".join(filter(None, (view.camera.sentence or camera, view.panel)))
+
+
+def own_square(view: TableView, seat: Seat) -> Square | None:
+    """Where the one piece lies that stands for a side; None when there is none, or several."""
+    if view.kit is None:
+        return None
+    drawing = view.kit.sides[seat].drawing
+    found = [
+        square
+        for square, faces in view.layout.items()
+        if any(view.kit.face(face).seat is seat and view.kit.face(face).drawing == drawing for face in faces)
+    ]
+    return found[0] if len(found) == 1 else None

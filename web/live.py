@@ -1,0 +1,175 @@
+"""Pages that follow the table: server-sent events, and the web server that carries them.
+
+A page opens one stream. It gets the whole fragment at once, then after every change of the table; a viewer who is too
+slow for every change gets the newest. Streams hold a thread each, so they are counted: past the cap the answer is 503.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from flask import Flask, Response
+from waitress import create_server
+from waitress.wasyncore import close_all
+
+from companion.errors import CompanionError
+from companion.table import Table
+
+LOOK_S = 0.5
+"""How often a stream asks whether its viewer is still there."""
+PING_LOOKS = 20
+DEAD_PHONE_MS = 20_000
+SPARE_THREADS = 16
+RETRY_MS = 1000
+
+
+class PortInUse(CompanionError, OSError):
+    """The pages cannot be served under this address."""
+
+    kind = "port"
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class TooManyViewers(CompanionError, RuntimeError):
+    """All streams are taken."""
+
+    kind = "too_many_viewers"
+
+
+class Streams:
+    """The open streams of one application; `close` ends them all and may be called twice."""
+
+    def __init__(self, table: Table, viewers: int) -> None:
+        self._table = table
+        self._free = threading.BoundedSemaphore(viewers)
+        self.closing = threading.Event()
+
+    def close(self) -> None:
+        """Let every stream end within half a second."""
+        self.closing.set()
+
+    def follow(self, environ: Mapping[str, Any], render: Callable[[], str]) -> Response:
+        """A stream of fragments, one after every change of the table; raises `TooManyViewers`."""
+        return self.hold(environ, lambda is_gone: self._fragments(render, is_gone))
+
+    def hold(self, environ: Mapping[str, Any], messages: Callable[[Callable[[], bool]], Iterator[str]]) -> Response:
+        """A stream of ready messages; `messages` is given a question that is true once nobody listens any more."""
+        if self.closing.is_set() or not self._free.acquire(blocking=False):
+            raise TooManyViewers("Too many people are watching: close a page, or try again in a minute")
+        has_left: Callable[[], bool] = environ.get("waitress.client_disconnected", lambda: False)
+        stream = Response(
+            _Held(messages(lambda: self.closing.is_set() or has_left()), self._free.release),
+            mimetype="text/event-stream",
+        )
+        stream.headers["Cache-Control"] = "no-store"
+        stream.headers["X-Accel-Buffering"] = "no"
+        return stream
+
+    def _fragments(self, render: Callable[[], str], is_gone: Callable[[], bool]) -> Iterator[str]:
+        shown, looks = -1, 0
+        yield f"retry: {RETRY_MS}\n\n"
+        while not is_gone():
+            version = self._table.version
+            if version != shown:
+                yield message(render())
+                shown, looks = version, 0
+            elif looks >= PING_LOOKS:
+                yield ": still here\n\n"
+                looks = 0
+            looks += 1
+            self._table.wait(shown, LOOK_S)
+
+
+class _Held:
+    """An iterable that gives its place back exactly once, even when nobody ever asked it for anything."""
+
+    def __init__(self, messages: Iterator[str], release: Callable[[], None]) -> None:
+        self._messages = messages
+        self._release = release
+        self._lock = threading.Lock()
+        self._is_open = True
+
+    def __iter__(self) -> Iterator[str]:
+        return self._messages
+
+    def close(self) -> None:
+        """End the stream; called by the web server, also when the viewer is gone."""
+        with self._lock:
+            was_open, self._is_open = self._is_open, False
+        if was_open:
+            self._release()
+            if hasattr(self._messages, "close"):
+                self._messages.close()
+
+
+def message(text: str, event: str = "") -> str:
+    """One server-sent event; every line of `text` becomes a data line."""
+    head = f"event: {event}\n" if event else ""
+    body = "\n".join(f"data: {line}" for line in text.splitlines() if line.strip())
+    return f"{head}{body}\n\n"
+
+
+class Server:
+    """The pages on a port; `close` may be called twice."""
+
+    def __init__(self, app: Flask, listener: socket.socket, threads: int) -> None:
+        self._app = app
+        self._sockets: dict[int, Any] = {}
+        self._server = create_server(
+            app,
+            map=self._sockets,
+            sockets=[listener],
+            threads=threads,
+            channel_request_lookahead=1,
+            connection_limit=threads * 4,
+            ident=None,
+        )
+        self.port: int = listener.getsockname()[1]
+        self._thread: threading.Thread | None = None
+        self._is_open = True
+
+    def start(self) -> None:
+        """Serve in a thread of its own."""
+        self._thread = threading.Thread(target=self._server.run, name="web", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End all streams, answer what is being answered, and free the port."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        self._app.extensions["streams"].close()
+        self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=5)
+        if self._thread is None:
+            close_all(self._sockets)
+            return
+        self._server.trigger.pull_trigger(lambda: close_all(self._sockets))
+        self._thread.join(timeout=5)
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def serve(app: Flask, host: str, port: int, viewers: int) -> Server:
+    """The application on a port (0: any free one), not yet started; raises `PortInUse`."""
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family)
+    except (OSError, OverflowError) as error:
+        if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+            raise PortInUse(f"Port {port} is in use: choose another one with --port") from None
+        raise PortInUse(f"Cannot listen on {host}, port {port}: {error}") from None
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; connections inherit it from the listener
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, DEAD_PHONE_MS)
+    return Server(app, listener, viewers + SPARE_THREADS)

@@ -1,0 +1,89 @@
+"""A view in plain JSON: what programs get where people get a page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from companion.games.base import plain_layout, plain_outcome
+from companion.kit import SEATS
+from companion.views import Instruction, TableView
+from web.board import layout_after
+
+
+def plain_view(view: TableView) -> dict[str, Any]:
+    """Everything a viewer may know; squares as `c3`, seats as `south` and `north`."""
+    return {
+        "version": view.version,
+        "viewer": view.viewer,
+        "phase": view.phase,
+        "moment": view.moment,
+        "game": view.game,
+        "title": view.title,
+        "turn": view.turn,
+        "stage": view.stage,
+        "stage_title": view.stage_title,
+        "steps": view.steps,
+        "sign": {"text": view.sign.text, "small": view.sign.small, "seats": sorted(view.sign.seats)},
+        "layout": plain_layout(view.layout),
+        "expected": _expected(view),
+        "unknown": [str(square) for square in sorted(view.unknown)],
+        "instructions": [_instruction(instruction) for instruction in view.instructions],
+        "problems": [
+            {"text": p.text, "sign": p.sign, "face": p.face, "square": str(p.square), "home": _name(p.home)}
+            for p in view.problems
+        ],
+        "seats": {seat: _seat(view, seat) for seat in SEATS},
+        "sealed": {seat: view.seats[seat].receipt for seat in SEATS},
+        "orders": [{seat: msgspec.to_builtins(order) for seat, order in step.items()} for step in view.orders],
+        "events": [msgspec.to_builtins(event) for event in view.events],
+        "opened": [msgspec.to_builtins(opened) for opened in view.opened],
+        "can_take_back": view.can_take_back,
+        "score": list(view.score),
+        "outcome": plain_outcome(view.outcome),
+        "draw_offer": view.draw_offer,
+        "can_undo": view.can_undo,
+        "log": list(view.log),
+        "camera": {"state": view.camera.state, "sentence": view.camera.sentence},
+        "watched": view.watched,
+        "panel": view.panel,
+        "suggested": view.suggested,
+        "choices": list(view.choices),
+        "notices": list(view.notices),
+    }
+
+
+def _expected(view: TableView) -> dict[str, list[str]] | None:
+    """The layout once hands are done."""
+    if view.phase == "setup":
+        return plain_layout(view.layout)
+    return plain_layout(layout_after(view.layout, (i.move for i in view.instructions)))
+
+
+def _instruction(instruction: Instruction) -> dict[str, Any]:
+    move = instruction.move
+    return {
+        "faces": list(move.faces),
+        "origin": _name(move.origin),
+        "target": _name(move.target),
+        "seat": instruction.seat,
+        "text": instruction.text,
+        "done": move.done,
+    }
+
+
+def _seat(view: TableView, seat: Any) -> dict[str, Any]:
+    shown = view.seats[seat]
+    return {
+        "name": shown.name,
+        "door": shown.door,
+        "side": shown.side.name if shown.side else None,
+        "awaited": shown.awaited,
+        "sealed_at": shown.sealed_at,
+        "entered": shown.entered,
+    }
+
+
+def _name(square: object) -> str | None:
+    return None if square is None else str(square)

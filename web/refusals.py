@@ -1,0 +1,105 @@
+"""Errors as people and programs see them: a friendly page or `{"error": {kind, message, rule}}`; never a trace."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from http import HTTPStatus
+
+from flask import Flask, Response, jsonify, make_response, render_template, request
+from werkzeug.exceptions import HTTPException
+
+from companion.errors import Ambiguous, CompanionError, Illegal, Malformed, Refusal, Stale
+from web.guard import ForeignOrigin
+
+log = logging.getLogger(__name__)
+
+_WORDS = {
+    400: "This request cannot be read",
+    403: "This is not for this browser",
+    404: "There is no such page",
+    405: "This page cannot do that",
+    409: "That is not possible now",
+    413: "That is too much text",
+    415: "Send JSON",
+    500: "Something went wrong here",
+    503: "The table cannot answer now",
+}
+_ADVICE = {
+    400: "Look at what was sent, and try again.",
+    404: "The ways that exist start at the table screen.",
+    405: "Go back and use the page’s own keys.",
+    413: "Sixteen kilobytes are the limit.",
+    415: "Set Content-Type to application/json.",
+    500: "Nothing was changed. The log of the companion says more.",
+    503: "Wait a moment and load the page again.",
+}
+
+
+def register(app: Flask) -> None:
+    """Answer every error of an application."""
+    app.register_error_handler(CompanionError, _known)
+    app.register_error_handler(HTTPException, _http)
+    app.register_error_handler(TimeoutError, _late)
+    app.register_error_handler(Exception, _unknown)
+
+
+def status_of(error: CompanionError) -> int:
+    """The HTTP status of an error."""
+    if isinstance(error, Illegal) and error.reason in (Refusal.NOT_YOUR_SEAT, Refusal.HOST_ONLY):
+        return HTTPStatus.FORBIDDEN
+    if isinstance(error, ForeignOrigin):
+        return HTTPStatus.FORBIDDEN
+    if isinstance(error, Malformed):
+        return HTTPStatus.BAD_REQUEST
+    if isinstance(error, Illegal | Stale | Ambiguous):
+        return HTTPStatus.CONFLICT
+    return HTTPStatus.SERVICE_UNAVAILABLE
+
+
+def _known(error: CompanionError) -> Response:
+    reason = str(error.reason) if isinstance(error, Illegal) else None
+    rule = error.rule if isinstance(error, Illegal) else None
+    return _answer(status_of(error), error.kind, error.message, rule, reason)
+
+
+def _http(error: HTTPException) -> Response:
+    status = error.code or 500
+    if error.response is not None or status < 400:
+        return make_response(error.get_response())
+    return _answer(status, f"http_{status}", f"{_words(status)}. {_ADVICE.get(status, '')}".strip())
+
+
+def _late(_: TimeoutError) -> Response:
+    return _answer(503, "late", "The table is busy: try again")
+
+
+def _unknown(error: Exception) -> Response:
+    """Say nothing of what was sent, not even in the log: it may be an order."""
+    trace = "".join(traceback.format_tb(error.__traceback__))
+    log.error("%s in %s\n%s", type(error).__name__, request.endpoint, trace)
+    return _answer(500, "internal", f"{_words(500)}. {_ADVICE[500]}")
+
+
+def _words(status: int) -> str:
+    return _WORDS.get(status, HTTPStatus(status).phrase)
+
+
+def wants_page() -> bool:
+    """Does a person with a browser ask, or a program?"""
+    if request.path.startswith("/api/"):
+        return False
+    return request.accept_mimetypes.best_match(("application/json", "text/html")) == "text/html"
+
+
+def _answer(
+    status: int, kind: str, message: str, rule: str | None = None, reason: str | None = None
+) -> Response:
+    if wants_page():
+        answer = make_response(render_template("error.html", status=status, title=_words(status), message=message))
+    else:
+        answer = jsonify(error={"kind": kind, "message": message, "rule": rule, "reason": reason})
+    answer.status_code = status
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        answer.headers["Retry-After"] = "5"
+    return answer
