@@ -47,7 +47,7 @@ class _Search:
         self._pose = pose
         self._points = _outline_points(board)
         self._changes, self.reach_px = _directions(board, pose)
-        half_square_px = 0.4 * board.pitch_mm * min(pose.px_per_mm(x, y) for x, y in _ends(board))
+        half_square_px = 0.46 * board.pitch_mm * min(pose.px_per_mm(x, y) for x, y in _ends(board))
         self.limits = np.minimum(_REACH, half_square_px / np.maximum(self.reach_px, 1e-6))
         kernel = np.ones((9, 9), np.uint8)
         dark = cv2.morphologyEx(luma, cv2.MORPH_BLACKHAT, kernel).astype(np.float32).clip(0, 60)
@@ -83,9 +83,11 @@ class _Search:
         return steps
 
     def answer(self, steps: Points) -> Pose:
-        """The pose there; along the directions searched it is now certain to about a pixel."""
+        """The pose there; along the directions searched it is certain to about a pixel, unless a limit was hit."""
         covariance = self._pose.covariance
         assert covariance is not None
+        if (np.abs(steps) >= 0.97 * self.limits).any():
+            return self._moved(steps)
         for change, reach in zip(self._changes, self.reach_px, strict=True):
             covariance = covariance - (1 - min(1.0, 1.0 / reach) ** 2) * np.outer(change, change)
         return replace(self._moved(steps), covariance=covariance)

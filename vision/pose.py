@@ -261,7 +261,9 @@ class LensTuner:
         return Lens(self.nominal.focal_ratio * math.exp(focal), self.nominal.k1 + float(k1))
 
     def _solve(self) -> None:
-        self.lens = self._lens_at(np.asarray(np.linalg.solve(self._information + self._PRIOR, self._vector), np.float64))
+        self.lens = self._lens_at(
+            np.asarray(np.linalg.solve(self._information + self._PRIOR, self._vector), np.float64)
+        )
 
     def _linearised(
         self, points_mm: Points, points_px: Points, size: tuple[int, int]

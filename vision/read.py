@@ -8,15 +8,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import cv2
+import numpy as np
+
 from companion.clock import FakeClock
 from companion.errors import CameraError
 from companion.kit import DICTIONARY, Kit
 from companion.ports import Reading
 from vision.camera import load_luma, picture_paths
-from vision.markers import Found, Luma, MarkerFinder, resembles_marker
+from vision.markers import Found, Luma, MarkerFinder, Sighting, resembles_marker
 from vision.reader import BoardReader
 from vision.render import View
 from vision.scene import RenderedCamera, SimulatedTable
+
+_ENLARGE_BELOW_PX = 1000
 
 
 def read_images(
@@ -63,7 +68,7 @@ def _nothing(name: str, problem: str) -> dict[str, Any]:
 
 def _answer(path: Path, luma: Luma, finder: MarkerFinder, reader: BoardReader | None) -> dict[str, Any]:
     """What one picture shows; without a reader only its markers."""
-    found = finder.find(luma)
+    found = _find_all(finder, luma)
     answer = _nothing(str(path), "")
     answer["size"] = [luma.shape[1], luma.shape[0]]
     answer["markers"] = [
@@ -81,6 +86,25 @@ def _answer(path: Path, luma: Luma, finder: MarkerFinder, reader: BoardReader | 
         problems = _board_problems(reading, reader.problem) + problems
     answer["problems"] = problems
     return answer
+
+
+def _find_all(finder: MarkerFinder, luma: Luma) -> Found:
+    """Markers of the picture, and of small pictures also those that only show when it is enlarged."""
+    found = finder.find(luma)
+    if max(luma.shape) > _ENLARGE_BELOW_PX:
+        return found
+    larger = finder.find(np.asarray(cv2.resize(luma, None, fx=2, fy=2, interpolation=cv2.INTER_CUBIC), np.uint8))
+    sightings = list(found.sightings)
+    for sighting in larger.sightings:
+        small = Sighting(sighting.marker, (sighting.corners_px + 0.5) / 2 - 0.5)
+        if not any(_same(small, other) for other in sightings):
+            sightings.append(small)
+    return Found(tuple(sightings), found.rejected)
+
+
+def _same(one: Sighting, other: Sighting) -> bool:
+    apart = np.abs(one.centre_px - other.centre_px).max()
+    return one.marker == other.marker and bool(apart < max(2.0, 0.3 * min(one.side_px, other.side_px)))
 
 
 def _board_problems(reading: Reading, why: str) -> list[str]:

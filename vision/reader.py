@@ -91,6 +91,11 @@ class BoardReader:
         """The camera's lens as far as the board has told it."""
         return self._locator.lens
 
+    @property
+    def pose(self) -> Pose | None:
+        """Where the board was in the last frame that was read; None when there was none."""
+        return self._pose
+
     def use(self, kit: Kit | None) -> None:
         """Prefer this kit, and read its game's corner markers as this board; None: whichever board lies there.
 

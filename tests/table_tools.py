@@ -1,0 +1,81 @@
+"""A table on a fake clock for tests, and short ways to play on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from companion.clock import FakeClock
+from companion.config import TableSettings
+from companion.journal import Journal
+from companion.kit import SEATS, Layout, Seat
+from companion.ports import CameraState, CameraStatus, PadKey, Press, Reading, Signal
+from companion.referee import tops
+from companion.session import Phase
+from companion.table import Table
+
+KEYS = {"U": "up", "D": "down", "L": "left", "R": "right", "S": "a", "I": "b"}
+
+
+class Played:
+    """A table whose thread is the test itself."""
+
+    def __init__(self, journal: Journal, clock: FakeClock) -> None:
+        self.clock = clock
+        self.table = Table(journal, clock, TableSettings(reading_time_s=3.0))
+        self.signals: list[Signal] = []
+        self.table.connect(on_signal=self.signals.append)
+
+    @property
+    def cues(self) -> list[str]:
+        return [signal.cue.value for signal in self.signals]
+
+    def begin(self, **options: object) -> None:
+        """A new game of Outbuffered, set up by hand."""
+        self.table.new_game("outbuffered", options, seed=1)
+        self.table.confirm("host", self.table.view().moment, 0)
+
+    def turn(self, south: str, north: str) -> None:
+        """Both hand in."""
+        moment = self.table.view().moment
+        self.table.hand_in(Seat.SOUTH, moment, south)
+        self.table.hand_in(Seat.NORTH, moment, north)
+
+    def finish_stages(self) -> None:
+        """Hands do everything, confirmed by taps."""
+        while (view := self.table.view()).phase is Phase.STAGES:
+            self.table.confirm("south", view.moment, view.stage)
+
+    def show(self, layout: Layout, unknown: str = "", quiet: bool = True, game: str | None = "outbuffered") -> None:
+        """The camera sees this."""
+        self.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
+        hidden = frozenset(square for square in layout if str(square) in unknown.split())
+        seen = {square: face for square, face in tops(layout).items() if square not in hidden}
+        self.table.saw(Reading(seen, hidden, quiet=quiet, game=game, at_s=self.clock.monotonic_s()))
+        self.table.step()
+
+    def wait(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+        self.table.step()
+
+    def press(self, seat: Seat | None, *keys: str, held: bool = False) -> None:
+        """Keys of a pad; `U D L R S I` or their names."""
+        for key in keys:
+            self.table.pressed(Press(seat, PadKey(KEYS.get(key, key)), self.clock.monotonic_s(), held))
+        self.table.step()
+
+
+@contextmanager
+def playing(folder: Path, clock: FakeClock | None = None) -> Iterator[Played]:
+    """A table with its journal in a folder; the next one in the same folder is the restart."""
+    with Journal(folder / "journal.sqlite") as journal:
+        played = Played(journal, clock or FakeClock())
+        with played.table:
+            yield played
+
+
+def both_seats(played: Played) -> None:
+    """South and North sit down with phones."""
+    for seat in SEATS:
+        played.table.take_seat(seat, seat.title())

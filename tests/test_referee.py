@@ -1,0 +1,126 @@
+"""What the referee says about boards."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from toy import Toy
+
+from companion.errors import Ambiguous
+from companion.games import game_named
+from companion.grid import Square
+from companion.kit import Layout, Seat
+from companion.ports import Reading
+from companion.referee import HandMove, agrees, explain, hand_moves, problems
+
+GAME = game_named("outbuffered")
+START = GAME.expected(GAME.setup(GAME.options({}), Random(0))) or {}
+
+
+def sq(text: str) -> Square:
+    return Square.parse(text)
+
+
+def layout(**stacks: str) -> Layout:
+    """`layout(a1="purple flag, purple robot")`, bottom to top."""
+    return {sq(square): tuple(faces.split(", ")) for square, faces in stacks.items()}
+
+
+def reading(unknown: str = "", quiet: bool = True, **seen: str) -> Reading:
+    hidden = frozenset(sq(text) for text in unknown.split())
+    return Reading({sq(square): face for square, face in seen.items()}, hidden, quiet=quiet, game="outbuffered")
+
+
+STILL = {"a1": "purple robot", "b1": "purple flag", "c4": "lime robot", "b4": "lime flag"}
+
+
+def test_a_layout_agrees_by_its_tops_alone() -> None:
+    carried = layout(a1="lime flag, purple robot", b1="purple flag", c4="lime robot")
+    assert agrees(carried, reading(a1="purple robot", b1="purple flag", c4="lime robot"))
+    assert agrees(START, reading(**STILL))
+    assert agrees(START, reading("b2", **STILL)), "what is hidden beside the pieces does not matter"
+    assert not agrees(START, reading("a1", **STILL)), "a piece under a hand is not seen"
+    assert not agrees(START, reading(quiet=False, **STILL))
+    assert not agrees(START, reading(**(STILL | {"a2": "lime robot"})))
+
+
+def test_hand_moves_follow_stacks() -> None:
+    before = layout(b3="lime flag, purple robot", c4="lime robot")
+    after = layout(b2="lime flag, purple robot", c3="lime robot")
+    assert set(hand_moves(before, after)) == {
+        HandMove(("lime flag", "purple robot"), sq("b3"), sq("b2")),
+        HandMove(("lime robot",), sq("c4"), sq("c3")),
+    }
+    seen = reading(b2="purple robot", c4="lime robot")
+    done = {move.faces[-1]: move.done for move in hand_moves(before, after, seen)}
+    assert done == {"purple robot": True, "lime robot": False}
+    left_behind = reading(b2="purple robot", b3="lime flag", c3="lime robot")
+    assert not hand_moves(before, after, left_behind)[0].done, "the flag was forgotten"
+
+
+def test_setting_up_and_clearing_are_moves_too() -> None:
+    assert hand_moves({}, layout(a1="purple robot"))[0].origin is None
+    assert hand_moves(layout(a1="purple robot"), {})[0].target is None
+
+
+@pytest.mark.parametrize(
+    ("seen", "text", "sign"),
+    [
+        (
+            {"a1": None, "a2": "purple robot"},
+            "Purple robot expected on a1, seen on a2: move it back.",
+            "Move the purple robot a2 to a1",
+        ),
+        ({"a1": None}, "Purple robot is missing on a1: put it there.", "Put the purple robot on a1"),
+        ({"c4": "purple flag", "b1": None}, "Purple flag expected on b1, seen on c4: move it back.", ""),
+    ],
+)
+def test_a_wrong_piece_is_named_with_its_way_back(seen: dict[str, str | None], text: str, sign: str) -> None:
+    squares = {square: face for square, face in (STILL | seen).items() if face}
+    found = problems(START, START, reading(**squares))
+    assert text in [problem.text for problem in found]
+    if sign:
+        assert [problem.sign for problem in found] == [sign]
+
+
+def test_what_does_not_belong_is_sent_off() -> None:
+    found = problems(START, START, reading(**(STILL | {"b2": "lime robot"})))
+    assert found[0].square == sq("b2")
+    assert "move it back" in found[0].text or "take it off" in found[0].text
+
+
+def test_on_the_way_nothing_is_wrong() -> None:
+    after = layout(a2="purple robot", b1="purple flag", c3="lime robot", b4="lime flag")
+    lifted = {"b1": "purple flag", "b4": "lime flag"}
+    assert problems(START, after, reading(**STILL)) == (), "not begun"
+    assert problems(START, after, reading(**lifted)) == (), "both in the air"
+    assert problems(START, after, reading(**lifted, a2="purple robot", c4="lime robot")) == ()
+    wrong = problems(START, after, reading(**lifted, b2="purple robot", c4="lime robot"))
+    assert [problem.text for problem in wrong] == ["Purple robot expected on a2, seen on b2: move it to a2."]
+    assert wrong[0].home == sq("a2")
+
+
+def test_a_stack_may_come_apart_on_the_way() -> None:
+    before = layout(b3="lime flag, purple robot", b1="purple flag", c4="lime robot")
+    after = layout(b2="lime flag, purple robot", b1="purple flag", c4="lime robot")
+    assert problems(before, after, reading(b3="lime flag", b1="purple flag", c4="lime robot")) == ()
+
+
+def test_unknown_squares_are_never_wrong() -> None:
+    assert problems(START, START, reading("a1 b1", c4="lime robot", b4="lime flag")) == ()
+
+
+def test_explain_finds_the_one_play() -> None:
+    toy = Toy()
+    state = toy.setup(toy.options({}), Random(0))
+    outcomes = [
+        (action, toy.expected(toy.apply(state, {Seat.SOUTH: action}, Random(0)).state))
+        for action in toy.legal_actions(state, Seat.SOUTH)
+    ]
+    seen = reading(a3="white counter", b1="black counter")
+    assert explain(toy, Seat.SOUTH, seen, outcomes) == 2
+    assert explain(toy, Seat.SOUTH, reading(a5="white counter", b1="black counter"), outcomes) is None
+    with pytest.raises(Ambiguous) as asked:
+        explain(toy, Seat.SOUTH, seen, [*outcomes, (1, outcomes[1][1])])
+    assert asked.value.choices == ("2", "1")
