@@ -250,13 +250,11 @@ class _Match:
         """Follow the instructions of the set-up or of all stages of a turn."""
         while (view := self._view()).phase in (Phase.SETUP, Phase.STAGES):
             place = (view.moment, view.stage, view.phase)
-            while todo := [i.move for i in self._view().instructions if not i.move.done]:
-                self._carry_out(todo[0])
+            for move in [i.move for i in view.instructions if not i.move.done]:
+                self._carry_out(move)
                 now = self._view()
                 if (now.moment, now.stage, now.phase) != place:
                     break
-                if todo[0] in [i.move for i in now.instructions if not i.move.done]:
-                    self._round(4)
             self._until("Hands are done", *place)
 
     def _carry_out(self, move: HandMove) -> None:

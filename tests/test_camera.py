@@ -189,7 +189,7 @@ def test_a_usb_camera_that_is_unplugged_says_so(usb: list[FakeDevice]) -> None:
 
 def test_a_busy_usb_camera_is_not_kept(usb: list[FakeDevice], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FakeDevice, "opens", False)
-    with pytest.raises(CameraError, match="cannot be opened .* close other programs"):
+    with pytest.raises(CameraError, match=r"cannot be opened .* close other programs"):
         opened("usb:0")
     assert usb[0].released == 1
 

@@ -239,15 +239,11 @@ class SimulatedTable:
         if self._drawn is None or self._drawn[0] != self._version:
             stage = self._staged()
             picture = stage.table.copy()
-            eye = stage.pose.eye_mm[:2]
-
-            def order(block: Block) -> tuple[float, float]:
-                # Far pieces first; pieces of one stack stand about equally far, the lower ones first.
-                away = math.hypot(block.x_mm - eye[0], block.y_mm - eye[1])
-                return (-round(away / self._kit.tag_mm * 2), block.z_mm)
-
-            for block in sorted(self._blocks(), key=order):
-                draw_block(picture, stage, block)
+            eye_x, eye_y = stage.pose.eye_mm[:2]
+            # Far stacks first, and within a stack from the bottom to the top.
+            for stack in sorted(self._stacks(), key=lambda s: -math.hypot(s[0].x_mm - eye_x, s[0].y_mm - eye_y)):
+                for block in stack:
+                    draw_block(picture, stage, block)
             if self._hand is not None:
                 board = self._kit.board
                 seat = Seat.SOUTH if self._hand.rank < board.ranks / 2 else Seat.NORTH
@@ -282,20 +278,27 @@ class SimulatedTable:
         self._changed()
 
     def _blocks(self) -> list[Block]:
-        """All pieces as blocks; one that lies over another stands on it."""
-        blocks: list[Block] = []
+        """All pieces as blocks, in the order of the pieces."""
+        blocks = {block.marker: block for stack in self._stacks() for block in stack}
+        return [blocks[piece.marker] for piece in self._pieces]
+
+    def _stacks(self) -> list[list[Block]]:
+        """The pieces as blocks; one that lies over another stands on it. Each stack from the bottom to the top."""
+        stacks: list[list[Block]] = []
         tag = self._kit.tag_mm
         for piece in self._pieces:
-            below = [
-                block.z_mm + block.height_mm
-                for block in blocks
-                if math.hypot(block.x_mm - piece.x_mm, block.y_mm - piece.y_mm) < tag * 0.7
-            ]
             seat = piece.face.seat
             rgb = self._kit.sides[seat].rgb if seat else "#8a7f70"
-            place = piece.x_mm, piece.y_mm, max(below, default=0.0)
-            blocks.append(Block(piece.marker, rgb, *place, piece.face.height_mm, piece.turn_deg, tag))
-        return blocks
+
+            def is_below(block: Block, x_mm: float = piece.x_mm, y_mm: float = piece.y_mm) -> bool:
+                return math.hypot(block.x_mm - x_mm, block.y_mm - y_mm) < tag * 0.7
+
+            under = [stack for stack in stacks if any(map(is_below, stack))]
+            z_mm = max((b.z_mm + b.height_mm for stack in under for b in stack if is_below(b)), default=0.0)
+            block = Block(piece.marker, rgb, piece.x_mm, piece.y_mm, z_mm, piece.face.height_mm, piece.turn_deg, tag)
+            stacks = [stack for stack in stacks if stack not in under]
+            stacks.append([*sorted((b for stack in under for b in stack), key=lambda b: b.z_mm), block])
+        return stacks
 
     def _changed(self) -> None:
         self._version += 1

@@ -1,0 +1,60 @@
+# The two commands for newcomers are `make play` and `make test`; everything is set up on the way.
+
+VENV := .venv
+BIN := $(VENV)/bin
+# On a Raspberry Pi camera and pins come from the distribution: the environment must see its packages.
+SITE := $(shell python3 -c "import importlib.util as u; print('--system-site-packages' if u.find_spec('picamera2') or u.find_spec('lgpio') else '')" 2>/dev/null)
+# How to install a system package here: as root, by a sudo that asks nothing, or not at all.
+APT := $(shell if ! command -v apt-get >/dev/null; then :; elif [ "$$(id -u)" = 0 ]; then echo "apt-get"; elif sudo -n true 2>/dev/null; then echo "sudo -n apt-get"; fi)
+ARGS ?=
+
+.PHONY: play test check format lint types bench selfplay browser clean
+
+play: $(VENV)/.runs
+	@$(BIN)/companion play $(ARGS)
+
+test: $(VENV)/.tests browser
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/.tests lint types test
+
+lint: $(VENV)/.tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/.tests
+	$(BIN)/mypy
+
+format: $(VENV)/.tests
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# Measures speeds and latencies and fails where they fall short; about ten minutes on two cores.
+bench: $(VENV)/.tests
+	$(BIN)/companion bench $(ARGS)
+
+selfplay: $(VENV)/.runs
+	$(BIN)/companion selfplay --game outbuffered --games 20 --seed 1 $(ARGS)
+
+# The browser and the PDF tools of the tests; where they cannot be installed those tests are skipped and say so.
+browser:
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null && command -v pdftoppm >/dev/null \
+	|| { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq chromium chromium-driver poppler-utils fonts-liberation >/dev/null; } \
+	|| echo "No browser: install chromium, chromium-driver and poppler-utils to run every test."
+
+$(VENV)/bin/python:
+	@python3 -c "import sys; sys.exit(sys.version_info < (3, 11))" || { echo "Python 3.11 or newer is needed."; exit 1; }
+	@python3 -c "import ensurepip, venv" 2>/dev/null || { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq python3-venv >/dev/null; } \
+	|| { echo "Python's venv is missing: sudo apt install python3-venv"; exit 1; }
+	python3 -m venv $(SITE) $(VENV)
+
+$(VENV)/.runs: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.tests: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e ".[dev]"
+	@touch $@ $(VENV)/.runs
+
+clean:
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,13 @@
+// Checks receipts in the browser, so that nobody has to trust the table.
+import { sha256 } from './sha256.js';
+
+const mark = fits => `<svg class="ic" viewBox="0 0 100 100" aria-hidden="true"><use href="#${fits ? 'tick' : 'cross'}"/></svg>`;
+
+document.addEventListener('click', event => {
+  const key = event.target.closest?.('[data-check]');
+  if (!key) return;
+  for (const proof of key.closest('.proofs').querySelectorAll('.proof')) {
+    const fits = sha256(proof.dataset.text) === proof.dataset.receipt;
+    proof.querySelector('.verdict').innerHTML = `${mark(fits)}${fits ? 'fits' : 'does not fit'}`;
+  }
+});
