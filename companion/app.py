@@ -9,9 +9,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from web.app import Workbench, create_app
-from web.live import Server, serve
-
 from companion.clock import Clock, RealClock
 from companion.config import CameraSettings, Settings
 from companion.errors import CameraError
@@ -26,6 +23,8 @@ from vision.camera import open_camera
 from vision.reader import BoardReader
 from vision.scene import RenderedCamera, SimulatedTable
 from vision.watcher import Watcher
+from web.app import Workbench, create_app
+from web.live import Server, serve
 
 log = logging.getLogger(__name__)
 
