@@ -1,10 +1,8 @@
-"""From pictures to layouts: rendered tables with a truth table, photographs with theirs, and what must never happen."""
+"""From pictures to layouts: rendered tables with a truth table, and what must never happen."""
 
-import json
 import math
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -13,14 +11,13 @@ import numpy as np
 import pytest
 
 from companion.clock import FakeClock
-from companion.errors import ConfigError, Malformed
+from companion.errors import ConfigError
 from companion.games.outbuffered import Outbuffered
 from companion.grid import Square
 from companion.kit import Board, Face, Kit, Layout, Seat
 from companion.ports import Reading
-from vision.markers import MarkerFinder, best_guess, marker_modules
-from vision.pose import LENSES, Lens, LensTuner, corner_points_mm, flat, solve_pose
-from vision.read import bench_reader, read_images
+from vision.markers import MarkerFinder
+from vision.pose import corner_points_mm, flat, solve_pose
 from vision.reader import BoardReader
 from vision.render import View, camera_pose
 from vision.scene import RenderedCamera, SimulatedTable
@@ -157,7 +154,7 @@ def random_layout(kit: Kit, rng: Random) -> Layout:
 
 def test_random_scenes_never_give_a_wrong_entry(capsys: pytest.CaptureFixture[str]) -> None:
     rng, counts = Random(11), Counter[str]()
-    for number in range(14):
+    for number in range(10):
         kit = rng.choice((SMALL, WALLS, LARGE))
         layout = random_layout(kit, rng)
         view = {
@@ -192,7 +189,7 @@ def test_random_scenes_never_give_a_wrong_entry(capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize("learned", [False, True])
 def test_a_hand_over_a_square_means_unknown(skin: tuple[int, int, int], learned: bool) -> None:
     scene = Seen(skin_bgr=skin)
-    for square in SMALL.board.squares:
+    for square in SMALL.board.squares[skin[0] % 2 :: 2]:
         if learned:
             scene.table.hold_hand(None)
             scene.read(4)
@@ -368,23 +365,6 @@ def test_the_lens_is_learned_from_the_board(tilt: float, focal: float, k1: float
     assert np.abs(at_height - squares).max() < 1.0, "mm at the height of a robot"
 
 
-def test_a_view_from_straight_above_teaches_nothing_about_the_lens() -> None:
-    view = View(tilt_deg=0.0, focal_ratio=0.95)
-    pose, tuner = camera_pose(SMALL, view), LensTuner(LENSES["webcam"])
-    points = np.vstack([corner_points_mm(SMALL.board, m) for m in SMALL.board.corners])
-    noise = np.random.default_rng(3).normal(0, 0.2, (16, 2))
-    tuner.learn(points, pose.to_px(points) + noise, pose.size)
-    assert math.isclose(tuner.lens.focal_ratio, LENSES["webcam"].focal_ratio, rel_tol=0.1)
-
-
-def test_rays_and_projections_are_inverse() -> None:
-    pose = camera_pose(SMALL, View(tilt_deg=50.0, turn_deg=70.0, k1=-0.07))
-    points = np.array([[0.0, 0.0], [147.0, 196.0], [70.0, -30.0]])
-    for height in (0.0, 10.0):
-        assert np.allclose(pose.to_plane(pose.to_px(flat(points, height)), height), points, atol=0.05)
-    assert pose.lens == Lens(0.80, -0.07)
-
-
 # ---- over frames ------------------------------------------------------------------------------------------------
 
 
@@ -415,84 +395,3 @@ def test_unknown_squares_are_looked_at_again_while_nothing_moves() -> None:
     assert B2 in scene.read(14).unknown
     scene.table.hold_hand(None)
     assert scene.read(4).unknown == frozenset()
-
-
-# ---- second looks -----------------------------------------------------------------------------------------------
-
-
-def test_a_print_too_soft_to_decode_is_told_by_its_likeness_or_not_at_all() -> None:
-    rng, corners = np.random.default_rng(2), np.array([[20, 20], [83, 20], [83, 83], [20, 83]], dtype=np.float64)
-    for turns in range(4):
-        picture = np.full((104, 104), 230, np.uint8)
-        picture[20:84, 20:84] = cv2.resize(np.rot90(marker_modules(21), turns), (64, 64), interpolation=0)
-        soft = cv2.GaussianBlur(picture, (0, 0), 4.5) + rng.integers(0, 12, picture.shape).astype(np.uint8)
-        found = best_guess(np.asarray(soft, np.uint8), corners, (20, 21, 22, 23))
-        assert found is not None
-        assert found.marker == 21
-        assert np.allclose(found.corners_px, np.roll(corners, turns, axis=0)), "upper left of the print comes first"
-        assert best_guess(np.asarray(soft, np.uint8), corners, (20, 22, 23)) is None
-    assert best_guess(np.full((104, 104), 128, np.uint8), corners, (20, 21)) is None
-
-
-# ---- single pictures --------------------------------------------------------------------------------------------
-
-PHOTOGRAPHS = Path(__file__).resolve().parents[2] / "shared" / "images"
-
-
-def photographs() -> dict[str, Any]:
-    truth = PHOTOGRAPHS / "truth.json"
-    return json.loads(truth.read_text()) if truth.is_file() else {}
-
-
-@pytest.mark.skipif(not photographs(), reason="the folder ../shared/images with the photographs is missing")
-def test_every_marker_of_the_photographs_is_found(capsys: pytest.CaptureFixture[str]) -> None:
-    for name, truth in photographs().items():
-        (answer,) = read_images([PHOTOGRAPHS / name], KITS, truth["dict"])
-        found = Counter(marker["id"] for marker in answer["markers"])
-        wanted = Counter(truth["ids"])
-        with capsys.disabled():
-            print(f"\n{name}: {(found & wanted).total()} of {wanted.total()} markers")
-        assert not wanted - found, f"{name}: not found: {sorted((wanted - found).elements())}"
-        assert set(found) <= set(wanted) | set(truth["also_visible"]), f"{name}: ids that are not there"
-        middles = [np.mean(marker["corners"], axis=0) for marker in answer["markers"]]
-        for centre in truth["centers"] or ():
-            assert min(np.abs(middle - centre).max() for middle in middles) < 3, f"{name}: none at {centre}"
-
-
-def test_a_picture_is_answered_in_plain_json(tmp_path: Path) -> None:
-    table = SimulatedTable(SMALL)
-    table.set_up({B2: ("lime flag",)})
-    table.hold_hand(C4)
-    (tmp_path / "1.jpg").write_bytes(table.jpeg())
-    (tmp_path / "2.png").write_bytes(b"damaged")
-    first, second, third = read_images([tmp_path, str(tmp_path / "gone.png")], KITS)
-    assert json.loads(json.dumps(first)) == first
-    assert (first["board"], first["size"], first["layout"]) == ("outbuffered", [1280, 720], {"b2": "lime flag"})
-    assert "c4" in first["unknown"]
-    assert first["problems"][0].startswith("Not certain what lies on ")
-    assert "c4" in first["problems"][0]
-    assert {marker["id"] for marker in first["markers"]} >= {0, 1, 23}
-    assert "2.png: is not a picture that can be read" in second["problems"][0]
-    assert "gone.png: cannot be read" in third["problems"][0]
-
-
-def test_a_picture_without_a_board_says_so(tmp_path: Path) -> None:
-    picture = np.full((400, 400), 220, np.uint8)
-    picture[100:250, 100:250] = cv2.resize(marker_modules(20), (150, 150), interpolation=cv2.INTER_NEAREST)
-    picture[160:180, 90:260] = 200  # a ribbon across it
-    cv2.imwrite(str(tmp_path / "a.png"), picture)
-    (answer,) = read_images([tmp_path / "a.png"], KITS)
-    assert answer["board"] is None
-    assert answer["problems"][0].startswith("No board: none of its corner markers is in the picture")
-    assert "No marker can be read: go closer, focus, and avoid glare" in answer["problems"]
-
-
-def test_an_unknown_dictionary_is_refused() -> None:
-    with pytest.raises(Malformed, match="“DICT_9X9” is not a marker dictionary: expected one like DICT_6X6_250"):
-        list(read_images([], KITS, "DICT_9X9"))
-
-
-def test_a_still_frame_costs_a_small_part_of_a_reading() -> None:
-    costs = bench_reader(SMALL, frames=4)
-    assert set(costs) == {"first", "changed", "still"}
-    assert costs["still"] < costs["changed"]

@@ -16,7 +16,7 @@ from companion.errors import CameraError
 from companion.kit import DICTIONARY, Kit
 from companion.ports import Reading
 from vision.camera import load_luma, picture_paths
-from vision.markers import Found, Luma, MarkerFinder, Sighting, resembles_marker
+from vision.markers import Found, Luma, MarkerFinder, Sighting, resembles_marker, sharpened
 from vision.reader import BoardReader
 from vision.render import View
 from vision.scene import RenderedCamera, SimulatedTable
@@ -89,13 +89,13 @@ def _answer(path: Path, luma: Luma, finder: MarkerFinder, reader: BoardReader | 
 
 
 def _find_all(finder: MarkerFinder, luma: Luma) -> Found:
-    """Markers of the picture, and of small pictures also those that only show when it is enlarged."""
+    """Markers of the picture, and of small pictures also those that only show when it is enlarged and sharpened."""
     found = finder.find(luma)
     if max(luma.shape) > _ENLARGE_BELOW_PX:
         return found
-    larger = finder.find(np.asarray(cv2.resize(luma, None, fx=2, fy=2, interpolation=cv2.INTER_CUBIC), np.uint8))
+    larger = np.asarray(cv2.resize(luma, None, fx=2, fy=2, interpolation=cv2.INTER_CUBIC), np.uint8)
     sightings = list(found.sightings)
-    for sighting in larger.sightings:
+    for sighting in (*finder.find(larger).sightings, *finder.find(sharpened(larger)).sightings):
         small = Sighting(sighting.marker, (sighting.corners_px + 0.5) / 2 - 0.5)
         if not any(_same(small, other) for other in sightings):
             sightings.append(small)

@@ -17,6 +17,8 @@ _LOG = logging.getLogger(__name__)
 _PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0)
 _SILENCE_S = 3.0
 """A camera that gives no picture for so long is in trouble."""
+_GONE_S = 1.0
+"""A board that is out of sight for less, behind an arm or a cup, is not said to be gone."""
 
 
 class Watcher:
@@ -46,6 +48,7 @@ class Watcher:
         self._failures = 0
         self._next_s = clock.monotonic_s()
         self._last_frame_s: float | None = None
+        self._board_s: float | None = None
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -103,7 +106,11 @@ class Watcher:
         if frame is None:
             return None
         reading = self._reader.read(frame)
-        self._say(_status_of(reading, self._reader.problem))
+        if reading.game is not None:
+            self._board_s = now
+        status = _status_of(reading, self._reader.problem)
+        if status.state is CameraState.SEES_BOARD or self._board_s is None or now - self._board_s >= _GONE_S:
+            self._say(status)
         self._on_reading(reading)
         return reading
 
@@ -127,6 +134,7 @@ class Watcher:
 
     def _in_trouble(self, sentence: str) -> None:
         self._drop_camera()
+        self._board_s = None
         pause_s = _PAUSES_S[min(self._failures, len(_PAUSES_S) - 1)]
         self._failures += 1
         self._next_s = self._clock.monotonic_s() + pause_s

@@ -114,9 +114,9 @@ class Api:
             name = door.__name__.replace("_", "-")
             api.add_url_rule(f"/seat/{SEAT}/{name}", view_func=door, methods=["POST"])
         host_doors = (self.new_game, self.abandon, self.undo, self.host_confirm, self.free_seat)
-        for door in host_doors:
-            name = door.__name__.removeprefix("host_").replace("_", "-")
-            api.add_url_rule(f"/host/{name}", view_func=door, methods=["POST"])
+        for host_door in host_doors:
+            name = host_door.__name__.removeprefix("host_").replace("_", "-")
+            api.add_url_rule(f"/host/{name}", view_func=host_door, methods=["POST"])
         return api
 
     # ---- looking ----

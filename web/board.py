@@ -22,8 +22,9 @@ Point = tuple[float, float]
 
 _MARGIN = 3.0
 _ROOM = 30.0
-"""Room beside the squares for bounce bars, arrows and edge labels."""
-_PIECE, _GHOST, _BURDEN = 74.0, 66.0, 46.0
+"""Room for labels beside the squares. Bounce bars and arrows may reach beyond the picture; its size never changes."""
+_PIECE, _SMALL, _BURDEN = 72.0, 52.0, 46.0
+"""Sizes of a piece, of one that is carried when it lies alone, and of one at its carrier's shoulder."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,8 @@ def board_svg(scene: Scene, turned: bool = False) -> Markup:
 def use(drawing: str, x: float, y: float, size: float, classes: str = "") -> str:
     """A drawing centred on a point."""
     of_class = f' class="{classes}"' if classes else ""
-    return f'<use href="#{drawing}" x="{x - size / 2:g}" y="{y - size / 2:g}" width="{size:g}" height="{size:g}"{of_class}/>'
+    left, top = x - size / 2, y - size / 2
+    return f'<use href="#{drawing}" x="{left:g}" y="{top:g}" width="{size:g}" height="{size:g}"{of_class}/>'
 
 
 class _Sketch:
@@ -104,14 +106,9 @@ class _Sketch:
         self.height = self.pitch * (self.board.ranks - 1) + 100
 
     def box(self) -> tuple[float, float, float, float]:
-        """x, y, width, height of the picture; room at the sides only where something is drawn there."""
-        side = _ROOM if self._needs_room() else _MARGIN
-        left = side if self.board.labels_in_squares else max(side, _ROOM)
-        below = side if self.board.labels_in_squares else max(side, _ROOM)
-        return -left, -side, self.width + left + side, self.height + side + below
-
-    def _needs_room(self) -> bool:
-        return any(event.edge for event in self.scene.events) or any(m.target is None for m in self.scene.moves)
+        """x, y, width, height of the picture."""
+        edge = _MARGIN if self.board.labels_in_squares else _ROOM
+        return -edge, -_MARGIN, self.width + edge + _MARGIN, self.height + edge + _MARGIN
 
     def centre(self, square: Square) -> Point:
         """The middle of a square in the picture."""
@@ -148,9 +145,9 @@ class _Sketch:
         first = self.board.ranks - 1 if self.turned else 0
         files = [(self.centre(Square(f, first))[0], chr(97 + f)) for f in range(self.board.files)]
         ranks = [(self.centre(Square(0, r))[1], str(r + 1)) for r in range(self.board.ranks)]
-        return "".join(f'<text class="lab edge" x="{x:g}" y="{self.height + 24:g}">{t}</text>' for x, t in files) + "".join(
-            f'<text class="lab edge" x="-16" y="{y + 8:g}">{t}</text>' for y, t in ranks
-        )
+        return "".join(
+            f'<text class="lab edge" x="{x:g}" y="{self.height + 24:g}">{t}</text>' for x, t in files
+        ) + "".join(f'<text class="lab edge" x="-16" y="{y + 8:g}">{t}</text>' for y, t in ranks)
 
     def _label(self, square: Square) -> str:
         x, y = self.centre(square)
@@ -176,10 +173,15 @@ class _Sketch:
         lower = [face for face in below if face not in carried]
         parts = [self._face(face, x + 12 * level, y - 12 * level, _PIECE) for level, face in enumerate(lower)]
         lift = 12 * len(lower)
-        parts.append(self._face(top, x + lift, y - lift + 3, _PIECE))
+        parts.append(self._piece(top, x + lift, y - lift))
         parts += [self._face(face, x + 33 - 14 * i, y - 31, _BURDEN) for i, face in enumerate(carried)]
         drawn = "".join(parts)
         return f'<g class="{classes}">{drawn}</g>' if classes else drawn
+
+    def _piece(self, name: str, x: float, y: float) -> str:
+        """A piece by itself."""
+        is_small = self.scene.kit.face(name).carried
+        return self._face(name, x + (4 if is_small else 0), y + 3, _SMALL if is_small else _PIECE)
 
     def _face(self, name: str, x: float, y: float, size: float) -> str:
         face = self.scene.kit.face(name)
@@ -190,11 +192,11 @@ class _Sketch:
         x, y = self.centre(problem.square)
         ring = f'<circle class="ring" cx="{x:g}" cy="{y:g}" r="46"/>'
         if problem.home == problem.square:
-            return f'<g class="ghost">{self._face(problem.face, x, y, _GHOST)}</g>{self._frame(problem.square)}{ring}'
-        piece = self._face(problem.face, x, y, _PIECE)
+            return f'<g class="ghost">{self._piece(problem.face, x, y)}</g>{self._frame(problem.square)}{ring}'
+        piece = self._piece(problem.face, x, y)
         if problem.home is None:
-            return f'{piece}{ring}{use("cross", x + 34, y - 34, 34)}'
-        home = self._face(problem.face, *self.centre(problem.home), _GHOST)
+            return f"{piece}{ring}{use('cross', x + 34, y - 34, 34)}"
+        home = self._piece(problem.face, *self.centre(problem.home))
         frame = self._frame(problem.home)
         return f'{frame}<g class="ghost">{home}</g>{piece}{ring}{self._arrow(problem.square, problem.home)}'
 
@@ -304,5 +306,7 @@ def plan_svg(view: TableView, squares: Sequence[Square | None], origin: Square |
         is_free = square not in scene.layout and len(here) == 1
         for place, number in enumerate(here):
             at_x, at_y = (x, y) if is_free else (x - 33 + 33 * place, y + 33)
-            discs.append(f'<circle cx="{at_x:g}" cy="{at_y:g}" r="15"/><text x="{at_x:g}" y="{at_y + 7:g}">{number}</text>')
+            discs.append(
+                f'<circle cx="{at_x:g}" cy="{at_y:g}" r="15"/><text x="{at_x:g}" y="{at_y + 7:g}">{number}</text>'
+            )
     return f'<path d="M{way}"/>{"".join(discs)}'

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import segno
@@ -23,7 +24,7 @@ from companion.kit import SEATS, Board, Seat, Side
 from companion.ports import CameraState, PanelHands, World
 from companion.table import Table
 from companion.views import TableView
-from web.board import board_svg, board_words, scene_of
+from web.board import Scene, board_svg, board_words, scene_of
 from web.guard import Guard
 from web.live import Streams
 
@@ -71,6 +72,7 @@ class House:
             tip=tip_of(view, self.table_settings.tip_south) if page != "seat" else "",
             state=device_words(view),
             workbench=self.workbench is not None,
+            pads={seat: self.table.view(seat).pad for seat in SEATS} if page == "workbench" else {},
         )
         with self._lock:
             self._drawn[key] = (view.version, html)
@@ -89,11 +91,12 @@ def furnish(app: Flask) -> None:
         ic=icon,
         small_board=small_board,
         board_of=lambda game: game.kit(game.options({})).board,
+        start_board=start_board,
         qr=qr_code,
         side_of=side_of,
         SEATS=SEATS,
     )
-    app.jinja_env.filters.update(clock=clock_words, groups=groups, first_up=first_up)
+    app.jinja_env.filters.update(clock=clock_words, groups=groups, first_up=first_up, rule_words=rule_words)
 
 
 def static_version() -> str:
@@ -114,9 +117,7 @@ def _board(view: TableView, turned: bool = False) -> Markup:
 
 def icon(drawing: str, classes: str = "") -> Markup:
     """A drawing in a line of text; it says nothing that the text does not."""
-    return Markup(
-        f'<svg class="ic {classes}" viewBox="0 0 100 100" aria-hidden="true"><use href="#{drawing}"/></svg>'
-    )
+    return Markup(f'<svg class="ic {classes}" viewBox="0 0 100 100" aria-hidden="true"><use href="#{drawing}"/></svg>')
 
 
 def side_of(view: TableView, seat: Seat) -> Side:
@@ -146,6 +147,13 @@ def small_board(board: Board) -> Markup:
     )
 
 
+def start_board(game: Game[Any, Any]) -> Markup:
+    """The beginning of a game with its delivered options, as South sees it."""
+    options = game.options({})
+    layout = game.expected(game.setup(options, Random(0)))
+    return board_svg(Scene(game.kit(options), layout or {}))
+
+
 def qr_code(url: str) -> Markup:
     """A QR code as inline SVG, black on white whatever the theme."""
     code = segno.make(url, error="m", micro=False)
@@ -165,6 +173,14 @@ def groups(receipt: str) -> list[str]:
 def first_up(text: str) -> str:
     """With a capital letter, the rest as it is."""
     return text[:1].upper() + text[1:]
+
+
+def rule_words(game: Game[Any, Any], rule: str) -> str:
+    """A paragraph of the rules by number and title."""
+    for number, paragraph in enumerate(game.rules, start=1):
+        if paragraph.id == rule:
+            return f"Rule {number}, {paragraph.title}"
+    return "Rules"
 
 
 def tip_of(view: TableView, south: str) -> str:

@@ -6,16 +6,26 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from flask import Blueprint, Flask, Request, Response, current_app, make_response, redirect, render_template, request
-from flask import jsonify, send_from_directory
+from flask import (
+    Blueprint,
+    Flask,
+    Request,
+    Response,
+    current_app,
+    jsonify,
+    make_response,
+    redirect,
+    render_template,
+    request,
+    send_from_directory,
+)
 from werkzeug.exceptions import NotFound
 
 from companion.errors import Illegal, Malformed, Refusal
 from companion.games.base import Game, OptionRow
 from companion.kit import SEATS, Seat
 from web.api import SEAT
-from web.board import Scene, board_svg
-from web.house import STATIC, House, side_of, static_version
+from web.house import STATIC, House, static_version
 
 YEAR_S = 365 * 24 * 3600
 
@@ -156,7 +166,9 @@ class Pages:
         """Become the host of this browser."""
         try:
             fits = self._guard.fits(request.form.get("key", ""))
-            error = "" if fits else "That is not the host key. It stands in the log at the start, or on the table screen."
+            error = (
+                "" if fits else "That is not the host key. It stands in the log at the start, or on the table screen."
+            )
         except Illegal as refusal:
             fits, error = False, refusal.message
         if not fits:
@@ -176,9 +188,8 @@ class Pages:
         game = self._game(name)
         options = game.options({})
         kit = game.kit(options)
-        start = game.setup(options, Random(0))
-        picture = board_svg(Scene(kit, game.expected(start) or {}))
-        return render_template("rules.html", game=game, kit=kit, picture=picture, keys=_keys(game, start))
+        keys = _keys(game, game.setup(options, Random(0)))
+        return render_template("rules.html", game=game, kit=kit, keys=keys)
 
     def health(self) -> Response:
         """Is the service alive? For watchdogs."""

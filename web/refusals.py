@@ -67,7 +67,7 @@ def _http(error: HTTPException) -> Response:
     status = error.code or 500
     if error.response is not None or status < 400:
         return make_response(error.get_response())
-    return _answer(status, f"http_{status}", f"{_words(status)}. {_ADVICE.get(status, '')}".strip())
+    return _answer(status, f"http_{status}", _ADVICE.get(status, "Go back and try again."))
 
 
 def _late(_: TimeoutError) -> Response:
@@ -78,7 +78,7 @@ def _unknown(error: Exception) -> Response:
     """Say nothing of what was sent, not even in the log: it may be an order."""
     trace = "".join(traceback.format_tb(error.__traceback__))
     log.error("%s in %s\n%s", type(error).__name__, request.endpoint, trace)
-    return _answer(500, "internal", f"{_words(500)}. {_ADVICE[500]}")
+    return _answer(500, "internal", _ADVICE[500])
 
 
 def _words(status: int) -> str:
@@ -92,13 +92,12 @@ def wants_page() -> bool:
     return request.accept_mimetypes.best_match(("application/json", "text/html")) == "text/html"
 
 
-def _answer(
-    status: int, kind: str, message: str, rule: str | None = None, reason: str | None = None
-) -> Response:
+def _answer(status: int, kind: str, message: str, rule: str | None = None, reason: str | None = None) -> Response:
     if wants_page():
         answer = make_response(render_template("error.html", status=status, title=_words(status), message=message))
     else:
-        answer = jsonify(error={"kind": kind, "message": message, "rule": rule, "reason": reason})
+        said = f"{_words(status)}. {message}" if kind.startswith("http_") else message
+        answer = jsonify(error={"kind": kind, "message": said, "rule": rule, "reason": reason})
     answer.status_code = status
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         answer.headers["Retry-After"] = "5"

@@ -20,13 +20,14 @@ document.addEventListener('click', async event => {
   }
   if (key.dataset.busy !== undefined) return;
   key.dataset.busy = '';
+  const menu = key.closest('details');
   const { post: url, body, then, refused } = key.dataset;
   const answer = await post(url, JSON.parse(body));
   delete key.dataset.busy;
   if (answer.ok && then) location.assign(then);
   if (!answer.ok && answer.error?.kind === 'illegal' && refused) reveal(refused);
   if (answer.ok && 'second' in key.dataset) key.hidden = true;
-  if (answer.ok) key.closest('details')?.removeAttribute('open');
+  if (answer.ok) menu?.removeAttribute('open');
 });
 
 document.addEventListener('keydown', event => {

@@ -1,0 +1,275 @@
+"""Whole games in real browsers against the real service: phones, pads, a killed service, the workbench."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium.webdriver import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webdriver import WebDriver
+from service import PHONE, WALL, Client, Running, browser, running, until
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def windows() -> Iterator[tuple[WebDriver, WebDriver, WebDriver]]:
+    """Two phones and the table screen, for all tests of this file."""
+    with ExitStack() as stack:
+        south, north, wall = (stack.enter_context(browser(size)) for size in (PHONE, PHONE, WALL))
+        yield south, north, wall
+
+
+def sign(window: WebDriver) -> str:
+    return str(window.execute_script("return document.querySelector('#live .sign')?.innerText ?? ''"))
+
+
+def says(window: WebDriver, words: str) -> None:
+    until(f"“{words}” on {window.current_url}", lambda: words in sign(window))
+
+
+def tap(window: WebDriver, selector: str) -> None:
+    """Tap a key once it is there; the fragment may be replaced at any moment."""
+    script = "const key = document.querySelector(arguments[0]); if (!key) return false; key.click(); return true"
+    until(f"the key {selector}", lambda: window.execute_script(script, selector))
+
+
+def sit_down(window: WebDriver, service: Running, seat: str, name: str) -> None:
+    """As from the QR code: the join page, a name, one tap."""
+    window.get(f"{service.url}/join/{seat}")
+    window.find_element(By.NAME, "name").send_keys(name)
+    window.find_element(By.CSS_SELECTOR, "form button").click()
+    until("the seat page", lambda: window.current_url.endswith(f"/seat/{seat}"))
+
+
+def hand_in(window: WebDriver, text: str) -> None:
+    """Key by key, as thumbs do."""
+    says(window, "orders to go")
+    for letter in text:
+        tap(window, f".order[data-letter='{letter}']")
+    until("a full buffer", lambda: "missing" not in window.find_element(By.ID, "hand-in").text)
+    tap(window, "#hand-in")
+
+
+def follow(service: Client, wrong: str | None = None) -> list[str]:
+    """Hands on the rendered table do one stage as they are told; answers the signs of wrong placements."""
+    told = []
+    view = service.get("/api/view")
+    place = (view["moment"], view["stage"])
+    for item in view["instructions"]:
+        if item["done"]:
+            continue
+        for face in item["faces"]:
+            piece = piece_on(service, face, item["origin"])
+            if wrong:
+                service.post("/workbench/piece", id=piece, square=wrong)
+                told.append(until("a word about it", partial(problem_on, service, wrong))["text"])
+                wrong = None
+            service.post("/workbench/piece", id=piece, square=item["target"])
+    until("the stage to be ticked off", lambda: moved_on(service, place))
+    return told
+
+
+def piece_on(service: Client, face: str, square: str | None) -> int:
+    pieces = service.get("/workbench/state")["pieces"]
+    return int(next(piece["id"] for piece in pieces if piece["face"] == face and piece["square"] == square))
+
+
+def problem_on(service: Client, square: str | None) -> dict[str, Any] | None:
+    return next((p for p in service.get("/api/view")["problems"] if p["square"] == square), None)
+
+
+def moved_on(service: Client, place: tuple[str, int]) -> bool:
+    view = service.get("/api/view")
+    return (view["moment"], view["stage"]) != place or view["phase"] == "over"
+
+
+def play_out(service: Client, wrong: str | None = None) -> list[str]:
+    """All stages of a turn."""
+    told = []
+    while service.get("/api/view")["phase"] == "stages":
+        told += follow(service, wrong)
+        wrong = None
+    return told
+
+
+# purple: a1 a2 a3 a4, takes the flag on b4, b3, b2, home to b1
+WINNING = [("UUU", "SIR"), ("RDD", "IIU"), ("DII", "III")]
+
+
+def test_a_whole_game_with_two_phones_and_the_table_screen(
+    tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]
+) -> None:
+    south, north, wall = windows
+    with running(tmp_path, "--simulate", "--port", "0") as service:
+        client = Client(service.url)
+        wall.get(service.url)
+        says(wall, "Scan a code")
+        sit_down(south, service, "south", "Mara")
+        sit_down(north, service, "north", "Jonas")
+        says(wall, "Press ready to start Outbuffered")
+        tap(south, ".game")
+        until("the set-up to be seen", lambda: client.get("/api/view")["phase"] == "orders")
+        told: list[str] = []
+        for number, (purple, lime) in enumerate(WINNING):
+            hand_in(south, purple)
+            says(south, "Waiting for lime")
+            assert purple not in wall.page_source
+            says(wall, "Lime: hand in")
+            hand_in(north, lime)
+            until("the reveal", lambda: client.get("/api/view")["phase"] == "stages")
+            says(wall, "Purple: move")
+            told += play_out(client, "c2" if number == 0 else None)
+        assert told == ["Purple robot expected on a2, seen on c2: move it to a2."]
+        for window in windows:
+            says(window, "Purple wins")
+        assert client.get("/api/view")["score"] == [1, 0, 0]
+        check_receipts(north)
+        for window in windows:
+            severe = [entry for entry in window.get_log("browser") if entry["level"] == "SEVERE"]  # type: ignore[attr-defined] # Chrome has it
+            assert not severe
+
+
+def check_receipts(window: WebDriver) -> None:
+    """The phone verifies both receipts of the last turn by its own arithmetic."""
+    window.execute_script("document.getElementById('menu').open = true")
+    tap(window, "[data-check]")
+    until("two verdicts", lambda: len([v for v in window.find_elements(By.CSS_SELECTOR, ".verdict") if v.text]) == 2)
+    for proof in window.find_elements(By.CSS_SELECTOR, ".proof"):
+        text, shown = proof.get_attribute("data-text"), proof.get_attribute("data-receipt")
+        assert hashlib.sha256(text.encode()).hexdigest() == shown
+        assert "fits" in proof.find_element(By.CSS_SELECTOR, ".verdict").text.lower()
+
+
+def test_a_whole_game_with_pads_only(tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]) -> None:
+    """Every key is pressed on the workbench page with the mouse, down and up."""
+    _, _, bench = windows
+    letters = {"U": "up", "D": "down", "L": "left", "R": "right", "S": "a", "I": "b"}
+    with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
+        client = Client(service.url)
+        bench.get(f"{service.url}/workbench")
+
+        def press(*buttons: str) -> None:
+            for button in buttons:
+                key = bench.find_element(By.CSS_SELECTOR, f"[data-button='{button}']")
+                ActionChains(bench, duration=0).click_and_hold(key).pause(0.08).release().pause(0.08).perform()
+
+        press("south_ready", "north_ready")
+        until(
+            "both to sit", lambda: all(seat["name"] is not None for seat in client.get("/api/view")["seats"].values())
+        )
+        until("orders", lambda: client.get("/api/view")["phase"] == "orders")
+        for purple, lime in WINNING:
+            before = client.get("/api/view")["moment"]
+            press(*(f"south_{letters[letter]}" for letter in purple))
+            until("three lamps", lambda: sum(lamps(client, "south")[:3]) > 0.9)
+            assert lamps(client, "north")[:3] == [0, 0, 0]
+            press("south_back", f"south_{letters[purple[2]]}", "south_ready")
+            press(*(f"north_{letters[letter]}" for letter in lime), "north_ready")
+            until("the reveal", lambda: client.get("/api/view")["phase"] == "stages", 5)
+            play_out(client)
+            assert client.get("/api/view")["moment"] != before
+        until("the end", lambda: "Purple wins" in bench.find_element(By.ID, "bench-sign").text)
+
+
+def lamps(client: Client, seat: str) -> list[float]:
+    lit = client.get("/workbench/state")["lamps"]
+    return [lit[f"{seat}_{name}"] for name in ("1", "2", "3", "turn")]
+
+
+def test_killed_in_the_middle_of_a_turn(tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]) -> None:
+    """SIGKILL with one order sealed, and again with both sealed and the first step open; the phones find back alone."""
+    south, north, wall = windows
+    with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
+        client, port = Client(service.url), str(service.port)
+        wall.get(service.url)
+        sit_down(south, service, "south", "Mara")
+        sit_down(north, service, "north", "Jonas")
+        until("orders", lambda: client.get("/api/view")["phase"] == "orders")
+        hand_in(south, "UUS")
+        says(south, "Waiting for lime")
+        before = client.get("/api/view")
+        service.kill()
+        with running(tmp_path, "--simulate", "--port", port) as again:
+            after = until("the same game", lambda: client.get("/api/view"))
+            same = ("moment", "phase", "turn", "sealed", "seats", "expected", "score")
+            assert {key: after[key] for key in same} == {key: before[key] for key in same}
+            assert again.host_key == service.host_key
+            says(south, "Waiting for lime")
+            hand_in(north, "RIS")
+            until("the reveal", lambda: client.get("/api/view")["phase"] == "stages")
+            revealed = client.get("/api/view")
+            again.kill()
+            with running(tmp_path, "--simulate", "--port", port) as third:
+                resumed = client.get("/api/view")
+                assert resumed["phase"] == "stages"
+                assert resumed["orders"] == revealed["orders"]
+                assert resumed["opened"] == []
+                for window in (south, north, wall):
+                    says(window, "move")
+                    assert "UUS" not in window.page_source
+                    assert "RIS" not in window.page_source
+                play_out(client)
+                until("turn 2", lambda: client.get("/api/view")["turn"] == 2)
+                for log in (service, again, third):
+                    assert "UUS" not in log.log
+
+
+def test_a_piece_is_dragged_with_the_mouse_and_by_keys(
+    tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]
+) -> None:
+    _, _, bench = windows
+    with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
+        client = Client(service.url)
+        bench.get(f"{service.url}/workbench")
+        piece = piece_on(client, "purple robot", "a1")
+        shape = until("the robot", lambda: bench.find_elements(By.CSS_SELECTOR, f"polygon[data-id='{piece}']"))[0]
+        squares = client.get("/workbench/state")["squares"]
+        scale = bench.execute_script("return document.getElementById('scene').getScreenCTM().a")
+        right = (squares["c2"][0] - squares["a1"][0]) * scale
+        up = (squares["c2"][1] - squares["a1"][1]) * scale
+        ActionChains(bench).click_and_hold(shape).move_by_offset(round(right), round(up)).release().perform()
+        until("the robot on c2", lambda: square_of(client, piece) == "c2")
+        until("a word about it", lambda: problem_on(client, "c2"))
+        shape = bench.find_element(By.CSS_SELECTOR, f"polygon[data-id='{piece}']")
+        bench.execute_script("arguments[0].focus()", shape)
+        for key in ("\ue012", "\ue012", "\ue015"):  # left, left, down
+            bench.switch_to.active_element.send_keys(key)
+            until("a step", lambda: True)
+        until("the robot back on a1", lambda: square_of(client, piece) == "a1")
+        until(
+            "orders", lambda: client.get("/api/view")["phase"] == "orders" and not client.get("/api/view")["problems"]
+        )
+
+
+def square_of(client: Client, piece: int) -> str | None:
+    pieces = client.get("/workbench/state")["pieces"]
+    return next((each["square"] for each in pieces if each["id"] == piece), None)
+
+
+def test_a_reload_a_second_tab_and_a_stranger(tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]) -> None:
+    south, north, _ = windows
+    with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
+        client = Client(service.url)
+        until("orders", lambda: client.get("/api/view")["phase"] == "orders")
+        sit_down(south, service, "south", "Mara")
+        tap(south, ".order[data-letter='U']")
+        south.refresh()
+        until("the draft after a reload", lambda: "2 missing" in south.find_element(By.ID, "hand-in").text)
+        first = south.current_window_handle
+        south.switch_to.new_window("tab")
+        south.get(f"{service.url}/s")
+        until("the same seat in a second tab", lambda: south.current_url.endswith("/seat/south"))
+        south.close()
+        south.switch_to.window(first)
+        north.delete_all_cookies()
+        north.get(f"{service.url}/s")
+        assert "taken" in north.page_source
+        assert not north.find_elements(By.CSS_SELECTOR, ".order")
+        client.post("/api/seat/south/hand-in", 403, moment="1.1", action="DDD", salt="0")
