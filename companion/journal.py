@@ -18,7 +18,8 @@ from typing import IO
 import msgspec
 
 from companion.errors import JournalError
-from companion.session import AnyRecord, FreeSeat, NewGame, Session, TakeSeat, advance
+from companion.records import AnyRecord, FreeSeat, NewGame, TakeSeat
+from companion.session import Session, advance
 
 FORMAT = 1
 _SCHEMA = """

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from companion.errors import Illegal, Malformed, Refusal
 from companion.kit import Seat
 from companion.ports import Cue, PadKey, Press
-from companion.session import HandIn, Session, TakeBack
+from companion.records import HandIn, TakeBack
+from companion.session import Session
 
 
 @dataclass(frozen=True)

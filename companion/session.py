@@ -14,13 +14,25 @@ from enum import StrEnum
 from random import Random
 from typing import Any
 
-import msgspec
-
 from companion.errors import Illegal, Malformed, Refusal, Stale
 from companion.games import game_named
 from companion.games.base import Event, Game, Outcome, Stage
 from companion.kit import SEATS, Kit, Layout, Seat
 from companion.ports import Cue, Signal
+from companion.records import (
+    Abandon,
+    AnyRecord,
+    Begin,
+    FreeSeat,
+    HandIn,
+    NewGame,
+    OfferDraw,
+    Resign,
+    StageDone,
+    TakeBack,
+    TakeSeat,
+    Undo,
+)
 
 MAX_NAME = 24
 BOTH = frozenset(SEATS)
@@ -34,92 +46,6 @@ class Phase(StrEnum):
     ORDERS = "orders"
     STAGES = "stages"
     OVER = "over"
-
-
-# ---- records: what the journal keeps ----------------------------------------------------------------------------
-
-
-class Record(msgspec.Struct, frozen=True, tag_field="is", forbid_unknown_fields=True):
-    """Base of everything that is accepted at the table."""
-
-
-class TakeSeat(Record, frozen=True, tag="take_seat"):
-    """Somebody sits down; `nonce` is what the seat's token must carry from now on."""
-
-    seat: Seat
-    name: str
-    nonce: str
-    door: str = "phone"
-
-
-class FreeSeat(Record, frozen=True, tag="free_seat"):
-    """The seat is open again; its token is worth nothing any more."""
-
-    seat: Seat
-
-
-class NewGame(Record, frozen=True, tag="new_game"):
-    """A game begins with its set-up. `score` is the match so far: wins of South, wins of North, ties."""
-
-    game: str
-    number: int
-    seed: int
-    options: dict[str, Any] = {}
-    score: tuple[int, int, int] = (0, 0, 0)
-
-
-class Begin(Record, frozen=True, tag="begin"):
-    """The pieces are in place; `by` says who says so: `camera`, a seat, `host` or `table`."""
-
-    by: str
-
-
-class HandIn(Record, frozen=True, tag="hand_in"):
-    """A seat's action for this moment. `salt` makes the receipt unguessable; `at` is Unix time in seconds."""
-
-    seat: Seat
-    moment: str
-    action: str
-    salt: str = ""
-    at: float = 0.0
-
-
-class TakeBack(Record, frozen=True, tag="take_back"):
-    """A seat wants its sealed action back."""
-
-    seat: Seat
-    moment: str
-
-
-class StageDone(Record, frozen=True, tag="stage_done"):
-    """The board shows the stage, or `by` says so."""
-
-    moment: str
-    stage: int
-    by: str
-
-
-class Undo(Record, frozen=True, tag="undo"):
-    """The last turn did not happen."""
-
-
-class Resign(Record, frozen=True, tag="resign"):
-    """A seat gives up."""
-
-    seat: Seat
-
-
-class OfferDraw(Record, frozen=True, tag="offer_draw"):
-    """A seat offers a draw, or accepts the other's offer."""
-
-    seat: Seat
-
-
-class Abandon(Record, frozen=True, tag="abandon"):
-    """The host ends the game without a result."""
-
-
-AnyRecord = TakeSeat | FreeSeat | NewGame | Begin | HandIn | TakeBack | StageDone | Undo | Resign | OfferDraw | Abandon
 
 
 # ---- the session --------------------------------------------------------------------------------------------------

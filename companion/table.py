@@ -6,14 +6,11 @@ other by one thread. An accepted input is in the journal, synced, before `view` 
 
 from __future__ import annotations
 
-import logging
-import queue
 import secrets
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from companion import referee
 from companion.clock import Clock
@@ -22,11 +19,10 @@ from companion.errors import Ambiguous, CompanionError, Illegal, JournalError, M
 from companion.grid import Square
 from companion.journal import Journal
 from companion.kit import Kit, Seat
+from companion.owner import Owner
 from companion.pads import press_order
 from companion.ports import CameraState, CameraStatus, Cue, PadKey, Press, Reading, SeatLamps, Signal
-from companion.referee import Problem
-from companion.session import (
-    BOTH,
+from companion.records import (
     Abandon,
     AnyRecord,
     Begin,
@@ -34,18 +30,15 @@ from companion.session import (
     HandIn,
     NewGame,
     OfferDraw,
-    Phase,
     Resign,
     StageDone,
     TakeBack,
     TakeSeat,
     Undo,
-    advance,
 )
+from companion.referee import Problem
+from companion.session import BOTH, Phase, advance
 from companion.views import Live, TableView, lamps_of, view_of
-
-log = logging.getLogger(__name__)
-T = TypeVar("T")
 
 REVEAL_S = 0.6
 """How long the reveal's own cue has the lamps and the buzzer before the first step's begins."""
@@ -71,10 +64,8 @@ class Table:
         self._journal = journal
         self._clock = clock
         self._settings = settings or TableSettings()
-        self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._owner = threading.RLock()
+        self._owner = Owner("table", self._let_time_pass)
         self._changed = threading.Condition()
-        self._thread: threading.Thread | None = None
         self._listeners = _Listeners([], [], [])
         self._drafts: dict[Seat, tuple[str, ...]] = {}
         self._refused_ready: dict[str, tuple[str, int]] = {}
@@ -120,7 +111,8 @@ class Table:
         on_kit: Callable[[Kit | None], None] | None = None,
     ) -> None:
         """Tell a door about cues, steady lamps (with trouble or not) and the kit on the table; must not block."""
-        with self._owner:
+
+        def add() -> None:
             if on_signal:
                 self._listeners.signal.append(on_signal)
             if on_lamps:
@@ -130,99 +122,90 @@ class Table:
                 self._listeners.kit.append(on_kit)
                 on_kit(self._live.session.kit)
 
+        self._owner.now(add)
+
     # ---- the host's and the seats' words -------------------------------------------------------------------------
 
     def take_seat(self, seat: Seat, name: str, door: str = "phone") -> str:
         """Sit down; answers the nonce for the seat's token. Raises `Illegal` when the seat is taken."""
         record = TakeSeat(seat, name, secrets.token_urlsafe(18), door)
-        self._ask(lambda: self._accept(record))
+        self._owner.ask(lambda: self._accept(record))
         return record.nonce
 
     def free_seat(self, seat: Seat) -> None:
         """Make a seat free; what it has sealed stays sealed."""
-        self._ask(lambda: self._accept(FreeSeat(seat)))
+        self._owner.ask(lambda: self._accept(FreeSeat(seat)))
 
     def new_game(self, game: str, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
         """Start a game with its set-up; raises `Malformed` for unknown games and options."""
-        self._ask(lambda: self._new_game(game, options or {}, seed, (0, 0, 0)))
+        self._owner.ask(lambda: self._new_game(game, options or {}, seed, (0, 0, 0)))
 
     def rematch(self) -> None:
         """The same game with the same options once more; the match goes on."""
-        self._ask(self._rematch)
+        self._owner.ask(self._rematch)
 
     def confirm(self, by: str, moment: str, stage: int, force: bool = False) -> None:
         """Somebody says that the board is as it should be, in the set-up or after a stage.
 
         While the camera sees the board and disagrees, only `force` overrules it; otherwise raises `Illegal`.
         """
-        self._ask(lambda: self._confirm(by, moment, stage, force))
+        self._owner.ask(lambda: self._confirm(by, moment, stage, force))
 
     def hand_in(self, seat: Seat, moment: str, action: str, salt: str = "") -> str:
         """Seal a seat's action; answers the receipt. The same order sent once more is answered once more."""
-        return self._ask(lambda: self._hand_in(seat, moment, action, salt))
+        return self._owner.ask(lambda: self._hand_in(seat, moment, action, salt))
 
     def take_back(self, seat: Seat, moment: str) -> None:
         """Get a sealed action back while the other seat has not handed in."""
-        self._ask(lambda: self._accept(TakeBack(seat, moment)))
+        self._owner.ask(lambda: self._accept(TakeBack(seat, moment)))
 
     def undo(self) -> None:
         """The host takes the last turn back."""
-        self._ask(lambda: self._accept(Undo()))
+        self._owner.ask(lambda: self._accept(Undo()))
 
     def resign(self, seat: Seat) -> None:
         """A seat gives up."""
-        self._ask(lambda: self._accept(Resign(seat)))
+        self._owner.ask(lambda: self._accept(Resign(seat)))
 
     def offer_draw(self, seat: Seat) -> None:
         """Offer a draw, or accept the other's offer."""
-        self._ask(lambda: self._accept(OfferDraw(seat)))
+        self._owner.ask(lambda: self._accept(OfferDraw(seat)))
 
     def abandon(self) -> None:
         """The host ends the game without a result."""
-        self._ask(lambda: self._accept(Abandon()))
+        self._owner.ask(lambda: self._accept(Abandon()))
 
     # ---- the devices' words: queued, never waited for ---------------------------------------------------------------
 
     def saw(self, reading: Reading) -> None:
         """The board as the camera reads it now."""
-        self._queue.put(lambda: self._saw(reading))
+        self._owner.tell(lambda: self._saw(reading))
 
     def camera_is(self, status: CameraStatus) -> None:
         """How the camera is."""
-        self._queue.put(lambda: self._camera_is(status))
+        self._owner.tell(lambda: self._camera_is(status))
 
     def pressed(self, press: Press) -> None:
         """A key of a pad, or the table's button."""
-        self._queue.put(lambda: self._pressed(press))
+        self._owner.tell(lambda: self._pressed(press))
 
     def panel_is(self, sentence: str) -> None:
         """What the pages say about the pads."""
-        self._queue.put(lambda: self._publish(replace(self._live, panel=sentence)))
+        self._owner.tell(lambda: self._publish(replace(self._live, panel=sentence)))
 
     # ---- the loop ------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Run the owner thread."""
-        self._thread = threading.Thread(target=self._run, name="table", daemon=True)
-        self._thread.start()
+        self._owner.start()
 
     def step(self) -> None:
         """Handle everything that is queued and due, in the caller's thread."""
-        while True:
-            try:
-                item = self._queue.get_nowait()
-            except queue.Empty:
-                break
-            self._handle(item)
-        with self._owner:
-            self._let_time_pass()
+        self._owner.step()
 
     def close(self) -> None:
         """Stop the thread; what is accepted is on disk already."""
-        self._queue.put(None)
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
+        self._owner.close()
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -232,49 +215,6 @@ class Table:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _run(self) -> None:
-        while True:
-            try:
-                item = self._queue.get(timeout=0.1)
-            except queue.Empty:
-                item = _nothing
-            if item is None:
-                return
-            self._handle(item)
-            with self._owner:
-                self._guarded(self._let_time_pass)
-
-    def _handle(self, item: Callable[[], None] | None) -> None:
-        if item is not None:
-            with self._owner:
-                self._guarded(item)
-
-    def _guarded(self, work: Callable[[], None]) -> None:
-        """Nothing that one input does may stop the table."""
-        try:
-            work()
-        except CompanionError as error:
-            log.warning("refused: %s", error.kind)
-        except Exception:
-            log.exception("an input failed; the table goes on")
-
-    def _ask(self, work: Callable[[], T]) -> T:
-        """Have the owner do something and wait for its answer or its error."""
-        if self._closed:
-            raise Stale("The companion is shutting down")
-        future: Future[T] = Future()
-
-        def settle() -> None:
-            try:
-                future.set_result(work())
-            except BaseException as error:
-                future.set_exception(error)
-
-        self._queue.put(settle)
-        if self._thread is None:
-            self.step()
-        return future.result(timeout=30)
 
     # ---- accepting and publishing ------------------------------------------------------------------------------------
 
@@ -515,7 +455,3 @@ class Table:
             self._drafts[seat] = step.draft
             counts = {**self._live.drafts, seat: step.count}
             self._publish(replace(self._live, drafts=counts), (Signal(step.cue, frozenset({seat}), step.count),))
-
-
-def _nothing() -> None:
-    """What the loop does when nothing came in."""

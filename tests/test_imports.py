@@ -18,7 +18,8 @@ GROUND = {
 }
 PORTS = GROUND | {"companion.ports", "companion.config", "companion.clock"}
 CORE = PORTS | {
-    f"companion.{name}" for name in ("session", "journal", "referee", "views", "pads", "table", "replay", "engine")
+    f"companion.{name}"
+    for name in ("records", "session", "journal", "referee", "views", "pads", "owner", "table", "replay", "engine")
 }
 DOORS = {
     "web": CORE - {"companion.journal", "companion.engine", "companion.replay"},

@@ -22,6 +22,7 @@ from companion.grid import Square
 from companion.journal import Journal
 from companion.kit import SEATS, Layout, Seat
 from companion.ports import CameraState, CameraStatus, TurnLamp
+from companion.records import Undo
 from companion.replay import game_file, load_game, retell
 from companion.session import Phase, Session, receipt
 from companion.table import Table
@@ -486,7 +487,7 @@ def test_sqlite_errors_become_journal_errors(tmp_path: Path) -> None:
     with Journal(tmp_path / "journal.sqlite") as journal:
         journal._db.execute("PRAGMA query_only=ON")
         with pytest.raises(JournalError, match="nothing has changed"):
-            journal.append(0, msgspec.convert({"is": "undo"}, __import__("companion.session").session.Undo), 0.0)
+            journal.append(0, Undo(), 0.0)
 
 
 def test_an_unwritable_folder_is_named(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import logging
 import os
 from collections.abc import Iterable
 from itertools import count
@@ -22,6 +23,8 @@ from companion.config import CameraSettings
 from companion.errors import CameraError
 from companion.ports import Camera, Frame
 from vision.markers import Luma
+
+log = logging.getLogger(__name__)
 
 PICTURES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp", ".pgm"})
 FILMS = frozenset({".mp4", ".avi", ".mkv", ".mov", ".webm", ".m4v"})
@@ -130,7 +133,7 @@ class PictureCamera(_Source):
 
 
 class FolderCamera(_Source):
-    """The pictures of a folder by name, once; then the last one for ever."""
+    """The pictures of a folder by name, once; then the last one for ever. One that cannot be read is left out."""
 
     def __init__(self, folder: Path, clock: Clock) -> None:
         super().__init__(clock)
@@ -142,9 +145,13 @@ class FolderCamera(_Source):
         self._picture: Luma | None = None
 
     def _luma(self) -> Luma:
-        if self._next < len(self._paths):
-            self._next += 1  # a damaged picture is reported once, then the next one follows
-            self._picture = load_luma(self._paths[self._next - 1])
+        while self._next < len(self._paths):
+            self._next += 1
+            try:
+                self._picture = load_luma(self._paths[self._next - 1])
+                break
+            except CameraError as error:
+                log.warning("%s; it is left out", error.message)
         if self._picture is None:
             raise CameraError(f"{self.name}: none of its pictures can be read: replace them")
         return self._picture

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from companion.kit import SEATS, Kit
-from vision.paper import BAR_MM, INK_2, LEADING, RULE, TILE_2, WHITE, Pen, broken
+from vision.paper import BAR_MM, INK, INK_2, LEADING, RULE, TILE_2, WHITE, Pen, broken
 from vision.tiling import Tiling
 
 _TEXT_SIZES_MM = (4.0, 3.8, 3.6, 3.4, 3.2, 3.0, 2.8)
@@ -116,8 +116,9 @@ def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
         for square in kit.board.squares:
             x, y = (v - kit.board.square_mm / 2 for v in kit.board.centre_mm(square))
             pen.rectangle(x, y, kit.board.square_mm, kit.board.square_mm, fill=TILE_2, stroke_mm=0.15 / scale)
-        for marker, (x, y) in kit.board.corner_centres_mm.items():
-            pen.marker(marker, x, y, kit.board.corner_mm)
+        for x, y in kit.board.corner_centres_mm.values():  # plain squares: a camera must not take this for a board
+            side = kit.board.corner_mm
+            pen.rectangle(x - side / 2, y - side / 2, side, side, fill=INK)
         for cut in tiling.cuts_x:
             pen.line((cut, whole.bottom), (cut, whole.top), width=1.0 / scale, colour=WHITE)
             pen.line((cut, whole.bottom), (cut, whole.top), width=0.5 / scale)

@@ -83,7 +83,7 @@ def board_svg(scene: Scene, turned: bool = False) -> Markup:
     words = escape(board_words(scene))
     return Markup(
         f'<svg class="board" viewBox="{x:g} {y:g} {width:g} {height:g}" role="img" aria-label="{words}">'
-        f'{sketch.ground()}{sketch.pieces()}{sketch.hands()}{sketch.happened()}<g id="plan"></g></svg>'
+        f'{sketch.ground()}{sketch.shots()}{sketch.pieces()}{sketch.hands()}{sketch.bounces()}<g id="plan"></g></svg>'
     )
 
 
@@ -238,15 +238,15 @@ class _Sketch:
 
     # ---- what happened ----
 
-    def happened(self) -> str:
-        """Bounce bars and lines of fire of the step that is shown."""
-        parts = []
-        for event in self.scene.events:
-            if event.edge and event.square:
-                parts.append(self._bounce(Square.parse(event.square), event.edge))
-            elif event.kind == "shot" and event.square and event.to:
-                parts.append(self._shot(Square.parse(event.square), Square.parse(event.to)))
-        return "".join(parts)
+    def bounces(self) -> str:
+        """A bar at every edge that refused a move in the step that is shown."""
+        told = [(event.square, event.edge) for event in self.scene.events]
+        return "".join(self._bounce(Square.parse(square), edge) for square, edge in told if square and edge)
+
+    def shots(self) -> str:
+        """Lines of fire of the step that is shown; they lie under the pieces."""
+        told = [(event.square, event.to) for event in self.scene.events if event.kind == "shot"]
+        return "".join(self._shot(Square.parse(one), Square.parse(other)) for one, other in told if one and other)
 
     def _bounce(self, square: Square, edge: tuple[int, int]) -> str:
         """A bar at the edge that refused, and three rays beyond it."""
@@ -263,7 +263,7 @@ class _Sketch:
         length = math.hypot(x1 - x0, y1 - y0) or 1.0
         dx, dy = (x1 - x0) / length, (y1 - y0) / length
         line = f"M{x0 + dx * 44:g} {y0 + dy * 44:g}L{x1 - dx * 40:g} {y1 - dy * 40:g}"
-        return f'<path class="fire case" d="{line}"/><path class="fire" d="{line}"/>{use("shot", x1, y1, 98, "hit")}'
+        return f'<path class="fire case" d="{line}"/><path class="fire" d="{line}"/>{use("shot", x1, y1, 112, "hit")}'
 
 
 def _curve(start: Point, end: Point, normal: Point) -> str:

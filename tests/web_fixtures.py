@@ -1,0 +1,161 @@
+"""A table with its pages and no threads, fake simulation ports, and short words for what browsers do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from flask import Flask
+from flask.testing import FlaskClient
+
+from companion.clock import FakeClock
+from companion.config import TableSettings, WebSettings
+from companion.games import GAMES
+from companion.grid import Square
+from companion.journal import Journal
+from companion.kit import Layout, Seat
+from companion.ports import PanelView, WorldPiece
+from companion.table import Table
+from web.app import Workbench, create_app
+
+HOST_KEY = "abcde-fghij"
+SALT = "0123456789abcdef" * 2
+
+
+@dataclass
+class Place:
+    """A table with pages: what a test needs at hand."""
+
+    table: Table
+    app: Flask
+    clock: FakeClock
+
+    def browser(self) -> FlaskClient:
+        """A fresh browser without cookies."""
+        return self.app.test_client()
+
+    def sit(self, seat: str, name: str = "") -> FlaskClient:
+        """A browser that has taken a seat."""
+        browser = self.browser()
+        assert browser.post(f"/api/seat/{seat}/take", json={"name": name}).status_code == 200
+        return browser
+
+    def to_orders(self) -> str:
+        """Start a game and say that the board is set; answers the moment."""
+        self.table.new_game("outbuffered", {}, 1)
+        view = self.table.view()
+        self.table.confirm("host", view.moment, view.stage)
+        return self.table.view().moment
+
+
+@contextmanager
+def open_place(
+    folder: Path, viewers: int = 16, workbench: Workbench | None = None, show_host_key: bool = False
+) -> Iterator[Place]:
+    """A table whose work is done in the caller's thread."""
+    clock = FakeClock()
+    with Journal(folder / "journal.sqlite") as journal, Table(journal, clock) as table:
+        app = create_app(
+            table,
+            GAMES,
+            settings=WebSettings(viewers=viewers),
+            table_settings=TableSettings(),
+            signing_key=b"k" * 32,
+            host_key=HOST_KEY,
+            join_urls=lambda: ("http://192.0.2.7:8080/", "http://table.local:8080/"),
+            show_host_key=show_host_key,
+            workbench=workbench,
+            clock=clock,
+        )
+        yield Place(table, app, clock)
+        app.extensions["streams"].close()
+
+
+def error_of(answer: Any) -> dict[str, Any]:
+    """What a refused JSON request says."""
+    error: dict[str, Any] = answer.get_json()["error"]
+    return error
+
+
+def without_receipts(page: str) -> str:
+    """A page with every receipt struck out: receipts are public, and differ with the order."""
+    page = re.sub(r"\b[0-9a-f]{64}\b", "RECEIPT", page)
+    return re.sub(r"<span>[0-9a-f]{4}</span>", "<span>XXXX</span>", page)
+
+
+@dataclass
+class FakeWorld:
+    """A table of one piece, 10 px a mm, and what was done to it."""
+
+    piece: WorldPiece = field(
+        default_factory=lambda: WorldPiece(
+            3, "purple robot", 23.0, 23.0, 0.0, ((10.0, 10.0), (20.0, 10.0), (20.0, 20.0)), Square(0, 0)
+        )
+    )
+    hand: Square | None = None
+    flips: int = 0
+
+    def pieces(self) -> tuple[WorldPiece, ...]:
+        return (self.piece,)
+
+    def _known(self, piece: int) -> None:
+        if piece != self.piece.id:
+            raise KeyError(piece)
+
+    def move_to(self, piece: int, square: Square) -> None:
+        self._known(piece)
+        self.piece = replace(self.piece, square=square)
+
+    def take_off(self, piece: int) -> None:
+        self._known(piece)
+        self.piece = replace(self.piece, square=None)
+
+    def set_up(self, layout: Layout) -> None:
+        self.piece = replace(self.piece, square=next(iter(layout), None))
+
+    def drag_to(self, piece: int, x_px: float, y_px: float) -> None:
+        self._known(piece)
+        self.piece = replace(self.piece, x_mm=x_px / 10, y_mm=y_px / 10, square=None)
+
+    def flip(self, piece: int) -> None:
+        self._known(piece)
+        self.flips += 1
+
+    def hold_hand(self, over: Square | None) -> None:
+        self.hand = over
+
+    def jpeg(self) -> bytes:
+        return b"\xff\xd8picture"
+
+    def size_px(self) -> tuple[int, int]:
+        return 640, 360
+
+    def square_px(self, square: Square) -> tuple[float, float]:
+        return 100.0 * square.file, 100.0 * square.rank
+
+
+@dataclass
+class FakeHands:
+    """A panel of two buttons and one lamp."""
+
+    down: set[str] = field(default_factory=set)
+    tone_hz: float | None = None
+
+    def press(self, button: str) -> None:
+        self.down.add(button)
+
+    def release(self, button: str) -> None:
+        self.down.discard(button)
+
+    def view(self) -> PanelView:
+        return PanelView({"south_1": 1.0 if "south_up" in self.down else 0.0}, self.tone_hz)
+
+    def buttons(self) -> tuple[str, ...]:
+        return ("south_up", "table")
+
+
+BOTH = (Seat.SOUTH, Seat.NORTH)
