@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache, lru_cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -102,9 +103,15 @@ def furnish(app: Flask) -> None:
 def static_version() -> str:
     """Changes with every change of a static file, so that browsers may keep them for ever."""
     digest = hashlib.sha256()
-    for path in sorted(STATIC.iterdir()):
-        digest.update(path.name.encode() + path.read_bytes())
+    for name, content in static_files().items():
+        digest.update(name.encode() + content)
     return digest.hexdigest()[:10]
+
+
+@cache
+def static_files() -> Mapping[str, bytes]:
+    """Styles, scripts and the sign by name; read once, some 60 kB."""
+    return {path.name: path.read_bytes() for path in sorted(STATIC.iterdir()) if path.is_file()}
 
 
 # ---- small things that templates say ---------------------------------------------------------------------------------
@@ -154,6 +161,7 @@ def start_board(game: Game[Any, Any]) -> Markup:
     return board_svg(Scene(game.kit(options), layout or {}))
 
 
+@lru_cache(maxsize=16)
 def qr_code(url: str) -> Markup:
     """A QR code as inline SVG, black on white whatever the theme."""
     code = segno.make(url, error="m", micro=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mimetypes
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -17,7 +18,6 @@ from flask import (
     redirect,
     render_template,
     request,
-    send_from_directory,
 )
 from werkzeug.exceptions import NotFound
 
@@ -25,7 +25,7 @@ from companion.errors import Illegal, Malformed, Refusal
 from companion.games.base import Game, OptionRow
 from companion.kit import SEATS, Seat
 from web.api import SEAT
-from web.house import STATIC, House, static_version
+from web.house import House, static_files, static_version
 
 YEAR_S = 365 * 24 * 3600
 
@@ -37,6 +37,7 @@ class Pages:
         self._house = house
         self._table = house.table
         self._guard = house.guard
+        self._static = static_files()
         self._static_version = static_version()
 
     def blueprint(self) -> Blueprint:
@@ -198,13 +199,18 @@ class Pages:
 
     def favicon(self) -> Response:
         """The sign."""
-        return send_from_directory(STATIC, "favicon.svg", max_age=24 * 3600)
+        return self.static("", "favicon.svg")
 
     def static(self, version: str, name: str) -> Response:
         """Styles and scripts; kept for ever under the address of their version."""
-        answer = send_from_directory(STATIC, name)
+        if name not in self._static:
+            raise NotFound
+        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        answer = Response(self._static[name], mimetype=kind)
         fresh = version == self._static_version
         answer.headers["Cache-Control"] = f"public, max-age={YEAR_S}, immutable" if fresh else "no-cache"
+        answer.add_etag()
+        answer.make_conditional(request)
         return answer
 
     # ---- inside ----

@@ -96,7 +96,6 @@ def kit_of(board: str) -> Kit:
         square_mm=46,
         gap_mm=3,
         corners=(0, 1, 2, 3),
-        corner_mm=20,
         marks=tuple(marks),
         labels_in_squares=True,
         holes=ground.walls,
