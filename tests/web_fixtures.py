@@ -17,7 +17,7 @@ from companion.config import TableSettings, WebSettings
 from companion.games import GAMES
 from companion.grid import Square
 from companion.journal import Journal
-from companion.kit import Layout, Seat
+from companion.kit import Layout
 from companion.ports import PanelView, WorldPiece
 from companion.table import Table
 from web.app import Workbench, create_app
@@ -156,6 +156,3 @@ class FakeHands:
 
     def buttons(self) -> tuple[str, ...]:
         return ("south_up", "table")
-
-
-BOTH = (Seat.SOUTH, Seat.NORTH)

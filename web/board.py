@@ -303,9 +303,10 @@ def plan_svg(view: TableView, squares: Sequence[Square | None], origin: Square |
     discs = []
     for square, here in numbers.items():
         x, y = sketch.centre(square)
-        is_free = square not in scene.layout and len(here) == 1
+        is_free = square not in scene.layout
         for place, number in enumerate(here):
-            at_x, at_y = (x, y) if is_free else (x - 33 + 33 * place, y + 33)
+            at_x = x + 33 * (place - (len(here) - 1) / 2) if is_free else x - 33 + 33 * place
+            at_y = y if is_free else y + 33
             discs.append(
                 f'<circle cx="{at_x:g}" cy="{at_y:g}" r="15"/><text x="{at_x:g}" y="{at_y + 7:g}">{number}</text>'
             )

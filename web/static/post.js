@@ -12,7 +12,10 @@ export function say(text) {
 export async function post(url, body = {}) {
   try {
     const answer = await fetch(url, {
-      method: 'POST', headers: { 'Content-Type': 'application/json', Accept: 'application/json' }, body: JSON.stringify(body),
+      method: 'POST',
+      keepalive: true, // a key let go while the page is closed is let go all the same
+      headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
+      body: JSON.stringify(body),
     });
     const told = await answer.json();
     say(answer.ok ? '' : told.error.message);

@@ -145,7 +145,7 @@ document.addEventListener('pointerdown', event => {
 document.addEventListener('keydown', event => {
   if (isLook(event) && !event.repeat && (event.key === ' ' || event.key === 'Enter')) look();
 });
-for (const end of ['pointerup', 'pointercancel', 'keyup', 'visibilitychange', 'contextmenu']) document.addEventListener(end, hide);
+for (const end of ['pointerup', 'pointercancel', 'keyup', 'visibilitychange']) document.addEventListener(end, hide);
 for (const end of ['blur', 'pagehide']) addEventListener(end, hide);
 document.addEventListener('contextmenu', event => { if (isLook(event)) event.preventDefault(); });
 

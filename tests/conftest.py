@@ -1,0 +1,42 @@
+"""What every test is held to: no thread, file, camera or pin stays open behind it."""
+
+from __future__ import annotations
+
+import gc
+import os
+import stat
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+GRACE_S = 5.0
+NOISE = ("/dev/null", "/dev/urandom", "/dev/pts", "/dev/tty", "(deleted)", ".hypothesis", "/memfd:")
+
+
+def open_files() -> set[str]:
+    """Regular files and devices that this process holds open; sockets and pipes come and go by themselves."""
+    found = set()
+    for number in os.listdir("/proc/self/fd"):
+        path = f"/proc/self/fd/{number}"
+        try:
+            kind, target = os.stat(path).st_mode, os.readlink(path)
+        except OSError:
+            continue
+        if (stat.S_ISREG(kind) or stat.S_ISCHR(kind)) and not any(word in target for word in NOISE):
+            found.add(target)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def no_leaks() -> Iterator[None]:
+    """Fail a test that leaves a thread, an open file or a device behind."""
+    threads, files = set(threading.enumerate()), open_files()
+    yield
+    for thread in set(threading.enumerate()) - threads:
+        thread.join(GRACE_S)
+    left = {thread.name for thread in threading.enumerate() if thread not in threads}
+    assert not left, f"threads still run: {', '.join(sorted(left))}"
+    gc.collect()
+    kept = open_files() - files
+    assert not kept, f"still open: {', '.join(sorted(kept))}"
