@@ -176,7 +176,7 @@ def receipt(moment: str, seat: Seat, action: str, salt: str) -> str:
     """SHA-256 of `"MOMENT SEAT ACTION SALT"` in UTF-8, 64 hexadecimal digits: everyone can check it after the reveal.
 
     >>> receipt("1.1", Seat.SOUTH, "UUS", "00")[:8]
-    '1be2cbea'
+    '6b5ecad5'
     """
     return hashlib.sha256(f"{moment} {seat} {action} {salt}".encode()).hexdigest()
 
