@@ -50,7 +50,6 @@ class Companion:
         simulate: bool | None = None,
         clock: Clock | None = None,
         threads: bool = True,
-        show_host_key: bool = False,
     ) -> None:
         self.settings = settings
         self.clock = clock or RealClock()
@@ -62,12 +61,12 @@ class Companion:
         self._threads = threads
         self._stack = ExitStack()
         try:
-            self._open(simulate, show_host_key)
+            self._open(simulate)
         except BaseException:
             self._stack.close()
             raise
 
-    def _open(self, simulate: bool | None, show_host_key: bool) -> None:
+    def _open(self, simulate: bool | None) -> None:
         self.journal = self._stack.enter_context(Journal(self.settings.journal_path))
         self.table = self._stack.enter_context(Table(self.journal, self.clock, self.settings.table))
         if self.journal.notice:
@@ -77,7 +76,7 @@ class Companion:
         if simulate or (simulate is None and self.panel is None and self.watcher is None):
             self._open_simulation()
         self.host_key = _host_key(self.journal)
-        self.server = self._open_server(show_host_key)
+        self.server = self._open_server()
         if self._threads:
             self.table.start()
             if self.watcher:
@@ -159,7 +158,7 @@ class Companion:
         self._connect_panel(panel)
         self._watch(lambda: RenderedCamera(world, self.clock))
 
-    def _open_server(self, show_host_key: bool) -> Server:
+    def _open_server(self) -> Server:
         web = self.settings.web
         simulation = self.simulation
         app = create_app(
@@ -170,7 +169,6 @@ class Companion:
             signing_key=self.journal.key("signing"),
             host_key=self.host_key,
             join_urls=self.urls,
-            show_host_key=show_host_key,
             workbench=Workbench(simulation.world, simulation.hands) if simulation else None,
             clock=self.clock,
         )

@@ -103,7 +103,6 @@ def _add_play(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     command.add_argument("--host", help="address to listen on")
     command.add_argument("--camera", metavar="SOURCE", help="none, picamera, usb:0, an image, a folder or a video")
     command.add_argument("--fps", type=_fps, help="frames a second that are read")
-    command.add_argument("--screen", action="store_true", help="show the host key on the table screen")
     command.set_defaults(run=_play)
 
 
@@ -114,7 +113,7 @@ def _play(options: argparse.Namespace) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     settings = _settings_of(options)
-    with Companion(settings, True if options.simulate else None, show_host_key=options.screen) as companion:
+    with Companion(settings, True if options.simulate else None) as companion:
         view = companion.table.view()
         if options.game and view.phase in ("lobby", "over"):
             companion.table.new_game(options.game)

@@ -107,6 +107,9 @@ class TableView:
     sign: Sign
     kit: Kit | None
     layout: Layout
+    """What lay on the board before the stage that is shown."""
+    target: Layout | None
+    """What should lie there when hands are done; None: nobody checks."""
     unknown: frozenset[Square]
     problems: tuple[Problem, ...]
     instructions: tuple[Instruction, ...]
@@ -155,6 +158,7 @@ def view_of(live: Live, viewer: Seat | None) -> TableView:
         sign=sign_of(live, viewer),
         kit=session.kit,
         layout=session.board or {},
+        target=session.target,
         unknown=live.reading.unknown if live.reading and live.watched else frozenset(),
         problems=live.problems,
         instructions=instructions(live),

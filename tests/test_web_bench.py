@@ -112,3 +112,9 @@ def test_the_stream_tells_panel_page_and_world_and_only_what_changes(place: Plac
         assert told.startswith("event: panel\ndata: ")
         assert json.loads(told.split("data: ")[1])["tone"] == 440.0
         assert "world" not in told
+
+
+def test_all_pieces_are_put_in_place_at_once(place: Place, world: FakeWorld) -> None:
+    place.to_orders()
+    place.browser().post("/workbench/tidy", json={})
+    assert world.layout == place.table.view().target

@@ -37,7 +37,6 @@ def create_app(
     signing_key: bytes,
     host_key: str,
     join_urls: Callable[[], tuple[str, ...]],
-    show_host_key: bool = False,
     workbench: Workbench | None = None,
     clock: Clock,
 ) -> Flask:
@@ -53,8 +52,7 @@ def create_app(
     guard = Guard(signing_key, host_key, table.seat_nonce, clock)
     streams = Streams(table, settings.viewers)
     app.extensions["streams"] = streams
-    shown_key = host_key if show_host_key else ""
-    house = House(table, games, table_settings, guard, streams, clock, join_urls, shown_key, workbench)
+    house = House(table, games, table_settings, guard, streams, clock, join_urls, host_key, workbench)
     furnish(app)
     refusals.register(app)
 

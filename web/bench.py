@@ -83,7 +83,7 @@ class Bench:
         bench.add_url_rule("/live", view_func=self.live)
         bench.add_url_rule("/frame.jpg", view_func=self.frame)
         bench.add_url_rule("/state", view_func=self.state)
-        for door in (self.piece, self.flip, self.hand, self.press, self.release):
+        for door in (self.piece, self.flip, self.tidy, self.hand, self.press, self.release):
             bench.add_url_rule(f"/{door.__name__}", view_func=door, methods=["POST"])
         return bench
 
@@ -186,6 +186,14 @@ class Bench:
         """Turn a piece over."""
         body = read_body(request, Flip)
         self._with_piece(lambda: self._world.flip(body.id))
+        return jsonify(self._world_now())
+
+    def tidy(self) -> Response:
+        """Put all pieces where the table wants them."""
+        read_body(request, Body)
+        view = self._house.table.view()
+        if view.kit is not None and view.target is not None:
+            self._world.set_up(view.target)
         return jsonify(self._world_now())
 
     def hand(self) -> Response:

@@ -51,15 +51,18 @@ class House:
     streams: Streams
     clock: Clock
     join_urls: Callable[[], tuple[str, ...]]
-    shown_host_key: str
-    """The host key where the table screen may show it, else empty."""
+    host_key: str
+    """Shown on the table screen to the machine's own screen alone."""
     workbench: Workbench | None
-    _drawn: dict[tuple[str, Seat | None], tuple[int, str]] = field(default_factory=dict)
+    _drawn: dict[tuple[str, Seat | None, bool], tuple[int, str]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def fragment(self, app: Flask, page: str, viewer: Seat | None) -> str:
-        """The live part of a page for one viewer (None: what everybody may know), drawn once for every change."""
-        key = (page, viewer)
+    def fragment(self, app: Flask, page: str, viewer: Seat | None, own_screen: bool = False) -> str:
+        """The live part of a page for one viewer (None: what everybody may know), drawn once for every change.
+
+        `own_screen`: the page is asked for by this very machine, so it may show the host key.
+        """
+        key = (page, viewer, own_screen)
         drawn = self._drawn.get(key)
         if drawn and drawn[0] == self.table.version:
             return drawn[1]
@@ -69,7 +72,7 @@ class House:
             viewer=viewer,
             games=self.games,
             urls=self.join_urls(),
-            host_key=self.shown_host_key if page == "table" else "",
+            host_key=self.host_key if own_screen else "",
             tip=tip_of(view, self.table_settings.tip_south) if page != "seat" else "",
             state=device_words(view),
             workbench=self.workbench is not None,

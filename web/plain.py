@@ -9,7 +9,6 @@ import msgspec
 from companion.games.base import plain_layout, plain_outcome
 from companion.kit import SEATS
 from companion.views import Instruction, TableView
-from web.board import layout_after
 
 
 def plain_view(view: TableView) -> dict[str, Any]:
@@ -27,7 +26,7 @@ def plain_view(view: TableView) -> dict[str, Any]:
         "steps": view.steps,
         "sign": {"text": view.sign.text, "small": view.sign.small, "seats": sorted(view.sign.seats)},
         "layout": plain_layout(view.layout),
-        "expected": _expected(view),
+        "expected": plain_layout(view.target),
         "unknown": [str(square) for square in sorted(view.unknown)],
         "instructions": [_instruction(instruction) for instruction in view.instructions],
         "problems": [
@@ -52,13 +51,6 @@ def plain_view(view: TableView) -> dict[str, Any]:
         "choices": list(view.choices),
         "notices": list(view.notices),
     }
-
-
-def _expected(view: TableView) -> dict[str, list[str]] | None:
-    """The layout once hands are done."""
-    if view.phase == "setup":
-        return plain_layout(view.layout)
-    return plain_layout(layout_after(view.layout, (i.move for i in view.instructions)))
 
 
 def _instruction(instruction: Instruction) -> dict[str, Any]:

@@ -127,7 +127,7 @@ class PadGrammar:
 class OptionRow:
     """One option on the set-up page: its name, a sentence, and labelled choices (the first is the default).
 
-    `rule` is the paragraph that a house rule changes; `free_text` allows another text than the choices.
+    `free_text` allows another text than the choices; the sentence then says how it is written.
     """
 
     name: str

@@ -128,6 +128,7 @@ scene.addEventListener('keydown', event => {
   if (square in world.squares) ask('/workbench/piece', { id: piece.id, square });
 });
 
+document.getElementById('tidy-key').addEventListener('click', () => ask('/workbench/tidy', {}));
 palmKey.addEventListener('click', () => {
   if (world.hand) ask('/workbench/hand', { square: null });
   else palmKey.setAttribute('aria-pressed', String(scene.classList.toggle('palming')));
