@@ -7,7 +7,8 @@ OPTION_ROWS = (
     OptionRow(
         "board",
         "Board",
-        "Three files and four ranks, a larger one with walls, or your own map: . free, # wall, s and n starts, S and N bases.",
+        "Three files and four ranks, a larger one with walls, or your own map: "
+        ". free, # wall, s and n starts, S and N bases.",
         (("3 x 4", STANDARD_MAP), ("Walls", WALLS_MAP)),
         free_text=True,
     ),
