@@ -230,10 +230,10 @@ def _take_seat(session: Session, record: TakeSeat) -> Advance:
 
 
 def _new_game(session: Session, record: NewGame) -> Advance:
-    if session.phase in (Phase.ORDERS, Phase.STAGES):
-        raise Illegal(Refusal.WRONG_PHASE, "A game is on: end it before you start another one")
     game = game_named(record.game)
     options = game.options(record.options)
+    if session.phase in (Phase.ORDERS, Phase.STAGES):
+        raise Illegal(Refusal.WRONG_PHASE, "A game is on: end it before you start another one")
     state = game.setup(options, chance(record.seed, 0))
     board = game.expected(state)
     fresh = Session(
