@@ -74,28 +74,28 @@ class ConfigError(CompanionError, ValueError):
     kind = "config"
 
 
-class JournalError(CompanionError, OSError):
+class SystemTrouble(CompanionError, OSError):
+    """Something of the machine cannot be used: a file, a device, a port. Its message is the whole error."""
+
+    kind = "system"
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class JournalError(SystemTrouble):
     """The journal cannot be read, written or shared."""
 
     kind = "journal"
 
-    def __str__(self) -> str:
-        return self.message
 
-
-class CameraError(CompanionError, OSError):
+class CameraError(SystemTrouble):
     """A camera or an image cannot be opened or read."""
 
     kind = "camera"
 
-    def __str__(self) -> str:
-        return self.message
 
-
-class PanelError(CompanionError, OSError):
+class PanelError(SystemTrouble):
     """A pin of the panel cannot be used."""
 
     kind = "panel"
-
-    def __str__(self) -> str:
-        return self.message

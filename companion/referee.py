@@ -90,11 +90,17 @@ def _is_done(
     return left and there
 
 
-def agrees(layout: Layout, reading: Reading) -> bool:
-    """Does a settled reading show exactly this layout, with no square unknown that matters?"""
-    expected = tops(layout)
+def agrees(layout: Layout, reading: Reading, before: Layout | None = None) -> bool:
+    """Does a settled reading show exactly this layout?
+
+    Every piece must be seen, but for what has not moved since `before`: a tall neighbour or a resting hand may hide it.
+    """
     if not reading.quiet or reading.game is None:
         return False
+    unmoved = {square for square, stack in (before or {}).items() if layout.get(square) == stack}
+    expected = {
+        square: face for square, face in tops(layout).items() if square not in unmoved or square not in reading.unknown
+    }
     visible = {square: face for square, face in reading.seen.items() if square not in reading.unknown}
     return visible == expected
 

@@ -188,10 +188,12 @@ class _Match:
 
     def _until(self, done: str, *before: object) -> None:
         """Let frames pass until the table has moved on from `before`; raises `Stuck` with what it waits for."""
-        for _ in range(PATIENCE_FRAMES):
+        for frame in range(PATIENCE_FRAMES):
             view = self._view()
             if (view.moment, view.stage, view.phase) != before:
                 return
+            if frame == PATIENCE_FRAMES // 2 and "does not see" in view.sign.text:
+                self._straighten()
             self._round()
         raise Stuck(f"{done}: the table still says “{self._view().sign.text}” ({self._view().sign.small})")
 
@@ -284,6 +286,12 @@ class _Match:
         for piece in (*pieces, top):
             self._put(piece, move.target)
         self._round(1)
+
+    def _straighten(self) -> None:
+        """Put every piece on the middle of its square, as the sign asks when one hides another."""
+        for piece in self.simulation.world.pieces():
+            if piece.square is not None:
+                self.simulation.world.move_to(piece.id, piece.square)
 
     def _piece(self, face: str, square: Square | None) -> WorldPiece:
         """The piece with that face there; raises `Stuck` when there is none."""

@@ -306,7 +306,7 @@ class Table:
     def _refuse_if_disagreeing(self) -> None:
         """Raise `Illegal` with what the camera sees when that is not what is to be confirmed."""
         target, reading = self._live.session.target, self._live.reading
-        if target is None or reading is None or referee.agrees(target, reading):
+        if target is None or reading is None or referee.agrees(target, reading, self._live.before):
             return
         if self._live.problems:
             raise Illegal(Refusal.WRONG_PHASE, self._live.problems[0].text)
@@ -332,15 +332,14 @@ class Table:
     def _problems(self, live: Live) -> tuple[Problem, ...]:
         """What is wrong on the board now; while something moves, what was wrong before stays."""
         session, reading = live.session, live.reading
-        board, target = session.board, session.target
-        if session.phase in (Phase.LOBBY, Phase.OVER) or board is None or target is None or reading is None:
+        target = session.target
+        if session.phase in (Phase.LOBBY, Phase.OVER) or target is None or reading is None:
             return ()
         if not live.watched:
             return ()
         if not reading.quiet:
             return live.problems
-        before = {} if session.phase is Phase.SETUP else board
-        found = referee.problems(before, target, reading)
+        found = referee.problems(live.before, target, reading)
         return tuple(problem for problem in found if problem not in live.overruled)
 
     def _problem_signals(self, before: tuple[Problem, ...], now: tuple[Problem, ...]) -> tuple[Signal, ...]:
@@ -357,7 +356,7 @@ class Table:
             return
         if session.phase is Phase.ORDERS and len(session.awaited) == 1 and self._live.problems:
             self._recognise(*session.awaited)
-        if not referee.agrees(session.target, reading):
+        if not referee.agrees(session.target, reading, self._live.before):
             return
         if session.phase is Phase.SETUP:
             self._accept(Begin("camera"))

@@ -42,6 +42,11 @@ class Live:
     notices: tuple[str, ...] = ()
 
     @property
+    def before(self) -> Layout:
+        """What lay on the board before hands began: nothing in the set-up."""
+        return {} if self.session.phase is Phase.SETUP else self.session.board or {}
+
+    @property
     def watched(self) -> bool:
         """Does the camera see this game's board, so that it can tick things off?"""
         game = self.session.game
@@ -232,8 +237,7 @@ def instructions(live: Live) -> tuple[Instruction, ...]:
     kit, target = session.kit, session.target
     if kit is None or target is None or session.phase not in (Phase.STAGES, Phase.SETUP):
         return ()
-    before = (session.board or {}) if session.phase is Phase.STAGES else {}
-    moves = referee.hand_moves(before, target, live.reading if live.watched else None)
+    moves = referee.hand_moves(live.before, target, live.reading if live.watched else None)
     told = (Instruction(move, *_who_and_what(kit, move)) for move in moves)
     return tuple(sorted(told, key=lambda instruction: SEATS.index(instruction.seat)))
 
@@ -299,7 +303,11 @@ def _hands_sign(live: Live) -> Sign:
     if todo:
         hidden = _hidden(live, todo)
         if hidden:
-            return Sign(f"Camera does not see {hidden}", "Move the lamp or the hand, or confirm by hand.", BOTH)
+            return Sign(
+                f"Camera does not see {hidden}",
+                "Put the pieces straight, move the hand or the lamp, or confirm by hand.",
+                BOTH,
+            )
         seats = frozenset(i.seat for i in todo)
         if session.phase is Phase.SETUP:
             small = f"{len(todo)} pieces to go." if len(todo) > 1 else "One piece to go."
@@ -317,8 +325,8 @@ def _hidden(live: Live, todo: list[Instruction]) -> str:
     """The squares that matter and are hidden from the camera, as words."""
     if not live.watched or live.reading is None or not live.reading.quiet:
         return ""
-    targets = {i.move.target for i in todo if i.move.target in live.reading.unknown}
-    return " and ".join(str(square) for square in sorted(s for s in targets if s))
+    squares = {square for i in todo for square in (i.move.origin, i.move.target) if square in live.reading.unknown}
+    return " and ".join(sorted(map(str, squares)))
 
 
 def _orders_sign(session: Session, viewer: Seat | None) -> Sign:

@@ -45,6 +45,17 @@ def test_a_layout_agrees_by_its_tops_alone() -> None:
     assert not agrees(START, reading(**(STILL | {"a2": "lime robot"})))
 
 
+def test_what_has_not_moved_may_be_hidden() -> None:
+    """A robot on b3 is so tall that the camera does not see the flag on b4 behind it."""
+    before = layout(a1="purple robot", b2="lime robot", b4="lime flag")
+    after = layout(a1="purple robot", b3="lime robot", b4="lime flag")
+    hidden = reading("b4", a1="purple robot", b3="lime robot")
+    assert agrees(after, hidden, before)
+    assert not agrees(after, hidden), "in a set-up everything must be seen"
+    assert not agrees(after, reading("b3", a1="purple robot", b4="lime flag"), before), "what has moved must be seen"
+    assert not agrees(after, reading("b4", a1="purple robot", b3="lime robot", b2="purple flag"), before)
+
+
 def test_hand_moves_follow_stacks() -> None:
     before = layout(b3="lime flag, purple robot", c4="lime robot")
     after = layout(b2="lime flag, purple robot", c3="lime robot")

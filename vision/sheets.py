@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, get_args
 
-from companion.errors import CompanionError, Malformed
+from companion.errors import Malformed, SystemTrouble
 from companion.kit import SEATS, Board, Face, Kit, Seat
 from vision.tiling import FLAP_MM, Tiling, Window, quiet_mm, tile_board
 
@@ -38,13 +38,10 @@ _LEAST_APRON_MM = 3.8
 _PLAY_MM = 0.3
 
 
-class SheetError(CompanionError, OSError):
+class SheetError(SystemTrouble):
     """The kit cannot be written."""
 
     kind = "sheets"
-
-    def __str__(self) -> str:
-        return self.message
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from flask import Flask, Response
 from waitress import create_server
 from waitress.wasyncore import close_all
 
-from companion.errors import CompanionError
+from companion.errors import CompanionError, SystemTrouble
 from companion.table import Table
 
 LOOK_S = 0.5
@@ -28,13 +28,10 @@ SPARE_THREADS = 16
 RETRY_MS = 1000
 
 
-class PortInUse(CompanionError, OSError):
+class PortInUse(SystemTrouble):
     """The pages cannot be served under this address."""
 
     kind = "port"
-
-    def __str__(self) -> str:
-        return self.message
 
 
 class TooManyViewers(CompanionError, RuntimeError):
