@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from gpiozero import Device
 
 GRACE_S = 5.0
 NOISE = ("/dev/null", "/dev/urandom", "/dev/pts", "/dev/tty", "(deleted)", ".hypothesis", "/memfd:")
@@ -28,11 +29,19 @@ def open_files() -> set[str]:
     return found
 
 
+def open_pins() -> set[int]:
+    """Identities of gpiozero's devices that nobody has closed; looking for them takes a while."""
+    return {id(each) for each in gc.get_objects() if isinstance(each, Device) and not each.closed}
+
+
 @pytest.fixture(autouse=True)
-def no_leaks() -> Iterator[None]:
-    """Fail a test that leaves a thread, an open file or a device behind."""
+def no_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test that leaves a thread, an open file, a device or (in the panel's tests) a pin behind."""
+    about_pins = request.module is not None and request.module.__name__.startswith("test_panel")
     threads, files = set(threading.enumerate()), open_files()
+    pins = open_pins() if about_pins else set()
     yield
+    assert not about_pins or open_pins() <= pins, "a gpiozero device is still open"
     for thread in set(threading.enumerate()) - threads:
         thread.join(GRACE_S)
     left = {thread.name for thread in threading.enumerate() if thread not in threads}
