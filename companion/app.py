@@ -8,6 +8,7 @@ import socket
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from random import Random
 
 from companion.clock import Clock, RealClock
 from companion.config import CameraSettings, Settings
@@ -143,7 +144,9 @@ class Companion:
 
     def _open_simulation(self) -> None:
         first = next(iter(GAMES.values()))
-        world = SimulatedTable(first.kit(first.options({})))
+        options = first.options({})
+        world = SimulatedTable(first.kit(options))
+        world.set_up(first.expected(first.setup(options, Random(0))) or {})
         panel, hands = simulated_panel(self.settings.panel, self.clock, self.table.pressed, threads=self._threads)
         self.panel = panel
         self.simulation = Simulation(world, hands)

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table_tools import playing
 from web_fixtures import SALT
 
 from companion.games import GAMES
 from companion.games.base import Event
 from companion.grid import Square
 from companion.referee import HandMove, Problem
-from web.board import Scene, board_svg, board_words, layout_after
+from web.board import Scene, board_svg, board_words, layout_after, scene_of
 from web.house import STATIC
 
 
@@ -74,3 +75,18 @@ def test_the_browsers_sha256_agrees_with_hashlib(tmp_path: Path) -> None:
         ["node", "--input-type=module", "-e", script], capture_output=True, text=True, check=True, timeout=60
     )
     assert told.stdout.split() == [hashlib.sha256(text.encode()).hexdigest() for text in texts]
+
+
+def test_a_piece_on_a_wrong_square_is_drawn_there_alone(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        played.begin()
+        board = dict(played.table.view().layout)
+        played.show(board)
+        played.turn("UII", "III")
+        strayed = {square: faces for square, faces in board.items() if faces != ("purple robot",)}
+        played.show({**strayed, Square(1, 1): ("purple robot",)})
+        scene = scene_of(played.table.view())
+    assert scene is not None
+    assert [problem.square for problem in scene.wrong] == [Square(1, 1)]
+    assert scene.moves == ()
+    assert not any("purple robot" in stack for stack in scene.layout.values())

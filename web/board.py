@@ -50,7 +50,22 @@ def scene_of(view: TableView) -> Scene | None:
     before = {} if view.phase == "setup" else view.layout
     layout = layout_after(before, (move for move in moves if move.done))
     todo = tuple(move for move in moves if not move.done)
+    for problem in view.problems:
+        layout, todo = _without(layout, todo, problem)
     return Scene(view.kit, layout, todo, view.events, view.problems, view.unknown)
+
+
+def _without(layout: Layout, todo: tuple[HandMove, ...], problem: Problem) -> tuple[Layout, tuple[HandMove, ...]]:
+    """Layout and moves without the piece that stands on a wrong square: its way back takes their place."""
+    stray = next((move for move in todo if problem.face in move.faces and problem.square != problem.home), None)
+    place = problem.home or problem.square
+    if stray is not None:
+        todo = tuple(move for move in todo if move is not stray)
+        place = stray.origin or place
+    stack = list(layout.get(place, ()))
+    if problem.face in stack:
+        stack.remove(problem.face)
+    return {**layout, place: tuple(stack)}, todo
 
 
 def layout_after(layout: Layout, moves: Iterable[HandMove]) -> Layout:
@@ -158,10 +173,6 @@ class _Sketch:
     def pieces(self) -> str:
         """Every stack where it lies, and what is wrong in rings of its own."""
         stacks = {square: list(faces) for square, faces in self.scene.layout.items()}
-        for problem in self.scene.wrong:
-            home = stacks.get(problem.home or problem.square, [])
-            if problem.face in home:
-                home.remove(problem.face)
         drawn = [self._stack(square, faces) for square, faces in sorted(stacks.items()) if faces]
         return "".join(drawn) + "".join(self._wrong(problem) for problem in self.scene.wrong)
 
