@@ -10,15 +10,17 @@ import cv2
 import numpy as np
 import pytest
 
+from companion.clock import FakeClock
 from companion.errors import Malformed
 from companion.games.outbuffered import Outbuffered
 from companion.grid import Square
 from companion.kit import Kit
-from vision.markers import best_guess, marker_modules
+from vision.markers import MarkerFinder, best_guess, marker_modules
 from vision.pose import LENSES, Lens, LensTuner, corner_points_mm, flat
 from vision.read import bench_reader, read_images
+from vision.reader import BoardReader
 from vision.render import View, camera_pose
-from vision.scene import SimulatedTable
+from vision.scene import RenderedCamera, SimulatedTable
 
 SMALL: Kit = Outbuffered().kit(Outbuffered().options({}))
 KITS = {"outbuffered": SMALL}
@@ -80,10 +82,29 @@ def test_an_unknown_dictionary_is_refused() -> None:
         list(read_images([], KITS, "DICT_9X9"))
 
 
-def test_a_still_frame_costs_a_small_part_of_a_reading() -> None:
+def test_the_bench_of_the_reader_tells_every_cost() -> None:
     costs = bench_reader(SMALL, frames=4)
-    assert set(costs) == {"first", "changed", "still"}
-    assert costs["still"] < costs["changed"]
+    assert set(costs) == {"first", "changed", "still", "peer"}
+    assert all(cost > 0 for cost in costs.values())
+
+
+def test_a_still_board_is_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = SimulatedTable(SMALL)
+    reader, camera = BoardReader({SMALL.game: SMALL}), RenderedCamera(table, FakeClock())
+    for _ in range(6):
+        reading = reader.read(camera.frame())
+    assert reading.quiet
+    searches: list[int] = []
+    find = MarkerFinder.find
+
+    def counted(self: MarkerFinder, *arguments: object, **more: object) -> object:
+        searches.append(1)
+        return find(self, *arguments, **more)  # type: ignore[arg-type] # passed on as it came
+
+    monkeypatch.setattr(MarkerFinder, "find", counted)
+    for _ in range(10):
+        reader.read(camera.frame())
+    assert not searches
 
 
 # ---- markers, rays and lenses ----------------------------------------------------------------------------------
