@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # On a Raspberry Pi camera and pins come from the distribution: the environment must see its packages.
 SITE := $(shell python3 -c "import importlib.util as u; print('--system-site-packages' if u.find_spec('picamera2') or u.find_spec('lgpio') else '')" 2>/dev/null)
+# Bookworm's picamera2 was built for numpy 1: there the newest OpenCV that works with it is 4.11.
+PINS := $(shell python3 -c "import importlib.util as u, importlib.metadata as m; print('numpy<2 opencv-python-headless<4.12' if u.find_spec('picamera2') and m.version('numpy')[0] == '1' else '')" 2>/dev/null)
 # How to install a system package here: as root, by a sudo that asks nothing, or not at all.
 APT := $(shell if ! command -v apt-get >/dev/null; then :; elif [ "$$(id -u)" = 0 ]; then echo "apt-get"; elif sudo -n true 2>/dev/null; then echo "sudo -n apt-get"; fi)
 ARGS ?=
@@ -49,11 +51,11 @@ $(VENV)/bin/python:
 	python3 -m venv $(SITE) $(VENV)
 
 $(VENV)/.runs: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install -q --disable-pip-version-check -e .
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e . $(PINS:%="%")
 	@touch $@
 
 $(VENV)/.tests: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install -q --disable-pip-version-check -e ".[dev]"
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e ".[dev]" $(PINS:%="%")
 	@touch $@ $(VENV)/.runs
 
 clean:

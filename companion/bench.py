@@ -34,6 +34,8 @@ POSTS = 100
 KEY_TO_LAMP_MS = 15.0
 """The cue language: the tick starts within 15 ms of the press's edge."""
 POST_TO_EVENT_MS = 100.0
+WRONG_TO_WORD_MS = 1000.0
+STRAYS = 20
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,11 @@ class Figure:
 def run(games: int) -> bool:
     """Measure everything and print it; answers whether every bound is kept."""
     good = True
-    with _companion() as companion, ExitStack() as viewers:
+    with _companion(fps=CameraSettings().fps) as companion:
+        figure = _wrong_to_word(companion)
+        print(figure.sentence(), flush=True)
+        good &= figure.is_met()
+    with _companion(fps=30) as companion, ExitStack() as viewers:
         listeners = [viewers.enter_context(Listener(companion.server.port)) for _ in range(VIEWERS)]
         _sit_down(companion)
         for measure in (_key_to_lamp, _post_to_event):
@@ -89,12 +95,12 @@ def _reading(name: str, costs_ms: dict[str, float]) -> None:
 
 
 @contextmanager
-def _companion() -> Iterator[Companion]:
-    """A simulation on the real clock, with the camera at its full rate."""
+def _companion(fps: float) -> Iterator[Companion]:
+    """A simulation on the real clock, with the camera at this rate."""
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(
             state_dir=folder,
-            camera=CameraSettings(fps=30),
+            camera=CameraSettings(fps=fps),
             web=WebSettings(host="127.0.0.1", port=0),
             table=TableSettings(reading_time_s=0.0),
         )
@@ -170,6 +176,35 @@ def _key_to_lamp(companion: Companion, listeners: Sequence[Listener]) -> Figure:
         hands.release(button)
         time.sleep(0.06)
     return Figure("key of a pad -> its lamp", times, "gpiozero Button -> LED", _bare_button_ms(), KEY_TO_LAMP_MS)
+
+
+def _wrong_to_word(companion: Companion) -> Figure:
+    """From a piece put on a wrong square to the sentence that names it, at the camera's default rate."""
+    simulation, table = companion.simulation, companion.table
+    if simulation is None:
+        raise RuntimeError("the bench runs in simulation")
+    _sit_down(companion)
+    world = simulation.world
+    layout = table.view().layout
+    piece = world.pieces()[-1]
+    free = [square for square in world.kit.board.squares if square not in layout]
+    times = []
+    for number in range(STRAYS):
+        world.set_up(layout)
+        _wait_for(lambda: table.view().watched and not table.view().problems)
+        began_s = time.monotonic()
+        world.move_to(piece.id, free[number % len(free)])
+        _wait_for(lambda: bool(table.view().problems))
+        times.append((time.monotonic() - began_s) * 1000)
+    frame_ms = 1000 / CameraSettings().fps
+    return Figure("piece on a wrong square -> named", times, "time of one frame", frame_ms, WRONG_TO_WORD_MS)
+
+
+def _wait_for(happened: Callable[[], bool]) -> None:
+    """Look every 2 ms, at most 5 s."""
+    end_s = time.monotonic() + 5
+    while not happened() and time.monotonic() < end_s:
+        time.sleep(0.002)
 
 
 def _press(press: Callable[[str], None], release: Callable[[str], None], button: str) -> None:
