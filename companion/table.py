@@ -72,8 +72,9 @@ class Table:
         self._stage_since_s = clock.monotonic_s()
         self._put_off: tuple[float, tuple[Signal, ...]] = (0.0, ())
         self._closed = False
-        notices = (journal.notice,) if journal.notice else ()
-        self._live = Live(journal.restore(), notices=notices)
+        session = journal.restore()
+        self._standing = (journal.notice,) if journal.notice else ()
+        self._live = Live(session, notices=self._standing)
 
     # ---- looking ---------------------------------------------------------------------------------------------
 
@@ -225,9 +226,9 @@ class Table:
         try:
             self._journal.append(game, record, self._clock.wall_s())
         except JournalError as error:
-            self._publish(replace(self._live, notices=(error.message,)))
+            self._publish(replace(self._live, notices=(*self._standing, error.message)))
             raise
-        before, self._live = self._live, replace(self._live, session=session, notices=())
+        before, self._live = self._live, replace(self._live, session=session, notices=self._standing)
         if session.moment != before.session.moment or session.phase is not before.session.phase:
             self._drafts = {}
             self._live = replace(self._live, drafts={}, overruled=frozenset(), choices=())
@@ -265,7 +266,7 @@ class Table:
                 on_signal(signal)
 
     def _in_trouble(self) -> bool:
-        return bool(self._live.notices) or self._live.camera.state is CameraState.TROUBLE
+        return self._live.notices != self._standing or self._live.camera.state is CameraState.TROUBLE
 
     # ---- games -----------------------------------------------------------------------------------------------------
 
