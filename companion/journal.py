@@ -17,7 +17,7 @@ from typing import IO
 
 import msgspec
 
-from companion.errors import JournalError
+from companion.errors import CompanionError, JournalError
 from companion.records import AnyRecord, FreeSeat, NewGame, TakeSeat
 from companion.session import Session, advance
 
@@ -136,7 +136,11 @@ class Journal:
         last = games[-1] if games else 0
         for entry in self.entries():
             if entry.game == last or isinstance(entry.record, TakeSeat | FreeSeat):
-                session, _ = advance(session, entry.record)
+                try:
+                    session, _ = advance(session, entry.record)
+                except CompanionError as error:
+                    self.notice = f"Game {last} cannot be continued ({error.kind} entry {entry.id}): start a new one."
+                    return Session(seats=session.seats)
         return session
 
     def fold(self, game: int) -> Session:

@@ -76,11 +76,11 @@ class Owner:
 
     def close(self) -> None:
         """Finish what is queued and end the thread."""
+        self._closed = True
         self._queue.put(None)
         if self._thread is not None:
             self._thread.join()
             self._thread = None
-        self._closed = True
 
     def _run(self) -> None:
         while True:

@@ -22,7 +22,7 @@ from companion.grid import Square
 from companion.journal import Journal
 from companion.kit import SEATS, Layout, Seat
 from companion.ports import CameraState, CameraStatus, TurnLamp
-from companion.records import Undo
+from companion.records import HandIn, Undo
 from companion.replay import game_file, load_game, retell
 from companion.session import Phase, Session, receipt
 from companion.table import Table
@@ -463,6 +463,21 @@ def test_a_damaged_journal_is_set_aside_and_what_can_be_read_is_kept(tmp_path: P
         again.table.new_game("outbuffered")
     with Journal(path) as journal:
         assert len(journal.key("host")) == len(key)
+
+
+def test_a_game_that_no_longer_fits_the_rules_is_left_and_the_seats_stay(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        both_seats(played)
+        played.begin()
+    with Journal(tmp_path / "journal.sqlite") as journal:
+        journal.append(1, HandIn(Seat.SOUTH, "1.1", "XYZ"), 0.0)
+    with playing(tmp_path) as again:
+        view = again.table.view()
+        assert view.phase is Phase.LOBBY
+        assert view.notices[0].startswith("Game 1 cannot be continued (malformed entry")
+        assert "XYZ" not in view.notices[0]
+        assert view.seats[Seat.SOUTH].name == "South"
+        again.table.new_game("outbuffered")
 
 
 def test_a_full_disk_refuses_the_input_and_keeps_the_game(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
