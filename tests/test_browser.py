@@ -253,6 +253,42 @@ def square_of(client: Client, piece: int) -> str | None:
     return next((each["square"] for each in pieces if each["id"] == piece), None)
 
 
+def test_a_turn_with_the_keyboard_alone(tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]) -> None:
+    """Letters and arrows enter, Backspace takes away, Enter hands in; the sign is a live region."""
+    south, _, _ = windows
+    with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
+        client = Client(service.url)
+        until("orders", lambda: client.get("/api/view")["phase"] == "orders")
+        sit_down(south, service, "south", "Mara")
+        says(south, "orders to go")
+        south.find_element(By.TAG_NAME, "body").send_keys("u\ue013d\ue003s")  # U, arrow up, D, Backspace, S
+        until("a full buffer", lambda: south.find_element(By.ID, "hand-in").text == "Hand in")
+        slots = [slot.text.split()[-1] for slot in south.find_elements(By.CSS_SELECTOR, ".slot")]
+        assert slots == ["U", "U", "S"]
+        south.find_element(By.TAG_NAME, "body").send_keys("\ue007")
+        says(south, "Waiting for lime")
+        assert south.find_element(By.CSS_SELECTOR, ".sign").get_attribute("aria-live") == "polite"
+
+
+def test_done_too_early_is_refused_and_can_be_overruled(
+    tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]
+) -> None:
+    south, _, _ = windows
+    with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
+        client = Client(service.url)
+        until("orders", lambda: client.get("/api/view")["phase"] == "orders")
+        sit_down(south, service, "south", "Mara")
+        north = Client(service.url)
+        north.post("/api/seat/north/take", name="")
+        hand_in(south, "UII")
+        north.post("/api/seat/north/hand-in", moment="1.1", action="III", salt="0")
+        says(south, "move your robot a1 to a2")
+        tap(south, "[data-refused=force]")
+        until("the refusal", lambda: "Not yet" in south.find_element(By.ID, "said").text)
+        tap(south, "#force:not([hidden])")
+        until("the next step", lambda: client.get("/api/view")["stage"] == 1)
+
+
 def test_a_reload_a_second_tab_and_a_stranger(tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]) -> None:
     south, north, _ = windows
     with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
