@@ -134,37 +134,43 @@ class _Match:
     players: dict[Seat, _Player]
     state: Any
     count: _Count = field(default_factory=_Count)
+    turns: int = 0
 
     # ---- the loop ----------------------------------------------------------------------------------------------------
 
     def play(self) -> Report:
-        """Sit down, set up, play to the end."""
+        """Sit down, set up, play to the end; a game that gets stuck is reported with what the table waits for."""
         began_s = time.perf_counter()
-        for player in self.players.values():
-            self._sit_down(player)
-        self.companion.table.new_game(self.game.name, {}, self.seed)
-        self.simulation.world.set_up({})
-        self._round(3)
-        turns = 0
-        while self._view().phase is not Phase.OVER and turns < MAX_TURNS:
-            self._work_with_hands()
-            if self._view().phase is Phase.ORDERS:
-                turns += 1
-                self._give_orders()
-        view = self._view()
-        outcome = view.outcome
+        reason = "It was broken off."
+        try:
+            self._play_to_the_end()
+        except Stuck as stuck:
+            reason = stuck.message
+        outcome = self._view().outcome
         return Report(
             self.game.name,
             self.seed,
             sorted(outcome.winners) if outcome else None,
-            outcome.reason if outcome else "It was broken off.",
-            turns,
+            outcome.reason if outcome else reason,
+            self.turns,
             self.count.frames,
             self.count.wrong,
             self.count.noticed,
             self.count.misread,
             round(time.perf_counter() - began_s, 2),
         )
+
+    def _play_to_the_end(self) -> None:
+        for player in self.players.values():
+            self._sit_down(player)
+        self.companion.table.new_game(self.game.name, {}, self.seed)
+        self.simulation.world.set_up({})
+        self._round(3)
+        while self._view().phase is not Phase.OVER and self.turns < MAX_TURNS:
+            self._work_with_hands()
+            if self._view().phase is Phase.ORDERS:
+                self.turns += 1
+                self._give_orders()
 
     def _view(self) -> TableView:
         return self.companion.table.view()

@@ -270,6 +270,32 @@ def test_a_turn_with_the_keyboard_alone(tmp_path: Path, windows: tuple[WebDriver
         assert south.find_element(By.CSS_SELECTOR, ".sign").get_attribute("aria-live") == "polite"
 
 
+def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]) -> None:
+    """Robots slide and bounce and a shot grows when a step opens; a reload plays nothing again."""
+    _, _, wall = windows
+    moving = (
+        "document.getAnimations().map(each => each.effect.target).filter(target => target?.dataset)"
+        ".flatMap(target => Object.keys(target.dataset))"
+    )
+    with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
+        client, north = Client(service.url), Client(service.url)
+        client.post("/api/seat/south/take", name="")
+        north.post("/api/seat/north/take", name="")
+        until("orders", lambda: client.get("/api/view")["phase"] == "orders")
+        wall.get(service.url)
+        says(wall, "Both: hand in")
+        note = f"window.moved = []; document.addEventListener('shown', () => window.moved.push(...{moving}))"
+        wall.execute_script(note)
+        client.post("/api/seat/south/hand-in", moment="1.1", action="UII", salt="0")
+        north.post("/api/seat/north/hand-in", moment="1.1", action="RII", salt="0")
+        says(wall, "Purple: move")
+        seen = until("something to move", lambda: wall.execute_script("return window.moved"))
+        assert {"slide", "bump"} <= set(seen)
+        wall.refresh()
+        says(wall, "Purple: move")
+        assert wall.execute_script(f"return {moving}") == []
+
+
 def test_done_too_early_is_refused_and_can_be_overruled(
     tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]
 ) -> None:

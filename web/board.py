@@ -173,8 +173,16 @@ class _Sketch:
     def pieces(self) -> str:
         """Every stack where it lies, and what is wrong in rings of its own."""
         stacks = {square: list(faces) for square, faces in self.scene.layout.items()}
-        drawn = [self._stack(square, faces) for square, faces in sorted(stacks.items()) if faces]
+        drawn = [self._bumped(square, self._stack(square, faces)) for square, faces in sorted(stacks.items()) if faces]
         return "".join(drawn) + "".join(self._wrong(problem) for problem in self.scene.wrong)
+
+    def _bumped(self, square: Square, drawn: str) -> str:
+        """A stack whose move was refused says how far it got: 60 % of the way, in the picture's units."""
+        edges = [event.edge for event in self.scene.events if event.square == str(square) and event.edge]
+        if not edges:
+            return drawn
+        files, ranks = (-edges[0][0], -edges[0][1]) if self.turned else edges[0]
+        return f'<g data-bump="{files * 60} {-ranks * 60}">{drawn}</g>'
 
     def _stack(self, square: Square, faces: Sequence[str], classes: str = "") -> str:
         """A stack from the bottom to the top; what is carried is small, at the upper right."""
@@ -220,8 +228,12 @@ class _Sketch:
     def _move(self, move: HandMove) -> str:
         if move.target is None:
             return self._away(move.origin) if move.origin else ""
-        ghost = self._frame(move.target) + self._stack(move.target, move.faces, "ghost")
-        return ghost + (self._arrow(move.origin, move.target) if move.origin else "")
+        frame, ghost = self._frame(move.target), self._stack(move.target, move.faces, "ghost")
+        if move.origin is None:
+            return frame + ghost
+        (x0, y0), (x1, y1) = self.centre(move.origin), self.centre(move.target)
+        slid = f'<g data-slide="{x0 - x1:g} {y0 - y1:g}">{ghost}</g>'
+        return frame + slid + self._arrow(move.origin, move.target)
 
     def _frame(self, square: Square) -> str:
         x, y = self.centre(square)
@@ -274,7 +286,8 @@ class _Sketch:
         length = math.hypot(x1 - x0, y1 - y0) or 1.0
         dx, dy = (x1 - x0) / length, (y1 - y0) / length
         line = f"M{x0 + dx * 44:g} {y0 + dy * 44:g}L{x1 - dx * 40:g} {y1 - dy * 40:g}"
-        return f'<path class="fire case" d="{line}"/><path class="fire" d="{line}"/>{use("shot", x1, y1, 112, "hit")}'
+        grown = f'd="{line}" pathLength="1" data-grow'
+        return f'<path class="fire case" {grown}/><path class="fire" {grown}/>{use("shot", x1, y1, 112, "hit")}'
 
 
 def _curve(start: Point, end: Point, normal: Point) -> str:

@@ -1,0 +1,28 @@
+// The reveal as a small play, once for each step: moves and bounces together, then the shots. Nothing waits for it, and
+// nothing moves for who asked for stillness.
+const calm = matchMedia('(prefers-reduced-motion: reduce)');
+const MOVE = { duration: 420, easing: 'cubic-bezier(.2,.7,.2,1)' };
+const BOUNCE = { duration: 520, easing: 'cubic-bezier(.3,1.3,.5,1)' };
+const SHOT = { duration: 260, delay: 540, fill: 'backwards' };
+let played = null;
+
+const way = text => `translate(${text.split(' ').map(length => `${length}px`).join(', ')})`;
+
+function play() {
+  const scene = document.getElementById('live')?.dataset.scene ?? '';
+  const isNew = played !== null && scene !== played;
+  played = scene;
+  if (!isNew || !scene || calm.matches) return;
+  for (const piece of document.querySelectorAll('[data-slide]')) {
+    piece.animate([{ transform: way(piece.dataset.slide) }, { transform: 'none' }], MOVE);
+  }
+  for (const piece of document.querySelectorAll('[data-bump]')) {
+    piece.animate([{ transform: 'none' }, { transform: way(piece.dataset.bump), offset: 0.4 }, { transform: 'none' }], BOUNCE);
+  }
+  for (const line of document.querySelectorAll('[data-grow]')) {
+    line.animate([{ strokeDasharray: '0 1' }, { strokeDasharray: '1 0' }], SHOT);
+  }
+}
+
+document.addEventListener('shown', play);
+play();
