@@ -15,8 +15,8 @@ from companion.config import CameraSettings, Settings
 from companion.errors import CameraError
 from companion.games import GAMES
 from companion.journal import Journal
-from companion.kit import Kit
-from companion.ports import Camera, CameraState, CameraStatus
+from companion.kit import SEATS, Kit
+from companion.ports import Camera, CameraState, CameraStatus, Cue, Signal
 from companion.table import Table
 from hardware.panel import Panel, open_panel, panel_reason
 from hardware.simulated import SimulatedPanelHands, simulated_panel
@@ -90,7 +90,7 @@ class Companion:
         self.panel = open_panel(self.settings.panel, self.clock, self.table.pressed)
         if self.panel is None:
             reason = panel_reason(self.settings.panel) or "switched off in the settings"
-            self._say(f"No pads: {reason}.")
+            self._say(f"No pads: {reason.rstrip('.')}.")
             self.table.panel_is("No pads: phones only.")
         else:
             self._connect_panel(self.panel)
@@ -105,6 +105,7 @@ class Companion:
         self._say(f"Pads: {len(panel.buttons)} buttons, {len(panel.lamps)} lamps.")
         self.table.panel_is(" ".join(panel.problems))
         self.table.connect(on_signal=panel.signal, on_lamps=panel.show)
+        panel.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
 
     def _find_camera(self, settings: CameraSettings) -> Callable[[], Camera] | None:
         """How to open the camera; None when there is none. One that was named is retried, not given up."""
