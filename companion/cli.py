@@ -7,7 +7,6 @@ import json
 import logging
 import signal
 import sys
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -109,16 +108,16 @@ def _add_play(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 def _play(options: argparse.Namespace) -> int:
     from companion.app import Companion  # noqa: PLC0415 - brings camera and web libraries, which other commands spare
 
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    # Blocked in every thread from here on, so that an end waits until main asks for it and never interrupts a lock.
+    ends = {signal.SIGTERM, signal.SIGINT}
+    signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     settings = _settings_of(options)
     with Companion(settings, True if options.simulate else None) as companion:
         view = companion.table.view()
         if options.game and view.phase in ("lobby", "over"):
             companion.table.new_game(options.game)
         _greet(companion.found, companion.urls(), companion.host_key, companion.simulation is not None)
-        stop.wait()
+        signal.sigwait(ends)
     return 0
 
 
