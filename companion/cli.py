@@ -106,11 +106,12 @@ def _add_play(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 def _play(options: argparse.Namespace) -> int:
-    from companion.app import Companion  # noqa: PLC0415 - brings camera and web libraries, which other commands spare
-
-    # Blocked in every thread from here on, so that an end waits until main asks for it and never interrupts a lock.
+    # Blocked before libraries start threads of their own: an end waits until main asks for it, in no other thread and
+    # inside no lock.
     ends = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)
+    from companion.app import Companion  # noqa: PLC0415 - brings camera and web libraries, which other commands spare
+
     settings = _settings_of(options)
     with Companion(settings, True if options.simulate else None) as companion:
         view = companion.table.view()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import re
 import socket
@@ -253,3 +254,18 @@ def test_selfplay_prints_a_line_a_game() -> None:
             "game", "seed", "winners", "reason", "turns", "frames", "wrong_placements_made",
             "wrong_placements_noticed", "misread_layouts", "seconds",
         }  # fmt: skip
+
+
+def test_it_ends_whenever_it_is_told_also_with_open_streams(tmp_path: Path) -> None:
+    for number in range(5):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with running(folder, "--simulate", "--port", "0") as service:
+            streams = [http.client.HTTPConnection("127.0.0.1", service.port, timeout=10) for _ in range(3)]
+            for stream in streams[:number]:
+                stream.request("GET", "/live/table")
+                stream.getresponse().readline()
+            assert service.stop() == 0
+            assert "Traceback" not in service.log
+            for stream in streams:
+                stream.close()
