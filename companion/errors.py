@@ -3,7 +3,13 @@
 A message says what, where, and what to do. A refused input changes nothing.
 """
 
+import traceback
 from enum import StrEnum
+
+
+def trace_of(error: BaseException) -> str:
+    """Type and places of an unexpected error for the log, without its words: they may hold somebody's order."""
+    return f"{type(error).__name__}\n{''.join(traceback.format_tb(error.__traceback__))}"
 
 
 class CompanionError(Exception):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
-from companion.errors import CompanionError, Stale
+from companion.errors import CompanionError, Stale, trace_of
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -101,5 +101,5 @@ class Owner:
                 work()
             except CompanionError as error:
                 log.warning("%s: refused: %s", self._name, error.kind)
-            except Exception:
-                log.exception("%s: an input failed; the rest goes on", self._name)
+            except Exception as error:
+                log.error("%s: an input failed, the rest goes on: %s", self._name, trace_of(error))

@@ -62,12 +62,16 @@ class Sitter:
 
 @dataclass(frozen=True)
 class Sealed:
-    """An action handed in. `receipt` is public at once, the rest after the reveal."""
+    """An action handed in. `receipt` is public at once, the rest after the reveal.
+
+    `owner` is the nonce of whoever sat there: who takes the seat later may take the action back, but never see it.
+    """
 
     action: str
     salt: str
     at: float
     receipt: str
+    owner: str = ""
 
 
 @dataclass(frozen=True)
@@ -232,7 +236,8 @@ def _take_seat(session: Session, record: TakeSeat) -> Advance:
 def _new_game(session: Session, record: NewGame) -> Advance:
     game = game_named(record.game)
     options = game.options(record.options)
-    if session.phase in (Phase.ORDERS, Phase.STAGES):
+    has_begun = session.phase is Phase.SETUP and session.tick > 0  # a turn was taken back
+    if session.phase in (Phase.ORDERS, Phase.STAGES) or has_begun:
         raise Illegal(Refusal.WRONG_PHASE, "A game is on: end it before you start another one")
     state = game.setup(options, chance(record.seed, 0))
     board = game.expected(state)
@@ -278,7 +283,8 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
     if seat in session.sealed:
         raise Illegal(Refusal.ALREADY_SEALED, "Your order is sealed already: take it back first")
     text = game.format(action)
-    sealed = Sealed(text, record.salt, record.at, receipt(session.moment, seat, text, record.salt))
+    owner = session.seats[seat].nonce if seat in session.seats else ""
+    sealed = Sealed(text, record.salt, record.at, receipt(session.moment, seat, text, record.salt), owner)
     full = replace(session, sealed={**session.sealed, seat: sealed})
     signal = Signal(Cue.SEALED, frozenset({seat}))
     if full.awaited:

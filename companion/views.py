@@ -149,7 +149,7 @@ def view_of(live: Live, viewer: Seat | None) -> TableView:
     stages = session.stages if in_stages or session.phase is Phase.OVER else ()
     open_stages = stages[: session.stage + 1] if in_stages else stages
     playing = session.phase in (Phase.ORDERS, Phase.STAGES)
-    mine = session.sealed.get(viewer) if viewer else None
+    mine = _own_sealed(session, viewer)
     return TableView(
         version=live.version,
         viewer=viewer,
@@ -174,7 +174,7 @@ def view_of(live: Live, viewer: Seat | None) -> TableView:
         opened=_opened(session),
         pad=game.pad(session.state, viewer) if game and viewer and playing else None,
         mine=mine,
-        can_take_back=mine is not None and session.phase is Phase.ORDERS,
+        can_take_back=viewer in session.sealed and session.phase is Phase.ORDERS,
         score=session.score,
         outcome=session.outcome,
         draw_offer=session.draw_offer,
@@ -187,6 +187,14 @@ def view_of(live: Live, viewer: Seat | None) -> TableView:
         choices=live.choices if viewer in session.awaited else (),
         notices=live.notices,
     )
+
+
+def _own_sealed(session: Session, viewer: Seat | None) -> Sealed | None:
+    """What the viewer has sealed, but not what somebody sealed who sat there before."""
+    if viewer is None or viewer not in session.sealed or viewer not in session.seats:
+        return None
+    sealed = session.sealed[viewer]
+    return sealed if sealed.owner == session.seats[viewer].nonce else None
 
 
 def _seat_view(live: Live, seat: Seat) -> SeatView:

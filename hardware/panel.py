@@ -24,7 +24,7 @@ from gpiozero.pins.local import get_pi_revision
 
 from companion.clock import Clock
 from companion.config import PanelSettings
-from companion.errors import PanelError
+from companion.errors import PanelError, trace_of
 from companion.kit import Seat
 from companion.ports import Press, SeatLamps, Signal
 from hardware.debounce import Debouncer, Stroke
@@ -235,8 +235,11 @@ class Panel:
             if key.debouncer.is_latched and key.pin.name not in self._failed and not self._is_closed:
                 try:
                     is_down = key.line.is_down()
-                except Exception as error:
-                    self._lose(key.pin.name, error)
+                except Exception as error:  # only keys that are down are read: which one it is stays a secret
+                    self._failed.add(key.pin.name)
+                    self._complain(
+                        f"a key of the {key.pin.seat or 'table'} pad does not work any more: {_remedy(error)}"
+                    )
                     continue
                 self._report(key, key.debouncer.settle(is_down, self._clock.monotonic_s()))
 
@@ -245,8 +248,8 @@ class Panel:
             press = Press(key.pin.seat, key.pin.key, key.debouncer.pressed_s, stroke is Stroke.HELD)
             try:
                 self._on_press(press)
-            except Exception:  # whatever the table does with a press, the next one must count
-                _log.exception("The listener failed on a press of %s", key.pin.name)
+            except Exception as error:  # whatever the table does with a press, the next one must count
+                _log.error("The listener failed on a press: %s", trace_of(error))  # which key is its owner's secret
 
     # ---- lamps and buzzer: the thread panel-output ----
 

@@ -241,7 +241,6 @@ def test_a_piece_is_dragged_with_the_mouse_and_by_keys(
         bench.execute_script("arguments[0].focus()", shape)
         for key in ("\ue012", "\ue012", "\ue015"):  # left, left, down
             bench.switch_to.active_element.send_keys(key)
-            until("a step", lambda: True)
         until("the robot back on a1", lambda: square_of(client, piece) == "a1")
         until(
             "orders", lambda: client.get("/api/view")["phase"] == "orders" and not client.get("/api/view")["problems"]

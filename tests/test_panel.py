@@ -378,7 +378,9 @@ def test_a_key_whose_line_cannot_be_read_any_more_is_named(rig: Rig, monkeypatch
     rig.hands.press("north_up")
     rig.after(50)
     assert [press.seat for press in rig.presses] == [SOUTH, NORTH]
-    assert [problem.split(".")[0] for problem in rig.panel.problems] == ["south_up does not work any more: line lost"]
+    assert [problem.split(".")[0] for problem in rig.panel.problems] == [
+        "a key of the south pad does not work any more: line lost"
+    ]
 
 
 # ---- simulation ----------------------------------------------------------------------------------------------

@@ -290,6 +290,8 @@ def test_undo_goes_back_and_asks_for_the_board(played: Played) -> None:
     assert view.layout[Square.parse("a1")] == ("purple robot",)
     with pytest.raises(Stale):
         played.table.hand_in(Seat.SOUTH, stale, "UUS")
+    with pytest.raises(Illegal, match="A game is on"):
+        played.table.new_game("outbuffered")
     played.table.confirm("south", view.moment, view.stage)
     played.turn("III", "III")
     assert played.table.view().phase is Phase.STAGES

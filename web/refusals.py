@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-import traceback
 from http import HTTPStatus
 
 from flask import Flask, Response, jsonify, make_response, render_template, request
 from werkzeug.exceptions import HTTPException
 
-from companion.errors import Ambiguous, CompanionError, Illegal, Malformed, Refusal, Stale
+from companion.errors import Ambiguous, CompanionError, Illegal, Malformed, Refusal, Stale, trace_of
 from web.guard import ForeignOrigin
 
 log = logging.getLogger(__name__)
@@ -76,8 +75,7 @@ def _late(_: TimeoutError) -> Response:
 
 def _unknown(error: Exception) -> Response:
     """Say nothing of what was sent, not even in the log: it may be an order."""
-    trace = "".join(traceback.format_tb(error.__traceback__))
-    log.error("%s in %s\n%s", type(error).__name__, request.endpoint, trace)
+    log.error("%s failed: %s", request.endpoint, trace_of(error))
     return _answer(500, "internal", _ADVICE[500])
 
 
