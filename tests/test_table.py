@@ -340,6 +340,23 @@ def test_holding_ready_overrules_only_what_was_refused(played: Played) -> None:
     assert played.table.view().stage == 1, "one hold, one stage"
 
 
+def test_an_unexpected_error_stops_nobody_and_its_words_stay_out_of_the_log(
+    played: Played, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    played.begin()
+
+    def fail(*_: object) -> None:
+        raise RuntimeError(" ".join(("the draft was", "up")))  # not in one piece: a trace shows the source
+
+    with monkeypatch.context() as patch:
+        patch.setattr("companion.table.press_order", fail)
+        played.press(Seat.SOUTH, "U")
+    assert "RuntimeError" in caplog.text
+    assert "the draft was up" not in caplog.text
+    played.press(Seat.SOUTH, "U")
+    assert played.table.view().seats[Seat.SOUTH].entered == 1
+
+
 def test_lamps_count_and_never_tell_which(played: Played) -> None:
     played.begin()
     lamps = []
