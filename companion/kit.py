@@ -2,8 +2,8 @@
 
 Board axes: the origin is the outer south-west corner of square a1, x runs to South's right, y away from South,
 z up from the paper; all lengths in mm. Markers are squares of the dictionary `DICTIONARY`; a marker's upper edge
-points away from South. Marker ids 0-19 are board corners (four a game), pieces begin at 20; an id means one
-thing in all games, so that a piece of another game is recognised as such.
+points away from South. Marker ids 0-19 are board corners (four a game), pieces begin at 20, cards at 100; an id means
+one thing in all games, so that a piece of another game is recognised as such.
 """
 
 from collections.abc import Mapping
@@ -15,6 +15,9 @@ from companion.grid import Square
 
 DICTIONARY = "DICT_5X5_100"
 """Name of the OpenCV marker dictionary: no false reads in measurements, 1-2 px more needed than 4x4."""
+
+CARD_DICTIONARY = "DICT_5X5_250"
+"""The dictionary of cards, of which there are too many: it begins with the markers of `DICTIONARY`, cards follow them."""
 
 
 class Seat(StrEnum):
@@ -94,6 +97,8 @@ class Board:
     labels_in_squares: bool = False
     holes: frozenset[Square] = frozenset()
     """Squares on which no piece can lie."""
+    depth_mm: float = 0.0
+    """How deep each rank is where that is not the width of a square: the zones of a board of cards."""
 
     @property
     def pitch_mm(self) -> float:
@@ -106,9 +111,14 @@ class Board:
         return self.files * self.pitch_mm - self.gap_mm
 
     @property
+    def rank_pitch_mm(self) -> float:
+        """Distance of neighbouring ranks."""
+        return (self.depth_mm or self.square_mm) + self.gap_mm
+
+    @property
     def height_mm(self) -> float:
         """Depth of the squares, without the strips."""
-        return self.ranks * self.pitch_mm - self.gap_mm
+        return self.ranks * self.rank_pitch_mm - self.gap_mm
 
     @property
     def squares(self) -> tuple[Square, ...]:
@@ -117,13 +127,13 @@ class Board:
 
     def centre_mm(self, square: Square) -> tuple[float, float]:
         """Centre of a square, (x, y)."""
-        half = self.square_mm / 2
-        return square.file * self.pitch_mm + half, square.rank * self.pitch_mm + half
+        half, half_depth = self.square_mm / 2, (self.depth_mm or self.square_mm) / 2
+        return square.file * self.pitch_mm + half, square.rank * self.rank_pitch_mm + half_depth
 
     def square_at(self, x_mm: float, y_mm: float) -> Square | None:
         """The square whose cell (half the gap included) holds the point; None beside the board."""
         half_gap = self.gap_mm / 2
-        file, rank = (int((v + half_gap) // self.pitch_mm) for v in (x_mm, y_mm))
+        file, rank = int((x_mm + half_gap) // self.pitch_mm), int((y_mm + half_gap) // self.rank_pitch_mm)
         return Square(file, rank) if 0 <= file < self.files and 0 <= rank < self.ranks else None
 
     @cached_property
@@ -133,6 +143,40 @@ class Board:
         low, high = -self.strip_mm / 2, self.height_mm + self.strip_mm / 2
         places = ((left, low), (right, low), (right, high), (left, high))
         return dict(zip(self.corners, places, strict=True))
+
+
+@dataclass(frozen=True)
+class Card:
+    """A playing card: its name, value and suit in notation, and its marker of `CARD_DICTIONARY` (100-249).
+
+    `value` and `suit` are what is printed (10, not a); `drawing` is the suit's sign in `companion.drawings`.
+    """
+
+    name: str
+    value: str
+    suit: str
+    drawing: str
+    marker: int
+
+
+@dataclass(frozen=True)
+class Deck:
+    """Cards of one back. The marker stands in two opposite corners, value and suit in the other two.
+
+    A card lies upright as its owner in the south sees it: value and suit in its upper left and, upside down, in its lower
+    right corner; the marker in its upper right and lower left, all `inset_mm` from the edges, its top towards the card's
+    upper edge in both. On the board cards lie fanned in the zones: `zones` says for each seat in which rank, and fans
+    grow away from the edge of whose zone it is. Poker size.
+    """
+
+    cards: tuple[Card, ...]
+    zones: Mapping[Seat, int]
+    width_mm: float = 63.0
+    height_mm: float = 88.0
+    marker_mm: float = 13.0
+    inset_mm: float = 4.0
+    step_mm: float = 17.0
+    """How far a card of a fan lies from the one before, so that marker and value of each are seen."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +193,8 @@ class Kit:
     tag_mm: float = 24.0
     notes: tuple[str, ...] = ()
     """What the instruction sheet says about these pieces."""
+    deck: Deck | None = None
+    """The cards of a game of cards; they lie in the squares of the board as in zones."""
     _by_name: dict[str, Face] = field(init=False, repr=False, compare=False, default_factory=dict)
     _by_marker: dict[int, Face] = field(init=False, repr=False, compare=False, default_factory=dict)
 

@@ -46,7 +46,8 @@ class Reading:
     `seen`: the face on top of each square where a marker is read; squares neither in `seen` nor in `unknown` are
     empty. `unknown`: hidden by a hand, glare or anything else. `beside`: faces read beside the board. `strangers`:
     marker ids that belong to no piece of this game, or to a piece seen twice. `quiet`: nothing moves and `seen` is
-    settled over several frames. `game`: the game whose corner markers are seen; None: no board in view.
+    settled over several frames. `game`: the game whose corner markers are seen; None: no board in view. `fans`: on a
+    board of cards, the open cards of each zone from the bottom to the top, `X` for one that is there and not read.
     """
 
     seen: Mapping[Square, str]
@@ -57,11 +58,12 @@ class Reading:
     game: str | None = None
     at_s: float = 0.0
     frame: int = 0
+    fans: Layout = field(default_factory=dict)
 
     @property
     def essence(self) -> tuple[object, ...]:
         """What of a reading can change the table: all but the frame's number and time."""
-        return dict(self.seen), self.unknown, self.beside, self.strangers, self.quiet, self.game
+        return dict(self.seen), self.unknown, self.beside, self.strangers, self.quiet, self.game, dict(self.fans)
 
 
 class CameraState(StrEnum):
@@ -131,6 +133,9 @@ class Cue(StrEnum):
     BOARD_WRONG = "board_wrong"
     ASKED = "asked"
     TURN_PASSES = "turn_passes"
+    COMBAT = "combat"
+    TIME_SHORT = "time_short"
+    TIME_OUT = "time_out"
     PAUSED = "paused"
     RESUMED = "resumed"
     OFFER = "offer"
@@ -175,6 +180,14 @@ class Signal:
     number: int = 0
 
 
+@dataclass(frozen=True)
+class Alarm:
+    """A cue that is due at a monotonic time, unless the clock is stopped before."""
+
+    at_s: float
+    signal: Signal
+
+
 # ---- simulation: the same doors without hardware ---------------------------------------------------------------
 
 
@@ -204,7 +217,7 @@ class World(Protocol):
         """Lay a piece beside the board."""
 
     def set_up(self, layout: Layout) -> None:
-        """Put all pieces as a layout says; the others lie beside the board."""
+        """Put all pieces as a layout says; the others lie beside the board. Cards are fanned in their zones."""
 
     def drag_to(self, piece: int, x_px: float, y_px: float) -> None:
         """Put a piece where the picture shows that point of the table."""

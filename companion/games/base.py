@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -51,16 +51,35 @@ class Order(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
+class Tally:
+    """A seat's sum, to be shown as it builds up: its parts with what each adds, the total, and what that is worth.
+
+    `ladder` is a row of numbers (2 4 8 16 …) of which the first `reached` are filled. `is_greater`: it beats the other.
+    """
+
+    seat: Seat
+    parts: tuple[tuple[str, str], ...]
+    total: str
+    worth: str = ""
+    ladder: tuple[int, ...] = ()
+    reached: int = 0
+    is_greater: bool = False
+
+
+@dataclass(frozen=True)
 class Stage:
     """A part of a turn that hands carry out before the next one is shown.
 
-    `expected` is the layout after it; None when the board is not to be checked any more.
+    `expected` is the layout after it; None when the board is not to be checked any more. `tallies` are sums to be
+    shown with it. `todo` says what hands do where no moves on squares do (cards): the seat and a sentence each.
     """
 
     title: str
     orders: Mapping[Seat, Order]
     events: tuple[Event, ...]
     expected: Layout | None
+    tallies: tuple[Tally, ...] = ()
+    todo: tuple[tuple[Seat, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -123,6 +142,88 @@ class PadGrammar:
         return "".join(key.letter for pad in draft if (key := self.key(pad)))
 
 
+# ---- games of cards and counters: what their screens show -----------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Count:
+    """The big number of a table screen: `number` of `total` things are left, such as 63 of 110 “turns left”."""
+
+    number: int
+    total: int
+    label: str
+
+
+Pile = tuple[str | None, ...]
+"""Cards that lie together, from the bottom to the top; None: the viewer sees only its back."""
+
+
+@dataclass(frozen=True)
+class Lane:
+    """A lane between the seats: each seat's stack, the deck between them, and the discard pile behind the deck."""
+
+    name: str
+    north: Pile
+    deck: Pile
+    south: Pile
+    discard: Pile
+
+
+@dataclass(frozen=True)
+class ChoiceKey:
+    """A key of a card game's page. `hint` says when it can be used; `is_main` makes it the large one."""
+
+    name: str
+    label: str
+    hint: str = ""
+    is_main: bool = False
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A legal action in notation, and how it is tapped: a key, with a card of the hand and a lane where it needs them."""
+
+    text: str
+    key: str
+    card: str | None = None
+    lane: str | None = None
+
+
+@dataclass(frozen=True)
+class CardEntry:
+    """Cards of both seats to be tapped in, one value and one suit each; its text is `NORTH CARDS / SOUTH CARDS`.
+
+    A card is `value + suit`; `open_seat` is the seat whose stack may have lain face up before: then each of its cards
+    is followed by `open_mark`.
+    """
+
+    values: tuple[str, ...]
+    suits: tuple[str, ...]
+    zones: Mapping[Seat, Square]
+    open_seat: Seat | None = None
+    open_mark: str = ""
+
+
+@dataclass(frozen=True)
+class Tableau:
+    """What a viewer may see of a game of cards and counters, and what he can do.
+
+    `acting` is who acts, by name. `facts` are a few words on each seat. `hands` holds the viewer's own cards by name
+    and the other's as backs. `choices` of the viewer None are those that anybody at the table may take for the seat
+    on turn. `entry` asks for cards that lie open.
+    """
+
+    count: Count | None = None
+    acting: str = ""
+    lanes: tuple[Lane, ...] = ()
+    piles: Mapping[str, Pile] = field(default_factory=dict)
+    hands: Mapping[Seat, Pile] = field(default_factory=dict)
+    facts: Mapping[Seat, str] = field(default_factory=dict)
+    keys: tuple[ChoiceKey, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    entry: CardEntry | None = None
+
+
 @dataclass(frozen=True)
 class OptionRow:
     """One option on the set-up page: its name, a sentence, and labelled choices (the first is the default).
@@ -154,8 +255,8 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Game(ABC, Generic[S, A]):
     """The rules of one game, and only the rules.
 
-    Must be overridden: everything abstract, and the class attributes without a value. May be overridden: `expected`,
-    `pad`, `plan` (the defaults say "no board, no pad, no sketch") and `replays_ties`.
+    Must be overridden: everything abstract, and the class attributes without a value. May be overridden: `replays_ties`,
+    and whatever has a default, which says "no board, no pad, no sketch, no clock, no cards".
     """
 
     name: ClassVar[str]
@@ -218,6 +319,26 @@ class Game(ABC, Generic[S, A]):
     def format(self, action: A) -> str:
         """The notation of an action."""
         return str(action)
+
+    def time_limit(self, state: S) -> float | None:  # noqa: ARG002
+        """How many seconds the decision that is due may take, from its beginning; None: as long as it likes."""
+        return None
+
+    def on_timeout(self, state: S, seat: Seat) -> A | None:  # noqa: ARG002
+        """What happens for a seat whose time is over; None: only the alarm sounds."""
+        return None
+
+    def is_reversible(self, state: S, seat: Seat, action: A) -> bool:  # noqa: ARG002
+        """May a seat that has taken the turn alone take this action back, because nobody has learned anything by it?"""
+        return False
+
+    def tableau(self, state: S, seat: Seat | None) -> Tableau | None:  # noqa: ARG002
+        """What a viewer (None: everybody) sees of a game of cards and counters; None: the board says it all."""
+        return None
+
+    def laid_open(self, state: S, fans: Layout) -> A | None:  # noqa: ARG002
+        """The action that cards laid open mean, by the zones in which they lie; None while they mean none."""
+        return None
 
     def expected(self, state: S) -> Layout | None:  # noqa: ARG002
         """Which faces lie on which square now; None when the board is not checked."""
