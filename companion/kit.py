@@ -17,7 +17,7 @@ DICTIONARY = "DICT_5X5_100"
 """Name of the OpenCV marker dictionary: no false reads in measurements, 1-2 px more needed than 4x4."""
 
 CARD_DICTIONARY = "DICT_5X5_250"
-"""The dictionary of cards, of which there are too many: it begins with the markers of `DICTIONARY`, cards follow them."""
+"""The dictionary of cards, which are many: it begins with the markers of `DICTIONARY`, and cards follow them."""
 
 
 class Seat(StrEnum):
@@ -161,12 +161,12 @@ class Card:
 
 @dataclass(frozen=True)
 class Deck:
-    """Cards of one back. The marker stands in two opposite corners, value and suit in the other two.
+    """Cards of one back, poker size. They look the same when turned by 180 degrees.
 
-    A card lies upright as its owner in the south sees it: value and suit in its upper left and, upside down, in its lower
-    right corner; the marker in its upper right and lower left, all `inset_mm` from the edges, its top towards the card's
-    upper edge in both. On the board cards lie fanned in the zones: `zones` says for each seat in which rank, and fans
-    grow away from the edge of whose zone it is. Poker size.
+    Value and suit stand in the upper left and, upside down, in the lower right corner; the marker in the upper right
+    and, upside down, in the lower left: each marker's top points to the nearer short edge, so that either of the two
+    tells where the card lies. Both stand `inset_mm` from the edges. On the board cards lie fanned in zones: `zones`
+    says in which rank each seat's are; a fan begins at the edge of its seat and grows away from it.
     """
 
     cards: tuple[Card, ...]

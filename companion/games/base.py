@@ -181,7 +181,7 @@ class ChoiceKey:
 
 @dataclass(frozen=True)
 class Choice:
-    """A legal action in notation, and how it is tapped: a key, with a card of the hand and a lane where it needs them."""
+    """A legal action in notation, and how it is tapped: a key, with a card and a lane where it needs them."""
 
     text: str
     key: str
@@ -255,8 +255,8 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Game(ABC, Generic[S, A]):
     """The rules of one game, and only the rules.
 
-    Must be overridden: everything abstract, and the class attributes without a value. May be overridden: `replays_ties`,
-    and whatever has a default, which says "no board, no pad, no sketch, no clock, no cards".
+    Must be overridden: everything abstract, and the class attributes without a value. May be overridden:
+    `replays_ties`, and whatever has a default, which says "no board, no pad, no sketch, no clock, no cards".
     """
 
     name: ClassVar[str]
