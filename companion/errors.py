@@ -37,6 +37,7 @@ class Refusal(StrEnum):
     NOT_TO_ACT = "not_to_act"
     SEATS_MISSING = "seats_missing"
     WRONG_PHASE = "wrong_phase"
+    PAUSED = "paused"
     ALREADY_SEALED = "already_sealed"
     TOO_LATE = "too_late"
     SEAT_TAKEN = "seat_taken"

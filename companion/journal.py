@@ -17,9 +17,10 @@ from typing import IO
 
 import msgspec
 
+from companion.advance import advance
 from companion.errors import CompanionError, JournalError
 from companion.records import AnyRecord, FreeSeat, NewGame, TakeSeat
-from companion.session import Session, advance
+from companion.session import Session
 
 FORMAT = 1
 _SCHEMA = """
@@ -27,6 +28,7 @@ CREATE TABLE IF NOT EXISTS entries (
     id INTEGER PRIMARY KEY, game INTEGER NOT NULL, at REAL NOT NULL, record BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS entries_game ON entries (game, id);
 CREATE TABLE IF NOT EXISTS keys (name TEXT PRIMARY KEY, value BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS clock (id INTEGER PRIMARY KEY, moment TEXT NOT NULL, now_s REAL NOT NULL);
 """
 _decode = msgspec.json.Decoder(AnyRecord).decode
 _encode = msgspec.json.Encoder().encode
@@ -103,6 +105,20 @@ class Journal:
                 raise JournalError(
                     f"The input could not be kept ({error}): nothing has changed. Free some space on the disk."
                 ) from None
+
+    def note_clock(self, moment: str, now_s: float) -> None:
+        """Write down that the clock of a turn has come so far; raises `JournalError`."""
+        with self._lock:
+            try:
+                self._db.execute("INSERT OR REPLACE INTO clock VALUES (1, ?, ?)", (moment, now_s))
+            except sqlite3.Error as error:
+                raise JournalError(f"The clock could not be kept ({error}). Free some space on the disk.") from None
+
+    def clock_of(self, moment: str) -> float | None:
+        """The last time that was noted for the clock of a turn, or None."""
+        with self._lock:
+            row = self._db.execute("SELECT now_s FROM clock WHERE moment = ?", (moment,)).fetchone()
+        return float(row[0]) if row else None
 
     def entries(self, game: int | None = None) -> Iterator[Entry]:
         """The records of one game, or all, in their order."""

@@ -177,6 +177,10 @@ class Deck:
     inset_mm: float = 4.0
     step_mm: float = 17.0
     """How far a card of a fan lies from the one before, so that marker and value of each are seen."""
+    lane_piles: tuple[str, ...] = ("deck", "discard")
+    """Piles at South's end of each lane, from the board outwards: they lie beside what the camera reads."""
+    side_piles: tuple[str, ...] = ("deck", "discard")
+    """North's own piles beside the lanes, the farther from North first."""
 
 
 @dataclass(frozen=True)

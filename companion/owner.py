@@ -21,16 +21,24 @@ ANSWER_S = 30.0
 class Owner:
     """Does everything that is asked of it one after the other, and `on_beat` after each and at least every 0.1 s.
 
+    `on_beat` answers in how many seconds it wants to be called again.
+
     Without `start` (tests, fast simulation) the caller's thread does the work. `close` may be called twice.
     """
 
-    def __init__(self, name: str, on_beat: Callable[[], None]) -> None:
+    def __init__(self, name: str, on_beat: Callable[[], float]) -> None:
         self._name = name
         self._on_beat = on_beat
         self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._turn = threading.RLock()
         self._thread: threading.Thread | None = None
         self._closed = False
+        self._pause_s = BEAT_S
+
+    @property
+    def has_work(self) -> bool:
+        """Does anything wait that came in before?"""
+        return not self._queue.empty()
 
     def tell(self, work: Callable[[], None]) -> None:
         """Have something done some time soon; what goes wrong is logged."""
@@ -72,7 +80,7 @@ class Owner:
                 break
             if work is not None:
                 self._do(work)
-        self._do(self._on_beat)
+        self._do(self._beat)
 
     def close(self) -> None:
         """Finish what is queued and end the thread."""
@@ -85,14 +93,17 @@ class Owner:
     def _run(self) -> None:
         while True:
             try:
-                work = self._queue.get(timeout=BEAT_S)
+                work = self._queue.get(timeout=self._pause_s)
+                if work is None:
+                    return
+                self._do(work)
             except queue.Empty:
-                work = self._on_beat
-            if work is None:
-                return
-            self._do(work)
-            if work is not self._on_beat:
-                self._do(self._on_beat)
+                pass  # nothing came in: time alone has passed
+            self._do(self._beat)
+
+    def _beat(self) -> None:
+        self._pause_s = BEAT_S
+        self._pause_s = min(BEAT_S, max(0.0005, self._on_beat()))
 
     def _do(self, work: Callable[[], None]) -> None:
         """Nothing that one input does may stop the others."""

@@ -21,7 +21,7 @@ class PadStep:
     draft: tuple[str, ...]
     count: int = 0
     cue: Cue | None = None
-    record: HandIn | TakeBack | None = None
+    records: tuple[HandIn | TakeBack, ...] = ()
 
 
 def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Press) -> PadStep:
@@ -31,8 +31,13 @@ def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
     """
     grammar = session.playing.pad(session.state, seat)
     if press.key is PadKey.BACK and seat in session.sealed:
-        return PadStep(draft, record=None if press.held else TakeBack(seat, session.moment))
-    if grammar is None or seat not in session.awaited:
+        return PadStep(draft, records=() if press.held else (TakeBack(seat, session.moment, press.at_s),))
+    if press.key is PadKey.BACK and not draft and seat is session.may_revert and session.before:
+        return PadStep(draft, records=() if press.held else (TakeBack(seat, session.before.moment, press.at_s),))
+    if press.key is PadKey.READY and press.held:
+        return _held_ready(session, seat, draft, press)
+    moment = _moment_of(session, seat, press)
+    if grammar is None or (seat not in session.awaited and moment == session.moment):
         raise Illegal(Refusal.NOT_TO_ACT, "No order is wanted of this pad now")
     if press.key is PadKey.BACK:
         shorter = () if press.held else draft[:-1]
@@ -44,8 +49,33 @@ def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
         text = grammar.text(draft)
         if text is None:
             raise Malformed("Something is missing")
-        return PadStep((), record=HandIn(seat, session.moment, text))
+        return PadStep((), records=(HandIn(seat, moment, text),))
     if not grammar.accepts(draft, press.key):
         raise Malformed("This key is not taken now")
     longer = (*draft, str(press.key))
+    text = grammar.text(longer)
+    if text is not None and grammar.is_at_once(longer):
+        return PadStep((), records=(HandIn(seat, moment, text),))
     return PadStep(longer, grammar.count(longer), Cue.KEY_TAKEN)
+
+
+def _moment_of(session: Session, seat: Seat, press: Press) -> str:
+    """The turn that a press belongs to by its own time: the last one, if that ran out only after the press."""
+    turn = session.turns[-1] if session.turns else None
+    if turn and turn.by_time and seat in turn.sealed and turn.due_s is not None and press.at_s <= turn.due_s:
+        return turn.moment
+    return session.moment
+
+
+def _held_ready(session: Session, seat: Seat, draft: tuple[str, ...], press: Press) -> PadStep:
+    """Ready was held: its press is taken back, and what holding means is handed in for the same turn and time."""
+    grammar = session.playing.pad(session.state, seat)
+    count = grammar.count(draft) if grammar else 0
+    if session.before is None or seat is not session.may_revert or session.turns[-1].acted_s != press.at_s:
+        return PadStep(draft, count)
+    earlier = session.before
+    before_grammar = session.playing.pad(earlier.state, seat)
+    if before_grammar is None or not before_grammar.held_ready:
+        return PadStep(draft, count)
+    back = TakeBack(seat, earlier.moment, press.at_s)
+    return PadStep((), records=(back, HandIn(seat, earlier.moment, before_grammar.held_ready)))

@@ -9,8 +9,12 @@ import msgspec
 from companion.kit import Seat
 
 
-class Record(msgspec.Struct, frozen=True, tag_field="is", forbid_unknown_fields=True):
-    """Base of everything that is accepted at the table."""
+class Record(msgspec.Struct, frozen=True, tag_field="is", forbid_unknown_fields=True, omit_defaults=True):
+    """Base of everything that is accepted at the table.
+
+    `now_s`, where a record has it, is the monotonic time that counts for the clock of the turn, such as that of a key's
+    edge; between two starts of the service such times have nothing in common, so the clock stands still in between.
+    """
 
 
 class TakeSeat(Record, frozen=True, tag="take_seat"):
@@ -42,6 +46,7 @@ class Begin(Record, frozen=True, tag="begin"):
     """The pieces are in place; `by` says who says so: `camera`, a seat, `host` or `table`."""
 
     by: str
+    now_s: float = 0.0
 
 
 class HandIn(Record, frozen=True, tag="hand_in"):
@@ -52,13 +57,15 @@ class HandIn(Record, frozen=True, tag="hand_in"):
     action: str
     salt: str = ""
     at: float = 0.0
+    now_s: float = 0.0
 
 
 class TakeBack(Record, frozen=True, tag="take_back"):
-    """A seat wants its sealed action back."""
+    """A seat wants its sealed action back, or its last turn where nobody has learned anything by it."""
 
     seat: Seat
     moment: str
+    now_s: float = 0.0
 
 
 class StageDone(Record, frozen=True, tag="stage_done"):
@@ -67,6 +74,28 @@ class StageDone(Record, frozen=True, tag="stage_done"):
     moment: str
     stage: int
     by: str
+    now_s: float = 0.0
+
+
+class TimeOut(Record, frozen=True, tag="time_out"):
+    """The time of the turn was over at `now_s`."""
+
+    moment: str
+    now_s: float
+
+
+class Pause(Record, frozen=True, tag="pause"):
+    """The clock of the turn stands still; `by` as in `Begin`, or `restart`."""
+
+    by: str
+    now_s: float
+
+
+class Resume(Record, frozen=True, tag="resume"):
+    """The clock of the turn goes on."""
+
+    by: str
+    now_s: float
 
 
 class Undo(Record, frozen=True, tag="undo"):
@@ -89,4 +118,19 @@ class Abandon(Record, frozen=True, tag="abandon"):
     """The host ends the game without a result."""
 
 
-AnyRecord = TakeSeat | FreeSeat | NewGame | Begin | HandIn | TakeBack | StageDone | Undo | Resign | OfferDraw | Abandon
+AnyRecord = (
+    TakeSeat
+    | FreeSeat
+    | NewGame
+    | Begin
+    | HandIn
+    | TakeBack
+    | StageDone
+    | TimeOut
+    | Pause
+    | Resume
+    | Undo
+    | Resign
+    | OfferDraw
+    | Abandon
+)

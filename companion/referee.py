@@ -11,7 +11,7 @@ from typing import Any
 from companion.errors import Ambiguous
 from companion.games.base import Game
 from companion.grid import Square
-from companion.kit import Layout, Seat
+from companion.kit import Kit, Layout, Seat
 from companion.ports import Reading
 
 
@@ -103,6 +103,38 @@ def agrees(layout: Layout, reading: Reading, before: Layout | None = None) -> bo
     }
     visible = {square: face for square, face in reading.seen.items() if square not in reading.unknown}
     return visible == expected
+
+
+def cards_agree(layout: Layout, reading: Reading) -> bool:
+    """Do the zones that a layout names show exactly its open cards, settled? The order within a fan does not matter."""
+    if not reading.quiet or reading.game is None or reading.unknown & set(layout):
+        return False
+    return all(sorted(reading.fans.get(zone, ())) == sorted(cards) for zone, cards in layout.items())
+
+
+def card_problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tuple[Problem, ...]:
+    """What is wrong in the zones that `target` names while hands turn `before` into it; unknown zones say nothing."""
+    found = []
+    for zone, cards in sorted(target.items()):
+        if zone in reading.unknown:
+            continue
+        seen = set(reading.fans.get(zone, ())) - {"X"}
+        place = zone_words(kit, zone)
+        for card in sorted(seen - set(before.get(zone, ())) - set(cards)):
+            text = f"{card} does not belong in {place}: take it away."
+            found.append(Problem(card, zone, None, text, f"Take {card} out of lane {zone.file}"))
+        if "X" not in reading.fans.get(zone, ()):
+            for card in sorted(set(cards) - seen):
+                text = f"{card} is missing in {place}: lay it there, open."
+                found.append(Problem(card, zone, zone, text, f"Put {card} back into lane {zone.file}"))
+    return tuple(found)
+
+
+def zone_words(kit: Kit, zone: Square) -> str:
+    """A zone of a board of cards, such as “the attacker's stack of lane 3”."""
+    seats = {rank: seat for seat, rank in kit.deck.zones.items()} if kit.deck else {}
+    side = kit.sides[seats[zone.rank]].name if zone.rank in seats else "other"
+    return f"the {side}'s stack of lane {zone.file}"
 
 
 def problems(before: Layout, target: Layout, reading: Reading) -> tuple[Problem, ...]:

@@ -1,40 +1,18 @@
-"""One game at the table as a value: the fold of its journal.
-
-`advance(session, record)` is pure: it either raises and nothing happened, or answers the next session and the cues
-that announce it. The table writes the record to disk before anybody sees the new session, so that a restart ends in
-the same place by folding the same records.
-"""
+"""One game at the table as a value: what `companion.advance` folds from the records of its journal."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from random import Random
 from typing import Any
 
-from companion.errors import Illegal, Malformed, Refusal, Stale
-from companion.games import game_named
+from companion.errors import Illegal, Refusal
 from companion.games.base import Event, Game, Outcome, Stage
 from companion.kit import SEATS, Kit, Layout, Seat
-from companion.ports import Cue, Signal
-from companion.records import (
-    Abandon,
-    AnyRecord,
-    Begin,
-    FreeSeat,
-    HandIn,
-    NewGame,
-    OfferDraw,
-    Resign,
-    StageDone,
-    TakeBack,
-    TakeSeat,
-    Undo,
-)
 
-MAX_NAME = 24
 BOTH = frozenset(SEATS)
 
 
@@ -76,12 +54,49 @@ class Sealed:
 
 @dataclass(frozen=True)
 class Turn:
-    """A turn that was revealed: what was sealed, and what came of it."""
+    """A turn that was revealed: what was sealed, and what came of it.
+
+    `acted_s` is the monotonic time of what completed it; `by_time`: that was the clock, nobody acted; `due_s` is when
+    its time ran out, or would have (None: never).
+    """
 
     moment: str
     sealed: Mapping[Seat, Sealed]
     stages: tuple[Stage, ...]
     events: tuple[Event, ...]
+    acted_s: float = 0.0
+    by_time: bool = False
+    due_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Countdown:
+    """The time of the decision that is due: `left_s` seconds at `since_s`, a monotonic time; None: it stands still."""
+
+    limit_s: float
+    left_s: float
+    since_s: float | None = None
+
+    @property
+    def due_s(self) -> float | None:
+        """When it runs out; None while it stands still."""
+        return None if self.since_s is None else self.since_s + self.left_s
+
+    @property
+    def has_run_out(self) -> bool:
+        """Is there no time left, and nobody has acted yet?"""
+        return self.since_s is None and self.left_s <= 0
+
+    def stopped(self, now_s: float) -> Countdown:
+        """The same, standing still from a time on."""
+        if self.since_s is None:
+            return self
+        spent_s = min(self.left_s, max(0.0, now_s - self.since_s))
+        return Countdown(self.limit_s, self.left_s - spent_s)
+
+    def started(self, now_s: float) -> Countdown:
+        """The same, running from a time on; one that has run out stays as it is."""
+        return self if self.has_run_out else Countdown(self.limit_s, self.left_s, now_s)
 
 
 @dataclass(frozen=True)
@@ -105,8 +120,14 @@ class Session:
     outcome: Outcome | None = None
     score: tuple[int, int, int] = (0, 0, 0)
     draw_offer: Seat | None = None
+    countdown: Countdown | None = None
+    """The clock of the decision that is due; None: it may take as long as it likes."""
+    paused: str = ""
+    """Who has stopped the clock; empty: nobody."""
+    has_reverted: bool = False
+    """Was the action of this turn taken back once already?"""
     before: Session | None = None
-    """The session at the beginning of the last turn, for taking it back."""
+    """The session in which the last turn was taken, for taking it back; its clock stands still at that time."""
 
     @property
     def moment(self) -> str:
@@ -146,7 +167,28 @@ class Session:
     @property
     def has_moves(self) -> bool:
         """Has a hand anything to do for the current stage?"""
+        if self.phase is Phase.STAGES and self.stages[self.stage].todo:
+            return True
         return self.target is not None and (self.board or {}) != self.target
+
+    @property
+    def may_revert(self) -> Seat | None:
+        """The seat that may take back what it did in the last turn; None: nobody."""
+        earlier = self.before
+        if earlier is None or earlier.game is None or earlier.has_reverted or self.sealed or not self.turns:
+            return None
+        if self.phase is not Phase.ORDERS or self.turns[-1].by_time or len(self.turns[-1].sealed) != 1:
+            return None
+        ((seat, sealed),) = self.turns[-1].sealed.items()
+        return seat if self.playing.is_reversible(earlier.state, seat, self.playing.parse(sealed.action)) else None
+
+    @property
+    def is_open(self) -> bool:
+        """May anybody at the table act for the seat on turn, as on a chess clock?"""
+        if self.phase is not Phase.ORDERS or self.game is None:
+            return False
+        tableau = self.game.tableau(self.state, None)
+        return tableau is not None and bool(tableau.choices)
 
     @property
     def is_tie_to_replay(self) -> bool:
@@ -183,218 +225,6 @@ def receipt(moment: str, seat: Seat, action: str, salt: str) -> str:
     '6b5ecad5'
     """
     return hashlib.sha256(f"{moment} {seat} {action} {salt}".encode()).hexdigest()
-
-
-Advance = tuple[Session, tuple[Signal, ...]]
-
-
-def advance(session: Session, record: AnyRecord) -> Advance:
-    """The session after a record, and the cues that announce it; raises a `CompanionError` and changes nothing."""
-    match record:
-        case TakeSeat():
-            return _take_seat(session, record)
-        case FreeSeat():
-            seats = {seat: sitter for seat, sitter in session.seats.items() if seat != record.seat}
-            return replace(session, seats=seats), ()
-        case NewGame():
-            return _new_game(session, record)
-        case Begin():
-            return _begin(session)
-        case HandIn():
-            return _hand_in(session, record)
-        case TakeBack():
-            return _take_back(session, record)
-        case StageDone():
-            return _stage_done(session, record)
-        case Undo():
-            return _undo(session)
-        case Resign():
-            name = session.playing.sides[record.seat].name.capitalize()
-            return _finish(session, Outcome(frozenset({record.seat.other}), f"{name} resigns."))
-        case OfferDraw():
-            return _offer_draw(session, record)
-        case Abandon():
-            return replace(
-                _finish(session, Outcome(frozenset(), "The host ended the game."))[0], score=session.score
-            ), ()
-
-
-def _take_seat(session: Session, record: TakeSeat) -> Advance:
-    if record.seat in session.seats:
-        raise Illegal(
-            Refusal.SEAT_TAKEN,
-            f"{record.seat.title()} is taken: sit down on the other side, or ask the host to free the seat",
-        )
-    name = record.name.strip()
-    if len(name) > MAX_NAME or not name.isprintable():
-        raise Malformed(f"A name has at most {MAX_NAME} printable characters")
-    sitter = Sitter(name, record.nonce, record.door)
-    signal = Signal(Cue.SEAT_TAKEN, frozenset({record.seat}))
-    return replace(session, seats={**session.seats, record.seat: sitter}), (signal,)
-
-
-def _new_game(session: Session, record: NewGame) -> Advance:
-    game = game_named(record.game)
-    options = game.options(record.options)
-    has_begun = session.phase is Phase.SETUP and session.tick > 0  # a turn was taken back
-    if session.phase in (Phase.ORDERS, Phase.STAGES) or has_begun:
-        raise Illegal(Refusal.WRONG_PHASE, "A game is on: end it before you start another one")
-    state = game.setup(options, chance(record.seed, 0))
-    board = game.expected(state)
-    fresh = Session(
-        seats=session.seats,
-        number=record.number,
-        game=game,
-        options=options,
-        raw_options=record.options,
-        seed=record.seed,
-        state=state,
-        phase=Phase.SETUP,
-        board=board,
-        score=record.score,
-    )
-    if board is None:
-        return _begin(fresh)
-    return fresh, (Signal(Cue.HANDS_WANTED, BOTH),)
-
-
-def _begin(session: Session) -> Advance:
-    if session.phase is not Phase.SETUP:
-        raise Illegal(Refusal.WRONG_PHASE, "There is nothing to set up now")
-    return _await_orders(session)
-
-
-def _await_orders(session: Session) -> Advance:
-    """A new turn: nothing sealed, everybody in `to_act` is asked."""
-    opened = replace(session, phase=Phase.ORDERS, tick=session.tick + 1, sealed={}, stage=0)
-    due = opened.awaited
-    cue = Cue.ORDERS_WANTED if len(due) > 1 else Cue.TURN_PASSES
-    return opened, (Signal(cue, due),)
-
-
-def _hand_in(session: Session, record: HandIn) -> Advance:
-    game, seat = session.playing, record.seat
-    if record.moment != session.moment or session.phase is not Phase.ORDERS:
-        raise Stale("That order belongs to a turn that is over: look at the page again")
-    if seat not in game.to_act(session.state):
-        raise Illegal(Refusal.NOT_TO_ACT, f"{game.sides[seat].name.capitalize()} is not to act now")
-    action = game.parse(record.action)
-    game.check(session.state, seat, action)
-    if seat in session.sealed:
-        raise Illegal(Refusal.ALREADY_SEALED, "Your order is sealed already: take it back first")
-    text = game.format(action)
-    owner = session.seats[seat].nonce if seat in session.seats else ""
-    sealed = Sealed(text, record.salt, record.at, receipt(session.moment, seat, text, record.salt), owner)
-    full = replace(session, sealed={**session.sealed, seat: sealed})
-    signal = Signal(Cue.SEALED, frozenset({seat}))
-    if full.awaited:
-        return full, (signal,)
-    revealed, signals = _reveal(full)
-    return revealed, ((signal, *signals) if len(full.sealed) > 1 else signals)
-
-
-def _reveal(session: Session) -> Advance:
-    """Everybody has handed in: one `apply`, then hands follow its stages."""
-    game = session.playing
-    actions = {seat: game.parse(sealed.action) for seat, sealed in session.sealed.items()}
-    step = game.apply(session.state, actions, chance(session.seed, session.tick))
-    turn = Turn(session.moment, session.sealed, step.stages, step.events)
-    after = replace(
-        session,
-        state=step.state,
-        turns=(*session.turns, turn),
-        sealed={},
-        phase=Phase.STAGES,
-        stage=0,
-        draw_offer=None,
-        before=session,
-    )
-    signals = (Signal(Cue.REVEAL, BOTH),) if len(session.sealed) > 1 else ()
-    if not step.stages:
-        settled, more = _next_turn(replace(after, board=game.expected(step.state)))
-        return settled, (*signals, *more)
-    return after, (*signals, *_stage_signals(after))
-
-
-def _stage_signals(session: Session) -> tuple[Signal, ...]:
-    """The cues of the stage that is shown now: its number, what happened in it, whose hands are wanted."""
-    kinds = {"bounce": Cue.BOUNCED, "shot": Cue.SHOT, "flag_taken": Cue.FLAG_TAKEN}
-    stage = session.stages[session.stage]
-    happened = [
-        Signal(kinds[event.kind], frozenset({event.seat} if event.seat else BOTH))
-        for event in stage.events
-        if event.kind in kinds
-    ]
-    if session.has_moves and not happened:
-        happened = [Signal(Cue.HANDS_WANTED, BOTH)]
-    return (Signal(Cue.STEP, BOTH, session.stage + 1), *happened)
-
-
-def _stage_done(session: Session, record: StageDone) -> Advance:
-    if session.phase is not Phase.STAGES or (record.moment, record.stage) != (session.moment, session.stage):
-        raise Stale("That step is done already")
-    board = session.stages[session.stage].expected
-    agreed = Signal(Cue.BOARD_AGREES, BOTH)
-    if session.stage + 1 < len(session.stages):
-        shown = replace(session, stage=session.stage + 1, board=board)
-        return shown, (agreed, *_stage_signals(shown))
-    settled, signals = _next_turn(replace(session, board=board))
-    return settled, (agreed, *signals)
-
-
-def _next_turn(session: Session) -> Advance:
-    outcome = session.playing.outcome(session.state)
-    return _finish(session, outcome) if outcome else _await_orders(session)
-
-
-def _finish(session: Session, outcome: Outcome) -> Advance:
-    if session.outcome is not None or session.phase in (Phase.LOBBY, Phase.OVER):
-        raise Illegal(Refusal.GAME_OVER, "The game is over already")
-    south, north, ties = session.score
-    score = (
-        south + (outcome.winners == {Seat.SOUTH}),
-        north + (outcome.winners == {Seat.NORTH}),
-        ties + (not outcome.winners),
-    )
-    over = replace(
-        session,
-        phase=Phase.OVER,
-        outcome=outcome,
-        score=score,
-        sealed={},
-        draw_offer=None,
-        tick=session.tick + 1,
-    )
-    return over, (Signal(Cue.WON if outcome.winners else Cue.TIE, outcome.winners or BOTH),)
-
-
-def _take_back(session: Session, record: TakeBack) -> Advance:
-    if record.moment != session.moment or session.phase is not Phase.ORDERS:
-        raise Illegal(Refusal.TOO_LATE, "Too late: the orders are open")
-    if record.seat not in session.sealed:
-        raise Illegal(Refusal.WRONG_PHASE, "You have nothing to take back")
-    sealed = {seat: kept for seat, kept in session.sealed.items() if seat != record.seat}
-    return replace(session, sealed=sealed), (Signal(Cue.TAKEN_BACK, frozenset({record.seat})),)
-
-
-def _undo(session: Session) -> Advance:
-    """Back to the beginning of the last turn; the board has to be put back, as in a set-up."""
-    earlier = session.before
-    if earlier is None or session.phase is Phase.LOBBY:
-        raise Illegal(Refusal.WRONG_PHASE, "There is no turn to take back")
-    phase = Phase.SETUP if earlier.board is not None else Phase.ORDERS
-    undone = replace(
-        earlier, seats=session.seats, sealed={}, phase=phase, tick=session.tick + 1, outcome=None, draw_offer=None
-    )
-    return undone, (Signal(Cue.TAKEN_BACK, BOTH),)
-
-
-def _offer_draw(session: Session, record: OfferDraw) -> Advance:
-    if session.phase not in (Phase.ORDERS, Phase.STAGES):
-        raise Illegal(Refusal.WRONG_PHASE, "A draw can be offered while the game is on")
-    if session.draw_offer is record.seat.other:
-        return _finish(session, Outcome(frozenset(), "Both agreed on a draw."))
-    return replace(session, draw_offer=record.seat), (Signal(Cue.OFFER, BOTH),)
 
 
 def chance(seed: int, tick: int) -> Random:

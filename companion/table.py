@@ -7,21 +7,18 @@ other by one thread. An accepted input is in the journal, synced, before `view` 
 from __future__ import annotations
 
 import secrets
-import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from companion import referee
-from companion.clock import Clock
-from companion.config import TableSettings
-from companion.errors import Ambiguous, CompanionError, Illegal, JournalError, Malformed, Refusal, Stale
+from companion.desk import Desk
+from companion.errors import Ambiguous, CompanionError, Illegal, Malformed, Refusal, Stale
 from companion.grid import Square
-from companion.journal import Journal
-from companion.kit import Kit, Seat
-from companion.owner import Owner
+from companion.kit import Seat
+from companion.live import problems_of
 from companion.pads import press_order
-from companion.ports import CameraState, CameraStatus, Cue, PadKey, Press, Reading, SeatLamps, Signal
+from companion.ports import CameraState, CameraStatus, Cue, PadKey, Press, Reading, Signal
 from companion.records import (
     Abandon,
     AnyRecord,
@@ -30,100 +27,23 @@ from companion.records import (
     HandIn,
     NewGame,
     OfferDraw,
+    Pause,
     Resign,
+    Resume,
     StageDone,
     TakeBack,
     TakeSeat,
     Undo,
 )
 from companion.referee import Problem
-from companion.session import BOTH, Phase, advance
-from companion.views import Live, TableView, lamps_of, view_of
+from companion.session import BOTH, Phase, Session
 
-REVEAL_S = 0.6
-"""How long the reveal's own cue has the lamps and the buzzer before the first step's begins."""
 MAX_SALT = 64
 MAX_ENTERED = 64
 
 
-@dataclass
-class _Listeners:
-    signal: list[Callable[[Signal], None]]
-    lamps: list[Callable[[Mapping[Seat, SeatLamps], bool], None]]
-    kit: list[Callable[[Kit | None], None]]
-
-
-class Table:
-    """Every method may be called from any thread; those that change something wait for the answer and raise.
-
-    `start` runs the owner thread; without it (tests, fast simulation) the caller's thread does the work and `step`
-    lets time and queued events take effect. `close` may be called twice.
-    """
-
-    def __init__(self, journal: Journal, clock: Clock, settings: TableSettings | None = None) -> None:
-        self._journal = journal
-        self._clock = clock
-        self._settings = settings or TableSettings()
-        self._owner = Owner("table", self._let_time_pass)
-        self._changed = threading.Condition()
-        self._listeners = _Listeners([], [], [])
-        self._drafts: dict[Seat, tuple[str, ...]] = {}
-        self._refused_ready: dict[str, tuple[str, int]] = {}
-        self._stage_since_s = clock.monotonic_s()
-        self._put_off: tuple[float, tuple[Signal, ...]] = (0.0, ())
-        self._closed = False
-        session = journal.restore()
-        self._standing = (journal.notice,) if journal.notice else ()
-        self._live = Live(session, notices=self._standing)
-
-    # ---- looking ---------------------------------------------------------------------------------------------
-
-    def view(self, viewer: Seat | None = None) -> TableView:
-        """What a viewer may know now."""
-        return view_of(self._live, viewer)
-
-    @property
-    def version(self) -> int:
-        """Counts every change that a page could show."""
-        return self._live.version
-
-    def wait(self, version: int, timeout_s: float) -> int:
-        """Wait until the table has changed since `version`, at most so long; answers the newest version."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._live.version != version or self._closed, timeout_s)
-        return self._live.version
-
-    def seat_nonce(self, seat: Seat) -> str | None:
-        """What the token of whoever sits there must carry; None: the seat is free. For the pages' guard only."""
-        sitter = self._live.session.seats.get(seat)
-        return sitter.nonce if sitter else None
-
-    def plan(self, seat: Seat, moment: str, entered: str) -> tuple[Square | None, ...]:
-        """Where the orders that a seat has entered so far would lead; for its owner only, and nothing of it is kept."""
-        session = self._live.session
-        if moment != session.moment or seat not in session.awaited or len(entered) > MAX_ENTERED:
-            return ()
-        return session.playing.plan(session.state, seat, entered)
-
-    def connect(
-        self,
-        on_signal: Callable[[Signal], None] | None = None,
-        on_lamps: Callable[[Mapping[Seat, SeatLamps], bool], None] | None = None,
-        on_kit: Callable[[Kit | None], None] | None = None,
-    ) -> None:
-        """Tell a door about cues, steady lamps (with trouble or not) and the kit on the table; must not block."""
-
-        def add() -> None:
-            if on_signal:
-                self._listeners.signal.append(on_signal)
-            if on_lamps:
-                self._listeners.lamps.append(on_lamps)
-                on_lamps(lamps_of(self._live), self._in_trouble())
-            if on_kit:
-                self._listeners.kit.append(on_kit)
-                on_kit(self._live.session.kit)
-
-        self._owner.now(add)
+class Table(Desk):
+    """Every method may be called from any thread; those that change something wait for the answer and raise."""
 
     # ---- the host's and the seats' words -------------------------------------------------------------------------
 
@@ -152,17 +72,36 @@ class Table:
         """
         self._owner.ask(lambda: self._confirm(by, moment, stage, force))
 
-    def hand_in(self, seat: Seat, moment: str, action: str, salt: str = "") -> str:
-        """Seal a seat's action; answers the receipt. The same order sent once more is answered once more."""
-        return self._owner.ask(lambda: self._hand_in(seat, moment, action, salt))
+    def hand_in(self, seat: Seat, moment: str, action: str, salt: str = "", at_s: float | None = None) -> str:
+        """Seal a seat's action; answers the receipt. The same order sent once more is answered once more.
 
-    def take_back(self, seat: Seat, moment: str) -> None:
-        """Get a sealed action back while the other seat has not handed in."""
-        self._owner.ask(lambda: self._accept(TakeBack(seat, moment)))
+        `at_s` is when it came in, by `now_s`: an action within its turn counts, however late the table hears of it.
+        """
+        stamp_s = self._stamp(at_s)
+        return self._owner.ask(lambda: self._hand_in(seat, moment, action, salt, stamp_s))
 
-    def undo(self) -> None:
-        """The host takes the last turn back."""
-        self._owner.ask(lambda: self._accept(Undo()))
+    def act(self, moment: str, action: str, at_s: float | None = None) -> None:
+        """Anybody at the table acts for the seat on turn, where the game is as open as a chess clock."""
+        stamp_s = self._stamp(at_s)
+        self._owner.ask(lambda: self._act(moment, action, stamp_s))
+
+    def take_back(self, seat: Seat, moment: str, at_s: float | None = None) -> None:
+        """Get a sealed action back, or the last turn where nobody has learned anything by it."""
+        stamp_s = self._stamp(at_s)
+        self._owner.ask(lambda: self._accept(TakeBack(seat, moment, stamp_s)))
+
+    def pause(self, by: str, at_s: float | None = None) -> None:
+        """Stop the clock of the turn; `by` is a seat, `host` or `table`."""
+        stamp_s = self._stamp(at_s)
+        self._owner.ask(lambda: self._in_time(stamp_s, Pause(by, stamp_s)))
+
+    def resume(self, by: str) -> None:
+        """Let the clock of the turn go on."""
+        self._owner.ask(lambda: self._accept(Resume(by, self._clock.monotonic_s())))
+
+    def undo(self, moment: str | None = None) -> None:
+        """Take the last turn back: the host's word, or anybody's (who names the moment) where the game is open."""
+        self._owner.ask(lambda: self._undo(moment))
 
     def resign(self, seat: Seat) -> None:
         """A seat gives up."""
@@ -175,6 +114,13 @@ class Table:
     def abandon(self) -> None:
         """The host ends the game without a result."""
         self._owner.ask(lambda: self._accept(Abandon()))
+
+    def plan(self, seat: Seat, moment: str, entered: str) -> tuple[Square | None, ...]:
+        """Where the orders that a seat has entered so far would lead; for its owner only, and nothing of it is kept."""
+        session = self._live.session
+        if moment != session.moment or seat not in session.awaited or len(entered) > MAX_ENTERED:
+            return ()
+        return session.playing.plan(session.state, seat, entered)
 
     # ---- the devices' words: queued, never waited for ---------------------------------------------------------------
 
@@ -194,79 +140,10 @@ class Table:
         """What the pages say about the pads."""
         self._owner.tell(lambda: self._publish(replace(self._live, panel=sentence)))
 
-    # ---- the loop ------------------------------------------------------------------------------------------------
-
-    def start(self) -> None:
-        """Run the owner thread."""
-        self._owner.start()
-
-    def step(self) -> None:
-        """Handle everything that is queued and due, in the caller's thread."""
-        self._owner.step()
-
-    def close(self) -> None:
-        """Stop the thread; what is accepted is on disk already."""
-        self._owner.close()
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
-
-    def __enter__(self) -> Table:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    # ---- accepting and publishing ------------------------------------------------------------------------------------
-
-    def _accept(self, record: AnyRecord) -> None:
-        """Check, write, sync, and only then show."""
-        session, signals = advance(self._live.session, record)
-        game = 0 if isinstance(record, TakeSeat | FreeSeat) else session.number
-        try:
-            self._journal.append(game, record, self._clock.wall_s())
-        except JournalError as error:
-            self._publish(replace(self._live, notices=(*self._standing, error.message)))
-            raise
-        before, self._live = self._live, replace(self._live, session=session, notices=self._standing)
-        if session.moment != before.session.moment or session.phase is not before.session.phase:
-            self._drafts = {}
-            self._live = replace(self._live, drafts={}, overruled=frozenset(), choices=())
-        shown = (session.moment, session.phase, session.stage)
-        if shown != (before.session.moment, before.session.phase, before.session.stage):
-            self._stage_since_s = self._clock.monotonic_s()
-            self._live = replace(self._live, problems=self._problems(self._live))
-        if session.kit != before.session.kit:
-            self._live = replace(self._live, reading=None, problems=(), suggested=None)
-            for on_kit in self._listeners.kit:
-                on_kit(session.kit)
-        self._publish(self._live, signals)
-
-    def _publish(self, live: Live, signals: tuple[Signal, ...] = ()) -> None:
-        """Make the new view visible, then send cues and lamps."""
-        with self._changed:
-            self._live = replace(live, version=self._live.version + 1)
-            self._changed.notify_all()
-        lamps, trouble = lamps_of(self._live), self._in_trouble()
-        for on_lamps in self._listeners.lamps:
-            on_lamps(lamps, trouble)
-        self._send(*signals)
-
-    def _send(self, *signals: Signal) -> None:
-        """Tell the doors; what comes with a reveal waits until the reveal itself has been seen and heard."""
-        cues = [signal.cue for signal in signals]
-        if Cue.REVEAL in cues:
-            cut = cues.index(Cue.REVEAL) + 1
-            self._put_off = (self._clock.monotonic_s() + REVEAL_S, signals[cut:])
-            signals = signals[:cut]
-        elif signals:
-            self._put_off = (0.0, ())
-        for signal in signals:
-            for on_signal in self._listeners.signal:
-                on_signal(signal)
-
-    def _in_trouble(self) -> bool:
-        return self._live.notices != self._standing or self._live.camera.state is CameraState.TROUBLE
+    def _stamp(self, at_s: float | None) -> float:
+        """When an input counts: when it came in, but never in the future."""
+        now_s = self._clock.monotonic_s()
+        return now_s if at_s is None else min(at_s, now_s)
 
     # ---- games -----------------------------------------------------------------------------------------------------
 
@@ -280,15 +157,43 @@ class Table:
             raise Illegal(Refusal.WRONG_PHASE, "The game is not over yet")
         self._new_game(session.playing.name, session.raw_options, None, session.score)
 
-    def _hand_in(self, seat: Seat, moment: str, action: str, salt: str) -> str:
+    def _in_time(self, at_s: float, record: AnyRecord) -> None:
+        """Accept what was stamped at a time, and before it the time-outs that were due by then."""
+        if time_out := self._timekeeper.time_out(self._live.session, at_s):
+            self._accept(time_out)
+        self._accept(record)
+
+    def _hand_in(self, seat: Seat, moment: str, action: str, salt: str, at_s: float) -> str:
         if salt and (len(salt) > MAX_SALT or not salt.isascii() or not salt.isalnum()):
             raise Malformed(f"A salt is at most {MAX_SALT} letters and digits")
         before = self._live.session.sealed_at(seat, moment)
         if before and salt and (before.action, before.salt) == (action, salt):
             return before.receipt
-        self._accept(HandIn(seat, moment, action, salt or secrets.token_hex(16), self._clock.wall_s()))
+        salt = salt or secrets.token_hex(16)
+        self._in_time(at_s, HandIn(seat, moment, action, salt, self._clock.wall_s(), at_s))
         sealed = self._live.session.sealed_at(seat, moment)
         return sealed.receipt if sealed else ""
+
+    def _act(self, moment: str, action: str, at_s: float) -> None:
+        session = self._live.session
+        if moment != session.moment:
+            raise Stale("That turn is over: look at the page again")
+        tableau = session.playing.tableau(session.state, None) if session.is_open else None
+        if tableau is None:
+            raise Illegal(Refusal.NOT_YOUR_SEAT, "Only the seat on turn can do that")
+        if action != self._live.laid and action not in {choice.text for choice in tableau.choices}:
+            raise Illegal(Refusal.NOT_TO_ACT, "That cannot be done from the table: use the phone of the seat")
+        (seat,) = session.awaited
+        self._hand_in(seat, moment, action, "", at_s)
+
+    def _undo(self, moment: str | None) -> None:
+        session = self._live.session
+        if moment is not None:
+            if moment != session.moment:
+                raise Stale("That turn is over: look at the page again")
+            if not session.is_open:
+                raise Illegal(Refusal.HOST_ONLY, "Only the host can take this turn back")
+        self._accept(Undo())
 
     def _confirm(self, by: str, moment: str, stage: int, force: bool) -> None:
         session = self._live.session
@@ -296,18 +201,18 @@ class Table:
             raise Stale("That step is done already")
         if self._live.watched and not force:
             self._refuse_if_disagreeing()
+        now_s = self._clock.monotonic_s()
         if session.phase is Phase.SETUP:
-            self._accept(Begin(by))
+            self._accept(Begin(by, now_s))
         else:
-            self._accept(StageDone(moment, stage, by))
+            self._accept(StageDone(moment, stage, by, now_s))
         if force and self._live.problems:
             self._live = replace(self._live, overruled=frozenset(self._live.problems))
             self._publish(replace(self._live, problems=()))
 
     def _refuse_if_disagreeing(self) -> None:
         """Raise `Illegal` with what the camera sees when that is not what is to be confirmed."""
-        target, reading = self._live.session.target, self._live.reading
-        if target is None or reading is None or referee.agrees(target, reading, self._live.before):
+        if self._live.session.target is None or self._live.reading is None or self._live.agrees:
             return
         if self._live.problems:
             raise Illegal(Refusal.WRONG_PHASE, self._live.problems[0].text)
@@ -325,23 +230,10 @@ class Table:
             self._live = replace(live, reading=reading)
             return
         suggested = reading.game if reading.quiet and live.session.phase in (Phase.LOBBY, Phase.OVER) else None
-        seen = replace(live, reading=reading, suggested=suggested)
-        found = self._problems(seen)
+        seen = replace(live, reading=reading, suggested=suggested, laid=_laid_open(live.session, reading))
+        found = problems_of(seen)
         self._publish(replace(seen, problems=found), self._problem_signals(live.problems, found))
         self._tick_off()
-
-    def _problems(self, live: Live) -> tuple[Problem, ...]:
-        """What is wrong on the board now; while something moves, what was wrong before stays."""
-        session, reading = live.session, live.reading
-        target = session.target
-        if session.phase in (Phase.LOBBY, Phase.OVER) or target is None or reading is None:
-            return ()
-        if not live.watched:
-            return ()
-        if not reading.quiet:
-            return live.problems
-        found = referee.problems(live.before, target, reading)
-        return tuple(problem for problem in found if problem not in live.overruled)
 
     def _problem_signals(self, before: tuple[Problem, ...], now: tuple[Problem, ...]) -> tuple[Signal, ...]:
         if now and now != before:
@@ -357,12 +249,13 @@ class Table:
             return
         if session.phase is Phase.ORDERS and len(session.awaited) == 1 and self._live.problems:
             self._recognise(*session.awaited)
-        if not referee.agrees(session.target, reading, self._live.before):
+        if not self._live.agrees:
             return
+        now_s = self._clock.monotonic_s()
         if session.phase is Phase.SETUP:
-            self._accept(Begin("camera"))
+            self._accept(Begin("camera", now_s))
         elif session.phase is Phase.STAGES and session.has_moves:
-            self._accept(StageDone(session.moment, session.stage, "camera"))
+            self._accept(StageDone(session.moment, session.stage, "camera", now_s))
 
     def _recognise(self, seat: Seat) -> None:
         """Accept the play that hands have made on the board, ask when it can mean several."""
@@ -375,7 +268,8 @@ class Table:
             self._publish(replace(self._live, choices=question.choices), (Signal(Cue.ASKED, frozenset({seat})),))
             return
         if action is not None:
-            self._hand_in(seat, session.moment, session.playing.format(action), "")
+            text = session.playing.format(action)
+            self._hand_in(seat, session.moment, text, "", self._clock.monotonic_s())
 
     def _camera_is(self, status: CameraStatus) -> None:
         if status == self._live.camera:
@@ -388,7 +282,8 @@ class Table:
 
     # ---- time --------------------------------------------------------------------------------------------------------
 
-    def _let_time_pass(self) -> None:
+    def _let_time_pass(self) -> float:
+        """Do what is due by now; answers in how many seconds the next thing may be due."""
         session, now_s = self._live.session, self._clock.monotonic_s()
         shown_s = now_s - self._stage_since_s
         reading_time_s = self._settings.reading_time_s
@@ -398,28 +293,48 @@ class Table:
             self._send(*waiting)
         if session.phase is Phase.STAGES and not session.has_moves:
             if shown_s >= reading_time_s and not self._live.problems:
-                self._accept(StageDone(session.moment, session.stage, "clock"))
+                self._accept(StageDone(session.moment, session.stage, "clock", now_s))
         elif session.phase is Phase.STAGES:
             self._tick_off()
         elif session.phase is Phase.OVER and shown_s >= 2 * reading_time_s and session.is_tie_to_replay:
             self._rematch()
+        elif not self._owner.has_work and (time_out := self._timekeeper.time_out(session, now_s)):
+            self._accept(time_out)  # whatever came in before is heard first: it may have been in time
+        self._timekeeper.note(self._live.session, now_s)
+        return self._timekeeper.pause_s(self._live.session, now_s)
 
     # ---- pads --------------------------------------------------------------------------------------------------------
 
     def _pressed(self, press: Press) -> None:
         """A key does the same as a tap; what it refuses it says by a cue alone."""
         try:
-            if press.seat is None:
-                self._press_ready("table", press.held)
-            elif press.seat not in self._live.session.seats:
+            session = self._live.session
+            if press.seat is not None and press.seat not in session.seats:
                 self._accept(TakeSeat(press.seat, "", secrets.token_urlsafe(18), "pad"))
-            elif self._live.session.phase is Phase.ORDERS:
+            elif session.paused and press.key in (PadKey.READY, PadKey.TABLE) and not press.held:
+                self._accept(Resume(press.seat or "table", self._clock.monotonic_s()))
+            elif press.seat is None:
+                self._press_table(press)
+            elif session.phase is Phase.ORDERS:
                 self._press_order(press.seat, press)
             elif press.key is PadKey.READY:
                 self._press_ready(press.seat, press.held)
         except CompanionError:
             if not press.held:
                 self._send(Signal(Cue.KEY_REFUSED, frozenset({press.seat}) if press.seat else BOTH))
+
+    def _press_table(self, press: Press) -> None:
+        """The table's one button: ready, or the shared key of a chess clock; held it takes back and stops the clock."""
+        session = self._live.session
+        if not session.is_open:
+            self._press_ready("table", press.held)
+        elif press.held and session.turns and session.turns[-1].acted_s == press.at_s:
+            self._undo(session.moment)
+        elif press.held:
+            self._accept(Pause("table", press.at_s))
+        else:
+            (seat,) = session.awaited
+            self._press_order(seat, replace(press, seat=seat, key=PadKey.READY))
 
     def _press_ready(self, by: str, held: bool) -> None:
         """The ready key moves the table on; held down after a refusal it overrules the camera."""
@@ -445,13 +360,28 @@ class Table:
 
     def _press_order(self, seat: Seat, press: Press) -> None:
         """Enter, change and hand in an action key by key; the draft stays here until it is handed in."""
+        if press.key is PadKey.READY and not press.held and self._live.laid and seat in self._live.session.awaited:
+            self._hand_in(seat, self._live.session.moment, self._live.laid, "", press.at_s)
+            return
         step = press_order(self._live.session, seat, self._drafts.get(seat, ()), press)
-        match step.record:
-            case HandIn() as record:
-                self._hand_in(seat, record.moment, record.action, "")
-            case TakeBack() as record:
-                self._accept(record)
+        for record in step.records:
+            match record:
+                case HandIn():
+                    moment = record.moment if len(step.records) == 1 else self._live.session.moment
+                    self._hand_in(seat, moment, record.action, "", press.at_s)
+                case TakeBack():
+                    self._accept(record)
         if step.cue is not None:
             self._drafts[seat] = step.draft
             counts = {**self._live.drafts, seat: step.count}
             self._publish(replace(self._live, drafts=counts), (Signal(step.cue, frozenset({seat}), step.count),))
+
+
+def _laid_open(session: Session, reading: Reading) -> str | None:
+    """The action that the cards on the table mean, once they lie still and every zone is seen."""
+    if session.phase is not Phase.ORDERS or session.game is None or not reading.quiet or reading.unknown:
+        return None
+    if reading.game != session.game.name:
+        return None
+    action = session.game.laid_open(session.state, reading.fans)
+    return None if action is None else session.game.format(action)

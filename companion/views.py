@@ -7,59 +7,16 @@ by step.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from companion import referee
-from companion.games.base import Event, Order, Outcome, PadGrammar
+from companion.games.base import Event, Order, Outcome, PadGrammar, Tableau, Tally
 from companion.grid import Square
 from companion.kit import SEATS, Kit, Layout, Seat, Side
-from companion.ports import CameraState, CameraStatus, Reading, SeatLamps, TurnLamp
-from companion.referee import HandMove, Problem
-from companion.session import BOTH, Phase, Sealed, Session
-
-NO_CAMERA = CameraStatus(CameraState.NONE)
-
-
-@dataclass(frozen=True)
-class Live:
-    """The table at one moment: the session, and what is known beside it and need not survive a restart.
-
-    `drafts`: how many orders are entered on each seat's pad. `overruled`: problems that somebody confirmed by hand.
-    `suggested`: the game whose board lies there while none is on. `choices`: the plays that the board can mean.
-    `notices`: standing troubles, as sentences.
-    """
-
-    session: Session
-    version: int = 0
-    reading: Reading | None = None
-    camera: CameraStatus = NO_CAMERA
-    problems: tuple[Problem, ...] = ()
-    overruled: frozenset[Problem] = frozenset()
-    drafts: Mapping[Seat, int] = field(default_factory=dict)
-    suggested: str | None = None
-    choices: tuple[str, ...] = ()
-    panel: str = ""
-    notices: tuple[str, ...] = ()
-
-    @property
-    def before(self) -> Layout:
-        """What lay on the board before hands began: nothing in the set-up."""
-        return {} if self.session.phase is Phase.SETUP else self.session.board or {}
-
-    @property
-    def watched(self) -> bool:
-        """Does the camera see this game's board, so that it can tick things off?"""
-        game = self.session.game
-        return bool(game and self.reading and self.reading.game == game.name)
-
-
-@dataclass(frozen=True)
-class Sign:
-    """The one line that says what the table waits for, a smaller one that says why, and for whom it waits."""
-
-    text: str
-    small: str = ""
-    seats: frozenset[Seat] = frozenset()
+from companion.live import Instruction, Live, instructions
+from companion.ports import CameraStatus
+from companion.referee import Problem
+from companion.session import Countdown, Phase, Sealed, Session
+from companion.signs import Sign, sign_of
 
 
 @dataclass(frozen=True)
@@ -88,12 +45,18 @@ class Opened:
 
 
 @dataclass(frozen=True)
-class Instruction:
-    """A move of a hand in words, and whose hand it is."""
+class ClockView:
+    """The clock of the decision that is due. Times are those of `Table.now_s`, seconds.
 
-    move: HandMove
-    seat: Seat
-    text: str
+    `due_s`: when it runs out (None: it stands still with `left_s`). `paused` says who stopped it (`start`: nobody has
+    started it yet; `restart`, `undo`); `has_run_out`: the time is over and only the alarm sounded.
+    """
+
+    limit_s: float
+    left_s: float
+    due_s: float | None
+    paused: str
+    has_run_out: bool
 
 
 @dataclass(frozen=True)
@@ -125,9 +88,21 @@ class TableView:
     """How many stages a turn can have; how many this one has is not told before the last."""
     events: tuple[Event, ...]
     opened: tuple[Opened, ...]
+    tallies: tuple[Tally, ...]
+    """Sums to be shown with the stage."""
+    tableau: Tableau | None
+    """What a game of cards and counters shows this viewer; None: the board says it all."""
+    clock: ClockView | None
+    laid: str | None
+    """The action that the open cards mean: ready says yes."""
+    fans: Layout
+    """The open cards that the camera reads, by zone."""
+    is_open: bool
+    """Anybody at the table may act for the seat on turn."""
     pad: PadGrammar | None
     mine: Sealed | None
-    can_take_back: bool
+    back: str | None
+    """The moment to name in order to take back what the viewer handed in or did last; None: nothing."""
     score: tuple[int, int, int]
     outcome: Outcome | None
     draw_offer: Seat | None
@@ -172,9 +147,15 @@ def view_of(live: Live, viewer: Seat | None) -> TableView:
         steps=_steps(session) if stages else 0,
         events=session.stages[session.stage].events if in_stages else (),
         opened=_opened(session),
+        tallies=session.stages[session.stage].tallies if in_stages else (),
+        tableau=game.tableau(session.state, viewer) if game else None,
+        clock=_clock_view(session.countdown, session.paused),
+        laid=live.laid if session.is_open or viewer in session.awaited else None,
+        fans=live.reading.fans if live.reading and live.watched else {},
+        is_open=session.is_open,
         pad=game.pad(session.state, viewer) if game and viewer and playing else None,
         mine=mine,
-        can_take_back=viewer in session.sealed and session.phase is Phase.ORDERS,
+        back=_back(session, viewer),
         score=session.score,
         outcome=session.outcome,
         draw_offer=session.draw_offer,
@@ -187,6 +168,20 @@ def view_of(live: Live, viewer: Seat | None) -> TableView:
         choices=live.choices if viewer in session.awaited else (),
         notices=live.notices,
     )
+
+
+def _clock_view(countdown: Countdown | None, paused: str) -> ClockView | None:
+    if countdown is None:
+        return None
+    return ClockView(countdown.limit_s, countdown.left_s, countdown.due_s, paused, countdown.has_run_out)
+
+
+def _back(session: Session, viewer: Seat | None) -> str | None:
+    if viewer is None:
+        return None
+    if viewer in session.sealed and session.phase is Phase.ORDERS:
+        return session.moment
+    return session.before.moment if session.before and viewer is session.may_revert else None
 
 
 def _own_sealed(session: Session, viewer: Seat | None) -> Sealed | None:
@@ -237,156 +232,3 @@ def _log(session: Session) -> tuple[str, ...]:
         events = (e for stage in turn.stages[: session.stage] for e in stage.events) if current else iter(turn.events)
         lines += [f"{number}. {event.text}" for event in events]
     return tuple(reversed(lines[-12:]))
-
-
-def instructions(live: Live) -> tuple[Instruction, ...]:
-    """What hands have to do now, with what the camera has ticked off."""
-    session = live.session
-    kit, target = session.kit, session.target
-    if kit is None or target is None or session.phase not in (Phase.STAGES, Phase.SETUP):
-        return ()
-    moves = referee.hand_moves(live.before, target, live.reading if live.watched else None)
-    told = (Instruction(move, *_who_and_what(kit, move)) for move in moves)
-    return tuple(sorted(told, key=lambda instruction: SEATS.index(instruction.seat)))
-
-
-def _who_and_what(kit: Kit, move: HandMove) -> tuple[Seat, str]:
-    """The seat whose piece is on top moves; at most 40 characters say what."""
-    seat = kit.face(move.faces[-1]).seat or Seat.SOUTH
-    side = kit.sides[seat].name
-    own = {face: face.removeprefix(f"{side} ") for face in move.faces}
-    what = " and ".join(own[face] for face in reversed(move.faces))
-    if len(move.faces) == 1 and own[move.faces[0]] != move.faces[0]:
-        what = f"your {what}"
-    elif len(move.faces) > 1:
-        what = " and ".join(face.split()[-1] for face in reversed(move.faces))
-    if move.origin is None:
-        return seat, f"{side.capitalize()}: put {what} on {move.target}"
-    if move.target is None:
-        return seat, f"{side.capitalize()}: take {what} off {move.origin}"
-    return seat, f"{side.capitalize()}: move {what} {move.origin} to {move.target}"
-
-
-# ---- the sign -----------------------------------------------------------------------------------------------------
-
-
-def sign_of(live: Live, viewer: Seat | None) -> Sign:
-    """What the table waits for, in at most 40 characters, and why."""
-    session = live.session
-    if live.problems and session.phase is not Phase.LOBBY:
-        problem = live.problems[0]
-        seats = _owners(session.kit, problem.face)
-        return Sign(problem.sign, problem.text, seats)
-    match session.phase:
-        case Phase.LOBBY:
-            return _lobby_sign(live)
-        case Phase.SETUP | Phase.STAGES:
-            return _hands_sign(live)
-        case Phase.ORDERS:
-            return _orders_sign(session, viewer)
-        case Phase.OVER:
-            return _over_sign(session)
-
-
-def _owners(kit: Kit | None, face: str) -> frozenset[Seat]:
-    seat = kit.face(face).seat if kit else None
-    return frozenset({seat}) if seat else BOTH
-
-
-def _lobby_sign(live: Live) -> Sign:
-    free = [seat for seat in SEATS if seat not in live.session.seats]
-    if len(free) == 2:
-        return Sign("Scan a code to take a seat", "Or press any key of a pad.", BOTH)
-    if free:
-        return Sign(f"{free[0].title()}: take your seat", "Scan the code, or press a key of the pad.", frozenset(free))
-    if live.suggested:
-        title = live.suggested.capitalize()
-        return Sign(f"Press ready to start {title}", "Its board lies on the table.", BOTH)
-    return Sign("Choose a game", "On a phone, or put its board under the camera.", BOTH)
-
-
-def _hands_sign(live: Live) -> Sign:
-    session = live.session
-    todo = [i for i in instructions(live) if not i.move.done]
-    if todo:
-        hidden = _hidden(live, todo)
-        if hidden:
-            return Sign(
-                f"Camera does not see {hidden}",
-                "Put the pieces straight, move the hand or the lamp, or confirm by hand.",
-                BOTH,
-            )
-        seats = frozenset(i.seat for i in todo)
-        if session.phase is Phase.SETUP:
-            small = f"{len(todo)} pieces to go." if len(todo) > 1 else "One piece to go."
-        else:
-            small = " ".join(f"{i.text}." for i in todo[1:])
-        if not live.watched:
-            small = f"{small} Then press ready.".strip()
-        return Sign(todo[0].text, small, seats if len(todo) > 1 else frozenset({todo[0].seat}))
-    if session.phase is Phase.SETUP:
-        return Sign("Take your hands off the board", "The camera takes a last look.")
-    return Sign("Nothing to move", "The next step follows; ready skips the wait.")
-
-
-def _hidden(live: Live, todo: list[Instruction]) -> str:
-    """The squares that matter and are hidden from the camera, as words."""
-    if not live.watched or live.reading is None or not live.reading.quiet:
-        return ""
-    squares = {square for i in todo for square in (i.move.origin, i.move.target) if square in live.reading.unknown}
-    return " and ".join(sorted(map(str, squares)))
-
-
-def _orders_sign(session: Session, viewer: Seat | None) -> Sign:
-    game, awaited = session.playing, session.awaited
-    names = {seat: game.sides[seat].name for seat in SEATS}
-    offer = f"{names[session.draw_offer].capitalize()} offers a draw." if session.draw_offer else ""
-    if viewer in awaited:
-        grammar = game.pad(session.state, viewer) if viewer else None
-        number = {1: "One order", 2: "Two orders", 3: "Three orders"}.get(
-            grammar.length if grammar else 0, "Your orders"
-        )
-        other = viewer.other if viewer else Seat.SOUTH
-        done = f"{names[other].capitalize()} has handed in. " if other in session.sealed else ""
-        return Sign(f"{number} to go", offer or f"{done}Nobody sees yours before the reveal.", awaited)
-    if viewer and awaited:
-        return Sign(
-            f"Waiting for {names[next(iter(awaited))]}", offer or "You are done. The table opens both at once.", awaited
-        )
-    if len(awaited) > 1:
-        return Sign("Both: hand in your orders", offer, awaited)
-    waiting = "".join(names[seat].capitalize() for seat in awaited)
-    return Sign(f"{waiting}: hand in your orders", offer or "The other side is done.", awaited)
-
-
-def _over_sign(session: Session) -> Sign:
-    outcome, game = session.outcome, session.playing
-    if outcome is None or not outcome.winners:
-        again = "A tie: play it again" if game.replays_ties and game.outcome(session.state) else "Nobody wins"
-        return Sign(again, outcome.reason if outcome else "", BOTH)
-    names = " and ".join(game.sides[seat].name for seat in sorted(outcome.winners))
-    return Sign(f"{names.capitalize()} wins", outcome.reason, outcome.winners)
-
-
-# ---- the lamps ----------------------------------------------------------------------------------------------------
-
-
-def lamps_of(live: Live) -> dict[Seat, SeatLamps]:
-    """The steady pattern of every seat's lamps; depends on how many orders are entered, never on which."""
-    return {seat: _seat_lamps(live, seat) for seat in SEATS}
-
-
-def _seat_lamps(live: Live, seat: Seat) -> SeatLamps:
-    session = live.session
-    wrong = TurnLamp.WRONG if live.problems and session.phase is not Phase.LOBBY else None
-    if session.phase is Phase.ORDERS:
-        if seat in session.sealed:
-            return SeatLamps(frozenset({1, 2, 3}), wrong or TurnLamp.OFF)
-        entered = frozenset(range(1, live.drafts.get(seat, 0) + 1))
-        turn = TurnLamp.PULSE if seat in session.awaited else TurnLamp.OFF
-        return SeatLamps(entered, wrong or turn)
-    if session.phase in (Phase.STAGES, Phase.SETUP):
-        wanted = any(i.seat is seat and not i.move.done for i in instructions(live))
-        step = frozenset({session.stage + 1}) if session.phase is Phase.STAGES else frozenset()
-        return SeatLamps(step, wrong or (TurnLamp.HANDS if wanted else TurnLamp.OFF))
-    return SeatLamps()

@@ -19,7 +19,9 @@ GROUND = {
 PORTS = GROUND | {"companion.ports", "companion.config", "companion.clock"}
 CORE = PORTS | {
     f"companion.{name}"
-    for name in ("records", "session", "journal", "referee", "views", "pads", "owner", "table", "replay", "engine")
+    for name in (
+        "records session advance journal referee live signs views pads owner timekeeper desk table replay engine"
+    ).split()
 }
 DOORS = {
     "web": CORE - {"companion.journal", "companion.engine", "companion.replay"},

@@ -25,8 +25,8 @@ from companion.ports import CameraState, CameraStatus, TurnLamp
 from companion.records import HandIn, Undo
 from companion.replay import game_file, load_game, retell
 from companion.session import Phase, Session, receipt
+from companion.signs import lamps_of
 from companion.table import Table
-from companion.views import lamps_of
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import msgspec
 
 from companion.games.base import plain_layout, plain_outcome
 from companion.kit import SEATS
-from companion.views import Instruction, TableView
+from companion.live import Instruction
+from companion.views import TableView
 
 
 def plain_view(view: TableView) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def plain_view(view: TableView) -> dict[str, Any]:
         "orders": [{seat: msgspec.to_builtins(order) for seat, order in step.items()} for step in view.orders],
         "events": [msgspec.to_builtins(event) for event in view.events],
         "opened": [msgspec.to_builtins(opened) for opened in view.opened],
-        "can_take_back": view.can_take_back,
+        "back": view.back,
         "score": list(view.score),
         "outcome": plain_outcome(view.outcome),
         "draw_offer": view.draw_offer,

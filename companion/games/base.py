@@ -114,14 +114,16 @@ class Key:
 
 @dataclass(frozen=True)
 class PadGrammar:
-    """How keys spell an action: exactly `length` keys, each adding its letter.
+    """How keys spell an action: exactly `length` keys, each adding its letter; ready hands it in.
 
-    A game whose orders are more than single keys overrides `count`, `accepts` and `text`; they must depend on
-    the keys alone, so that lamps and refusals never tell what was entered.
+    `held_ready` is what holding the ready key down means instead of a press; empty: nothing. A game whose orders are
+    more than single keys overrides `count`, `accepts` and `text`; they must depend on the keys alone, so that lamps and
+    refusals never tell what was entered.
     """
 
     keys: tuple[Key, ...]
     length: int
+    held_ready: str = ""
 
     def key(self, pad: str) -> Key | None:
         """The key behind a pad's button, or None."""
@@ -140,6 +142,10 @@ class PadGrammar:
         if len(draft) != self.length:
             return None
         return "".join(key.letter for pad in draft if (key := self.key(pad)))
+
+    def is_at_once(self, draft: tuple[str, ...]) -> bool:  # noqa: ARG002
+        """Is it handed in with its last key, without ready?"""
+        return False
 
 
 # ---- games of cards and counters: what their screens show -----------------------------------------------------
@@ -222,6 +228,9 @@ class Tableau:
     keys: tuple[ChoiceKey, ...] = ()
     choices: tuple[Choice, ...] = ()
     entry: CardEntry | None = None
+    sign: str = ""
+    """What is awaited, in at most 40 characters; empty: the table finds its own words."""
+    hint: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,353 @@
+"""The fold of a journal: `advance(session, record)` is the next session, and the cues that announce it.
+
+Pure: it either raises and nothing happened, or answers. The table writes the record to disk before anybody sees the new
+session, so that a restart ends in the same place by folding the same records. Times come with the records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from companion.errors import Illegal, Malformed, Refusal, Stale
+from companion.games import game_named
+from companion.games.base import Event, Outcome
+from companion.kit import Seat
+from companion.ports import Cue, Signal
+from companion.records import (
+    Abandon,
+    AnyRecord,
+    Begin,
+    FreeSeat,
+    HandIn,
+    NewGame,
+    OfferDraw,
+    Pause,
+    Resign,
+    Resume,
+    StageDone,
+    TakeBack,
+    TakeSeat,
+    TimeOut,
+    Undo,
+)
+from companion.session import BOTH, Countdown, Phase, Sealed, Session, Sitter, Turn, chance, receipt
+
+MAX_NAME = 24
+_CUES = {"bounce": Cue.BOUNCED, "shot": Cue.SHOT, "flag_taken": Cue.FLAG_TAKEN, "combat": Cue.COMBAT}
+"""The kinds of events that are heard as well as seen."""
+
+Advance = tuple[Session, tuple[Signal, ...]]
+
+
+def advance(session: Session, record: AnyRecord) -> Advance:
+    """The session after a record, and the cues that announce it; raises a `CompanionError` and changes nothing."""
+    match record:
+        case TakeSeat():
+            return _take_seat(session, record)
+        case FreeSeat():
+            seats = {seat: sitter for seat, sitter in session.seats.items() if seat != record.seat}
+            return replace(session, seats=seats), ()
+        case NewGame():
+            return _new_game(session, record)
+        case Begin():
+            return _begin(session, record)
+        case HandIn():
+            return _hand_in(session, record)
+        case TakeBack():
+            return _take_back(session, record)
+        case StageDone():
+            return _stage_done(session, record)
+        case TimeOut():
+            return _time_out(session, record)
+        case Pause():
+            return _pause(session, record)
+        case Resume():
+            return _resume(session, record)
+        case Undo():
+            return _undo(session)
+        case Resign():
+            name = session.playing.sides[record.seat].name.capitalize()
+            return _finish(session, Outcome(frozenset({record.seat.other}), f"{name} resigns."))
+        case OfferDraw():
+            return _offer_draw(session, record)
+        case Abandon():
+            return replace(
+                _finish(session, Outcome(frozenset(), "The host ended the game."))[0], score=session.score
+            ), ()
+
+
+def _take_seat(session: Session, record: TakeSeat) -> Advance:
+    if record.seat in session.seats:
+        raise Illegal(
+            Refusal.SEAT_TAKEN,
+            f"{record.seat.title()} is taken: sit down on the other side, or ask the host to free the seat",
+        )
+    name = record.name.strip()
+    if len(name) > MAX_NAME or not name.isprintable():
+        raise Malformed(f"A name has at most {MAX_NAME} printable characters")
+    sitter = Sitter(name, record.nonce, record.door)
+    signal = Signal(Cue.SEAT_TAKEN, frozenset({record.seat}))
+    return replace(session, seats={**session.seats, record.seat: sitter}), (signal,)
+
+
+def _new_game(session: Session, record: NewGame) -> Advance:
+    game = game_named(record.game)
+    options = game.options(record.options)
+    has_begun = session.phase is Phase.SETUP and session.tick > 0  # a turn was taken back
+    if session.phase in (Phase.ORDERS, Phase.STAGES) or has_begun:
+        raise Illegal(Refusal.WRONG_PHASE, "A game is on: end it before you start another one")
+    state = game.setup(options, chance(record.seed, 0))
+    board = game.expected(state)
+    fresh = Session(
+        seats=session.seats,
+        number=record.number,
+        game=game,
+        options=options,
+        raw_options=record.options,
+        seed=record.seed,
+        state=state,
+        phase=Phase.SETUP,
+        board=board,
+        score=record.score,
+    )
+    if board is None:
+        return _await_orders(fresh, 0.0)
+    return fresh, (Signal(Cue.HANDS_WANTED, BOTH),)
+
+
+def _begin(session: Session, record: Begin) -> Advance:
+    if session.phase is not Phase.SETUP:
+        raise Illegal(Refusal.WRONG_PHASE, "There is nothing to set up now")
+    return _await_orders(session, record.now_s)
+
+
+def _await_orders(session: Session, now_s: float) -> Advance:
+    """A new turn: nothing sealed, everybody in `to_act` is asked; a game with a clock begins with the clock stopped."""
+    opened = replace(session, phase=Phase.ORDERS, tick=session.tick + 1, sealed={}, stage=0, has_reverted=False)
+    limit_s = session.playing.time_limit(session.state)
+    if limit_s is None:
+        opened = replace(opened, countdown=None, paused="")
+    else:
+        countdown = Countdown(limit_s, limit_s)
+        begins = session.countdown is None and not session.turns
+        if begins:
+            return replace(opened, countdown=countdown, paused="start"), (Signal(Cue.PAUSED, BOTH),)
+        opened = replace(opened, countdown=countdown if session.paused else countdown.started(now_s))
+    due = opened.awaited
+    cue = Cue.ORDERS_WANTED if len(due) > 1 else Cue.TURN_PASSES
+    return opened, (Signal(cue, due),)
+
+
+def _hand_in(session: Session, record: HandIn) -> Advance:
+    earlier = _before_time_out(session, record)
+    if earlier is not None:
+        after, signals = _hand_in(earlier, record)
+        return replace(after, tick=session.tick + 1), signals
+    game, seat = session.playing, record.seat
+    if record.moment != session.moment or session.phase is not Phase.ORDERS:
+        raise Stale("That order belongs to a turn that is over: look at the page again")
+    if seat not in game.to_act(session.state):
+        raise Illegal(Refusal.NOT_TO_ACT, f"{game.sides[seat].name.capitalize()} is not to act now")
+    if session.paused:
+        raise Illegal(Refusal.PAUSED, "The clock stands still: press ready to go on")
+    action = game.parse(record.action)
+    game.check(session.state, seat, action)
+    if seat in session.sealed:
+        raise Illegal(Refusal.ALREADY_SEALED, "Your order is sealed already: take it back first")
+    text = game.format(action)
+    owner = session.seats[seat].nonce if seat in session.seats else ""
+    sealed = Sealed(text, record.salt, record.at, receipt(session.moment, seat, text, record.salt), owner)
+    full = replace(session, sealed={**session.sealed, seat: sealed})
+    signal = Signal(Cue.SEALED, frozenset({seat}))
+    if full.awaited:
+        return full, (signal,)
+    revealed, signals = _reveal(full, record.now_s)
+    return revealed, ((signal, *signals) if len(full.sealed) > 1 else signals)
+
+
+def _before_time_out(session: Session, record: HandIn) -> Session | None:
+    """The session in which an action counts that was given in time and is heard only after the time-out; else None."""
+    earlier = session.before
+    if earlier is None or record.moment != earlier.moment or session.phase is not Phase.ORDERS or session.sealed:
+        return None
+    turn = session.turns[-1]
+    if not turn.by_time or turn.due_s is None or earlier.countdown is None:
+        return None
+    if record.seat not in turn.sealed or not 0 < record.now_s <= turn.due_s:
+        return None
+    limit_s = earlier.countdown.limit_s
+    return replace(earlier, seats=session.seats, sealed={}, countdown=Countdown(limit_s, limit_s, turn.due_s - limit_s))
+
+
+def _reveal(session: Session, now_s: float, by_time: bool = False) -> Advance:
+    """Everybody has handed in: one `apply`, then hands follow its stages."""
+    game, countdown = session.playing, session.countdown
+    actions = {seat: game.parse(sealed.action) for seat, sealed in session.sealed.items()}
+    step = game.apply(session.state, actions, chance(session.seed, session.tick))
+    due_s = countdown.due_s if countdown else None
+    turn = Turn(session.moment, session.sealed, step.stages, step.events, now_s, by_time, due_s)
+    after = replace(
+        session,
+        state=step.state,
+        turns=(*session.turns, turn),
+        sealed={},
+        phase=Phase.STAGES,
+        stage=0,
+        draw_offer=None,
+        countdown=countdown.stopped(now_s) if countdown else None,
+        before=replace(session, countdown=countdown.stopped(now_s) if countdown else None),
+    )
+    signals = (Signal(Cue.REVEAL, BOTH),) if len(session.sealed) > 1 else ()
+    if not step.stages:
+        settled, more = _next_turn(replace(after, board=game.expected(step.state)), now_s)
+        heard = () if settled.outcome else _event_signals(step.events)
+        return settled, (*signals, *(heard or more))
+    return after, (*signals, *_stage_signals(after))
+
+
+def _event_signals(events: tuple[Event, ...]) -> tuple[Signal, ...]:
+    """The cues of what happened."""
+    return tuple(
+        Signal(_CUES[event.kind], frozenset({event.seat} if event.seat else BOTH))
+        for event in events
+        if event.kind in _CUES
+    )
+
+
+def _stage_signals(session: Session) -> tuple[Signal, ...]:
+    """The cues of the stage that is shown now: its number, what happened in it, whose hands are wanted."""
+    stage = session.stages[session.stage]
+    happened = _event_signals(stage.events)
+    if session.has_moves and not happened:
+        happened = (Signal(Cue.HANDS_WANTED, BOTH),)
+    return (Signal(Cue.STEP, BOTH, session.stage + 1), *happened)
+
+
+def _stage_done(session: Session, record: StageDone) -> Advance:
+    if session.phase is not Phase.STAGES or (record.moment, record.stage) != (session.moment, session.stage):
+        raise Stale("That step is done already")
+    agreed = Signal(Cue.BOARD_AGREES, BOTH)
+    if session.stage + 1 < len(session.stages):
+        shown = replace(session, stage=session.stage + 1, board=session.stages[session.stage].expected)
+        return shown, (agreed, *_stage_signals(shown))
+    board = session.playing.expected(session.state)
+    settled, signals = _next_turn(replace(session, board=board), record.now_s)
+    return settled, (agreed, *signals)
+
+
+def _next_turn(session: Session, now_s: float) -> Advance:
+    outcome = session.playing.outcome(session.state)
+    return _finish(session, outcome) if outcome else _await_orders(session, now_s)
+
+
+# ---- time -----------------------------------------------------------------------------------------------------------
+
+
+def _time_out(session: Session, record: TimeOut) -> Advance:
+    """The turn passes, or, where only the alarm sounds, stays with its clock at nothing; the alarm itself is no cue."""
+    countdown = session.countdown
+    if record.moment != session.moment or session.phase is not Phase.ORDERS or countdown is None:
+        raise Stale("That turn is over")
+    game = session.playing
+    (seat,) = session.awaited
+    action = game.on_timeout(session.state, seat)
+    if action is None:
+        return replace(session, countdown=Countdown(countdown.limit_s, 0.0)), ()
+    text = game.format(action)
+    sealed = Sealed(text, "", 0.0, receipt(session.moment, seat, text, ""))
+    after, signals = _reveal(replace(session, sealed={seat: sealed}), record.now_s, by_time=True)
+    return after, tuple(signal for signal in signals if signal.cue is not Cue.TURN_PASSES)
+
+
+def _pause(session: Session, record: Pause) -> Advance:
+    if session.phase is not Phase.ORDERS or session.countdown is None or session.paused:
+        raise Illegal(Refusal.WRONG_PHASE, "No clock is running")
+    return replace(session, countdown=session.countdown.stopped(record.now_s), paused=record.by), (
+        Signal(Cue.PAUSED, BOTH),
+    )
+
+
+def _resume(session: Session, record: Resume) -> Advance:
+    if session.countdown is None or not session.paused:
+        raise Illegal(Refusal.WRONG_PHASE, "The clock does not stand still")
+    return replace(session, countdown=session.countdown.started(record.now_s), paused=""), (Signal(Cue.RESUMED, BOTH),)
+
+
+# ---- ends, and ways back -----------------------------------------------------------------------------------------
+
+
+def _finish(session: Session, outcome: Outcome) -> Advance:
+    if session.outcome is not None or session.phase in (Phase.LOBBY, Phase.OVER):
+        raise Illegal(Refusal.GAME_OVER, "The game is over already")
+    south, north, ties = session.score
+    score = (
+        south + (outcome.winners == {Seat.SOUTH}),
+        north + (outcome.winners == {Seat.NORTH}),
+        ties + (not outcome.winners),
+    )
+    over = replace(
+        session,
+        phase=Phase.OVER,
+        outcome=outcome,
+        score=score,
+        sealed={},
+        draw_offer=None,
+        countdown=None,
+        paused="",
+        tick=session.tick + 1,
+    )
+    return over, (Signal(Cue.WON if outcome.winners else Cue.TIE, outcome.winners or BOTH),)
+
+
+def _take_back(session: Session, record: TakeBack) -> Advance:
+    if session.before and record.moment == session.before.moment and record.seat is session.may_revert:
+        return _revert(session, session.before, record)
+    if record.moment != session.moment or session.phase is not Phase.ORDERS:
+        raise Illegal(Refusal.TOO_LATE, "Too late: the orders are open")
+    if record.seat not in session.sealed:
+        raise Illegal(Refusal.WRONG_PHASE, "You have nothing to take back")
+    sealed = {seat: kept for seat, kept in session.sealed.items() if seat != record.seat}
+    return replace(session, sealed=sealed), (Signal(Cue.TAKEN_BACK, frozenset({record.seat})),)
+
+
+def _revert(session: Session, earlier: Session, record: TakeBack) -> Advance:
+    """A seat gets its turn back, with the time that was left when it acted; once a turn."""
+    countdown = earlier.countdown
+    if countdown and not session.paused:
+        countdown = countdown.started(record.now_s)
+    undone = replace(
+        earlier,
+        seats=session.seats,
+        sealed={},
+        tick=session.tick + 1,
+        countdown=countdown,
+        paused=session.paused,
+        has_reverted=True,
+    )
+    return undone, (Signal(Cue.TAKEN_BACK, frozenset({record.seat})),)
+
+
+def _undo(session: Session) -> Advance:
+    """Back to the beginning of the last turn; the board has to be put back as in a set-up, the clock stands still."""
+    earlier = session.before
+    if earlier is None or session.phase is Phase.LOBBY:
+        raise Illegal(Refusal.WRONG_PHASE, "There is no turn to take back")
+    undone = replace(
+        earlier,
+        seats=session.seats,
+        sealed={},
+        phase=Phase.SETUP if earlier.board is not None else Phase.ORDERS,
+        tick=session.tick + 1,
+        outcome=None,
+        draw_offer=None,
+        paused="undo" if earlier.countdown else "",
+    )
+    return undone, (Signal(Cue.TAKEN_BACK, BOTH),)
+
+
+def _offer_draw(session: Session, record: OfferDraw) -> Advance:
+    if session.phase not in (Phase.ORDERS, Phase.STAGES):
+        raise Illegal(Refusal.WRONG_PHASE, "A draw can be offered while the game is on")
+    if session.draw_offer is record.seat.other:
+        return _finish(session, Outcome(frozenset(), "Both agreed on a draw."))
+    return replace(session, draw_offer=record.seat), (Signal(Cue.OFFER, BOTH),)

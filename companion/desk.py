@@ -1,0 +1,201 @@
+"""What every input at the table goes through: checked, written, synced, and only then shown to the doors."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+from companion.advance import advance
+from companion.clock import Clock
+from companion.config import TableSettings
+from companion.errors import JournalError
+from companion.journal import Journal
+from companion.kit import Kit, Seat
+from companion.live import Live, problems_of
+from companion.owner import Owner
+from companion.ports import Alarm, CameraState, Cue, SeatLamps, Signal
+from companion.records import AnyRecord, FreeSeat, TakeSeat
+from companion.signs import lamps_of
+from companion.timekeeper import Timekeeper, alarms_of
+from companion.views import TableView, view_of
+
+REVEAL_S = 0.6
+"""How long the reveal's own cue has the lamps and the buzzer before the first step's begins."""
+
+
+@dataclass
+class _Listeners:
+    signal: list[Callable[[Signal], None]] = field(default_factory=list)
+    lamps: list[Callable[[Mapping[Seat, SeatLamps], bool], None]] = field(default_factory=list)
+    kit: list[Callable[[Kit | None], None]] = field(default_factory=list)
+    alarms: list[Callable[[tuple[Alarm, ...]], None]] = field(default_factory=list)
+
+
+class Desk(ABC):
+    """The state, its one owner, and how doors look at it; `Table` adds what people and devices say.
+
+    `start` runs the owner thread; without it (tests, fast simulation) the caller's thread does the work and `step`
+    lets time and queued events take effect. `close` may be called twice.
+    """
+
+    def __init__(self, journal: Journal, clock: Clock, settings: TableSettings | None = None) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._settings = settings or TableSettings()
+        self._owner = Owner("table", self._let_time_pass)
+        self._changed = threading.Condition()
+        self._listeners = _Listeners()
+        self._alarms: tuple[Alarm, ...] = ()
+        self._drafts: dict[Seat, tuple[str, ...]] = {}
+        self._refused_ready: dict[str, tuple[str, int]] = {}
+        self._stage_since_s = clock.monotonic_s()
+        self._put_off: tuple[float, tuple[Signal, ...]] = (0.0, ())
+        self._closed = False
+        session = journal.restore()
+        self._standing = (journal.notice,) if journal.notice else ()
+        self._live = Live(session, notices=self._standing)
+        self._timekeeper = Timekeeper(journal)
+        if pause := self._timekeeper.after_restart(session):
+            self._live = replace(self._live, session=advance(session, pause)[0])
+            with contextlib.suppress(JournalError):  # a full disk: the next restart comes to the same
+                journal.append(session.number, pause, clock.wall_s())
+
+    # ---- looking ---------------------------------------------------------------------------------------------
+
+    def view(self, viewer: Seat | None = None) -> TableView:
+        """What a viewer may know now."""
+        return view_of(self._live, viewer)
+
+    @property
+    def version(self) -> int:
+        """Counts every change that a page could show."""
+        return self._live.version
+
+    def wait(self, version: int, timeout_s: float) -> int:
+        """Wait until the table has changed since `version`, at most so long; answers the newest version."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._live.version != version or self._closed, timeout_s)
+        return self._live.version
+
+    def seat_nonce(self, seat: Seat) -> str | None:
+        """What the token of whoever sits there must carry; None: the seat is free. For the pages' guard only."""
+        sitter = self._live.session.seats.get(seat)
+        return sitter.nonce if sitter else None
+
+    def connect(
+        self,
+        on_signal: Callable[[Signal], None] | None = None,
+        on_lamps: Callable[[Mapping[Seat, SeatLamps], bool], None] | None = None,
+        on_kit: Callable[[Kit | None], None] | None = None,
+        on_alarms: Callable[[tuple[Alarm, ...]], None] | None = None,
+    ) -> None:
+        """Tell a door about cues, steady lamps (with trouble or not), the kit on the table, and all alarms to come.
+
+        What is called must not block.
+        """
+
+        def add() -> None:
+            if on_signal:
+                self._listeners.signal.append(on_signal)
+            if on_lamps:
+                self._listeners.lamps.append(on_lamps)
+                on_lamps(lamps_of(self._live), self._in_trouble())
+            if on_kit:
+                self._listeners.kit.append(on_kit)
+                on_kit(self._live.session.kit)
+            if on_alarms:
+                self._listeners.alarms.append(on_alarms)
+                on_alarms(self._alarms)
+
+        self._owner.now(add)
+
+    def now_s(self) -> float:
+        """The monotonic time by which clocks run and inputs are stamped."""
+        return self._clock.monotonic_s()
+
+    # ---- the loop ------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Run the owner thread."""
+        self._owner.start()
+
+    def step(self) -> None:
+        """Handle everything that is queued and due, in the caller's thread."""
+        self._owner.step()
+
+    def close(self) -> None:
+        """Stop the thread; what is accepted is on disk already."""
+        self._owner.close()
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- accepting and publishing ------------------------------------------------------------------------------------
+
+    def _accept(self, record: AnyRecord) -> None:
+        """Check, write, sync, and only then show."""
+        session, signals = advance(self._live.session, record)
+        game = 0 if isinstance(record, TakeSeat | FreeSeat) else session.number
+        try:
+            self._journal.append(game, record, self._clock.wall_s())
+        except JournalError as error:
+            self._publish(replace(self._live, notices=(*self._standing, error.message)))
+            raise
+        before, self._live = self._live, replace(self._live, session=session, notices=self._standing)
+        if session.moment != before.session.moment or session.phase is not before.session.phase:
+            self._drafts = {}
+            self._live = replace(self._live, drafts={}, overruled=frozenset(), choices=())
+        shown = (session.moment, session.phase, session.stage)
+        if shown != (before.session.moment, before.session.phase, before.session.stage):
+            self._stage_since_s = self._clock.monotonic_s()
+            self._live = replace(self._live, problems=problems_of(self._live), laid=None)
+        if session.kit != before.session.kit:
+            self._live = replace(self._live, reading=None, problems=(), suggested=None)
+            for on_kit in self._listeners.kit:
+                on_kit(session.kit)
+        self._publish(self._live, signals)
+
+    def _publish(self, live: Live, signals: tuple[Signal, ...] = ()) -> None:
+        """Make the new view visible, then send cues and lamps."""
+        with self._changed:
+            self._live = replace(live, version=self._live.version + 1)
+            self._changed.notify_all()
+        alarms = alarms_of(self._live.session)
+        if alarms != self._alarms:
+            self._alarms = alarms
+            for on_alarms in self._listeners.alarms:
+                on_alarms(alarms)
+        lamps, trouble = lamps_of(self._live), self._in_trouble()
+        for on_lamps in self._listeners.lamps:
+            on_lamps(lamps, trouble)
+        self._send(*signals)
+
+    def _send(self, *signals: Signal) -> None:
+        """Tell the doors; what comes with a reveal waits until the reveal itself has been seen and heard."""
+        cues = [signal.cue for signal in signals]
+        if Cue.REVEAL in cues:
+            cut = cues.index(Cue.REVEAL) + 1
+            self._put_off = (self._clock.monotonic_s() + REVEAL_S, signals[cut:])
+            signals = signals[:cut]
+        elif signals:
+            self._put_off = (0.0, ())
+        for signal in signals:
+            for on_signal in self._listeners.signal:
+                on_signal(signal)
+
+    def _in_trouble(self) -> bool:
+        return self._live.notices != self._standing or self._live.camera.state is CameraState.TROUBLE
+
+    @abstractmethod
+    def _let_time_pass(self) -> float:
+        """Do what is due by now; answers in how many seconds the next thing may be due."""

@@ -1,0 +1,118 @@
+"""The table at one moment, with what is known beside the game and need not survive a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from companion import referee
+from companion.kit import SEATS, Kit, Layout, Seat
+from companion.ports import CameraState, CameraStatus, Reading
+from companion.referee import HandMove, Problem
+from companion.session import Phase, Session
+
+NO_CAMERA = CameraStatus(CameraState.NONE)
+
+
+@dataclass(frozen=True)
+class Live:
+    """The table at one moment: the session, and what is known beside it and need not survive a restart.
+
+    `drafts`: how many orders are entered on each seat's pad. `overruled`: problems that somebody confirmed by hand.
+    `suggested`: the game whose board lies there while none is on. `choices`: the plays that the board can mean.
+    `laid`: the action that cards laid open mean, until somebody says yes. `notices`: standing troubles, as sentences.
+    """
+
+    session: Session
+    version: int = 0
+    reading: Reading | None = None
+    camera: CameraStatus = NO_CAMERA
+    problems: tuple[Problem, ...] = ()
+    overruled: frozenset[Problem] = frozenset()
+    drafts: Mapping[Seat, int] = field(default_factory=dict)
+    suggested: str | None = None
+    choices: tuple[str, ...] = ()
+    laid: str | None = None
+    panel: str = ""
+    notices: tuple[str, ...] = ()
+
+    @property
+    def has_cards(self) -> bool:
+        """Do cards lie on this game's board, and no pieces?"""
+        kit = self.session.kit
+        return kit is not None and kit.deck is not None
+
+    @property
+    def agrees(self) -> bool:
+        """Does the camera see what should lie on the board when hands are done?"""
+        target, reading = self.session.target, self.reading
+        if target is None or reading is None:
+            return False
+        if self.has_cards:
+            return referee.cards_agree(target, reading)
+        return referee.agrees(target, reading, self.before)
+
+    @property
+    def before(self) -> Layout:
+        """What lay on the board before hands began: nothing in the set-up."""
+        return {} if self.session.phase is Phase.SETUP else self.session.board or {}
+
+    @property
+    def watched(self) -> bool:
+        """Does the camera see this game's board, so that it can tick things off?"""
+        game = self.session.game
+        return bool(game and self.reading and self.reading.game == game.name)
+
+
+def problems_of(live: Live) -> tuple[Problem, ...]:
+    """What is wrong on the board now; while something moves, what was wrong before stays."""
+    session, reading, target = live.session, live.reading, live.session.target
+    if session.phase in (Phase.LOBBY, Phase.OVER) or target is None or reading is None or not live.watched:
+        return ()
+    if not reading.quiet:
+        return live.problems
+    if live.has_cards and session.kit:
+        found = referee.card_problems(session.kit, live.before, target, reading)
+    else:
+        found = referee.problems(live.before, target, reading)
+    return tuple(problem for problem in found if problem not in live.overruled)
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """A move of a hand in words, and whose hand it is."""
+
+    move: HandMove
+    seat: Seat
+    text: str
+
+
+def instructions(live: Live) -> tuple[Instruction, ...]:
+    """What hands have to do now, with what the camera has ticked off."""
+    session = live.session
+    kit, target = session.kit, session.target
+    if session.phase is Phase.STAGES and (todo := session.stages[session.stage].todo):
+        done = live.watched and live.agrees
+        return tuple(Instruction(HandMove((), None, None, done), seat, text) for seat, text in todo)
+    if kit is None or kit.deck or target is None or session.phase not in (Phase.STAGES, Phase.SETUP):
+        return ()
+    moves = referee.hand_moves(live.before, target, live.reading if live.watched else None)
+    told = (Instruction(move, *_who_and_what(kit, move)) for move in moves)
+    return tuple(sorted(told, key=lambda instruction: SEATS.index(instruction.seat)))
+
+
+def _who_and_what(kit: Kit, move: HandMove) -> tuple[Seat, str]:
+    """The seat whose piece is on top moves; at most 40 characters say what."""
+    seat = kit.face(move.faces[-1]).seat or Seat.SOUTH
+    side = kit.sides[seat].name
+    own = {face: face.removeprefix(f"{side} ") for face in move.faces}
+    what = " and ".join(own[face] for face in reversed(move.faces))
+    if len(move.faces) == 1 and own[move.faces[0]] != move.faces[0]:
+        what = f"your {what}"
+    elif len(move.faces) > 1:
+        what = " and ".join(face.split()[-1] for face in reversed(move.faces))
+    if move.origin is None:
+        return seat, f"{side.capitalize()}: put {what} on {move.target}"
+    if move.target is None:
+        return seat, f"{side.capitalize()}: take {what} off {move.origin}"
+    return seat, f"{side.capitalize()}: move {what} {move.origin} to {move.target}"

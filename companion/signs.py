@@ -1,0 +1,170 @@
+"""The one line that says what the table waits for, and the lamps that say it to the seats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from companion.games.base import Tableau
+from companion.kit import SEATS, Kit, Seat
+from companion.live import Instruction, Live, instructions
+from companion.ports import SeatLamps, TurnLamp
+from companion.session import BOTH, Phase, Session
+
+
+@dataclass(frozen=True)
+class Sign:
+    """The one line that says what the table waits for, a smaller one that says why, and for whom it waits."""
+
+    text: str
+    small: str = ""
+    seats: frozenset[Seat] = frozenset()
+
+
+# ---- the sign -----------------------------------------------------------------------------------------------------
+
+
+def sign_of(live: Live, viewer: Seat | None) -> Sign:
+    """What the table waits for, in at most 40 characters, and why."""
+    session = live.session
+    if live.problems and session.phase is not Phase.LOBBY:
+        problem = live.problems[0]
+        seats = _owners(session.kit, problem.face)
+        return Sign(problem.sign, problem.text, seats)
+    match session.phase:
+        case Phase.LOBBY:
+            return _lobby_sign(live)
+        case Phase.SETUP | Phase.STAGES:
+            return _hands_sign(live)
+        case Phase.ORDERS:
+            return _orders_sign(session, viewer)
+        case Phase.OVER:
+            return _over_sign(session)
+
+
+def _owners(kit: Kit | None, face: str) -> frozenset[Seat]:
+    seat = kit.face(face).seat if kit and not kit.deck else None
+    return frozenset({seat}) if seat else BOTH
+
+
+def _lobby_sign(live: Live) -> Sign:
+    free = [seat for seat in SEATS if seat not in live.session.seats]
+    if len(free) == 2:
+        return Sign("Scan a code to take a seat", "Or press any key of a pad.", BOTH)
+    if free:
+        return Sign(f"{free[0].title()}: take your seat", "Scan the code, or press a key of the pad.", frozenset(free))
+    if live.suggested:
+        title = live.suggested.capitalize()
+        return Sign(f"Press ready to start {title}", "Its board lies on the table.", BOTH)
+    return Sign("Choose a game", "On a phone, or put its board under the camera.", BOTH)
+
+
+def _hands_sign(live: Live) -> Sign:
+    session = live.session
+    todo = [i for i in instructions(live) if not i.move.done]
+    if todo:
+        hidden = _hidden(live, todo)
+        if hidden:
+            return Sign(
+                f"Camera does not see {hidden}",
+                "Put the pieces straight, move the hand or the lamp, or confirm by hand.",
+                BOTH,
+            )
+        seats = frozenset(i.seat for i in todo)
+        if session.phase is Phase.SETUP:
+            small = f"{len(todo)} pieces to go." if len(todo) > 1 else "One piece to go."
+        else:
+            small = " ".join(f"{i.text}." for i in todo[1:])
+        if not live.watched:
+            small = f"{small} Then press ready.".strip()
+        return Sign(todo[0].text, small, seats if len(todo) > 1 else frozenset({todo[0].seat}))
+    if session.phase is Phase.SETUP:
+        return Sign("Take your hands off the board", "The camera takes a last look.")
+    return Sign("Nothing to move", "The next step follows; ready skips the wait.")
+
+
+def _hidden(live: Live, todo: list[Instruction]) -> str:
+    """The squares that matter and are hidden from the camera, as words."""
+    if not live.watched or live.reading is None or not live.reading.quiet:
+        return ""
+    squares = {square for i in todo for square in (i.move.origin, i.move.target) if square in live.reading.unknown}
+    return " and ".join(sorted(map(str, squares)))
+
+
+def _orders_sign(session: Session, viewer: Seat | None) -> Sign:
+    game, awaited = session.playing, session.awaited
+    if tableau := game.tableau(session.state, viewer):
+        return _clock_sign(session, tableau)
+    names = {seat: game.sides[seat].name for seat in SEATS}
+    offer = f"{names[session.draw_offer].capitalize()} offers a draw." if session.draw_offer else ""
+    if viewer in awaited:
+        grammar = game.pad(session.state, viewer) if viewer else None
+        number = {1: "One order", 2: "Two orders", 3: "Three orders"}.get(
+            grammar.length if grammar else 0, "Your orders"
+        )
+        other = viewer.other if viewer else Seat.SOUTH
+        done = f"{names[other].capitalize()} has handed in. " if other in session.sealed else ""
+        return Sign(f"{number} to go", offer or f"{done}Nobody sees yours before the reveal.", awaited)
+    if viewer and awaited:
+        return Sign(
+            f"Waiting for {names[next(iter(awaited))]}", offer or "You are done. The table opens both at once.", awaited
+        )
+    if len(awaited) > 1:
+        return Sign("Both: hand in your orders", offer, awaited)
+    waiting = "".join(names[seat].capitalize() for seat in awaited)
+    return Sign(f"{waiting}: hand in your orders", offer or "The other side is done.", awaited)
+
+
+_STOPPED = {
+    "start": "The clock has not been started.",
+    "restart": "The companion was off. Turn and time are as they were.",
+    "undo": "A turn was taken back. Turn and time are as they were.",
+}
+
+
+def _clock_sign(session: Session, tableau: Tableau) -> Sign:
+    """Whose turn it is in a game of cards and counters, or that its clock stands still."""
+    sides = session.playing.sides
+    if session.paused:
+        text = "Press ready to start the clock" if session.paused == "start" else "Press ready to go on"
+        return Sign(text, _STOPPED.get(session.paused, "The clock stands still."), BOTH)
+    offer = f"{sides[session.draw_offer].name.capitalize()} offers a draw." if session.draw_offer else ""
+    if session.countdown and session.countdown.has_run_out:
+        (seat,) = session.awaited
+        return Sign(f"{sides[seat].name.capitalize()}: time is over", offer or tableau.hint, session.awaited)
+    return Sign(tableau.sign, offer or tableau.hint, session.awaited)
+
+
+def _over_sign(session: Session) -> Sign:
+    outcome, game = session.outcome, session.playing
+    if outcome is None or not outcome.winners:
+        again = "A tie: play it again" if game.replays_ties and game.outcome(session.state) else "Nobody wins"
+        return Sign(again, outcome.reason if outcome else "", BOTH)
+    names = " and ".join(game.sides[seat].name for seat in sorted(outcome.winners))
+    return Sign(f"{names.capitalize()} wins", outcome.reason, outcome.winners)
+
+
+# ---- the lamps ----------------------------------------------------------------------------------------------------
+
+
+def lamps_of(live: Live) -> dict[Seat, SeatLamps]:
+    """The steady pattern of every seat's lamps; depends on how many orders are entered, never on which."""
+    return {seat: _seat_lamps(live, seat) for seat in SEATS}
+
+
+def _seat_lamps(live: Live, seat: Seat) -> SeatLamps:
+    session = live.session
+    wrong = TurnLamp.WRONG if live.problems and session.phase is not Phase.LOBBY else None
+    if session.phase is Phase.ORDERS:
+        if seat in session.sealed:
+            return SeatLamps(frozenset({1, 2, 3}), wrong or TurnLamp.OFF)
+        entered = frozenset(range(1, live.drafts.get(seat, 0) + 1))
+        steady = TurnLamp.PULSE if session.playing.tableau(session.state, None) is None else TurnLamp.ON
+        turn = steady if seat in session.awaited else TurnLamp.OFF
+        if session.paused:
+            turn = TurnLamp.PULSE
+        return SeatLamps(entered, wrong or turn)
+    if session.phase in (Phase.STAGES, Phase.SETUP):
+        wanted = any(i.seat is seat and not i.move.done for i in instructions(live))
+        step = frozenset({session.stage + 1}) if session.phase is Phase.STAGES else frozenset()
+        return SeatLamps(step, wrong or (TurnLamp.HANDS if wanted else TurnLamp.OFF))
+    return SeatLamps()

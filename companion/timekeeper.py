@@ -1,0 +1,60 @@
+"""The clock of a turn: when it runs out, which alarms are due until then, and what a restart must know of it."""
+
+from __future__ import annotations
+
+import math
+
+from companion.journal import Journal
+from companion.ports import Alarm, Cue, Signal
+from companion.records import Pause, TimeOut
+from companion.session import Session
+
+NOTE_S = 0.5
+"""How often a running clock is written down: so much a power cut may give back to the turn that it hits."""
+LAST_SECONDS_S = (2.0, 1.0)
+"""The last seconds tick so long before the end, in turns that are longer than both (CUES: last two seconds)."""
+
+
+def alarms_of(session: Session) -> tuple[Alarm, ...]:
+    """What will sound, and when, unless somebody acts before; empty while the clock stands still."""
+    countdown, seats = session.countdown, session.awaited
+    if countdown is None or countdown.due_s is None or countdown.since_s is None:
+        return ()
+    due_s = countdown.due_s
+    ticks = [due_s - left_s for left_s in LAST_SECONDS_S if countdown.limit_s > max(LAST_SECONDS_S)]
+    alarms = [Alarm(at_s, Signal(Cue.TIME_SHORT, seats)) for at_s in ticks if at_s >= countdown.since_s]
+    return (*alarms, Alarm(due_s, Signal(Cue.TIME_OUT, seats)))
+
+
+class Timekeeper:
+    """Watches the clock of the session's turn for the table; every method is called by the table's thread."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._noted_s = -math.inf
+
+    def after_restart(self, session: Session) -> Pause | None:
+        """The pause with which a turn that was running comes back, at the last time that was noted for it."""
+        countdown = session.countdown
+        if countdown is None or countdown.since_s is None:
+            return None
+        noted_s = self._journal.clock_of(session.moment)
+        now_s = countdown.since_s if noted_s is None else max(noted_s, countdown.since_s)
+        return Pause("restart", now_s)
+
+    def time_out(self, session: Session, now_s: float) -> TimeOut | None:
+        """The end of the turn, if it is due."""
+        due_s = session.countdown.due_s if session.countdown else None
+        return TimeOut(session.moment, due_s) if due_s is not None and now_s >= due_s else None
+
+    def note(self, session: Session, now_s: float) -> None:
+        """Write a running clock down every now and then; raises `JournalError`."""
+        is_running = session.countdown is not None and session.countdown.since_s is not None
+        if is_running and now_s - self._noted_s >= NOTE_S:
+            self._noted_s = now_s
+            self._journal.note_clock(session.moment, now_s)
+
+    def pause_s(self, session: Session, now_s: float) -> float:
+        """How many seconds the table may sleep before this clock wants something; infinite while it stands still."""
+        due_s = session.countdown.due_s if session.countdown else None
+        return math.inf if due_s is None else max(0.0, due_s - now_s)
