@@ -41,7 +41,7 @@ FASTEST_BLINK_MS = 400.0
 PULSE_MS = 1600.0
 PULSE_FRAME_MS = 20.0
 SAME_TONE_MS = 300.0
-"""The same tone may not come twice within this time, keys excepted."""
+"""The same tone may not come twice within this time; keys excepted, and the clock, which is always heard."""
 REPEAT_AFTER_MS: Mapping[Cue, float] = {Cue.BOARD_WRONG: 20_000.0}
 """Cues that come again after this time while the turn lamp still shows `TurnLamp.WRONG`."""
 SILENT_NOTE_MS = 60.0
@@ -166,6 +166,9 @@ _ROWS: Mapping[Cue, _Row] = {
     Cue.BOARD_WRONG: _Row(Rank.WRONG, tone("A4 160 ·80 A4 160")),
     Cue.ASKED: _Row(Rank.WRONG, tone("C6 40 ·40 C6 40 ·40 C6 40")),
     Cue.TURN_PASSES: _Row(Rank.TURN, tone("C6 30")),
+    Cue.COMBAT: _Row(Rank.REVEAL, tone("E5 60 A5 60 E5 60 A5 60"), True),
+    Cue.TIME_SHORT: _Row(Rank.TIME, tone("C6 20")),
+    Cue.TIME_OUT: _Row(Rank.TIME, tone("A4 300")),
     Cue.PAUSED: _Row(Rank.TIME, tone("E5 200"), True),
     Cue.RESUMED: _Row(Rank.TIME, tone("A5 60 E6 60"), True),
     Cue.OFFER: _Row(Rank.TURN, tone("E6 80 ·300 E6 80"), True),
@@ -228,6 +231,8 @@ _CUE_LAMPS: Mapping[Cue, Mapping[str, Track]] = {
     Cue.KEY_REFUSED: _all(_track((FLASH_MS, Level.OFF)), ORDER_LAMPS),
     Cue.REVEAL: _all(_track((400.0, Level.ON)), ORDER_LAMPS),
     Cue.BOARD_AGREES: {"turn": _track((400.0, Level.ON))},
+    Cue.COMBAT: _all(_track((600.0, Level.ON)), ORDER_LAMPS),
+    Cue.TIME_OUT: {"turn": _track((600.0, Level.OFF))},
     Cue.WON: _run_up(_WON_RUNS),
     Cue.TIE: {lamp: Track((*once.steps, LampStep(1000.0, Level.ON))) for lamp, once in _run_up(1).items()},
     Cue.OFF_WAIT: _all(_blink(500.0)),
@@ -267,6 +272,8 @@ def rhythm_of(notes: Tone) -> Track:
 
 # ---- lasting patterns ------------------------------------------------------------------------------------------
 
+TIME_SHORT_LAMP = TurnLamp.WRONG
+"""How a turn lamp blinks (400 ms) from the first `Cue.TIME_SHORT` until the turn passes: a pattern that lasts."""
 _STEADY: Mapping[TurnLamp, Track] = {
     TurnLamp.OFF: _track((math.inf, Level.OFF)),
     TurnLamp.ON: _track((math.inf, Level.ON)),

@@ -1,15 +1,15 @@
 """The panel: two pads, their lamps, a buzzer and the table button, on whatever pins there are.
 
 Three kinds of threads meet here. The pin factory's only stamps an edge and puts it into a queue. `panel-input` takes
-it out, debounces and calls `on_press`. `panel-output` alone drives lamps and buzzer, from another queue that `show`
-and `signal` fill from anywhere. So nothing a listener does can stop the keys, and no two threads drive one lamp.
+it out, debounces and calls `on_press`. `panel-output` alone drives lamps and buzzer (`hardware.outputs`), from another
+queue that `show`, `signal` and `alarms` fill from anywhere. So nothing a listener does can stop the keys, and no two
+threads drive one lamp.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import logging
-import math
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -26,9 +26,9 @@ from companion.clock import Clock
 from companion.config import PanelSettings
 from companion.errors import PanelError, trace_of
 from companion.kit import Seat
-from companion.ports import Press, SeatLamps, Signal
+from companion.ports import Alarm, Press, SeatLamps, Signal
 from hardware.debounce import Debouncer, Stroke
-from hardware.player import Player
+from hardware.outputs import Outputs, SetAlarms, Show
 from hardware.wiring import Button, ButtonPin, Buzzer, Lamp, LampPin, button_pins, lamp_pins
 
 _log = logging.getLogger(__name__)
@@ -44,11 +44,6 @@ class _Edge(NamedTuple):
     button: str
     is_down: bool
     at_s: float
-
-
-class _Show(NamedTuple):
-    lamps: Mapping[Seat, SeatLamps]
-    trouble: bool
 
 
 class _Key(NamedTuple):
@@ -78,7 +73,6 @@ class Panel:
         self._clock = clock
         self._on_press = on_press
         self._edges: SimpleQueue[_Edge | None] = SimpleQueue()
-        self._orders: SimpleQueue[Signal | _Show | None] = SimpleQueue()
         self._problems: tuple[str, ...] = ()
         self._failed: set[str] = set()
         self._close_lock = threading.Lock()
@@ -95,11 +89,11 @@ class Panel:
         self._buzzer: Buzzer | None = None
         if isinstance(buzzer := settings.buzzer, int):
             self._buzzer = self._open("buzzer", buzzer, partial(Buzzer, buzzer, factory))
-        self._player = Player(settings.silent, all(lamp.can_dim for lamp in self._lamps.values()))
+        self._outputs = Outputs(self._lamps, self._buzzer, settings, clock, self._lose)
         self._threads = (
             (
                 threading.Thread(target=self._read_keys, name="panel-input", daemon=True),
-                threading.Thread(target=self._drive_outputs, name="panel-output", daemon=True),
+                threading.Thread(target=self._outputs.run, name="panel-output", daemon=True),
             )
             if threads
             else ()
@@ -132,15 +126,24 @@ class Panel:
     def signal(self, signal: Signal) -> None:
         """Announce a cue; returns at once."""
         if not self._is_closed:
-            self._orders.put(signal)
+            self._outputs.tell(signal)
 
     def show(self, lamps: Mapping[Seat, SeatLamps], trouble: bool = False) -> None:
         """Set the lasting lamps of both seats (a seat left out is dark); returns at once."""
         if not self._is_closed:
-            self._orders.put(_Show(dict(lamps), trouble))
+            self._outputs.tell(Show(dict(lamps), trouble))
+
+    def alarms(self, alarms: Sequence[Alarm]) -> None:
+        """Replace all pending alarms; each is played at its own time. Returns at once.
+
+        One that has begun and is handed in once more goes on; a `Cue.TIME_SHORT` that has begun and is not handed in
+        any more ends its blinking. What is more than 250 ms late shows, but makes no sound.
+        """
+        if not self._is_closed:
+            self._outputs.tell(SetAlarms(tuple(alarms), self._clock.monotonic_s()))
 
     def step(self) -> None:
-        """Take in all edges, cues and states, and drive the outputs for this moment; only without threads."""
+        """Take in all edges, cues, states and alarms, and drive the outputs for this moment; only without threads."""
         if self._threads:
             raise RuntimeError("the panel's own threads do this: open it with threads=False to step it")
         if self._is_closed:
@@ -149,10 +152,7 @@ class Panel:
             if (edge := self._edges.get()) is not None:
                 self._take(edge)
         self._settle()
-        while not self._orders.empty():
-            if (order := self._orders.get()) is not None:
-                self._obey(order)
-        self._render()
+        self._outputs.step()
 
     def close(self) -> None:
         """End the threads, switch everything off and give the pins back."""
@@ -161,7 +161,7 @@ class Panel:
                 return
             self._is_closed = True
         self._edges.put(None)
-        self._orders.put(None)
+        self._outputs.tell(None)
         for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join(_JOIN_S)
@@ -204,6 +204,10 @@ class Panel:
     def _complain(self, problem: str) -> None:
         self._problems = (*self._problems, problem)
         _log.warning("%s", problem)
+
+    def _lose(self, name: str, error: Exception) -> None:
+        """A pin that fails while it is in use is named once and left alone."""
+        self._complain(f"{name} does not work any more: {_remedy(error)}")
 
     def _release(self, name: str, closing: Callable[[], None]) -> None:
         try:
@@ -250,55 +254,6 @@ class Panel:
                 self._on_press(press)
             except Exception as error:  # whatever the table does with a press, the next one must count
                 _log.error("The listener failed on a press: %s", trace_of(error))  # which key is its owner's secret
-
-    # ---- lamps and buzzer: the thread panel-output ----
-
-    def _drive_outputs(self) -> None:
-        while True:
-            now_ms = self._now_ms()
-            left_s = (self._player.next_change_ms(now_ms) - now_ms) / 1000
-            try:
-                order = self._orders.get(timeout=max(0.001, left_s) if math.isfinite(left_s) else None)
-                while order is not None:
-                    self._obey(order)
-                    order = self._orders.get(block=False)
-                return
-            except Empty:
-                self._render()
-
-    def _now_ms(self) -> float:
-        return round(self._clock.monotonic_s() * 1000, 3)
-
-    def _obey(self, order: Signal | _Show) -> None:
-        try:
-            if isinstance(order, Signal):
-                self._player.signal(order, self._now_ms())
-            else:
-                self._player.show(order.lamps, order.trouble, self._now_ms())
-        except Exception:  # one bad order must not end the lamps
-            _log.exception("The panel cannot show %s", order)
-
-    def _render(self) -> None:
-        """Drive everything for this moment, the buzzer first: its tick has 15 ms."""
-        now_ms = self._now_ms()
-        self._player.advance(now_ms)
-        if self._buzzer is not None:
-            self._drive("buzzer", partial(self._buzzer.sound, self._player.tone_hz(now_ms)))
-        for pin, lamp in self._lamps.items():
-            level = self._player.brightness(pin.seat, pin.lamp, now_ms)
-            self._drive(pin.name, partial(lamp.show, level, self._settings.brightness))
-
-    def _drive(self, name: str, driving: Callable[[], None]) -> None:
-        if name not in self._failed:
-            try:
-                driving()
-            except Exception as error:
-                self._lose(name, error)
-
-    def _lose(self, name: str, error: Exception) -> None:
-        """A pin that fails while it is in use is named once and left alone."""
-        self._failed.add(name)
-        self._complain(f"{name} does not work any more: {_remedy(error)}")
 
 
 def _remedy(error: Exception) -> str:

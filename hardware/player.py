@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
 from companion.kit import SEATS, Seat
@@ -12,6 +12,7 @@ from hardware.cues import (
     LAMPS,
     REPEAT_AFTER_MS,
     SAME_TONE_MS,
+    TIME_SHORT_LAMP,
     Level,
     Rank,
     Tone,
@@ -61,6 +62,8 @@ class _SeatState:
 
     lamps: SeatLamps = field(default_factory=SeatLamps)
     changed_ms: float = 0.0
+    short_ms: float | None = None
+    """Since when the time of the seat's turn is short; None: it is not."""
 
 
 class Player:
@@ -88,17 +91,25 @@ class Player:
                 shown = SeatLamps(shown.order_lamps, TurnLamp.TROUBLE, shown.entering)
             if shown != state.lamps:
                 state.lamps, state.changed_ms = shown, now_ms
+                if shown.turn is TurnLamp.OFF:  # the turn has passed: the old lamp goes off with the new one's on
+                    state.short_ms = None
         patterns = {str(state.lamps.turn) for state in self._seats.values()}
         patterns |= {"entering" for state in self._seats.values() if state.lamps.entering}
         self._began_ms = {pattern: self._began_ms.get(pattern, now_ms) for pattern in patterns}
         if not any(state.turn is TurnLamp.WRONG for state in lamps.values()):
             self._again = None
 
-    def signal(self, signal: Signal, now_ms: float) -> None:
-        """Take a cue: it sounds and shows at once, or is lost where something of higher rank is under way."""
+    def signal(self, signal: Signal, now_ms: float, is_late: bool = False) -> None:
+        """Take a cue: it sounds and shows at once, or is lost where something of higher rank is under way.
+
+        One that `is_late` only shows: its tone would tell a wrong time.
+        """
         rank = rank_of(signal.cue)
-        sounds = self._sounds(signal, rank, now_ms)
+        sounds = not is_late and self._sounds(signal, rank, now_ms)
         for seat in SEATS:
+            state = self._seats[seat]
+            if signal.cue is Cue.TIME_SHORT and seat in seats_of(signal) and state.short_ms is None:
+                state.short_ms = state.changed_ms = now_ms
             tracks = lamps_of(signal, seat, self._silent and sounds)
             running = self._overlays.get(seat)
             if running is not None and not running.has_ended(now_ms):
@@ -111,11 +122,18 @@ class Player:
         if signal.cue in REPEAT_AFTER_MS:
             self._again = now_ms + REPEAT_AFTER_MS[signal.cue], signal
 
+    def keep_short(self, seats: Set[Seat], now_ms: float) -> None:
+        """Only the turns of these seats are still short of time: the lamps of the others end their blinking."""
+        for seat, state in self._seats.items():
+            if state.short_ms is not None and seat not in seats:
+                state.short_ms, state.changed_ms = None, now_ms
+
     def _sounds(self, signal: Signal, rank: Rank, now_ms: float) -> bool:
         """May the tone be played: nothing higher sounds, and the same was not heard (seen) just now?"""
         heard_by = seats_of(signal) if self._silent else frozenset()
         name = tone_of(signal.cue), heard_by
-        if rank is not Rank.KEY and now_ms - self._sounded_ms.get(name, -math.inf) < SAME_TONE_MS:
+        may_repeat = rank is Rank.KEY or signal.cue in (Cue.TIME_SHORT, Cue.TIME_OUT)
+        if not may_repeat and now_ms - self._sounded_ms.get(name, -math.inf) < SAME_TONE_MS:
             return False
         if self._voice is not None and self._voice.rank > rank and math.isfinite(self._voice.at(now_ms)[1]):
             return False
@@ -150,7 +168,8 @@ class Player:
     def _lamp(self, seat: Seat, lamp: str, now_ms: float) -> tuple[float, float]:
         """Brightness, and ms until it may change."""
         overlay = self._overlays.get(seat)
-        if overlay is not None and lamp in overlay.tracks:
+        is_blinking = lamp == "turn" and self._seats[seat].short_ms is not None
+        if overlay is not None and lamp in overlay.tracks and not (is_blinking and overlay.rank < Rank.TIME):
             level, left_ms = overlay.tracks[lamp].at(now_ms - overlay.start_ms)
             if level in (Level.ON, Level.OFF):
                 return float(level is Level.ON), left_ms
@@ -162,6 +181,8 @@ class Player:
         return self._steady(seat, lamp, now_ms)
 
     def _steady(self, seat: Seat, lamp: str, at_ms: float) -> tuple[float, float]:
-        lamps = self._seats[seat].lamps
+        lamps, short_ms = self._seats[seat].lamps, self._seats[seat].short_ms
+        if lamp == "turn" and short_ms is not None and lamps.turn is not TurnLamp.TROUBLE:
+            return steady(SeatLamps(turn=TIME_SHORT_LAMP), lamp, at_ms - short_ms, self._pwm)
         began_ms = self._began_ms.get(str(lamps.turn) if lamp == "turn" else "entering", at_ms)
         return steady(lamps, lamp, at_ms - began_ms, self._pwm)

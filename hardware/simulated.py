@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 from gpiozero.pins.mock import MockFactory, MockPWMPin
 
@@ -17,6 +19,22 @@ from hardware.wiring import button_pins, lamp_pins
 _BOARD = "c03114"
 """Revision code of the Raspberry Pi 4 B that the mock pins belong to, whatever the environment says."""
 _REMEMBERED_STATES = 100
+_REMEMBERED_TONES = 1000
+
+
+class _StampedPin(MockPWMPin):  # type: ignore[misc]  # gpiozero has no types
+    """A mock pin that notes when it really comes on, in monotonic seconds."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        self.came_on_s: deque[float] = deque(maxlen=_REMEMBERED_TONES)
+        super().__init__(*arguments, **more)
+
+    def _change_state(self, value: float) -> bool:
+        was_on = bool(self._state)
+        has_changed = bool(super()._change_state(value))
+        if has_changed and not was_on:
+            self.came_on_s.append(time.monotonic())
+        return has_changed
 
 
 class SimulatedPanelHands:
@@ -62,12 +80,16 @@ class SimulatedPanelHands:
         hz = self._buzzer.frequency if self._buzzer is not None and self._buzzer.state else None
         return PanelView(lamps, hz)
 
+    def tones_began_s(self) -> tuple[float, ...]:
+        """When the buzzer's pin came on, in seconds of the machine's monotonic clock; the last thousand times."""
+        return tuple(self._buzzer.came_on_s) if self._buzzer is not None else ()
+
 
 def simulated_panel(
     settings: PanelSettings, clock: Clock, on_press: Callable[[Press], None], threads: bool = True
 ) -> tuple[Panel, SimulatedPanelHands]:
     """The panel on mock pins of its own, and the hands for it. The caller closes the panel."""
-    factory = MockFactory(revision=_BOARD, pin_class=MockPWMPin)
+    factory = MockFactory(revision=_BOARD, pin_class=_StampedPin)
     panel = Panel(settings, clock, on_press, factory, threads=threads)
     for pin in factory.pins.values():
         # A mock pin remembers every state it ever had: a pulsing lamp would fill the memory in the long run.

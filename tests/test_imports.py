@@ -19,9 +19,23 @@ GROUND = {
 PORTS = GROUND | {"companion.ports", "companion.config", "companion.clock"}
 CORE = PORTS | {
     f"companion.{name}"
-    for name in (
-        "records session advance journal referee live signs views pads owner timekeeper desk table replay engine"
-    ).split()
+    for name in [
+        "records",
+        "session",
+        "advance",
+        "journal",
+        "referee",
+        "live",
+        "signs",
+        "views",
+        "pads",
+        "owner",
+        "timekeeper",
+        "desk",
+        "table",
+        "replay",
+        "engine",
+    ]
 }
 DOORS = {
     "web": CORE - {"companion.journal", "companion.engine", "companion.replay"},

@@ -9,7 +9,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from companion.kit import Kit, Mark
+from companion.grid import Square
+from companion.kit import CARD_DICTIONARY, DICTIONARY, Board, Card, Deck, Kit, Mark, Seat
 from vision.markers import marker_modules
 from vision.pose import Points
 
@@ -19,6 +20,7 @@ Bgr = NDArray[np.uint8]
 _PAPER = (238, 243, 244)
 _INK = (24, 20, 27)
 _BOARD_SCALE = 5.0  # px per mm of the board's texture
+_CARD_SCALE = 6.0  # px per mm of a card's face
 
 
 def bgr_of(rgb: str) -> tuple[int, int, int]:
@@ -83,8 +85,9 @@ class _Pen:
         cv2.putText(self.picture, text, (x // 16, y // 16), cv2.FONT_HERSHEY_SIMPLEX, scale, _INK, thick, cv2.LINE_AA)
 
 
-def _rectangle(x: float, y: float, half: float) -> list[tuple[float, float]]:
-    return [(x - half, y + half), (x + half, y + half), (x + half, y - half), (x - half, y - half)]
+def _rectangle(x: float, y: float, half: float, half_depth: float | None = None) -> list[tuple[float, float]]:
+    deep = half if half_depth is None else half_depth
+    return [(x - half, y + deep), (x + half, y + deep), (x + half, y - deep), (x - half, y - deep)]
 
 
 def board_sheet(kit: Kit) -> Sheet:
@@ -96,8 +99,10 @@ def board_sheet(kit: Kit) -> Sheet:
     pen = _Pen(np.full(shape, _PAPER, dtype=np.uint8), low, high)
     for square in board.squares:
         x, y = board.centre_mm(square)
-        pen.lines(_rectangle(x, y, board.square_mm / 2), _INK, 0.6, closed=True)
-        if board.labels_in_squares:
+        pen.lines(_rectangle(x, y, board.square_mm / 2, (board.depth_mm or board.square_mm) / 2), _INK, 0.6, closed=True)
+        if kit.deck:
+            _draw_zone(pen, board, kit.deck, square)
+        elif board.labels_in_squares:
             half = board.square_mm / 2
             pen.text(x - half + 2, y + half - 5.5, str(square), 3.5)
     for mark in board.marks:
@@ -112,9 +117,24 @@ def board_sheet(kit: Kit) -> Sheet:
 def _stamp(picture: Bgr, marker: int, x: float, y: float, side_mm: float) -> None:
     """A corner marker with its middle at texture pixel (x, y)."""
     side = round(side_mm * _BOARD_SCALE)
-    print_ = cv2.resize(marker_modules(marker), (side, side), interpolation=cv2.INTER_NEAREST)
     left, top = round(x - side / 2), round(y - side / 2)
-    picture[top : top + side, left : left + side] = np.maximum(print_, _INK[0])[..., None].clip(None, 243)
+    picture[top : top + side, left : left + side] = _printed(marker, side)
+
+
+def _draw_zone(pen: _Pen, board: Board, deck: Deck, square: Square) -> None:
+    """Where a fan begins, which way it grows, and beyond the zone the number of its lane."""
+    seat = next((seat for seat, rank in deck.zones.items() if rank == square.rank), None)
+    if seat is None:
+        return
+    x, middle = board.centre_mm(square)
+    away = 1.0 if seat is Seat.SOUTH else -1.0
+    edge = middle - away * board.depth_mm / 2
+    first = edge + away * deck.height_mm / 2
+    pen.lines(_rectangle(x, first, deck.width_mm / 2, deck.height_mm / 2), _INK, 0.3, closed=True)
+    tip = edge + away * (board.depth_mm - 20)
+    pen.lines([(x, tip - away * 60), (x, tip)], _INK, 0.8)
+    pen.lines([(x - 8, tip - away * 10), (x, tip), (x + 8, tip - away * 10)], _INK, 0.8)
+    pen.text(x - 4, edge - away * board.strip_mm / 2 - 5, str(square.file), 10)
 
 
 def _draw_mark(pen: _Pen, kit: Kit, mark: Mark) -> None:
@@ -139,6 +159,46 @@ def _draw_mark(pen: _Pen, kit: Kit, mark: Mark) -> None:
         pen.ring(x, y, side * 0.38, colour, width)
 
 
+def _printed(marker: int, side: int, dictionary: str = DICTIONARY) -> NDArray[np.uint8]:
+    """(side, side, 1): a marker in ink on paper."""
+    print_ = cv2.resize(marker_modules(marker, dictionary), (side, side), interpolation=cv2.INTER_NEAREST)
+    return np.asarray(np.maximum(print_, _INK[0])[..., None].clip(None, 243), dtype=np.uint8)
+
+
+@lru_cache(maxsize=128)
+def card_picture(card: Card, deck: Deck) -> Bgr:
+    """The face of a card: marker, value and suit, a large suit, the same when turned by 180 degrees."""
+    scale = _CARD_SCALE
+    width, height = round(deck.width_mm * scale), round(deck.height_mm * scale)
+    half = np.full((height, width, 3), _PAPER, dtype=np.uint8)
+    side, inset = round(deck.marker_mm * scale), round(deck.inset_mm * scale)
+    half[inset : inset + side, width - inset - side : width - inset] = _printed(card.marker, side, CARD_DICTIONARY)
+    _write(half, f"{card.value}{card.suit}", inset, inset + round(11 * scale), 10.0 * scale)
+    _write(half, card.suit, round((deck.width_mm / 2 - 7) * scale), round((deck.height_mm / 2 - 2) * scale), 17 * scale)
+    whole = np.minimum(half, half[::-1, ::-1])
+    cv2.rectangle(whole, (0, 0), (width - 1, height - 1), (120, 125, 125), max(1, round(0.2 * scale)))
+    return whole
+
+
+def _write(picture: Bgr, text: str, x: int, y: int, height: float) -> None:
+    """Letters whose lower left corner lies at pixel (x, y)."""
+    scale = height / 22
+    thick = max(1, round(scale * 3.5))
+    cv2.putText(picture, text, (x, y), cv2.FONT_HERSHEY_SIMPLEX, scale, _INK, thick, cv2.LINE_AA)
+
+
+@lru_cache(maxsize=4)
+def back_picture(deck: Deck) -> Bgr:
+    """The common back of all cards: dark diagonal stripes in a white edge."""
+    width, height = round(deck.width_mm * _CARD_SCALE), round(deck.height_mm * _CARD_SCALE)
+    back = np.full((height, width, 3), _PAPER, dtype=np.uint8)
+    rim = round(2 * _CARD_SCALE)
+    row, column = np.mgrid[rim : height - rim, rim : width - rim]
+    striped = ((row + column) // round(7 * _CARD_SCALE)) % 2 == 0
+    back[rim : height - rim, rim : width - rim] = np.where(striped[..., None], _INK, (57, 67, 74))
+    return back
+
+
 @lru_cache(maxsize=256)
 def top_picture(marker: int, rgb: str) -> Bgr:
     """The top of a piece: rim, white tag, marker."""
@@ -146,6 +206,5 @@ def top_picture(marker: int, rgb: str) -> Bgr:
     top = np.full((side, side, 3), bgr_of(rgb), dtype=np.uint8)
     white = round((side - 9 * module) / 2)
     top[white : side - white, white : side - white] = _PAPER
-    print_ = cv2.resize(marker_modules(marker), (100, 100), interpolation=cv2.INTER_NEAREST)
-    top[20:120, 20:120] = np.maximum(print_, _INK[0])[..., None].clip(None, 243)
+    top[20:120, 20:120] = _printed(marker, 100)
     return top

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from companion.kit import SEATS, Kit
+from companion.kit import SEATS, Deck, Kit
+from vision.deck_pages import print_card
 from vision.paper import BAR_MM, INK, INK_2, LEADING, RULE, TILE_2, WHITE, Pen, broken
-from vision.tiling import Tiling
+from vision.tiling import Extent, Tiling
 
 _TEXT_SIZES_MM = (4.0, 3.8, 3.6, 3.4, 3.2, 3.0, 2.8)
 """The largest with which the page holds all steps is taken."""
@@ -36,10 +37,27 @@ _CAMERA = (
     "more. Higher is better; it may look down askew, up to some 45 degrees.",
     "Light from the side, so that no lamp mirrors on the board. Nothing has to be calibrated.",
 )
-_START = (
+_SWITCH_ON = (
     "Switch the companion on, or run “companion play” on a computer. Open the address that the table screen shows; "
-    "phones scan its code.",
-    "Lay the board in view of the camera and set up the pieces as the screen says.",
+    "phones scan its code."
+)
+_SET_UP = "Lay the board in view of the camera and set up the {things} as the screen says."
+_PLACES = (
+    "Cut out the places for piles along their thin lines too: each end of a lane beyond South’s edge of the board, the "
+    "others beside it. The camera need not see them."
+)
+_BOTH_SIDES = (
+    "Pages {first} to {last} are cards, each page followed by its backs: print these alone, on both sides of strong "
+    "matt paper, turned over the long edge. Cut from cross to cross: neighbours share their edge."
+)
+_ONE_SIDE = (
+    "Or print only every other page from {first} on, and put each card into a matt sleeve, an old playing card behind "
+    "it: then all backs are alike. A lost card is printed again; one card twice on the table is refused."
+)
+_FAN = (
+    "The first card lies on its outline at your own edge of the lane. Each next one lies {step:g} mm farther from you "
+    "and upon the last, so that one marker and one value of every card stay free; marks in the lane show the steps.",
+    "Askew or upside down does no harm. A hidden card shows its back.",
 )
 
 Picture = Callable[[Pen], None]
@@ -63,19 +81,20 @@ class _Step:
         return max(text, _PICTURE_HEIGHT + 6 if self.picture else 0.0)
 
 
-def print_instructions(pen: Pen, kit: Kit, tiling: Tiling, free_mm: tuple[float, float], *, spares: bool) -> None:
-    """Fill the current page but for `free_mm`: the margin at its sides and head, and the ruler's band at its foot."""
-    margin_mm, floor = free_mm
-    left, right, top = margin_mm, pen.width_mm - margin_mm, pen.height_mm - margin_mm
+def print_instructions(
+    pen: Pen, kit: Kit, tiling: Tiling, room: Extent, *, spares: bool, backs: tuple[int, ...] = ()
+) -> None:
+    """Fill the room of the current page; `backs` are the numbers of the pages with the backs of cards."""
+    left, right, top, floor = room.left, room.right, room.top, room.bottom
     pen.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
     pen.text(left, top - 16, kit.title, 16, bold=True)
     pen.text(right, top - 16, "Print, cut, glue, play", 5.0, anchor="right")
     pen.sign(left, top - 40, right - left, 18, words="Print at 100 % on matt paper")
-    steps = tuple(_steps(kit, tiling, spares))
+    steps = tuple(_steps(kit, tiling, spares, backs))
     width, y = right - left, top - 44.0
-    room = y - floor
-    size = next((s for s in _TEXT_SIZES_MM if sum(step.height(width, s) for step in steps) <= room), _TEXT_SIZES_MM[-1])
-    gap = min(6.0, (room - sum(step.height(width, size) for step in steps)) / len(steps))
+    high = y - floor
+    size = next((s for s in _TEXT_SIZES_MM if sum(step.height(width, s) for step in steps) <= high), _TEXT_SIZES_MM[-1])
+    gap = min(6.0, (high - sum(step.height(width, size) for step in steps)) / len(steps))
     for number, step in enumerate(steps, start=1):
         pen.line((left, y), (right, y), width=0.5)
         with pen.at(left, y):
@@ -94,17 +113,26 @@ def _print_step(pen: Pen, number: int, step: _Step, width: float, size: float) -
             step.picture(pen)
 
 
-def _steps(kit: Kit, tiling: Tiling, spares: bool) -> Iterator[_Step]:
+def _steps(kit: Kit, tiling: Tiling, spares: bool, backs: tuple[int, ...]) -> Iterator[_Step]:
     sheets = "one page" if tiling.pages == 1 else f"{tiling.pages} pages"
     yield _Step("Print this file", _PRINT)
     title = f"Cut out the board, {sheets}" if tiling.pages == 1 else f"Join the board, {sheets}"
-    yield _Step(title, _WHOLE if tiling.pages == 1 else _JOIN, partial(_board_picture, kit=kit, tiling=tiling))
+    joining = _WHOLE if tiling.pages == 1 else _JOIN
+    yield _Step(title, (*joining, _PLACES) if kit.deck else joining, partial(_board_picture, kit=kit, tiling=tiling))
+    notes = kit.notes
+    if kit.deck:
+        pages = {"first": backs[0] - 1, "last": backs[-1]}
+        making = _BOTH_SIDES.format(**pages), _ONE_SIDE.format(**pages)
+        yield _Step(f"Make the {len(kit.deck.cards)} cards", making, partial(_card_picture, deck=kit.deck))
+        laying = tuple(sentence.format(step=kit.deck.step_mm) for sentence in _FAN)
+        yield _Step("Lay cards open in a fan", (*laying, *notes), partial(_fan_picture, deck=kit.deck))
+        notes = ()
     if kit.pieces:
-        yield _Step(
-            "Make the pieces", (_CUT + _SPARES if spares else _CUT, *kit.notes), partial(_piece_picture, kit=kit)
-        )
+        cutting = _CUT + _SPARES if spares else _CUT
+        yield _Step("Make the pieces", (cutting, *notes), partial(_piece_picture, kit=kit))
     yield _Step("Place the camera", _CAMERA, _camera_picture)
-    yield _Step("Start", _START)
+    things = "pieces" if kit.pieces or not kit.deck else "cards"
+    yield _Step("Start", (_SWITCH_ON, _SET_UP.format(things=things)))
 
 
 def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
@@ -114,8 +142,9 @@ def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
     with pen.at(_PICTURE_WIDTH - whole.right * scale, -whole.bottom * scale, scale=scale):
         pen.rectangle(whole.left, whole.bottom, whole.width, whole.height, stroke_mm=0.3 / scale)
         for square in kit.board.squares:
-            x, y = (v - kit.board.square_mm / 2 for v in kit.board.centre_mm(square))
-            pen.rectangle(x, y, kit.board.square_mm, kit.board.square_mm, fill=TILE_2, stroke_mm=0.15 / scale)
+            wide, deep = kit.board.square_mm, kit.board.depth_mm or kit.board.square_mm
+            x, y = kit.board.centre_mm(square)
+            pen.rectangle(x - wide / 2, y - deep / 2, wide, deep, fill=TILE_2, stroke_mm=0.15 / scale)
         for x, y in kit.board.corner_centres_mm.values():  # plain squares: a camera must not take this for a board
             side = kit.board.corner_mm
             pen.rectangle(x - side / 2, y - side / 2, side, side, fill=INK)
@@ -128,7 +157,7 @@ def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
         for window in tiling.windows if tiling.pages > 1 else ():
             core = window.core
             x, y = (core.left + core.right) / 2, (core.bottom + core.top) / 2
-            size = 6.0 / scale
+            size = min(6.0 / scale, 0.35 * core.width)
             pen.rectangle(x - size, y - 0.7 * size, 2 * size, 1.4 * size, fill=WHITE)
             pen.text(x, y - 0.36 * size, window.label, size, bold=True, anchor="middle")
 
@@ -151,6 +180,43 @@ def _piece_picture(pen: Pen, kit: Kit) -> None:
         pen.rectangle(0, 0, wide, deep, fill=WHITE)
         pen.rim(wide, 1.4, side, dotted=face.seat is SEATS[1])
         pen.marker(face.markers[0], wide / 2, deep / 2, 0.7 * wide)
+
+
+def _card_picture(pen: Pen, deck: Deck) -> None:
+    """A card and its back, with the crosses along which they are cut out."""
+    scale = (_PICTURE_HEIGHT - 5) / deck.height_mm
+    wide, high, apart = deck.width_mm * scale, deck.height_mm * scale, 4.0
+    left, low = _PICTURE_WIDTH - 2 * wide - apart, 2.5
+    for x in (left, left + wide + apart):
+        for dx in (0.0, wide):
+            for y in (low, low + high):
+                pen.hairline((x + dx - 1.5, y), (x + dx + 1.5, y))
+                pen.hairline((x + dx, y - 1.5), (x + dx, y + 1.5))
+    with pen.at(left, low, scale=scale):
+        _card(pen, deck, len(deck.cards) // 2)
+    with pen.at(left + wide + apart, low, scale=scale):
+        pen.shutter(deck.width_mm, deck.height_mm, Extent(0, 0, deck.width_mm, deck.height_mm))
+
+
+def _fan_picture(pen: Pen, deck: Deck) -> None:
+    """Four open cards of one stack, seen from the side of who laid them: he sits at the left."""
+    count = min(4, len(deck.cards))
+    long = deck.height_mm + (count - 1) * deck.step_mm
+    scale = min(_PICTURE_WIDTH / long, (_PICTURE_HEIGHT - 8) / deck.width_mm)
+    with pen.at(_PICTURE_WIDTH - long * scale, _PICTURE_HEIGHT, turn_deg=-90, scale=scale):
+        for number in range(count):
+            with pen.at(0, number * deck.step_mm):
+                _card(pen, deck, number * len(deck.cards) // count + number)
+    left = _PICTURE_WIDTH - long * scale
+    pen.text(left, 1.2, "your edge", 3.4)
+    pen.line((left + 18, 2.4), (_PICTURE_WIDTH - 4, 2.4), width=0.8)
+    pen.shape((_PICTURE_WIDTH - 5, 0.4), (_PICTURE_WIDTH - 5, 4.4), (_PICTURE_WIDTH, 2.4))
+
+
+def _card(pen: Pen, deck: Deck, number: int) -> None:
+    """A card of the deck on white; no camera takes it for one."""
+    pen.rectangle(0, 0, deck.width_mm, deck.height_mm, fill=WHITE, stroke_mm=0.8)
+    print_card(pen, deck, deck.cards[number], readable=False)
 
 
 def _camera_picture(pen: Pen) -> None:

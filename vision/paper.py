@@ -22,10 +22,10 @@ from reportlab.pdfgen.canvas import Canvas
 from svglib.svglib import svg2rlg
 
 from companion.drawings import standalone
-from companion.kit import DICTIONARY, Side
+from companion.kit import CARD_DICTIONARY, Side
 from vision.tiling import Extent
 
-INK, INK_2, RULE, TILE_2, STONE, SIGN, WHITE = (
+INK, INK_2, RULE, TILE_2, STONE, SIGN, WHITE, BLACK, HATCH = (
     "#1B1814",
     "#51493F",
     "#CDC2AC",
@@ -33,15 +33,31 @@ INK, INK_2, RULE, TILE_2, STONE, SIGN, WHITE = (
     "#9C9282",
     "#FFC20E",
     "#FFFFFF",
+    "#000000",
+    "#4A4339",
 )
 """The light theme's colours; the ground of a page is the paper itself."""
 BAR_MM, STROKE_MM, HAIR_MM = 1.2, 0.5, 0.15
 RULER_MM = 100
+SHUTTER_MM = 5.0
+"""Width of a stripe of the shutter."""
 LEADING = 1.32
 """Distance of the lines of a paragraph, in font sizes."""
 MODULES = 7
 """Modules along a marker: five bits and the border on both sides."""
 REGULAR, BOLD = "Helvetica", "Helvetica-Bold"
+DIGIT, CELL = 0.72, 0.62
+"""Height of a digit of `BOLD` and width of a cell of `Pen.notation`, in font sizes."""
+_STEM = 0.145
+_STROKES: dict[str, tuple[tuple[tuple[float, float], ...], ...]] = {
+    ">": (((-0.22, 0.24), (0.17, 0.0), (-0.22, -0.24)),),
+    "^": (((-0.23, -0.02), (0.0, 0.25), (0.23, -0.02)),),
+    "+": (((-0.25, 0.0), (0.25, 0.0)), ((0.0, -0.25), (0.0, 0.25))),
+    "*": (((0.0, -0.28), (0.0, 0.28)), ((-0.242, -0.14), (0.242, 0.14)), ((-0.242, 0.14), (0.242, -0.14))),
+}
+"""Signs that fonts set high, low or small, as strokes round the middle of their cell, in font sizes."""
+_SQUEEZED = {"&": (0.8, 1.0, 0.0), "%": (0.65, 0.92, 0.02), "@": (0.6, 0.8, 0.05)}
+"""Signs of `BOLD` that are wider than a cell: scale along x and y, and what makes their lines as thick as others'."""
 
 Anchor = Literal["left", "middle", "right"]
 
@@ -157,6 +173,27 @@ class Pen:
         self._canvas.drawString(x - {"left": 0.0, "middle": 0.5, "right": 1.0}[anchor] * width, y, words)
         return width
 
+    def notation(self, x: float, y: float, words: str, size: float) -> None:
+        """Values and suits in heavy cells of equal width from x on, `CELL` sizes each and `DIGIT` sizes high."""
+        for place, letter in enumerate(words):
+            with self.at(x + (place + 0.5) * CELL * size, y + DIGIT * size / 2, scale=size):
+                if strokes := _STROKES.get(letter):
+                    for points in strokes:
+                        self.line(*points, width=_STEM, colour=BLACK)
+                else:
+                    self._letter(letter)
+
+    def _letter(self, letter: str) -> None:
+        """One letter of a font size of 1 in the middle of its cell at the origin."""
+        wide, tall, thicker = _SQUEEZED.get(letter, (1.0, 1.0, 0.0))
+        low = -0.21 if letter == "@" else 0.0
+        self._canvas.scale(wide, tall)
+        self._canvas.setFont(BOLD, 1.0)
+        self._canvas.setFillColor(HexColor(BLACK))
+        self._canvas.setStrokeColor(HexColor(BLACK))
+        self._canvas.setLineWidth(thicker)
+        self._canvas.drawCentredString(0, -(low + DIGIT) / 2, letter, mode=2 if thicker else 0)
+
     def paragraph(self, x: float, y: float, width: float, words: str, size: float, *, bold: bool = False) -> float:
         """Broken lines below y; returns the y below the last one."""
         for line in broken(words, width, size, bold=bold):
@@ -179,7 +216,7 @@ class Pen:
             self.dot(eye, sign * 0.23 * size, 0.5 * eye, fill=WHITE)
 
     def marker(self, marker: int, x: float, y: float, size: float) -> None:
-        """A marker of `companion.kit.DICTIONARY`, centred at (x, y), `size` with its black border.
+        """A marker of `companion.kit.CARD_DICTIONARY`, centred at (x, y), `size` with its black border.
 
         All black is one outline, so that no viewer and no printer shows seams between the modules.
         """
@@ -190,12 +227,12 @@ class Pen:
                 point = x - size / 2 + column * module, y + size / 2 - row * module
                 path.lineTo(*point) if number else path.moveTo(*point)
             path.close()
-        self._canvas.setFillColor(HexColor("#000000"))
+        self._canvas.setFillColor(HexColor(BLACK))
         self._canvas.drawPath(path, stroke=0, fill=1, fillMode=0)
 
-    def drawing(self, name: str, x: float, y: float, size: float, side: Side | None) -> None:
-        """A drawing of `companion.drawings` with its lower left corner at (x, y), in the side's colour."""
-        drawing = _picture(name, side.rgb if side else WHITE)
+    def drawing(self, name: str, x: float, y: float, size: float, side: Side | None, *, fill: str = WHITE) -> None:
+        """A drawing of `companion.drawings` in the side's colour or else `fill`, its lower left corner at (x, y)."""
+        drawing = _picture(name, side.rgb if side else fill)
         with self.at(x, y):
             self._canvas.scale(size / drawing.width, size / drawing.height)
             renderPDF.draw(drawing, self._canvas, 0, 0)
@@ -212,6 +249,16 @@ class Pen:
     def outline(self, x: float, y: float, width: float, height: float) -> None:
         """A rectangle to cut out."""
         self.hairline((x, y), (x + width, y), (x + width, y + height), (x, y + height), (x, y))
+
+    def shutter(self, width: float, height: float, clip: Extent) -> None:
+        """The black diagonal shutter in `clip`; a half turn about the middle of width x height does not change it."""
+        reach = max(clip.width, clip.height)
+        pairs = int(reach / (2 * SHUTTER_MM)) + 1
+        with self.at(width / 2, height / 2, clip=clip.shifted(-width / 2, -height / 2)):
+            self.rectangle(-reach, -reach, 2 * reach, 2 * reach, fill=HATCH)
+            with self.at(0, 0, turn_deg=-45):
+                for pair in range(-pairs, pairs + 1):
+                    self.rectangle((2 * pair - 0.5) * SHUTTER_MM, -reach, SHUTTER_MM, 2 * reach, fill=INK)
 
     def tile(self, x: float, y: float, size: float, *, dark: bool) -> None:
         """One square of a board, its outline inside the given size."""
@@ -253,7 +300,7 @@ class Pen:
 
     def ruler(self, x: float, y: float) -> None:
         """A bar of exactly `RULER_MM`, its lower left corner at (x, y), in black and white pieces of 10 mm."""
-        self.rectangle(x, y + 3.7, RULER_MM, 2.4, fill="#000000")
+        self.rectangle(x, y + 3.7, RULER_MM, 2.4, fill=BLACK)
         for piece in range(1, RULER_MM // 10, 2):
             self.rectangle(x + 10 * piece, y + 4.0, 10, 1.8, fill=WHITE)
         for centimetre in range(RULER_MM // 10 + 1):
@@ -293,9 +340,10 @@ Corner = tuple[int, int]
 def marker_outline(marker: int) -> tuple[tuple[Corner, ...], ...]:
     """The outline of a marker's black as closed loops of module corners (column, row from the upper left).
 
-    Fill with the even-odd rule: holes are loops as well.
+    Fill with the even-odd rule: holes are loops as well. `CARD_DICTIONARY` begins with the markers of `DICTIONARY`, so
+    it serves boards, pieces and cards.
     """
-    dictionary = cv2.aruco.getPredefinedDictionary(getattr(cv2.aruco, DICTIONARY))
+    dictionary = cv2.aruco.getPredefinedDictionary(getattr(cv2.aruco, CARD_DICTIONARY))
     bits = cv2.aruco.generateImageMarker(dictionary, marker, MODULES)
     black = {(c, r) for r, c in product(range(MODULES), repeat=2) if bits[r, c] == 0}
     edges: dict[Corner, list[Corner]] = {}

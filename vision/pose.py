@@ -162,11 +162,15 @@ class Maps:
 
 def square_corners_mm(x_mm: float, y_mm: float, side_mm: float, turn_deg: float = 0.0) -> Points:
     """(4, 2): the corners of a marker in OpenCV's order (upper left first, clockwise), `turn_deg` counter-clockwise."""
-    half = side_mm / 2
-    corners = np.array([[-half, half], [half, half], [half, -half], [-half, -half]])
-    angle = math.radians(turn_deg)
-    turn = np.array([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
-    return np.asarray(corners @ turn + (x_mm, y_mm), dtype=np.float64)
+    return rectangle_corners_mm(x_mm, y_mm, side_mm, side_mm, math.radians(turn_deg))
+
+
+def rectangle_corners_mm(x_mm: float, y_mm: float, width_mm: float, height_mm: float, turn: float) -> Points:
+    """(4, 2): the corners of a rectangle, upper left first, clockwise; `turn` counter-clockwise in radians."""
+    across, along = width_mm / 2, height_mm / 2
+    corners = np.array([[-across, along], [across, along], [across, -along], [-across, -along]])
+    axes = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])
+    return np.asarray(corners @ axes + (x_mm, y_mm), dtype=np.float64)
 
 
 def flat(points_mm: Points, z_mm: float = 0.0) -> Points:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from companion.kit import Board, Kit, Seat
-from vision.artwork import Bgr, bgr_of, board_sheet, top_picture
-from vision.pose import Lens, Points, Pose, flat, square_corners_mm
+from vision.artwork import Bgr, bgr_of, board_sheet
+from vision.pose import Lens, Points, Pose, flat, rectangle_corners_mm
 
 Shade = NDArray[np.float32]
 
@@ -24,6 +24,8 @@ TOP_TO_TAG = 1.4
 """Side of a piece's top by side of its marker: one module of quiet zone and a thin coloured rim."""
 BESIDE_TOPS = 2.6
 """Room beside the board, in tops of pieces."""
+BESIDE_CARDS_MM = 24.0
+"""Room beside a board of cards, more than a card's width."""
 
 
 @dataclass(frozen=True)
@@ -59,29 +61,39 @@ class View:
     seed: int = 1
 
 
+def default_view(kit: Kit) -> View:
+    """How the camera looks at a board when nothing else is said: finer at cards, whose markers are small."""
+    return View(width=1920, height=1080, tilt_deg=25.0) if kit.deck else View()
+
+
 @dataclass(frozen=True)
 class Block:
-    """One piece to draw: its visible marker, rim colour, base centre, base height and height, all in mm."""
+    """One piece to draw: what its top shows, the colour of its sides, its size, place and base height in mm."""
 
-    marker: int
+    piece: int
+    top: Bgr = field(repr=False)
     rgb: str
+    width_mm: float
+    depth_mm: float
+    height_mm: float
     x_mm: float
     y_mm: float
     z_mm: float
-    height_mm: float
     turn_deg: float
-    tag_mm: float
+    covered: bool = False
+    """Nothing of it shows."""
 
     def outline(self, pose: Pose, top: bool = True) -> Points:
         """(4, 2) pixels of its top, or of its foot."""
-        corners = square_corners_mm(self.x_mm, self.y_mm, self.tag_mm * TOP_TO_TAG, self.turn_deg)
+        size = self.width_mm, self.depth_mm
+        corners = rectangle_corners_mm(self.x_mm, self.y_mm, *size, math.radians(self.turn_deg))
         return pose.to_px(flat(corners, self.z_mm + (self.height_mm if top else 0.0)))
 
 
 def camera_pose(kit: Kit, view: View) -> Pose:
     """The pose with which the whole board and the room beside it fill the picture."""
     board, lens = kit.board, Lens(view.focal_ratio, view.k1)
-    room = kit.tag_mm * TOP_TO_TAG * BESIDE_TOPS
+    room = kit.deck.width_mm + BESIDE_CARDS_MM if kit.deck else kit.tag_mm * TOP_TO_TAG * BESIDE_TOPS
     low = (-room, -board.strip_mm - 6)
     high = (board.width_mm + room, board.height_mm + board.strip_mm + 6)
     corners = flat(np.array([low, (high[0], low[1]), high, (low[0], high[1])]))
@@ -250,6 +262,8 @@ def blurred(picture: Bgr, view: View) -> Bgr:
 
 def draw_block(picture: Bgr, stage: Stage, block: Block) -> None:
     """Draw one piece into a picture of the stage: a soft shadow at its foot, walls, and the top with its marker."""
+    if block.covered:
+        return
     factor = 2
     top, foot = block.outline(stage.pose), block.outline(stage.pose, top=False)
     points = np.vstack([top, foot])
@@ -266,9 +280,9 @@ def draw_block(picture: Bgr, stage: Stage, block: Block) -> None:
     hull = cv2.convexHull(np.vstack([top, foot]).astype(np.float32)).reshape(-1, 2)
     cv2.fillPoly(cover, [(hull * 16).round().astype(np.int32)], 255, cv2.LINE_AA, 4)
     _draw_walls(colours, top, foot, bgr_of(block.rgb))
-    art = top_picture(block.marker, block.rgb)
-    side = art.shape[0]
-    corners = np.array([[0, 0], [side, 0], [side, side], [0, side]], np.float32) - 0.5
+    art = block.top
+    down, across = art.shape[:2]
+    corners = np.array([[0, 0], [across, 0], [across, down], [0, down]], np.float32) - 0.5
     warp = cv2.getPerspectiveTransform(corners, top.astype(np.float32))
     shape = np.zeros((size[1], size[0]), np.uint8)
     cv2.fillPoly(shape, [(top * 16).round().astype(np.int32)], 255, 8, 4)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
 import cv2
@@ -18,54 +17,11 @@ from numpy.typing import NDArray
 from companion.clock import Clock
 from companion.errors import CameraError
 from companion.grid import Square
-from companion.kit import Face, Kit, Layout, Seat
+from companion.kit import Kit, Layout, Seat
 from companion.ports import Frame, WorldPiece
 from vision.artwork import Bgr
-from vision.render import (
-    TOP_TO_TAG,
-    Block,
-    Stage,
-    View,
-    blurred,
-    build_stage,
-    draw_block,
-    draw_hand,
-)
-
-
-@dataclass
-class _Piece:
-    """A physical piece; `faces` are the (face, marker) pairs that can lie on top, `shown` which of them does."""
-
-    id: int
-    faces: tuple[tuple[Face, int], ...]
-    shown: int = 0
-    x_mm: float = 0.0
-    y_mm: float = 0.0
-    turn_deg: float = 0.0
-
-    @property
-    def face(self) -> Face:
-        return self.faces[self.shown][0]
-
-    @property
-    def marker(self) -> int:
-        return self.faces[self.shown][1]
-
-
-def _pieces_of(kit: Kit) -> list[_Piece]:
-    """Every physical piece of a kit; the n-th piece with a face has the face's n-th marker."""
-    names = kit.pieces or tuple((face.name,) for face in kit.faces for _ in face.markers)
-    used: Counter[str] = Counter()
-    pieces = []
-    for number, faces in enumerate(names):
-        pairs = []
-        for name in faces:
-            face = kit.face(name)
-            pairs.append((face, face.markers[used[name] % len(face.markers)]))
-            used[name] += 1
-        pieces.append(_Piece(number, tuple(pairs)))
-    return pieces
+from vision.pieces import Piece, pieces_of
+from vision.render import Block, Stage, View, blurred, build_stage, default_view, draw_block, draw_hand
 
 
 class SimulatedTable:
@@ -73,7 +29,8 @@ class SimulatedTable:
 
     def __init__(self, kit: Kit, view: View | None = None) -> None:
         self._lock = threading.RLock()
-        self._view = view or View()
+        self._own_view = view is None
+        self._view = view or default_view(kit)
         self._hand: Square | None = None
         self._version = 0
         self._stage: Stage | None = None
@@ -98,15 +55,18 @@ class SimulatedTable:
         """Clear the table and put down another board, its pieces beside it."""
         with self._lock:
             self._kit = kit
-            self._pieces = _pieces_of(kit)
+            if self._own_view:
+                self._view = default_view(kit)
+            self._things = pieces_of(kit)
+            self._pieces = self._things.all()
             self._hand = None
-            self._put_beside(self._pieces)
+            self._things.put_beside(self._pieces)
             self._new_stage()
 
     def look(self, view: View) -> None:
         """Move the camera, change the light, push the board: see `View`."""
         with self._lock:
-            self._view = view
+            self._view, self._own_view = view, False
             self._rng = np.random.default_rng(view.seed)
             self._noise = None
             self._new_stage()
@@ -115,14 +75,15 @@ class SimulatedTable:
         """Put all pieces as a layout says, bottom to top; the others lie beside the board. Raises KeyError."""
         with self._lock:
             free = list(self._pieces)
-            placed: list[_Piece] = []
+            placed: list[Piece] = []
+            wanted = {name for faces in layout.values() for name in faces}
             for square, faces in layout.items():
                 for name in faces:
-                    piece = self._take(free, name)
-                    piece.x_mm, piece.y_mm = self._kit.board.centre_mm(square)
+                    piece = self._things.take(free, name, wanted)
                     piece.turn_deg = 0.0
+                    self._things.put_on(piece, square, placed)
                     placed.append(piece)
-            self._put_beside(free)
+            self._things.put_beside(free)
             self._pieces = free + placed
             self._changed()
 
@@ -139,30 +100,6 @@ class SimulatedTable:
             found.x_mm, found.y_mm = found.x_mm + x_mm, found.y_mm + y_mm
             self._changed()
 
-    @staticmethod
-    def _take(free: list[_Piece], name: str) -> _Piece:
-        """A free piece that has this face, turned to it; preferably one that shows it already."""
-        fitting = [p for p in free if any(face.name == name for face, _ in p.faces)]
-        if not fitting:
-            raise KeyError(f"no piece left that can show “{name}”")
-        piece = next((p for p in fitting if p.face.name == name), fitting[0])
-        piece.shown = next(i for i, (face, _) in enumerate(piece.faces) if face.name == name)
-        free.remove(piece)
-        return piece
-
-    def _put_beside(self, pieces: list[_Piece]) -> None:
-        """North's pieces to the right of the board, all others to the left, in columns from South upwards."""
-        board, top = self._kit.board, self._kit.tag_mm * TOP_TO_TAG
-        step = top * 1.2
-        rows = max(1, math.floor((board.height_mm + step - top) / step))
-        for right in (False, True):
-            column = [p for p in pieces if (p.face.seat is Seat.NORTH) is right]
-            for index, piece in enumerate(column):
-                away = top * 0.8 + step * (index // rows)
-                piece.x_mm = board.width_mm + away if right else -away
-                piece.y_mm = top / 2 + step * (index % rows)
-                piece.turn_deg = 0.0
-
     # ---- companion.ports.World ----
 
     def pieces(self) -> tuple[WorldPiece, ...]:
@@ -170,22 +107,28 @@ class SimulatedTable:
         with self._lock:
             pose = self._staged().pose
             found = []
-            for piece, block in zip(self._pieces, self._blocks(), strict=True):
-                outline = tuple((float(x), float(y)) for x, y in block.outline(pose))
-                square = self._kit.board.square_at(piece.x_mm, piece.y_mm)
+            blocks = {block.piece: block for block in self._blocks()}
+            for piece in self._pieces:
                 place = piece.x_mm, piece.y_mm, piece.turn_deg
-                found.append(WorldPiece(piece.id, piece.face.name, *place, outline, square))
+                outline = tuple((float(x), float(y)) for x, y in blocks[piece.id].outline(pose))
+                square = self._kit.board.square_at(piece.x_mm, piece.y_mm)
+                found.append(WorldPiece(piece.id, piece.top.name, *place, outline, square))
             return tuple(found)
 
     def move_to(self, piece: int, square: Square) -> None:
-        """Put a piece on the middle of a square, on top of what lies there. Raises KeyError for an unknown piece."""
+        """Put a piece on the middle of a square, on top of what lies there. Raises KeyError for an unknown piece.
+
+        A card is laid at the end of the zone's fan.
+        """
         with self._lock:
-            self._put(piece, *self._kit.board.centre_mm(square))
+            found = self._piece(piece)
+            self._things.put_on(found, square, self._pieces)
+            self._raise(found)
 
     def take_off(self, piece: int) -> None:
         """Lay a piece beside the board. Raises KeyError for an unknown piece."""
         with self._lock:
-            self._put_beside([self._piece(piece)])
+            self._things.put_beside([self._piece(piece)])
             self._changed()
 
     def drag_to(self, piece: int, x_px: float, y_px: float) -> None:
@@ -195,13 +138,15 @@ class SimulatedTable:
             point = np.array([[min(max(x_px, 0.0), width - 1.0), min(max(y_px, 0.0), height - 1.0)]])
             x_mm, y_mm = self._staged().pose.to_plane(point)[0]
             if math.isfinite(x_mm) and math.isfinite(y_mm):
-                self._put(piece, float(x_mm), float(y_mm))
+                found = self._piece(piece)
+                found.x_mm, found.y_mm = float(x_mm), float(y_mm)
+                self._raise(found)
 
     def flip(self, piece: int) -> None:
         """Show the next face of a piece."""
         with self._lock:
             found = self._piece(piece)
-            found.shown = (found.shown + 1) % len(found.faces)
+            found.shown = (found.shown + 1) % len(found.tops)
             self._changed()
 
     def hold_hand(self, over: Square | None) -> None:
@@ -239,11 +184,8 @@ class SimulatedTable:
         if self._drawn is None or self._drawn[0] != self._version:
             stage = self._staged()
             picture = stage.table.copy()
-            eye_x, eye_y = stage.pose.eye_mm[:2]
-            # Far stacks first, and within a stack from the bottom to the top.
-            for stack in sorted(self._stacks(), key=lambda s: -math.hypot(s[0].x_mm - eye_x, s[0].y_mm - eye_y)):
-                for block in stack:
-                    draw_block(picture, stage, block)
+            for block in self._blocks():
+                draw_block(picture, stage, block)
             if self._hand is not None:
                 board = self._kit.board
                 seat = Seat.SOUTH if self._hand.rank < board.ranks / 2 else Seat.NORTH
@@ -264,41 +206,21 @@ class SimulatedTable:
 
     # ---- inside ----
 
-    def _piece(self, number: int) -> _Piece:
+    def _piece(self, number: int) -> Piece:
         for piece in self._pieces:
             if piece.id == number:
                 return piece
         raise KeyError(f"there is no piece {number} on the table")
 
-    def _put(self, number: int, x_mm: float, y_mm: float) -> None:
-        piece = self._piece(number)
-        piece.x_mm, piece.y_mm = x_mm, y_mm
+    def _raise(self, piece: Piece) -> None:
+        """A piece that was put down lies above all others."""
         self._pieces.remove(piece)
         self._pieces.append(piece)
         self._changed()
 
     def _blocks(self) -> list[Block]:
-        """All pieces as blocks, in the order of the pieces."""
-        blocks = {block.marker: block for stack in self._stacks() for block in stack}
-        return [blocks[piece.marker] for piece in self._pieces]
-
-    def _stacks(self) -> list[list[Block]]:
-        """The pieces as blocks; one that lies over another stands on it. Each stack from the bottom to the top."""
-        stacks: list[list[Block]] = []
-        tag = self._kit.tag_mm
-        for piece in self._pieces:
-            seat = piece.face.seat
-            rgb = self._kit.sides[seat].rgb if seat else "#8a7f70"
-
-            def is_below(block: Block, x_mm: float = piece.x_mm, y_mm: float = piece.y_mm) -> bool:
-                return math.hypot(block.x_mm - x_mm, block.y_mm - y_mm) < tag * 0.7
-
-            under = [stack for stack in stacks if any(map(is_below, stack))]
-            z_mm = max((b.z_mm + b.height_mm for stack in under for b in stack if is_below(b)), default=0.0)
-            block = Block(piece.marker, rgb, piece.x_mm, piece.y_mm, z_mm, piece.face.height_mm, piece.turn_deg, tag)
-            stacks = [stack for stack in stacks if stack not in under]
-            stacks.append([*sorted((b for stack in under for b in stack), key=lambda b: b.z_mm), block])
-        return stacks
+        """What there is to draw, in the order of drawing."""
+        return self._things.blocks(self._pieces, self._staged().pose.eye_mm)
 
     def _changed(self) -> None:
         self._version += 1

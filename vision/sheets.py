@@ -6,15 +6,17 @@ True millimetres on A4 or Letter, vectors only, a 100 mm ruler on every page. Eq
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, get_args
 
 from companion.errors import Malformed, SystemTrouble
-from companion.kit import SEATS, Board, Face, Kit, Seat
-from vision.tiling import FLAP_MM, Tiling, Window, quiet_mm, tile_board
+from companion.kit import SEATS, Face, Kit, Seat
+from vision.board_pages import print_board
+from vision.deck_pages import card_grid, part_title, pile_parts, print_backs, print_fronts, print_part
+from vision.tiling import Extent, Tiling, Window, quiet_mm, tile_board
 
 if TYPE_CHECKING:
     from vision.paper import Pen
@@ -27,7 +29,11 @@ MARGIN_MM = 7.0
 FOOT_MM = 10.0
 """Height of the band with the ruler above the lower margin."""
 MAX_SPARES = 9
+BACK = "back"
+"""Name of a card's back."""
 
+_LOW_FOOT_MM = 6.4
+"""Height of the ruler and its words themselves: all that pages of cards leave for it."""
 _RIM_MM = 1.4
 _CAPTION_MM = 10.5
 _PICTURE_MM = 10.0
@@ -48,7 +54,8 @@ class SheetError(SystemTrouble):
 class Sheets:
     """What was printed: `pages` in all, the board on `across` x `down` of them, and the names on each page.
 
-    `names` has one entry a page: `("instructions",)`, `("board A1",)`, or the faces whose tags are on it.
+    `names` has one entry a page: `("instructions",)`, `("board A1",)`, the faces whose tags are on it, places of piles,
+    the names of cards, or as many `BACK`s as there are places for them.
     """
 
     pages: int
@@ -90,26 +97,75 @@ def _print(kit: Kit, paper: Paper, spares: int) -> tuple[bytes, Sheets]:
 
     width, height = SIZES_MM[paper]
     tiling = tile_board(kit.board, width - 2 * MARGIN_MM, height - 2 * MARGIN_MM, FOOT_MM)
-    pen = Pen(width, height, f"{kit.title}: board and pieces")
+    room = _room(paper, landscape=False)
     tags = [*_tags(kit, spare=False), *(tag for _ in range(spares) for tag in _tags(kit, spare=True))]
-    layout = _Flow(kit, width - 2 * MARGIN_MM, height - 2 * MARGIN_MM - FOOT_MM).pages(tags)
-    total = 1 + tiling.pages + len(layout)
-    names: list[tuple[str, ...]] = [("instructions",)]
+    body = [*_board_pages(kit, tiling, paper), *_tag_pages(kit, tags, room), *_deck_pages(kit, paper)]
+    names = (("instructions",), *(page.names for page in body))
+    backs = tuple(number for number, page in enumerate(names, start=1) if set(page) == {BACK})
 
+    pen = Pen(width, height, f"{kit.title}: board and pieces")
     pen.page()
-    print_instructions(pen, kit, tiling, (MARGIN_MM, MARGIN_MM + FOOT_MM), spares=spares > 0)
-    _foot(pen, f"{kit.title}: instructions", 1, total)
+    print_instructions(pen, kit, tiling, room, spares=spares > 0, backs=backs)
+    _foot(pen, f"{kit.title}: instructions", 1, len(names))
+    for number, page in enumerate(body, start=2):
+        pen.page(page.landscape)
+        page.draw(pen)
+        _foot(pen, f"{kit.title}: {page.title}", number, len(names))
+    return pen.bytes(), Sheets(len(names), tiling.across, tiling.down, names)
+
+
+@dataclass(frozen=True)
+class _Page:
+    """A page below the instructions: the names of what is on it, its own, and what draws it."""
+
+    names: tuple[str, ...]
+    title: str
+    draw: Callable[[Pen], None]
+    landscape: bool = False
+
+
+def _board_pages(kit: Kit, tiling: Tiling, paper: Paper) -> Iterator[_Page]:
+    room = _room(paper, tiling.landscape)
     for window in tiling.windows:
-        pen.page(tiling.landscape)
-        board_name = _board_page(pen, kit, tiling, window)
-        names.append((board_name,))
-        _foot(pen, f"{kit.title}: {_board_label(tiling, window)}", len(names), total)
-    for number, cells in enumerate(layout, start=1):
-        pen.page()
-        _tags_page(pen, cells, kit, "Pieces" if len(layout) == 1 else f"Pieces, {number} of {len(layout)}")
-        names.append(tuple(face.name for cell in cells for face, _ in cell.tag.faces))
-        _foot(pen, f"{kit.title}: pieces", len(names), total)
-    return pen.bytes(), Sheets(total, tiling.across, tiling.down, tuple(names))
+        name = f"board {window.label}" if tiling.pages > 1 else "board"
+        draw = partial(print_board, kit=kit, tiling=tiling, window=window, room=room)
+        yield _Page((name,), _board_label(tiling, window), draw, tiling.landscape)
+
+
+def _tag_pages(kit: Kit, tags: list[_Tag], room: Extent) -> Iterator[_Page]:
+    pages = _Flow(kit, room.width, room.height).pages(tags)
+    for number, cells in enumerate(pages, start=1):
+        head = "Pieces" if len(pages) == 1 else f"Pieces, {number} of {len(pages)}"
+        names = tuple(face.name for cell in cells for face, _ in cell.tag.faces)
+        yield _Page(names, "pieces", partial(_tags_page, cells=cells, kit=kit, title=head))
+
+
+def _deck_pages(kit: Kit, paper: Paper) -> Iterator[_Page]:
+    """Places for piles, then cards and their backs in turn.
+
+    A deck is printed once whatever the spares: a card that is on the table twice is not read.
+    """
+    if not (deck := kit.deck):
+        return
+    room = _room(paper, landscape=True)
+    for part in pile_parts(kit, deck, (room.width, room.height)):
+        names = tuple(str(place) for column in part for place in column)
+        draw = partial(print_part, kit=kit, deck=deck, part=part, room=room)
+        yield _Page(names, part_title(part), draw, landscape=True)
+    grid = card_grid(deck, SIZES_MM[paper], MARGIN_MM, _LOW_FOOT_MM)
+    fronts = grid.pages(deck)
+    for number, cards in enumerate(fronts, start=1):
+        names = tuple(card.name for card in cards)
+        draw = partial(print_fronts, deck=deck, grid=grid, cards=cards)
+        yield _Page(names, f"cards, {number} of {len(fronts)}", draw, grid.landscape)
+        draw = partial(print_backs, grid=grid)
+        yield _Page((BACK,) * grid.size, f"backs, {number} of {len(fronts)}", draw, grid.landscape)
+
+
+def _room(paper: Paper, landscape: bool) -> Extent:
+    """What a page has within its margins and above its foot."""
+    width, height = SIZES_MM[paper][:: -1 if landscape else 1]
+    return Extent(MARGIN_MM, MARGIN_MM + FOOT_MM, width - MARGIN_MM, height - MARGIN_MM)
 
 
 def _board_label(tiling: Tiling, window: Window) -> str:
@@ -126,114 +182,6 @@ def _foot(pen: Pen, words: str, page: int, pages: int) -> None:
     pen.text(x, MARGIN_MM + 3.7, words, 3.4, bold=True)
     pen.text(x, MARGIN_MM, "Print at 100 %. The black and white bar is 100 mm long.", 2.8)
     pen.text(pen.width_mm - MARGIN_MM, MARGIN_MM + 3.7, f"{page} of {pages}", 3.4, anchor="right")
-
-
-# ---- the board ------------------------------------------------------------------------------------------------
-
-
-def _board_page(pen: Pen, kit: Kit, tiling: Tiling, window: Window) -> str:
-    """One page of the board, in the middle of its room; returns the page's name."""
-    shown = window.printed
-    x = (pen.width_mm - shown.width) / 2 - shown.left
-    y = MARGIN_MM + FOOT_MM + (pen.height_mm - 2 * MARGIN_MM - FOOT_MM - shown.height) / 2 - shown.bottom
-    with pen.at(x, y, clip=shown):
-        _board(pen, kit, tiling.cuts_x)
-        for joint in tiling.joints:
-            _cross(pen, joint.number, joint.x, joint.y)
-        _edges(pen, tiling, window)
-    return f"board {window.label}" if tiling.pages > 1 else "board"
-
-
-def _board(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
-    """The whole board in its own axes; the words in its strips keep clear of the cuts."""
-    board = kit.board
-    marks = {mark.square: mark for mark in board.marks}
-    for square in board.squares:
-        x, y = (v - board.square_mm / 2 for v in board.centre_mm(square))
-        dark = board.gap_mm == 0 and (square.file + square.rank) % 2 == 0
-        pen.tile(x, y, board.square_mm, dark=dark)
-        if mark := marks.get(square):
-            pen.drawing(mark.drawing, x, y, board.square_mm, kit.sides.get(mark.seat) if mark.seat else None)
-        if board.labels_in_squares and square not in board.holes:
-            size = 0.14 * board.square_mm
-            pen.text(x + 0.05 * board.square_mm, y + 0.95 * board.square_mm - 0.72 * size, str(square), size, bold=True)
-    if board.gap_mm == 0:
-        pen.rectangle(0, 0, board.width_mm, board.height_mm, stroke_mm=0.8)
-    if not board.labels_in_squares:
-        _outside_labels(pen, board)
-    for marker, (x, y) in board.corner_centres_mm.items():
-        pen.marker(marker, x, y, board.corner_mm)
-    reach = board.corner_mm + quiet_mm(board.corner_mm) + 2
-    rooms = list(pairwise((reach, *(x for cut in cuts_x for x in (cut, cut)), board.width_mm - reach)))[::2]
-    widest = max(right - left for left, right in rooms)
-    wide_rooms = [room for room in rooms if room[1] - room[0] > widest - 1]
-    for seat, (left, right) in ((Seat.SOUTH, wide_rooms[0]), (Seat.NORTH, wide_rooms[-1])):
-        y = -board.strip_mm / 2 if seat is Seat.SOUTH else board.height_mm + board.strip_mm / 2
-        with pen.at((left + right) / 2, y, turn_deg=0 if seat is Seat.SOUTH else 180):
-            _strip(pen, kit, seat, right - left - 4)
-
-
-def _strip(pen: Pen, kit: Kit, seat: Seat, room: float) -> None:
-    """Title and seat between two corner markers, for the eyes of who sits there; the origin is their middle."""
-    from vision.paper import text_width  # noqa: PLC0415  imported late, with the pen
-
-    side, picture = kit.sides[seat], 13.0
-    words = f"{seat.title()} is {side.name}"
-    wide = max(text_width(kit.title, 8.0, bold=True), text_width(words, 4.6)) + picture + 3
-    scale = min(1.0, room / wide)
-    if scale < 0.4:
-        return
-    with pen.at(-scale * wide / 2, 0, scale=scale):
-        pen.drawing(side.drawing, 0, -picture / 2, picture, side)
-        pen.text(picture + 3, 0.2, kit.title, 8.0, bold=True)
-        pen.text(picture + 3, -6.2, words, 4.6)
-
-
-def _outside_labels(pen: Pen, board: Board) -> None:
-    """Files beyond the strips, ranks left and right of the squares, to be read from both seats."""
-    low = -max(board.strip_mm, board.strip_mm / 2 + board.corner_mm * (0.5 + 1 / 7)) - 5.2
-    for turn, origin in ((0.0, (0.0, 0.0)), (180.0, (board.width_mm, board.height_mm))):
-        with pen.at(*origin, turn_deg=turn):
-            for square in board.squares:
-                x, y = board.centre_mm(square)
-                x, y = (board.width_mm - x, board.height_mm - y) if turn else (x, y)
-                if square.rank == 0:
-                    pen.text(x, low, str(square)[0], 4.2, bold=True, anchor="middle")
-                if square.file == 0:
-                    pen.text(-3.8, y - 1.5, str(square)[1:], 4.2, bold=True, anchor="middle")
-
-
-def _cross(pen: Pen, number: int, x: float, y: float) -> None:
-    """A joining mark with its number in two opposite corners, so that one stays on each side of the cut."""
-    pen.line((x - 4, y), (x + 4, y), width=0.25)
-    pen.line((x, y - 4), (x, y + 4), width=0.25)
-    for dx, dy in ((4.6, 2.8), (-4.6, -4.9)):
-        with pen.at(x + dx, y + dy):
-            pen.plate_text(str(number), 2.8)
-
-
-def _edges(pen: Pen, tiling: Tiling, window: Window) -> None:
-    """Where to cut (scissors) and where the next page is glued on (its name)."""
-    core, shown, whole = window.core, window.printed, tiling.extent
-    labels = {(other.column, other.row): other.label for other in tiling.windows}
-    pen.hairline((whole.left, whole.bottom), (whole.right, whole.bottom), (whole.right, whole.top))
-    pen.hairline((whole.right, whole.top), (whole.left, whole.top), (whole.left, whole.bottom))
-    if window.column:
-        pen.hairline((core.left, shown.bottom), (core.left, shown.top))
-        with pen.at(core.left, core.bottom + 7, turn_deg=90):
-            pen.scissors(5)
-    if window.row:
-        pen.hairline((shown.left, core.bottom), (shown.right, core.bottom))
-        with pen.at(core.left + 1, core.bottom):
-            pen.scissors(5)
-    if right := labels.get((window.column + 1, window.row)):
-        pen.hairline((core.right, shown.bottom), (core.right, shown.top))
-        with pen.at(core.right + FLAP_MM - 1.2, (core.bottom + core.top) / 2, turn_deg=90):
-            pen.plate_text(f"glue {right} on this edge", 2.8)
-    if above := labels.get((window.column, window.row + 1)):
-        pen.hairline((shown.left, core.top), (shown.right, core.top))
-        with pen.at((core.left + core.right) / 2, core.top + FLAP_MM - 3.4):
-            pen.plate_text(f"glue {above} on this edge", 2.8)
 
 
 # ---- the pieces -----------------------------------------------------------------------------------------------

@@ -38,6 +38,10 @@ class Extent:
         """Extent along y."""
         return self.top - self.bottom
 
+    def shifted(self, x: float, y: float) -> Extent:
+        """The same rectangle, that much further right and up."""
+        return Extent(self.left + x, self.bottom + y, self.right + x, self.top + y)
+
 
 @dataclass(frozen=True)
 class Window:
@@ -141,11 +145,16 @@ def quiet_mm(marker_mm: float) -> float:
     return marker_mm / 7
 
 
+def has_outside_labels(board: Board) -> bool:
+    """True when coordinates stand beyond the strips: lanes have their numbers in the strips, as other squares may."""
+    return not board.labels_in_squares and not board.depth_mm
+
+
 def board_extent(board: Board) -> Extent:
     """Everything that belongs to a board: squares, strips, the corner markers' quiet zones, outside labels."""
     side = quiet_mm(board.corner_mm) + TRIM_MM
     strip = max(board.strip_mm, board.strip_mm / 2 + board.corner_mm / 2 + quiet_mm(board.corner_mm)) + TRIM_MM / 2
-    if not board.labels_in_squares:
+    if has_outside_labels(board):
         side, strip = max(side, LABEL_MM), strip + LABEL_MM
     return Extent(-side, -strip, board.width_mm + side, board.height_mm + strip)
 
@@ -161,35 +170,39 @@ def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) 
     found = []
     for landscape, across, down in ((False, width_mm, height_mm), (True, height_mm, width_mm)):
         cuts_x = _cuts(extent.left, extent.right, across, _seams_x(board))
-        cuts_y = _cuts(extent.bottom, extent.top, down - foot_mm, _seams(board.ranks, board))
+        cuts_y = _cuts(extent.bottom, extent.top, down - foot_mm, _seams_y(board))
         if cuts_x is not None and cuts_y is not None:
             found.append(Tiling(extent, landscape, cuts_x, cuts_y, *_spots(board)))
     if not found:
         raise Malformed(
-            f"Squares of {board.square_mm:g} mm do not fit the paper: make them smaller than {width_mm - 30:.0f} mm"
+            f"Squares of {max(board.square_mm, board.depth_mm):g} mm do not fit the paper:"
+            f" make them smaller than {width_mm - 30:.0f} mm"
         )
     return min(found, key=lambda tiling: tiling.pages)
 
 
 def _spots(board: Board) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Where the gaps cross; on boards without gaps the middles of squares, as a cross would vanish in their lines."""
-    counts = board.files, board.ranks
     if board.gap_mm:
-        files, ranks = (tuple(_seams(count, board)) for count in counts)
-    else:
-        files, ranks = (tuple((n + 0.5) * board.pitch_mm for n in range(count)) for count in counts)
-    return files, ranks
+        return tuple(_seams(board.files, board.pitch_mm, board.gap_mm)), tuple(_seams_y(board))
+    middles_x = tuple((n + 0.5) * board.pitch_mm for n in range(board.files))
+    return middles_x, tuple((n + 0.5) * board.rank_pitch_mm for n in range(board.ranks))
 
 
-def _seams(count: int, board: Board) -> list[float]:
+def _seams(count: int, pitch_mm: float, gap_mm: float) -> list[float]:
     """The middles of the gaps between squares along one axis."""
-    return [n * board.pitch_mm - board.gap_mm / 2 for n in range(1, count)]
+    return [n * pitch_mm - gap_mm / 2 for n in range(1, count)]
 
 
 def _seams_x(board: Board) -> list[float]:
     """Gaps between files that leave the corner markers and their quiet zones whole."""
     reach = board.corner_mm + quiet_mm(board.corner_mm)
-    return [x for x in _seams(board.files, board) if reach <= x <= board.width_mm - reach]
+    return [x for x in _seams(board.files, board.pitch_mm, board.gap_mm) if reach <= x <= board.width_mm - reach]
+
+
+def _seams_y(board: Board) -> list[float]:
+    """Gaps between ranks: the corner markers lie beyond them all."""
+    return _seams(board.ranks, board.rank_pitch_mm, board.gap_mm)
 
 
 def _cuts(low: float, high: float, room: float, seams: list[float]) -> tuple[float, ...] | None:
