@@ -154,11 +154,12 @@ class Desk(ABC):
         before, self._live = self._live, replace(self._live, session=session, notices=self._standing)
         if session.moment != before.session.moment or session.phase is not before.session.phase:
             self._drafts = {}
-            self._live = replace(self._live, drafts={}, overruled=frozenset(), choices=())
+            fans = self._live.reading.fans if self._live.reading else {}
+            self._live = replace(self._live, drafts={}, overruled=frozenset(), choices=(), laid=None, fans_before=fans)
         shown = (session.moment, session.phase, session.stage)
         if shown != (before.session.moment, before.session.phase, before.session.stage):
             self._stage_since_s = self._clock.monotonic_s()
-            self._live = replace(self._live, problems=problems_of(self._live), laid=None)
+            self._live = replace(self._live, problems=problems_of(self._live))
         if session.kit != before.session.kit:
             self._live = replace(self._live, reading=None, problems=(), suggested=None)
             for on_kit in self._listeners.kit:

@@ -37,6 +37,11 @@ def _arrow(path: str) -> str:
     return f'<path d="{path}" fill="currentColor"/>'
 
 
+def _stroke(path: str) -> str:
+    """A line as heavy as a bold letter."""
+    return f'<path d="{path}" fill="none" stroke="currentColor" stroke-width="12"/>'
+
+
 _DOME = "M14 84V54a36 36 0 0 1 72 0v30a8 8 0 0 1-8 8H22a8 8 0 0 1-8-8z"
 _ANGULAR = "M26 22H74L90 46V92H10V46z"
 _PENNANT = "M25 10L84 38L25 66z"
@@ -130,7 +135,21 @@ _GROUND = {
     "wall": '<path d="M0 0H100V100H0z" fill="var(--line)"/>',
 }
 
-DRAWINGS: Mapping[str, str] = {**_PIECES, **_ORDERS, **_SIGNS, **_GROUND}
+_SUITS = {
+    # The suits' own signs & % + ! ^ #, as heavy as the figures beside them: shapes, not colours, tell them apart.
+    "suit-form": _stroke(
+        "M82 88L34 36C22 22 30 9 46 9C62 9 68 24 58 34C48 44 17 48 17 69C17 83 30 91 44 91C66 91 82 74 82 52"
+    ),
+    "suit-kin": _stroke(
+        "M10 27a15 15 0 1 1 30 0a15 15 0 1 1-30 0z M60 73a15 15 0 1 1 30 0a15 15 0 1 1-30 0z M80 10L20 90"
+    ),
+    "suit-data": _arrow("M40 8H60V40H92V60H60V92H40V60H8V40H40z"),
+    "suit-chaos": _arrow("M37 6H63L57 62H43z") + '<circle cx="50" cy="82" r="12" fill="currentColor"/>',
+    "suit-void": _arrow("M50 12L94 74H70L50 44L30 74H6z"),
+    "suit-choice": _stroke("M36 8L28 92M72 8L64 92M10 34H92M8 66H90"),
+}
+
+DRAWINGS: Mapping[str, str] = {**_PIECES, **_ORDERS, **_SIGNS, **_GROUND, **_SUITS}
 """The inside of every drawing, by name."""
 
 _PATTERNS = (

@@ -33,6 +33,8 @@ class Live:
     suggested: str | None = None
     choices: tuple[str, ...] = ()
     laid: str | None = None
+    fans_before: Layout = field(default_factory=dict)
+    """The cards that lay open when the decision that is due began."""
     panel: str = ""
     notices: tuple[str, ...] = ()
 

@@ -36,7 +36,7 @@ def sign_of(live: Live, viewer: Seat | None) -> Sign:
         case Phase.SETUP | Phase.STAGES:
             return _hands_sign(live)
         case Phase.ORDERS:
-            return _orders_sign(session, viewer)
+            return _orders_sign(live, viewer)
         case Phase.OVER:
             return _over_sign(session)
 
@@ -90,10 +90,11 @@ def _hidden(live: Live, todo: list[Instruction]) -> str:
     return " and ".join(sorted(map(str, squares)))
 
 
-def _orders_sign(session: Session, viewer: Seat | None) -> Sign:
+def _orders_sign(live: Live, viewer: Seat | None) -> Sign:
+    session = live.session
     game, awaited = session.playing, session.awaited
     if tableau := game.tableau(session.state, viewer):
-        return _clock_sign(session, tableau)
+        return _clock_sign(live, tableau)
     names = {seat: game.sides[seat].name for seat in SEATS}
     offer = f"{names[session.draw_offer].capitalize()} offers a draw." if session.draw_offer else ""
     if viewer in awaited:
@@ -121,9 +122,12 @@ _STOPPED = {
 }
 
 
-def _clock_sign(session: Session, tableau: Tableau) -> Sign:
+def _clock_sign(live: Live, tableau: Tableau) -> Sign:
     """Whose turn it is in a game of cards and counters, or that its clock stands still."""
+    session = live.session
     sides = session.playing.sides
+    if live.laid is not None:
+        return Sign("Read right? Then press ready", f"{live.laid}. If not, lay the cards apart or tap them.", BOTH)
     if session.paused:
         text = "Press ready to start the clock" if session.paused == "start" else "Press ready to go on"
         return Sign(text, _STOPPED.get(session.paused, "The clock stands still."), BOTH)

@@ -16,7 +16,7 @@ from companion.desk import Desk
 from companion.errors import Ambiguous, CompanionError, Illegal, Malformed, Refusal, Stale
 from companion.grid import Square
 from companion.kit import Seat
-from companion.live import problems_of
+from companion.live import Live, problems_of
 from companion.pads import press_order
 from companion.ports import CameraState, CameraStatus, Cue, PadKey, Press, Reading, Signal
 from companion.records import (
@@ -36,7 +36,7 @@ from companion.records import (
     Undo,
 )
 from companion.referee import Problem
-from companion.session import BOTH, Phase, Session
+from companion.session import BOTH, Phase
 
 MAX_SALT = 64
 MAX_ENTERED = 64
@@ -230,7 +230,7 @@ class Table(Desk):
             self._live = replace(live, reading=reading)
             return
         suggested = reading.game if reading.quiet and live.session.phase in (Phase.LOBBY, Phase.OVER) else None
-        seen = replace(live, reading=reading, suggested=suggested, laid=_laid_open(live.session, reading))
+        seen = replace(live, reading=reading, suggested=suggested, laid=_laid_open(live, reading))
         found = problems_of(seen)
         self._publish(replace(seen, problems=found), self._problem_signals(live.problems, found))
         self._tick_off()
@@ -377,11 +377,12 @@ class Table(Desk):
             self._publish(replace(self._live, drafts=counts), (Signal(step.cue, frozenset({seat}), step.count),))
 
 
-def _laid_open(session: Session, reading: Reading) -> str | None:
+def _laid_open(live: Live, reading: Reading) -> str | None:
     """The action that the cards on the table mean, once they lie still and every zone is seen."""
+    session = live.session
     if session.phase is not Phase.ORDERS or session.game is None or not reading.quiet or reading.unknown:
         return None
     if reading.game != session.game.name:
         return None
-    action = session.game.laid_open(session.state, reading.fans)
+    action = session.game.laid_open(session.state, reading.fans, live.fans_before)
     return None if action is None else session.game.format(action)

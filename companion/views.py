@@ -7,7 +7,7 @@ by step.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from companion.games.base import Event, Order, Outcome, PadGrammar, Tableau, Tally
 from companion.grid import Square
@@ -148,7 +148,7 @@ def view_of(live: Live, viewer: Seat | None) -> TableView:
         events=session.stages[session.stage].events if in_stages else (),
         opened=_opened(session),
         tallies=session.stages[session.stage].tallies if in_stages else (),
-        tableau=game.tableau(session.state, viewer) if game else None,
+        tableau=_tableau(live, viewer),
         clock=_clock_view(session.countdown, session.paused),
         laid=live.laid if session.is_open or viewer in session.awaited else None,
         fans=live.reading.fans if live.reading and live.watched else {},
@@ -168,6 +168,20 @@ def view_of(live: Live, viewer: Seat | None) -> TableView:
         choices=live.choices if viewer in session.awaited else (),
         notices=live.notices,
     )
+
+
+def _tableau(live: Live, viewer: Seat | None) -> Tableau | None:
+    """What the game shows; where cards are asked for in no named lane, in the only one where North's lie open."""
+    game, kit = live.session.game, live.session.kit
+    tableau = game.tableau(live.session.state, viewer) if game else None
+    if tableau is None or tableau.entry is None or tableau.entry.zones or kit is None or kit.deck is None:
+        return tableau
+    fans = live.reading.fans if live.reading and live.watched else {}
+    lanes = [zone.file for zone, cards in fans.items() if cards and zone.rank == kit.deck.zones[Seat.NORTH]]
+    if len(lanes) != 1:
+        return tableau
+    zones = {seat: Square(lanes[0], rank) for seat, rank in kit.deck.zones.items()}
+    return replace(tableau, entry=replace(tableau.entry, zones=zones))
 
 
 def _clock_view(countdown: Countdown | None, paused: str) -> ClockView | None:

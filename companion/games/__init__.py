@@ -4,9 +4,10 @@ from typing import Any
 
 from companion.errors import Malformed
 from companion.games.base import Game
+from companion.games.binmat import Binmat
 from companion.games.outbuffered import Outbuffered
 
-GAMES: dict[str, Game[Any, Any]] = {game.name: game for game in (Outbuffered(),)}
+GAMES: dict[str, Game[Any, Any]] = {game.name: game for game in (Outbuffered(), Binmat())}
 
 
 def game_named(name: str) -> Game[Any, Any]:

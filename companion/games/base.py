@@ -206,6 +206,7 @@ class CardEntry:
     values: tuple[str, ...]
     suits: tuple[str, ...]
     zones: Mapping[Seat, Square]
+    """Where the camera sees them; empty while no lane is known."""
     open_seat: Seat | None = None
     open_mark: str = ""
 
@@ -345,8 +346,11 @@ class Game(ABC, Generic[S, A]):
         """What a viewer (None: everybody) sees of a game of cards and counters; None: the board says it all."""
         return None
 
-    def laid_open(self, state: S, fans: Layout) -> A | None:  # noqa: ARG002
-        """The action that cards laid open mean, by the zones in which they lie; None while they mean none."""
+    def laid_open(self, state: S, fans: Layout, before: Layout) -> A | None:  # noqa: ARG002
+        """The action that cards laid open mean, by the zones in which they lie; None while they mean none.
+
+        `before` are the cards that lay open when this decision became due.
+        """
         return None
 
     def expected(self, state: S) -> Layout | None:  # noqa: ARG002

@@ -1,0 +1,107 @@
+"""BINMAT: attacker and defender, six lanes, hidden hands and sums that are powers of two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from random import Random
+from typing import Any
+
+from companion.games.base import Game, Outcome, PadGrammar, Step, Tableau, View
+from companion.games.binmat.counter import CounterGame, is_counted, parse_counter
+from companion.games.binmat.full import FullGame
+from companion.games.binmat.screen import KIT, SIDES
+from companion.games.binmat.state import BinmatOptions, check_options
+from companion.games.binmat.words import OPTION_ROWS, RULES
+from companion.kit import Kit, Layout, Seat
+
+_COUNTER = CounterGame()
+WAYS: Mapping[str, Game[Any, str]] = {"full": FullGame(), "clock": _COUNTER, "referee": _COUNTER}
+"""The rules of each way to play; a state knows its way by its options."""
+
+
+class Binmat(Game[Any, str]):
+    """One game in several ways: every question on a state is answered by the rules of its way.
+
+    An action is its notation.
+    """
+
+    name = "binmat"
+    title = "BINMAT"
+    summary = "Attacker against defender, six lanes, five seconds a turn"
+    sides = SIDES
+    options_type = BinmatOptions
+    option_rows = OPTION_ROWS
+    rules = RULES
+
+    def kit(self, options: BinmatOptions) -> Kit:  # noqa: ARG002
+        """78 cards and six lanes."""
+        return KIT
+
+    def options(self, raw: Mapping[str, Any]) -> BinmatOptions:
+        """Also refuses a deal that is no deck, and more players than a way has seats for."""
+        options: BinmatOptions = super().options(raw)
+        check_options(options)
+        return options
+
+    def setup(self, options: BinmatOptions, rng: Random) -> Any:
+        """The first state of the chosen way."""
+        return WAYS[options.way].setup(options, rng)
+
+    def to_act(self, state: Any) -> frozenset[Seat]:
+        """Who must act."""
+        return self._way(state).to_act(state)
+
+    def legal_actions(self, state: Any, seat: Seat) -> Iterable[str]:
+        """All legal actions of a seat."""
+        return self._way(state).legal_actions(state, seat)
+
+    def check(self, state: Any, seat: Seat, action: str) -> None:
+        """Raise `Illegal` unless the action is legal."""
+        self._way(state).check(state, seat, action)
+
+    def apply(self, state: Any, actions: Mapping[Seat, str], rng: Random) -> Step[Any]:
+        """Carry out the action of the seat that has the turn."""
+        return self._way(state).apply(state, actions, rng)
+
+    def outcome(self, state: Any) -> Outcome | None:
+        """How it ended."""
+        return self._way(state).outcome(state)
+
+    def view(self, state: Any, seat: Seat | None) -> View:
+        """What that seat may know."""
+        return self._way(state).view(state, seat)
+
+    def dump(self, state: Any) -> View:
+        """Everything."""
+        return self._way(state).dump(state)
+
+    def parse(self, text: str) -> str:
+        """The action of a notation, whatever the way."""
+        return parse_counter(text) if is_counted(text) else WAYS["full"].parse(text)
+
+    def time_limit(self, state: Any) -> float | None:
+        """Seconds a turn."""
+        return self._way(state).time_limit(state)
+
+    def on_timeout(self, state: Any, seat: Seat) -> str | None:
+        """A pass, or only the alarm."""
+        return self._way(state).on_timeout(state, seat)
+
+    def is_reversible(self, state: Any, seat: Seat, action: str) -> bool:
+        """May the seat take this back?"""
+        return self._way(state).is_reversible(state, seat, action)
+
+    def tableau(self, state: Any, seat: Seat | None) -> Tableau | None:
+        """What a viewer sees."""
+        return self._way(state).tableau(state, seat)
+
+    def laid_open(self, state: Any, fans: Layout, before: Layout) -> str | None:
+        """The action that cards laid open mean."""
+        return self._way(state).laid_open(state, fans, before)
+
+    def pad(self, state: Any, seat: Seat) -> PadGrammar | None:
+        """How a seat spells its action with keys."""
+        return self._way(state).pad(state, seat)
+
+    def _way(self, state: Any) -> Game[Any, str]:
+        return WAYS[state.options.way]

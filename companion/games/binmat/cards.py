@@ -1,0 +1,82 @@
+"""The 78 cards: their notation, their words, and how a text of cards is read.
+
+A card is a plain `str` of its value and its suit: `5&`, `a#` (ten), `>+` (BREAK). Source: the rulebook's section
+"The Binmat Deck".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from companion.errors import Malformed
+
+Cards = tuple[str, ...]
+
+SUITS = "&%+!^#"
+VALUES = "23456789a@*?>"
+SUIT_NAMES: Mapping[str, str] = {"&": "FORM", "%": "KIN", "+": "DATA", "!": "CHAOS", "^": "VOID", "#": "CHOICE"}
+MODIFIER_NAMES: Mapping[str, str] = {"@": "TRAP", "*": "WILD", "?": "BOUNCE", ">": "BREAK"}
+MODIFIERS = "@*?>"
+TRAP, WILD, BOUNCE, BREAK = tuple(MODIFIERS)
+
+DECK: Cards = tuple(value + suit for suit in SUITS for value in VALUES)
+"""All cards, suit by suit; a card's place here gives its marker."""
+
+CARDS = frozenset(DECK)
+NUMBERS: Mapping[str, int] = {
+    value + suit: number for suit in SUITS for number, value in enumerate(VALUES[:9], start=2)
+}
+"""What each number card counts; modifiers are not in it."""
+
+SHOWN: Mapping[str, str] = {card: card.replace("a", "10") for card in DECK}
+"""How people read each card: `10&` for `a&`."""
+
+
+def parse_card(text: str) -> str:
+    """The card of a text such as `5&`; raises `Malformed` for anything else.
+
+    >>> parse_card("a#")
+    'a#'
+    """
+    if text not in CARDS:
+        values, suits = " ".join(VALUES), " ".join(SUITS)
+        raise Malformed(
+            f"“{text}” is not a card: expected a value of {values} (a is 10) and a suit of {suits}, as in 5&"
+        )
+    return text
+
+
+def parse_cards(text: str) -> Cards:
+    """The cards of a text such as `5& 3% >+`, blanks between them; raises `Malformed`, also for a card named twice."""
+    cards = tuple(parse_card(word) for word in text.split())
+    for card in cards:
+        if cards.count(card) > 1:
+            raise Malformed(f"{card} is named twice: there is one of each card")
+    return cards
+
+
+def number_of(card: str) -> int | None:
+    """What a number card counts, 2 to 10; None for a modifier.
+
+    >>> number_of("a&"), number_of("*&")
+    (10, None)
+    """
+    return NUMBERS.get(card)
+
+
+def shown(card: str) -> str:
+    """How people read a card.
+
+    >>> shown("a&"), shown(">+")
+    ('10&', '>+')
+    """
+    return SHOWN[card]
+
+
+def listed(cards: Cards) -> str:
+    """Cards as people read them, blanks between them.
+
+    >>> listed(("a&", "3%"))
+    '10& 3%'
+    """
+    return " ".join([SHOWN[card] for card in cards])

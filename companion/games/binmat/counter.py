@@ -1,0 +1,369 @@
+"""The clock and the referee: the cards stay on the table, the program counts turns and works combats out.
+
+Anybody at the table may act for the side on turn, as on a chess clock. `.` ends a turn, `c` (or `c3`) calls a combat
+and stops the clock. With the clock alone `.` says that the combat is over; the referee wants the open cards instead, the
+attacker's, a stroke, the defender's, each stack from its oldest card: `3: 5& 3% >+ / 4^ 2#`, where `3:` (the lane) may be
+left out and `u` after a card says that it lay face up before. `!` says that the attacker has won.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any, NamedTuple
+
+from companion.errors import Illegal, Malformed, Refusal
+from companion.games.base import (
+    CardEntry,
+    Choice,
+    ChoiceKey,
+    Count,
+    Event,
+    Game,
+    Key,
+    Outcome,
+    PadGrammar,
+    Stage,
+    Step,
+    Tableau,
+    View,
+    plain_outcome,
+)
+from companion.games.binmat.cards import BREAK, SUITS, VALUES, Cards, listed, parse_cards
+from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Fight, resolve
+from companion.games.binmat.orders import PASS
+from companion.games.binmat.screen import KIT, SIDES
+from companion.games.binmat.state import LANES, BinmatOptions
+from companion.grid import Square
+from companion.kit import Kit, Layout, Seat
+
+DONE, CALL, WON = ".", "c", "!"
+OPEN_MARK = "u"
+_CALLS = (CALL, *(f"{CALL}{lane}" for lane in LANES))
+_OPEN = re.compile(r"(?:([0-5]): )?(\S+(?: \S+)*) / ?(\S+(?: \S+)*)?")
+_ZONE = KIT.deck.zones if KIT.deck else {}
+_SIGN_LENGTH = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """Turns left, and where a combat stands: `called` until its cards are known, then `due` cards are to be drawn.
+
+    `lane` is the lane of the combat where somebody has named it.
+    """
+
+    options: BinmatOptions
+    turns_left: int
+    called: bool = False
+    lane: int | None = None
+    due: int = 0
+    outcome: Outcome | None = None
+
+    @property
+    def seat(self) -> Seat:
+        """Whose turn it is; the defender has the first one."""
+        return ATTACKER if (self.options.turns - self.turns_left) % 2 else DEFENDER
+
+    @property
+    def is_referee(self) -> bool:
+        """Are combats worked out here?"""
+        return self.options.way == "referee"
+
+
+class OpenCards(NamedTuple):
+    """Two stacks laid open, bottom first, their lane if it is known, and whether the defender's lay open before."""
+
+    lane: int | None
+    attacker: Cards
+    defender: Cards
+    defender_open: bool
+
+    @classmethod
+    def parse(cls, text: str) -> OpenCards:
+        """The stacks of a text such as `3: 5& 3% >+ / 4^u 2#u`; raises `Malformed`."""
+        found = _OPEN.fullmatch(text)
+        if not found:
+            raise Malformed("Open cards are the attacker's, a stroke, the defender's, such as 3: 5& 3% >+ / 4^ 2#")
+        lane, attacker, defender = found[1], found[2], found[3] or ""
+        words = defender.split()
+        bare = [word.removesuffix(OPEN_MARK) for word in words]
+        fight = Fight(parse_cards(attacker), parse_cards(" ".join(bare)))
+        lay_open = any(word.endswith(OPEN_MARK) and word[0] != BREAK for word in words)
+        return cls(int(lane) if lane else None, fight.attacker, fight.defender, lay_open)
+
+
+def is_counted(text: str) -> bool:
+    """Can only the clock or the referee mean such a text?"""
+    return text in (DONE, CALL, WON) or "/" in text
+
+
+def parse_counter(text: str) -> str:
+    """The action of a notation in its one spelling; raises `Malformed`."""
+    if text in (DONE, WON, PASS, *_CALLS):
+        return text
+    if "/" not in text:
+        raise Malformed("Expected . (done), c or c3 (combat), ! (attacker has won), -- (pass) or open cards")
+    cards = OpenCards.parse(text)
+    mark = OPEN_MARK if cards.defender_open else ""
+    theirs = " ".join(card + mark for card in cards.defender)
+    lane = "" if cards.lane is None else f"{cards.lane}: "
+    return f"{lane}{' '.join(cards.attacker)} / {theirs}".rstrip()
+
+
+class CounterPad(PadGrammar):
+    """Ready ends the turn, held it calls a combat; A calls one at once; B and then ready: the attacker has won."""
+
+    def text(self, draft: tuple[str, ...]) -> str | None:
+        """Ready alone is an action."""
+        return {(): DONE, ("a",): CALL, ("b",): WON}.get(draft)
+
+    def accepts(self, draft: tuple[str, ...], pad: str) -> bool:
+        """One key at most."""
+        return not draft and self.key(pad) is not None
+
+    def is_at_once(self, draft: tuple[str, ...]) -> bool:
+        """Calling a combat is one press."""
+        return draft == ("a",)
+
+
+_TURN_PAD = CounterPad((Key(CALL, "combat", "blade", "a"),), length=1, held_ready=CALL)
+_COMBAT_PAD = CounterPad((Key(WON, "attacker won", "burst", "b"),), length=1)
+
+
+class CounterGame(Game[Counter, str]):
+    """The ways `clock` and `referee` of the game; an action is its notation."""
+
+    name = "binmat"
+    options_type = BinmatOptions
+
+    def kit(self, options: BinmatOptions) -> Kit:  # noqa: ARG002
+        """Cards and lanes."""
+        return KIT
+
+    def setup(self, options: BinmatOptions, rng: Random) -> Counter:  # noqa: ARG002
+        """All turns are left."""
+        return Counter(options, options.turns)
+
+    def to_act(self, state: Counter) -> frozenset[Seat]:
+        """The side on turn, also in its combat; the attacker draws what the combat brought him."""
+        if state.outcome:
+            return frozenset()
+        return frozenset({ATTACKER if state.due else state.seat})
+
+    def legal_actions(self, state: Counter, seat: Seat) -> Iterable[str]:
+        """All but open cards, of which there are too many."""
+        if seat in self.to_act(state):
+            yield from _legal(state)
+
+    def check(self, state: Counter, seat: Seat, action: str) -> None:  # noqa: ARG002
+        """Open cards are wanted by the referee in a combat, and only there."""
+        if action in _legal(state):
+            return
+        if "/" in action and state.called and state.is_referee:
+            return
+        raise Illegal(Refusal.WRONG_PHASE, _why_not(state, action), "clock")
+
+    def apply(self, state: Counter, actions: Mapping[Seat, str], rng: Random) -> Step[Counter]:  # noqa: ARG002
+        """Count, call, or work the combat out."""
+        ((seat, action),) = actions.items()
+        if action in _CALLS:
+            lane = int(action[1:]) if action[1:] else None
+            where = "" if lane is None else f" in lane {lane}"
+            event = Event("combat", f"{ROLES[seat]} declares combat{where}.", seat, rule="combat")
+            return Step(replace(state, called=True, lane=lane), (event,))
+        if action == WON:
+            reason = "The lane deck owes a card and has none." if state.due else "The attacker has won the combat."
+            event = Event("won", reason, ATTACKER, rule="winning")
+            return Step(replace(state, outcome=Outcome(frozenset({ATTACKER}), reason)), (event,))
+        if "/" in action:
+            return _fight(state, OpenCards.parse(action))
+        text = "passes" if action == PASS else "has drawn" if state.due else "is done"
+        return Step(_turn_over(state), (Event("done", f"{ROLES[seat]} {text}.", seat, rule="turns"),))
+
+    def outcome(self, state: Counter) -> Outcome | None:
+        """How it ended."""
+        return state.outcome
+
+    def view(self, state: Counter, seat: Seat | None) -> View:  # noqa: ARG002
+        """Nothing is hidden here: the cards lie on the table."""
+        return self.dump(state)
+
+    def dump(self, state: Counter) -> View:
+        """Turns left, whose turn, whether a combat is on, outcome."""
+        return {
+            "way": state.options.way,
+            "edition": state.options.edition,
+            "to_act": sorted(self.to_act(state)),
+            "turns_left": state.turns_left,
+            "player": _player(state),
+            "combat": {"lane": state.lane} if state.called else None,
+            "due": state.due,
+            "outcome": plain_outcome(state.outcome),
+        }
+
+    def parse(self, text: str) -> str:
+        """`.`, `c`, `c3`, `!`, `--`, and open cards."""
+        return parse_counter(text)
+
+    def time_limit(self, state: Counter) -> float | None:
+        """Seconds a turn; a combat takes as long as it likes."""
+        return None if state.called or state.due else state.options.seconds or None
+
+    def on_timeout(self, state: Counter, seat: Seat) -> str | None:  # noqa: ARG002
+        """A pass, or only the alarm."""
+        return PASS if state.options.timeout == "pass" else None
+
+    def is_reversible(self, state: Counter, seat: Seat, action: str) -> bool:  # noqa: ARG002
+        """Every press is; cards that were worked out have been moved by hands."""
+        return "/" not in action
+
+    def tableau(self, state: Counter, seat: Seat | None) -> Tableau:
+        """The count, and keys for the side on turn and for the table."""
+        may_act = seat is None or seat in self.to_act(state)
+        sign, hint = _sign(state)
+        return Tableau(
+            count=Count(state.turns_left, state.options.turns, "turns left"),
+            acting=_player(state),
+            keys=_keys(state),
+            choices=_choices(state) if may_act and not state.outcome else (),
+            entry=_entry(state) if may_act and not state.outcome else None,
+            sign=sign,
+            hint=hint,
+        )
+
+    def laid_open(self, state: Counter, fans: Layout, before: Layout) -> str | None:
+        """The combat that open cards mean: one lane with open attacker cards, every card of it read."""
+        if not state.called or not state.is_referee:
+            return None
+        open_lanes = [zone.file for zone, cards in fans.items() if zone.rank == _ZONE[ATTACKER] and cards]
+        lanes = open_lanes if state.lane is None else [state.lane]
+        if len(lanes) != 1:
+            return None
+        mine, theirs = (Square(lanes[0], _ZONE[seat]) for seat in (ATTACKER, DEFENDER))
+        attacker, defender = fans.get(mine, ()), fans.get(theirs, ())
+        if not attacker or "X" in (*attacker, *defender):
+            return None
+        lay_open = before.get(theirs, ())
+        marked = [card + OPEN_MARK if card in lay_open else card for card in defender]
+        return parse_counter(f"{lanes[0]}: {' '.join(attacker)} / {' '.join(marked)}")
+
+    def pad(self, state: Counter, seat: Seat) -> PadGrammar | None:  # noqa: ARG002
+        """Both pads have the same keys: any hand may press for the side on turn."""
+        return _COMBAT_PAD if state.called or state.due else _TURN_PAD
+
+
+def _legal(state: Counter) -> tuple[str, ...]:
+    if state.outcome:
+        return ()
+    if state.called or state.due:
+        return (DONE, WON)
+    return (DONE, PASS, *_CALLS)
+
+
+def _why_not(state: Counter, action: str) -> str:
+    if state.outcome:
+        return "The game is over"
+    if "/" in action:
+        return "Declare combat first" if state.is_referee else "The clock works no combats out: choose the referee"
+    if state.due:
+        return "Cards are to be drawn: . when that is done, ! if the deck has too few"
+    if state.called:
+        return "A combat is on: . when it is over, ! if the attacker has won"
+    if action == WON:
+        return "The attacker wins by a combat: declare it first"
+    return "Cards are played on the table here: only . (done), c (combat) and -- (pass) are counted"
+
+
+def _turn_over(state: Counter) -> Counter:
+    left = state.turns_left - 1
+    reason = f"All {state.options.turns} turns are over."
+    outcome = None if left else Outcome(frozenset({DEFENDER}), reason)
+    return Counter(state.options, left, outcome=outcome)
+
+
+def _fight(state: Counter, cards: OpenCards) -> Step[Counter]:
+    """Work the combat out: each part of the reasoning is a stage, hands act in the last one."""
+    fight = Fight(cards.attacker, cards.defender, state.seat, cards.defender_open)
+    combat = resolve(fight, state.options.edition)
+    lane = state.lane if cards.lane is None else cards.lane
+    zones: dict[Square, Cards] = {}
+    if lane is not None:
+        zones = {Square(lane, _ZONE[ATTACKER]): (), Square(lane, _ZONE[DEFENDER]): combat.defender}
+    *reasons, last = combat.steps
+    stages = [Stage(step.title, {}, step.events, None, step.tallies) for step in reasons]
+    stages.append(Stage(last.title, {}, last.events, zones or None, last.tallies, _hands(combat)))
+    after = _turn_over(state)
+    if combat.due:
+        after = replace(state, called=False, lane=lane, due=combat.due)
+    return Step(after, combat.events, tuple(stages))
+
+
+def _hands(combat: Combat) -> tuple[tuple[Seat, str], ...]:
+    """What hands do after a combat: which cards go to which pile; the rest stays, face up."""
+    todo = []
+    piles = ((ATTACKER, combat.to_attacker_discard, "attacker"), (DEFENDER, combat.to_lane_discard, "lane"))
+    for seat, cards, pile in piles:
+        if cards:
+            text = f"{ROLES[seat]}: {listed(cards)} to the {pile} discard"
+            if len(text) > _SIGN_LENGTH:
+                text = f"{ROLES[seat]}: {len(cards)} cards to the {pile} discard"
+            todo.append((seat, text))
+    return tuple(todo)
+
+
+def _player(state: Counter) -> str:
+    """Who is on turn; where a side has several players, they take its turns one after the other, from 1."""
+    name = SIDES[state.seat].name
+    players = state.options.attackers if state.seat is ATTACKER else state.options.defenders
+    if players == 1:
+        return name
+    return f"{name} {(state.options.turns - state.turns_left) // 2 % players + 1}"
+
+
+def _sign(state: Counter) -> tuple[str, str]:
+    """What is awaited, and how to say that it is done."""
+    if state.outcome:
+        return "", ""
+    if state.due:
+        cards = "1 card" if state.due == 1 else f"{state.due} cards"
+        where = "the lane deck" if state.lane is None else f"lane deck {state.lane}"
+        again = "" if state.options.edition == "rulebook" else " An empty deck is made of its discard pile first."
+        return f"Attacker: draw {cards} from {where}", f"Then ready. Too few cards: the attacker has won.{again}"
+    if state.called and state.is_referee:
+        where = "" if state.lane is None else f" of lane {state.lane}"
+        return f"Lay both stacks{where} open", "In fans, oldest card at the owner’s edge; or tap the cards on a phone."
+    if state.called:
+        return "Combat: the clock stands still", "Ready when it is over: the next turn begins."
+    name = _player(state)
+    return f"{name.capitalize()}: your turn", "Ready ends it. Held, it declares combat."
+
+
+_READY = ChoiceKey("done", "Turn done", is_main=True)
+_COMBAT = ChoiceKey("combat", "Combat")
+
+
+def _keys(state: Counter) -> tuple[ChoiceKey, ...]:
+    if state.due:
+        return (ChoiceKey("done", "All drawn", is_main=True), ChoiceKey("won", "Too few: attacker won"))
+    if state.called:
+        label = "Worked out by hand" if state.is_referee else "Combat over"
+        return (ChoiceKey("done", label, is_main=not state.is_referee), ChoiceKey("won", "Attacker won"))
+    return (_READY, _COMBAT)
+
+
+def _choices(state: Counter) -> tuple[Choice, ...]:
+    if state.called or state.due:
+        return (Choice(DONE, "done"), Choice(WON, "won"))
+    return (Choice(DONE, "done"), Choice(CALL, "combat"))
+
+
+def _entry(state: Counter) -> CardEntry | None:
+    """The cards of both stacks, where the referee waits for them."""
+    if not state.called or not state.is_referee:
+        return None
+    zones: dict[Seat, Any] = {}
+    if state.lane is not None:
+        zones = {seat: Square(state.lane, rank) for seat, rank in _ZONE.items()}
+    return CardEntry(tuple(VALUES), tuple(SUITS), zones, DEFENDER, OPEN_MARK)

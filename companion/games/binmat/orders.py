@@ -1,0 +1,219 @@
+"""The actions of the full game in notation, which of them are legal, and why another one is not.
+
+Source: the rulebook's sections "Drawing a Card" and "Playing a Card", and the rulings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from companion.errors import Illegal, Malformed
+from companion.games.binmat.cards import BOUNCE, BREAK, DECK, SHOWN
+from companion.games.binmat.combat import ATTACKER, DEFENDER
+from companion.games.binmat.state import LANES, State, can_draw
+from companion.kit import SEATS, Seat
+
+PASS = "--"
+DRAW, DOWN, UP, COMBAT, DISCARD = "dpucx"
+ATTACKER_PILE = 6
+"""Stands in `Order.lane` for the attacker deck and its discard pile, written `a`."""
+
+
+class Order(NamedTuple):
+    """An action taken apart: its letter (`-` for a pass), the card, and the lane."""
+
+    letter: str
+    card: str = ""
+    lane: int = -1
+
+
+def _orders() -> dict[str, Order]:
+    """Every action that can be written."""
+    places = "012345a"
+    found = {PASS: Order("-")}
+    found |= {f"{DRAW}{place}": Order(DRAW, "", places.index(place)) for place in places}
+    found |= {f"{COMBAT}{lane}": Order(COMBAT, "", lane) for lane in LANES}
+    for card in DECK:
+        found |= {f"{face}{card}{lane}": Order(face, card, lane) for face in (DOWN, UP) for lane in LANES}
+        found |= {f"{DISCARD}{card}{place}": Order(DISCARD, card, places.index(place)) for place in places}
+    return found
+
+
+ORDERS: Mapping[str, Order] = _orders()
+"""Every action by its notation; the notation is the action."""
+
+_EXPECTED = {
+    DRAW: "After d expected a lane 0 to 5, or a for the attacker deck, such as d3",
+    COMBAT: "After c expected a lane 0 to 5, such as c3",
+    DOWN: "After p expected a card and a lane 0 to 5, such as p8&3 (a is 10)",
+    UP: "After u expected a card and a lane 0 to 5, such as u>+2 (a is 10)",
+    DISCARD: "After x expected a card and a lane 0 to 5, or a for the attacker discard, such as x8&3",
+}
+
+
+def parse_order(text: str) -> str:
+    """The action of a notation; raises `Malformed` that says what was expected."""
+    if text in ORDERS:
+        return text
+    expected = _EXPECTED.get(
+        text[:1], "An action is d3 or da, p8&3, u>+2, c3, -- or, in the hackmud edition, x8&3 or x8&a"
+    )
+    raise Malformed(expected)
+
+
+class Reason(StrEnum):
+    """Why the rules do not allow an action."""
+
+    NOTHING_TO_DRAW = "nothing_to_draw"
+    LANE_DEFENDED = "lane_defended"
+    ATTACKER_ONLY = "attacker_only"
+    NOT_IN_HAND = "not_in_hand"
+    WRONG_FACE = "wrong_face"
+    STACK_EMPTY = "stack_empty"
+    STACK_NOT_EMPTY = "stack_not_empty"
+    BREAK_LIES_OPEN = "break_lies_open"
+    NO_ATTACKER_STACK = "no_attacker_stack"
+    OTHER_EDITION = "other_edition"
+    OTHER_PILE = "other_pile"
+
+
+def faces(state: State, seat: Seat, lane: int, value: str) -> str:
+    """How a card of this value may be played there: `p` face down, `u` face up, `pu` either, empty: not at all."""
+    if seat is ATTACKER:
+        if value == BREAK:
+            return "pu" if state.attack[lane] else ""
+        return "pu" if value == BOUNCE and not state.attack[lane] else "p"
+    stack, is_up = state.defence[lane], state.is_up[lane]
+    if value != BREAK:
+        return "u" if is_up else "p"
+    if not stack:
+        return ""
+    may_attack = bool(state.attack[lane]) and not (is_up and any(card[0] == BREAK for card in stack))
+    return ("" if is_up else "p") + ("u" if may_attack else "")
+
+
+def legal(state: State, seat: Seat) -> list[str]:
+    """All legal actions of the seat that has the turn: draws, plays by card, combats, discards, the pass last."""
+    texts = [f"d{lane}" for lane in LANES if _draw_refusal(state, seat, lane) is None]
+    if seat is ATTACKER and (state.attacker_deck or state.attacker_discard):
+        texts.append("da")
+    plain_faces = [faces(state, seat, lane, "2") for lane in LANES]
+    special = {value: [faces(state, seat, lane, value) for lane in LANES] for value in (BOUNCE, BREAK)}
+    hand = state.hands[SEATS.index(seat)]
+    for card in hand:
+        for lane, ways in enumerate(special.get(card[0], plain_faces)):
+            texts += [f"{face}{card}{lane}" for face in ways]
+    if seat is ATTACKER or not state.is_hackmud:
+        texts += [f"c{lane}" for lane in LANES if state.attack[lane]]
+    if state.is_hackmud:
+        if seat is DEFENDER:
+            texts += [f"x{card}{lane}" for card in hand for lane in LANES]
+        elif state.attacker_deck or state.attacker_discard:
+            texts += [f"x{card}a" for card in hand]
+    texts.append(PASS)
+    return texts
+
+
+def check_order(state: State, seat: Seat, action: str) -> None:
+    """Raise `Illegal` with the reason and the rule unless the action is legal.
+
+    The words name no card but the one that was sent, and tell nothing that its sender cannot see.
+    """
+    order = ORDERS[action]
+    if order.letter == DRAW:
+        refusal = _draw_refusal(state, seat, order.lane)
+    elif order.letter == COMBAT:
+        refusal = _combat_refusal(state, seat, order.lane)
+    elif order.letter in (DOWN, UP):
+        refusal = _hand_refusal(state, seat, order) or _play_refusal(state, seat, order)
+    elif order.letter == DISCARD:
+        refusal = _discard_refusal(state, seat, order)
+    else:
+        refusal = None
+    if refusal is not None:
+        raise Illegal(*refusal)
+
+
+_Refusal = tuple[Reason, str, str] | None
+
+
+def _draw_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
+    if lane == ATTACKER_PILE:
+        if seat is DEFENDER:
+            return Reason.ATTACKER_ONLY, "Only the attacker draws from the attacker deck", "drawing"
+        if state.attacker_deck or state.attacker_discard:
+            return None
+        return Reason.NOTHING_TO_DRAW, "The attacker deck and its discard pile are empty", "reshuffle"
+    if seat is ATTACKER:
+        if can_draw(state, lane):
+            return None
+        if state.defence[lane]:
+            text = f"A defender stack lies before the deck of lane {lane}: draw from a lane without one"
+            return Reason.LANE_DEFENDED, text, "drawing"
+    elif state.decks[lane] or state.discards[lane]:
+        return None
+    return Reason.NOTHING_TO_DRAW, f"The deck and the discard pile of lane {lane} are empty", "reshuffle"
+
+
+def _combat_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
+    if seat is DEFENDER and state.is_hackmud:
+        return Reason.ATTACKER_ONLY, "Only the attacker declares combat in the hackmud edition", "combat"
+    if not state.attack[lane]:
+        return Reason.NO_ATTACKER_STACK, f"Lane {lane} has no attacker stack: combat needs one", "combat"
+    return None
+
+
+def _hand_refusal(state: State, seat: Seat, order: Order) -> _Refusal:
+    if order.card in state.hands[SEATS.index(seat)]:
+        return None
+    return (
+        Reason.NOT_IN_HAND,
+        f"{SHOWN[order.card]} is not in your hand",
+        f"playing-{'attacker' if seat is ATTACKER else 'defender'}",
+    )
+
+
+def _play_refusal(state: State, seat: Seat, order: Order) -> _Refusal:
+    lane, value = order.lane, order.card[0]
+    if order.letter in faces(state, seat, lane, value):
+        return None
+    if value == BREAK and not (state.attack if seat is ATTACKER else state.defence)[lane]:
+        return Reason.STACK_EMPTY, f"Your stack in lane {lane} is empty: a BREAK needs a card below it", "break-up"
+    if seat is ATTACKER:  # face up, for everything else may be played face down
+        if value == BOUNCE:
+            text = f"Your stack in lane {lane} is not empty: a BOUNCE goes face up only on an empty one"
+            return Reason.STACK_NOT_EMPTY, text, "bounce-up"
+        return Reason.WRONG_FACE, "The attacker plays only BOUNCE and BREAK face up", "playing-attacker"
+    if order.letter == DOWN:
+        return Reason.WRONG_FACE, f"Your stack in lane {lane} lies face up: play face up there", "playing-defender"
+    if value != BREAK:
+        text = f"Your stack in lane {lane} does not lie face up: play face down there"
+        return Reason.WRONG_FACE, text, "playing-defender"
+    if not state.attack[lane]:
+        return (
+            Reason.NO_ATTACKER_STACK,
+            f"Lane {lane} has no attacker stack to fight: a BREAK face up needs one",
+            "break-up",
+        )
+    return Reason.BREAK_LIES_OPEN, f"A BREAK lies face up in your stack in lane {lane} already", "break-up"
+
+
+def _discard_refusal(state: State, seat: Seat, order: Order) -> _Refusal:
+    if not state.is_hackmud:
+        return Reason.OTHER_EDITION, "Cards are discarded only in the hackmud edition", "discarding"
+    if seat is DEFENDER and order.lane == ATTACKER_PILE:
+        return Reason.OTHER_PILE, "The defender discards to a lane: expected 0 to 5 after the card", "discarding"
+    if seat is ATTACKER and order.lane != ATTACKER_PILE:
+        return (
+            Reason.OTHER_PILE,
+            "The attacker discards to the attacker discard: expected a after the card",
+            "discarding",
+        )
+    if refusal := _hand_refusal(state, seat, order):
+        return refusal
+    if seat is ATTACKER and not (state.attacker_deck or state.attacker_discard):
+        text = "The attacker deck and its discard pile are empty: there is nothing to draw for it"
+        return Reason.NOTHING_TO_DRAW, text, "discarding"
+    return None

@@ -1,0 +1,129 @@
+"""What has to be printed for the game, and what the screens of the full game show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from companion.games.base import Choice, ChoiceKey, Count, Lane, Tableau
+from companion.games.binmat.cards import DECK, SHOWN
+from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES
+from companion.games.binmat.orders import ATTACKER_PILE, COMBAT, DISCARD, DOWN, DRAW, ORDERS, PASS, UP, legal
+from companion.games.binmat.state import LANES, State, known_attack, known_deck, known_defence, known_hand
+from companion.kit import SEATS, Board, Card, Deck, Kit, Seat, Side
+
+SIDES: Mapping[Seat, Side] = {
+    DEFENDER: Side("defender", "ice", "#8ED6EA", "disc"),
+    ATTACKER: Side("attacker", "crimson", "#A8143C", "diamond"),
+}
+
+SUIT_DRAWINGS: Mapping[str, str] = {
+    "&": "suit-form",
+    "%": "suit-kin",
+    "+": "suit-data",
+    "!": "suit-chaos",
+    "^": "suit-void",
+    "#": "suit-choice",
+}
+
+FIRST_MARKER = 100
+
+BOARD = Board("six lanes", 6, 2, square_mm=70.0, gap_mm=2.0, corners=(16, 17, 18, 19), depth_mm=208.0)
+"""Each lane is two zones deep: the defender's stacks lie on rank 1, the attacker's on rank 2."""
+
+KIT = Kit(
+    "binmat",
+    "BINMAT",
+    BOARD,
+    SIDES,
+    faces=(),
+    notes=(
+        "Put the six lanes side by side, 0 to 5 from the defender’s left. Lane decks and lane discards lie at the "
+        "defender’s end, the attacker deck and the attacker discard beside the lanes.",
+        "A stack grows away from its owner: every card lies on the one played before it.",
+        "For a combat turn both stacks of the lane face up and fan them: the oldest card at its owner’s edge, "
+        "each next one 17 mm further on, so that value, suit and marker of every card are seen.",
+        "A zone holds a fan of eight. Lay further cards on the eighth: what the camera cannot see is asked for on the "
+        "phone.",
+    ),
+    deck=Deck(
+        tuple(
+            Card(card, SHOWN[card][:-1], card[1], SUIT_DRAWINGS[card[1]], FIRST_MARKER + place)
+            for place, card in enumerate(DECK)
+        ),
+        zones={DEFENDER: 0, ATTACKER: 1},
+    ),
+)
+
+_KEYS = {
+    DOWN: ChoiceKey("down", "Play face down", is_main=True),
+    UP: ChoiceKey("up", "Face up"),
+    DRAW: ChoiceKey("draw", "Draw"),
+    "da": ChoiceKey("deck", "Attacker deck"),
+    COMBAT: ChoiceKey("combat", "Combat"),
+    DISCARD: ChoiceKey("discard", "Discard"),
+    PASS: ChoiceKey("pass", "Pass"),
+}
+_FACE_UP_HINTS = {ATTACKER: "Face up: only ? and >", DEFENDER: "Face up: on open stacks, and >"}
+
+
+def tableau(state: State, viewer: Seat | None) -> Tableau:
+    """What a viewer sees of the lanes, piles and hands, and what he may tap when he has the turn."""
+    seat = state.seat
+    deck = f", deck {len(state.attacker_deck)}" if state.attacker_deck else ""
+    return Tableau(
+        count=Count(state.turns_left, state.options.turns, "turns left"),
+        acting="" if state.outcome else SIDES[seat].name,
+        lanes=tuple(_lane(state, lane, viewer) for lane in LANES),
+        piles={"Attacker deck": (None,) * len(state.attacker_deck), "Attacker discard": state.attacker_discard},
+        hands={each: known_hand(state, each, viewer) for each in SEATS},
+        facts={
+            DEFENDER: f"hand {len(state.hands[0])}",
+            ATTACKER: f"hand {len(state.hands[1])}{deck}",
+        },
+        keys=() if viewer is None else keys(state, viewer),
+        choices=choices(state) if viewer is seat and not state.outcome else (),
+        sign=sign(state),
+    )
+
+
+def sign(state: State) -> str:
+    """What the table waits for, in at most 40 characters."""
+    if state.outcome:
+        return ""
+    action = "declare combat" if state.seat is ATTACKER or not state.is_hackmud else "discard"
+    return f"{ROLES[state.seat]}: draw, play or {action}"
+
+
+def keys(state: State, seat: Seat) -> tuple[ChoiceKey, ...]:
+    """The keys that this seat has in this edition, whether or not they can be used now."""
+    names = [DOWN, UP, DRAW]
+    if seat is ATTACKER:
+        names.append("da")
+    if seat is ATTACKER or not state.is_hackmud:
+        names.append(COMBAT)
+    if state.is_hackmud:
+        names.append(DISCARD)
+    return tuple(
+        ChoiceKey("up", _KEYS[UP].label, _FACE_UP_HINTS[seat]) if name == UP else _KEYS[name] for name in (*names, PASS)
+    )
+
+
+def choices(state: State) -> tuple[Choice, ...]:
+    """The legal actions of the seat that has the turn, each with what has to be tapped for it."""
+    found = []
+    for text in legal(state, state.seat):
+        letter, card, lane = ORDERS[text]
+        is_pile = lane in (ATTACKER_PILE, -1)
+        key = _KEYS[text if text in _KEYS else letter].name
+        found.append(Choice(text, key, card or None, None if is_pile else str(lane)))
+    return tuple(found)
+
+
+def _lane(state: State, lane: int, viewer: Seat | None) -> Lane:
+    return Lane(
+        str(lane),
+        north=known_attack(state, lane, viewer),
+        deck=known_deck(state, lane)[::-1],
+        south=known_defence(state, lane, viewer),
+        discard=state.discards[lane],
+    )

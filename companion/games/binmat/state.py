@@ -1,0 +1,210 @@
+"""The options, the position between two turns, how cards are dealt, and what each seat may know of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from random import Random
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from companion.errors import Malformed
+from companion.games.base import Options, Outcome, plain_outcome
+from companion.games.binmat.cards import CARDS, DECK, Cards, parse_card
+from companion.games.binmat.combat import ATTACKER, DEFENDER, Edition
+from companion.kit import SEATS, Seat
+
+LANES = range(6)
+LANE_CARDS = 13
+OPEN_LANES = frozenset({3, 4, 5})
+"""The defender's right three lanes, whose decks lie face up."""
+
+HIDDEN = "X"
+
+
+class BinmatOptions(Options, frozen=True):
+    """How the game is played. `deck`: all cards, lane 0 from its top card down, then lane 1 …; `seconds` 0: casual."""
+
+    way: Literal["full", "clock", "referee"] = "full"
+    edition: Edition = Edition.RULEBOOK
+    deck: tuple[str, ...] | None = None
+    turns: Annotated[int, Meta(ge=2, le=998)] = 110
+    seconds: Annotated[float, Meta(ge=0, le=600)] = 5.0
+    timeout: Literal["pass", "alarm"] = "pass"
+    defenders: Annotated[int, Meta(ge=1, le=16)] = 1
+    attackers: Annotated[int, Meta(ge=1, le=16)] = 1
+
+
+def check_options(options: BinmatOptions) -> None:
+    """Raise `Malformed` for what the types cannot say: a deal that is no deck, players that have no seat."""
+    if options.way == "full":
+        for name, players in (("defenders", options.defenders), ("attackers", options.attackers)):
+            if players > 1:
+                raise Malformed(f"Option {name}: the full game is for one player a side; choose clock or referee")
+    if options.deck is not None:
+        for card in options.deck:
+            parse_card(card)
+        counted = Counter(options.deck)
+        if twice := [card for card in DECK if counted[card] > 1]:
+            raise Malformed(f"Option deck: {twice[0]} is there {counted[twice[0]]} times, expected each card once")
+        if missing := CARDS - set(options.deck):
+            raise Malformed(f"Option deck: {len(options.deck)} cards, expected all 78: {min(missing)} is missing")
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A position of the full game between two turns.
+
+    Decks are listed from the top; stacks, hands and discard piles from the oldest card to the newest. Attacker stacks
+    hold no open cards: what the attacker plays face up leaves its stack in the same turn. Pairs are (South, North).
+    """
+
+    options: BinmatOptions
+    decks: tuple[Cards, ...]
+    are_open: tuple[bool, ...]
+    """Which lane decks show their top card."""
+    discards: tuple[Cards, ...]
+    defence: tuple[Cards, ...]
+    is_up: tuple[bool, ...]
+    """Which defender stacks lie face up; never an empty one."""
+    attack: tuple[Cards, ...]
+    attacker_deck: Cards
+    attacker_discard: Cards
+    hands: tuple[Cards, Cards]
+    turns_left: int
+    passes: tuple[int, int] = (0, 0)
+    """How many passes in a row each seat has made."""
+    outcome: Outcome | None = None
+
+    @property
+    def seat(self) -> Seat:
+        """Who has the turn; the defender has the first one."""
+        return ATTACKER if (self.options.turns - self.turns_left) % 2 else DEFENDER
+
+    @property
+    def is_hackmud(self) -> bool:
+        """Is it the hackmud edition?"""
+        return self.options.edition is Edition.HACKMUD
+
+
+def deal(options: BinmatOptions, rng: Random) -> State:
+    """Six lane decks of thirteen, those of the defender's right three lanes face up; by the option or shuffled."""
+    cards = list(options.deck or DECK)
+    if options.deck is None:
+        rng.shuffle(cards)
+    none: tuple[Cards, ...] = ((),) * len(LANES)
+    return State(
+        options=options,
+        decks=tuple(tuple(cards[LANE_CARDS * lane : LANE_CARDS * (lane + 1)]) for lane in LANES),
+        are_open=tuple(lane in OPEN_LANES for lane in LANES),
+        discards=none,
+        defence=none,
+        is_up=(False,) * len(LANES),
+        attack=none,
+        attacker_deck=(),
+        attacker_discard=(),
+        hands=((), ()),
+        turns_left=options.turns,
+    )
+
+
+def can_draw(state: State, lane: int) -> bool:
+    """May the attacker draw from this lane deck? In the hackmud edition also from nothing: he wins by it."""
+    if state.defence[lane]:
+        return False
+    return state.is_hackmud or bool(state.decks[lane] or state.discards[lane])
+
+
+def known_deck(state: State, lane: int) -> tuple[str | None, ...]:
+    """A lane deck from its top as everybody sees it: its top card where it lies face up, and backs (None)."""
+    deck = state.decks[lane]
+    if deck and state.are_open[lane]:
+        return (deck[0],) + (None,) * (len(deck) - 1)
+    return (None,) * len(deck)
+
+
+def known_defence(state: State, lane: int, viewer: Seat | None) -> tuple[str | None, ...]:
+    """A defender stack, bottom first, as a viewer sees it: face-down cards are known to their owner."""
+    stack = state.defence[lane]
+    return stack if viewer is DEFENDER or state.is_up[lane] else (None,) * len(stack)
+
+
+def known_attack(state: State, lane: int, viewer: Seat | None) -> tuple[str | None, ...]:
+    """An attacker stack, bottom first, as a viewer sees it."""
+    stack = state.attack[lane]
+    return stack if viewer is ATTACKER else (None,) * len(stack)
+
+
+def known_hand(state: State, seat: Seat, viewer: Seat | None) -> tuple[str | None, ...]:
+    """A hand in the order of drawing as a viewer sees it."""
+    hand = state.hands[SEATS.index(seat)]
+    return hand if viewer is seat else (None,) * len(hand)
+
+
+def plain(state: State, viewer: Seat | None) -> dict[str, Any]:
+    """What a viewer (None: everybody) knows, in plain JSON; hidden cards are `X`.
+
+    Lanes are listed from 0: `deck` and `attacker_deck` from the top, `defender` and `attacker` stacks from the bottom,
+    hands from the oldest card.
+    """
+    return _plain(
+        state,
+        decks=[known_deck(state, lane) for lane in LANES],
+        defence=[known_defence(state, lane, viewer) for lane in LANES],
+        attack=[known_attack(state, lane, viewer) for lane in LANES],
+        attacker_deck=(None,) * len(state.attacker_deck),
+        hands={seat: known_hand(state, seat, viewer) for seat in SEATS},
+    )
+
+
+def plain_all(state: State) -> dict[str, Any]:
+    """Everything the state holds, in the form of `plain`."""
+    hands = dict(zip(SEATS, state.hands, strict=True))
+    return _plain(
+        state,
+        decks=list(state.decks),
+        defence=list(state.defence),
+        attack=list(state.attack),
+        attacker_deck=state.attacker_deck,
+        hands=hands,
+    )
+
+
+_Known = tuple[str | None, ...]
+
+
+def _plain(
+    state: State,
+    *,
+    decks: list[Any],
+    defence: list[Any],
+    attack: list[Any],
+    attacker_deck: _Known,
+    hands: Mapping[Seat, _Known],
+) -> dict[str, Any]:
+    def named(cards: _Known) -> list[str]:
+        return [card or HIDDEN for card in cards]
+
+    return {
+        "edition": state.options.edition,
+        "to_act": [] if state.outcome else [state.seat],
+        "turns_left": state.turns_left,
+        "lanes": [
+            {
+                "deck": named(decks[lane]),
+                "deck_open": state.are_open[lane],
+                "discard": list(state.discards[lane]),
+                "defender": named(defence[lane]),
+                "defender_open": state.is_up[lane],
+                "attacker": named(attack[lane]),
+            }
+            for lane in LANES
+        ],
+        "attacker_deck": named(attacker_deck),
+        "attacker_discard": list(state.attacker_discard),
+        "hands": {seat: named(hands[seat]) for seat in SEATS},
+        "passes": dict(zip(SEATS, state.passes, strict=True)),
+        "outcome": plain_outcome(state.outcome),
+    }
