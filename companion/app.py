@@ -104,7 +104,7 @@ class Companion:
             self._say(problem)
         self._say(f"Pads: {len(panel.buttons)} buttons, {len(panel.lamps)} lamps.")
         self.table.panel_is(" ".join(panel.problems))
-        self.table.connect(on_signal=panel.signal, on_lamps=panel.show)
+        self.table.connect(on_signal=panel.signal, on_lamps=panel.show, on_alarms=panel.alarms)
         panel.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
 
     def _find_camera(self, settings: CameraSettings) -> Callable[[], Camera] | None:

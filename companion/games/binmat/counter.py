@@ -1,9 +1,9 @@
 """The clock and the referee: the cards stay on the table, the program counts turns and works combats out.
 
 Anybody at the table may act for the side on turn, as on a chess clock. `.` ends a turn, `c` (or `c3`) calls a combat
-and stops the clock. With the clock alone `.` says that the combat is over; the referee wants the open cards instead, the
-attacker's, a stroke, the defender's, each stack from its oldest card: `3: 5& 3% >+ / 4^ 2#`, where `3:` (the lane) may be
-left out and `u` after a card says that it lay face up before. `!` says that the attacker has won.
+and stops the clock. With the clock alone `.` says that the combat is over; the referee wants the open cards instead:
+the attacker's, a stroke, the defender's, each stack from its oldest card, such as `3: 5& 3% >+ / 4^ 2#`. The lane may
+be left out; `u` after a card says that it lay face up before. `!` says that the attacker has won.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from companion.games.base import (
 from companion.games.binmat.cards import BREAK, SUITS, VALUES, Cards, listed, parse_cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Fight, resolve
 from companion.games.binmat.orders import PASS
-from companion.games.binmat.screen import KIT, SIDES
+from companion.games.binmat.screen import KIT, player_on_turn
 from companion.games.binmat.state import LANES, BinmatOptions
 from companion.grid import Square
 from companion.kit import Kit, Layout, Seat
@@ -197,7 +197,7 @@ class CounterGame(Game[Counter, str]):
             "edition": state.options.edition,
             "to_act": sorted(self.to_act(state)),
             "turns_left": state.turns_left,
-            "player": _player(state),
+            "player": player_on_turn(state.options, state.turns_left),
             "combat": {"lane": state.lane} if state.called else None,
             "due": state.due,
             "outcome": plain_outcome(state.outcome),
@@ -225,7 +225,7 @@ class CounterGame(Game[Counter, str]):
         sign, hint = _sign(state)
         return Tableau(
             count=Count(state.turns_left, state.options.turns, "turns left"),
-            acting=_player(state),
+            acting=player_on_turn(state.options, state.turns_left),
             keys=_keys(state),
             choices=_choices(state) if may_act and not state.outcome else (),
             entry=_entry(state) if may_act and not state.outcome else None,
@@ -313,15 +313,6 @@ def _hands(combat: Combat) -> tuple[tuple[Seat, str], ...]:
     return tuple(todo)
 
 
-def _player(state: Counter) -> str:
-    """Who is on turn; where a side has several players, they take its turns one after the other, from 1."""
-    name = SIDES[state.seat].name
-    players = state.options.attackers if state.seat is ATTACKER else state.options.defenders
-    if players == 1:
-        return name
-    return f"{name} {(state.options.turns - state.turns_left) // 2 % players + 1}"
-
-
 def _sign(state: Counter) -> tuple[str, str]:
     """What is awaited, and how to say that it is done."""
     if state.outcome:
@@ -336,7 +327,7 @@ def _sign(state: Counter) -> tuple[str, str]:
         return f"Lay both stacks{where} open", "In fans, oldest card at the owner’s edge; or tap the cards on a phone."
     if state.called:
         return "Combat: the clock stands still", "Ready when it is over: the next turn begins."
-    name = _player(state)
+    name = player_on_turn(state.options, state.turns_left)
     return f"{name.capitalize()}: your turn", "Ready ends it. Held, it declares combat."
 
 

@@ -77,6 +77,7 @@ class Reason(StrEnum):
     NO_ATTACKER_STACK = "no_attacker_stack"
     OTHER_EDITION = "other_edition"
     OTHER_PILE = "other_pile"
+    OTHER_WAY = "other_way"
 
 
 def faces(state: State, seat: Seat, lane: int, value: str) -> str:
@@ -121,8 +122,12 @@ def check_order(state: State, seat: Seat, action: str) -> None:
 
     The words name no card but the one that was sent, and tell nothing that its sender cannot see.
     """
-    order = ORDERS[action]
-    if order.letter == DRAW:
+    order = ORDERS.get(action)
+    refusal: _Refusal
+    if order is None:
+        text = "The full game knows no such action: draw, play, declare combat or pass"
+        refusal = Reason.OTHER_WAY, text, "turns"
+    elif order.letter == DRAW:
         refusal = _draw_refusal(state, seat, order.lane)
     elif order.letter == COMBAT:
         refusal = _combat_refusal(state, seat, order.lane)

@@ -8,7 +8,15 @@ from companion.games.base import Choice, ChoiceKey, Count, Lane, Tableau
 from companion.games.binmat.cards import DECK, SHOWN
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES
 from companion.games.binmat.orders import ATTACKER_PILE, COMBAT, DISCARD, DOWN, DRAW, ORDERS, PASS, UP, legal
-from companion.games.binmat.state import LANES, State, known_attack, known_deck, known_defence, known_hand
+from companion.games.binmat.state import (
+    LANES,
+    BinmatOptions,
+    State,
+    known_attack,
+    known_deck,
+    known_defence,
+    known_hand,
+)
 from companion.kit import SEATS, Board, Card, Deck, Kit, Seat, Side
 
 SIDES: Mapping[Seat, Side] = {
@@ -66,13 +74,21 @@ _KEYS = {
 _FACE_UP_HINTS = {ATTACKER: "Face up: only ? and >", DEFENDER: "Face up: on open stacks, and >"}
 
 
+def player_on_turn(options: BinmatOptions, turns_left: int) -> str:
+    """Who is on turn; where a side has several players, they take its turns one after the other, counted from 1."""
+    passed = options.turns - turns_left
+    seat, players = (ATTACKER, options.attackers) if passed % 2 else (DEFENDER, options.defenders)
+    name = SIDES[seat].name
+    return name if players == 1 else f"{name} {passed // 2 % players + 1}"
+
+
 def tableau(state: State, viewer: Seat | None) -> Tableau:
     """What a viewer sees of the lanes, piles and hands, and what he may tap when he has the turn."""
     seat = state.seat
     deck = f", deck {len(state.attacker_deck)}" if state.attacker_deck else ""
     return Tableau(
         count=Count(state.turns_left, state.options.turns, "turns left"),
-        acting="" if state.outcome else SIDES[seat].name,
+        acting="" if state.outcome else player_on_turn(state.options, state.turns_left),
         lanes=tuple(_lane(state, lane, viewer) for lane in LANES),
         piles={"Attacker deck": (None,) * len(state.attacker_deck), "Attacker discard": state.attacker_discard},
         hands={each: known_hand(state, each, viewer) for each in SEATS},

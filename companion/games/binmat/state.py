@@ -38,11 +38,7 @@ class BinmatOptions(Options, frozen=True):
 
 
 def check_options(options: BinmatOptions) -> None:
-    """Raise `Malformed` for what the types cannot say: a deal that is no deck, players that have no seat."""
-    if options.way == "full":
-        for name, players in (("defenders", options.defenders), ("attackers", options.attackers)):
-            if players > 1:
-                raise Malformed(f"Option {name}: the full game is for one player a side; choose clock or referee")
+    """Raise `Malformed` for what the types cannot say: a deal that is no deck."""
     if options.deck is not None:
         for card in options.deck:
             parse_card(card)

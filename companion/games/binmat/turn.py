@@ -121,16 +121,16 @@ class _Turn:
 
     def _draw(self, lane: int) -> None:
         if lane == ATTACKER_PILE:
-            self.say("draw", "Attacker draws a card from the attacker deck.", rule="drawing")
             self._draw_from_attacker_deck()
+            self.say("draw", "Attacker draws a card from the attacker deck.", rule="drawing")
             return
         if not self.decks[lane] and not self.discards[lane]:
             self.say("draw", f"Attacker draws from lane {lane}, which is empty.", rule="reshuffle")
             self._end(ATTACKER, f"Lane {lane} has no card left to draw: the attacker wins.")
             return
         known = self._top_in_sight(lane)
-        self.say("draw", f"{self.role} draws {known or 'a card'} from lane {lane}.", rule="drawing")
         self._draw_from_lane(lane, self.index)
+        self.say("draw", f"{self.role} draws {known or 'a card'} from lane {lane}.", rule="drawing")
 
     def _top_in_sight(self, lane: int) -> str | None:
         """The top card of a lane deck as people read it, where it lies open."""

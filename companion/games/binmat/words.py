@@ -37,13 +37,13 @@ OPTION_ROWS = (
     OptionRow(
         "defenders",
         "Defenders",
-        "Players on the defender’s side, in turn. More than one only with clock or referee.",
+        "Players on the defender’s side; they take its turns one after the other.",
         (("1", 1), ("2", 2), ("3", 3), ("4", 4)),
     ),
     OptionRow(
         "attackers",
         "Attackers",
-        "Players on the attacker’s side, in turn. More than one only with clock or referee.",
+        "Players on the attacker’s side; they take its turns one after the other.",
         (("1", 1), ("2", 2), ("3", 3), ("4", 4)),
     ),
 )
@@ -170,9 +170,9 @@ RULES = (
     Rule(
         "clock",
         "Clock and referee",
-        "With real cards the program counts the turns. Ready ends a turn, on either pad, the table’s button, a phone or "
-        "the table screen. Holding ready, or A, declares combat: the clock stands still until it is over. The referee "
-        "then reads both stacks, laid open in fans, and says what happens; hands move the cards.",
+        "With real cards the program counts the turns. Ready ends a turn, on either pad, the table’s button, a phone "
+        "or the table screen. Holding ready, or A, declares combat: the clock stands still until it is over. The "
+        "referee then reads both stacks, laid open in fans, and says what happens; hands move the cards.",
     ),
     Rule(
         "winning",
