@@ -173,8 +173,8 @@ class Deck:
     zones: Mapping[Seat, int]
     width_mm: float = 63.0
     height_mm: float = 88.0
-    marker_mm: float = 13.0
-    inset_mm: float = 4.0
+    marker_mm: float = 12.5
+    inset_mm: float = 3.0
     step_mm: float = 17.0
     """How far a card of a fan lies from the one before, so that marker and value of each are seen."""
     lane_piles: tuple[str, ...] = ("deck", "discard")

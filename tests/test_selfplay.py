@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from companion import cli, selfplay
+from companion import cli
 from companion.grid import Square
 from companion.ports import Reading
-from companion.selfplay import Report, play_games
+from companion.selfplay import Report, people, play_games
 from vision.reader import BoardReader
 
 
@@ -25,14 +25,14 @@ def test_a_camera_that_lies_is_found_out(monkeypatch: pytest.MonkeyPatch, capsys
         return dataclasses.replace(reading, seen=seen)
 
     monkeypatch.setattr(BoardReader, "read", lying)
-    monkeypatch.setattr(selfplay, "PATIENCE_FRAMES", 8)
+    monkeypatch.setattr(people, "PATIENCE_FRAMES", 8)
     assert cli.main(["selfplay", "--game", "outbuffered", "--games", "1", "--seed", "3"]) == 1
     assert "Game 3: " in capsys.readouterr().out
 
 
 def test_a_board_that_is_never_seen_ends_as_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BoardReader, "read", lambda self, frame: Reading({}, frame=frame.number, at_s=frame.at_s))
-    monkeypatch.setattr(selfplay, "PATIENCE_FRAMES", 8)
+    monkeypatch.setattr(people, "PATIENCE_FRAMES", 8)
     report = next(iter(play_games("outbuffered", 1, 3)))
     assert report.winners is None
     assert not report.is_good()

@@ -85,9 +85,9 @@ RULES = (
     Rule(
         "hidden",
         "What is open",
-        "Open are the top card of a face-up deck, face-up stacks, discard piles, and how many cards lie where. A hand "
-        "belongs to its owner, a face-down card to nobody but him, the order of a deck to nobody. In the hackmud "
-        "edition the top cards of the lane decks 3, 4 and 5 lie face up always, also after a reshuffle.",
+        "Open are the top card of a face-up deck, face-up stacks, discard piles, and how many cards lie where. Hands "
+        "and face-down stacks are known to their owners, the order of a deck to nobody. In the hackmud edition the top "
+        "cards of the lane decks 3, 4 and 5 lie face up always, also after a reshuffle.",
     ),
     Rule(
         "playing-defender",
@@ -164,7 +164,7 @@ RULES = (
     Rule(
         "passing",
         "Passing",
-        "Hackmud edition: the second and every further pass in a row of a player costs his hand, the newest card "
+        "Hackmud edition: the second and every further pass in a row of a player costs the hand, the newest card "
         "first: the attacker’s to the attacker discard, the defender’s each to the smallest lane discard.",
     ),
     Rule(

@@ -1,0 +1,53 @@
+"""Whole games through the real doors: people at phones and pads, hands on the rendered table."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from collections.abc import Iterator
+from random import Random
+
+from companion.app import Companion
+from companion.clock import FakeClock
+from companion.config import Settings, TableSettings, WebSettings
+from companion.games import game_named
+from companion.kit import SEATS, Seat
+from companion.selfplay.cards import CardMatch, ways_to_play
+from companion.selfplay.people import FRAME_S, Phone, Player, Report, Stuck
+from companion.selfplay.pieces import PieceMatch
+from companion.session import chance
+
+__all__ = ["Phone", "Report", "Stuck", "play_games"]
+
+
+def play_games(name: str, games: int, seed: int) -> Iterator[Report]:
+    """So many games with the seeds `seed`, `seed + 1` …; each a fresh installation in a temporary folder."""
+    for number in itertools.islice(itertools.count(seed), games):
+        yield _play_game(name, number)
+
+
+def _play_game(name: str, seed: int) -> Report:
+    game, rng, clock = game_named(name), Random(f"{name}/{seed}"), FakeClock()
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(
+            state_dir=folder,
+            web=WebSettings(host="127.0.0.1", port=0),
+            table=TableSettings(reading_time_s=FRAME_S),
+        )
+        with Companion(settings, simulate=True, clock=clock, threads=False) as companion:
+            if companion.simulation is None:
+                raise Stuck("There is no simulation to play in")
+            has_cards = game.kit(game.options({})).deck is not None
+            options = ways_to_play(seed) if has_cards else {}
+            at_pad = rng.choice([(), (Seat.SOUTH,), (Seat.NORTH,), SEATS])
+            if options.get("way") == "full":
+                at_pad = ()  # hidden hands need phones
+            url = f"http://127.0.0.1:{companion.server.port}"
+            players = {
+                seat: Player(seat, None if seat in at_pad else Phone(url, seat), Random(f"{seed}/{seat}"))
+                for seat in SEATS
+            }
+            state = game.setup(game.options({**options, "way": "full"} if has_cards else {}), chance(seed, 0))
+            kind = CardMatch if has_cards else PieceMatch
+            simulation = companion.simulation
+            return kind(companion, simulation, clock, game, seed, rng, options, players, state).play()

@@ -1,0 +1,192 @@
+"""Hands on the rendered board: they follow the instructions, err now and then, and mend it as they are told."""
+
+from __future__ import annotations
+
+import secrets
+from random import Random
+from typing import Any
+
+from companion.games.base import Game, PadGrammar
+from companion.grid import Square
+from companion.kit import SEATS, Seat
+from companion.ports import WorldPiece
+from companion.referee import HandMove, Problem, tops
+from companion.selfplay import people
+from companion.selfplay.people import MAX_TURNS, Match, Player, Stuck
+from companion.session import Phase, chance
+from companion.views import TableView
+
+WRONG = 0.15
+"""How often a hand puts a piece on a wrong square."""
+
+
+class PieceMatch(Match):
+    """A game whose pieces stand on the squares of a board."""
+
+    def play_to_the_end(self) -> None:
+        for player in self.players.values():
+            self.sit_down(player)
+        self.companion.table.new_game(self.game.name, self.options, self.seed)
+        self.simulation.world.set_up({})
+        self.round(3)
+        while self.look().phase is not Phase.OVER and self.turns < MAX_TURNS:
+            self._work_with_hands()
+            if self.look().phase is Phase.ORDERS:
+                self.turns += 1
+                self._give_orders()
+
+    def check(self, after: TableView) -> None:
+        """The layout that the table has accepted must lie there."""
+        if after.kit is not None and after.outcome is None and after.phase is not Phase.SETUP:
+            self.count.misread += tops(after.layout) != self._truth()
+
+    def _truth(self) -> dict[Square, str]:
+        """The face on top of each square of the rendered table."""
+        return {piece.square: piece.face for piece in self.simulation.world.pieces() if piece.square}
+
+    # ---- hands -------------------------------------------------------------------------------------------------------
+
+    def _work_with_hands(self) -> None:
+        """Follow the instructions of the set-up or of all stages of a turn."""
+        while (view := self.look()).phase in (Phase.SETUP, Phase.STAGES):
+            place = (view.moment, view.stage, view.phase)
+            for move in [i.move for i in view.instructions if not i.move.done]:
+                self._carry_out(move)
+                now = self.look()
+                if (now.moment, now.stage, now.phase) != place:
+                    break
+            self.until("Hands are done", *place)
+
+    def _carry_out(self, move: HandMove) -> None:
+        """One move, sometimes first to a wrong square."""
+        pieces = [self._piece(face, move.origin) for face in move.faces]
+        if self.rng.random() < WRONG and (wrong := self._wrong_square(move)) is not None:
+            self.count.wrong += 1
+            self._put(pieces[-1], wrong)
+            problem = self._wait_for_problem(wrong)
+            if problem is None:
+                return
+            self.count.noticed += 1
+            self._put(pieces[-1], problem.home or wrong)
+            pieces = pieces[:-1]
+            if not pieces:
+                self.round(1)
+                return
+            self._put_under(pieces, move)
+            return
+        for piece in pieces:
+            self._put(piece, move.target)
+        self.round(1)
+
+    def _put_under(self, pieces: list[WorldPiece], move: HandMove) -> None:
+        """The rest of a stack goes below the piece that is there already: lift it, put them down, put it back."""
+        top = self._piece(move.faces[-1], move.target)
+        for piece in (*pieces, top):
+            self._put(piece, move.target)
+        self.round(1)
+
+    def straighten(self) -> None:
+        """Put every piece on the middle of its square, as the sign asks when one hides another."""
+        for piece in self.simulation.world.pieces():
+            if piece.square is not None:
+                self.simulation.world.move_to(piece.id, piece.square)
+
+    def _piece(self, face: str, square: Square | None) -> WorldPiece:
+        """The piece with that face there; raises `Stuck` when there is none."""
+        for piece in self.simulation.world.pieces():
+            if piece.face == face and piece.square == square:
+                return piece
+        raise Stuck(f"There is no {face} on {square or 'the table beside the board'}")
+
+    def _wrong_square(self, move: HandMove) -> Square | None:
+        """An empty square that no piece comes from or goes to."""
+        view = self.look()
+        if view.kit is None:
+            return None
+        busy = {*self._truth(), *view.kit.board.holes, *view.layout, move.target, move.origin}
+        for instruction in view.instructions:
+            busy |= {instruction.move.target, instruction.move.origin}
+        free = [square for square in view.kit.board.squares if square not in busy]
+        return self.rng.choice(free) if free else None
+
+    def _put(self, piece: WorldPiece, square: Square | None) -> None:
+        """A hand carries a piece to a square, is seen over it, puts it down a little askew, and goes."""
+        world = self.simulation.world
+        if square is None:
+            world.take_off(piece.id)
+            return
+        world.hold_hand(square)
+        self.round(1)
+        world.move_to(piece.id, square)
+        world.nudge(piece.id, self.rng.uniform(-5, 5), self.rng.uniform(-5, 5))
+        world.turn(piece.id, self.rng.uniform(-40, 40))
+        self.round(1)
+        world.hold_hand(None)
+
+    def _wait_for_problem(self, square: Square) -> Problem | None:
+        """What the table says about a wrong square once the board is quiet; None when it never says a word."""
+        for _ in range(people.PATIENCE_FRAMES):
+            self.round()
+            for problem in self.look().problems:
+                if problem.square == square:
+                    return problem
+        return None
+
+    # ---- orders --------------------------------------------------------------------------------------------------
+
+    def _give_orders(self) -> None:
+        view = self.look()
+        actions = {seat: _choose(self.game, self.state, seat, self.players[seat].rng) for seat in SEATS}
+        due = sorted(self.game.to_act(self.state), key=lambda _: self.rng.random())
+        for seat in due:
+            self._hand_in(self.players[seat], view.moment, self.game.format(actions[seat]))
+        tick = int(view.moment.rpartition(".")[2])
+        step = self.game.apply(self.state, {seat: actions[seat] for seat in due}, chance(self.seed, tick))
+        self.state = step.state
+        if self.look().moment == view.moment and self.look().phase is Phase.ORDERS:
+            raise Stuck(f"Both have handed in, but the table says “{self.look().sign.text}”")
+
+    def _hand_in(self, player: Player, moment: str, text: str) -> None:
+        """Hand an action in; now and then somebody changes their mind first."""
+        wavers = player.rng.random() < 0.2
+        if player.phone:
+            body = {"moment": moment, "action": text, "salt": f"{player.rng.getrandbits(128):032x}"}
+            if wavers and self.look().seats[player.seat.other].sealed_at is None:
+                player.phone.post("hand-in", body | {"salt": secrets.token_hex(16)})
+                player.phone.post("take-back", {"moment": moment})
+            player.phone.post("hand-in", body)
+            return
+        grammar = self.game.pad(self.state, player.seat)
+        if grammar is None:
+            raise Stuck("This game cannot be played at a pad")
+        keys = _spell(grammar, text)
+        if wavers:
+            self.press(player.seat, keys[0])
+            self.press(player.seat, "back")
+        for key in (*keys, "ready"):
+            self.press(player.seat, key)
+
+
+def _spell(grammar: PadGrammar, text: str) -> tuple[str, ...]:
+    """The pad keys that give a text, for grammars of one letter a key."""
+    pads = {key.letter: key.pad for key in grammar.keys}
+    return tuple(pads[letter] for letter in text)
+
+
+def _choose(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> Any:
+    """An action of somebody who sees a win that is near and plays at random otherwise."""
+    own = list(game.legal_actions(state, seat))
+    if len(own) > 72:
+        own = rng.sample(own, 72)
+    others = [other for other in game.to_act(state) if other is not seat]
+    replies = [{other: rng.choice(list(game.legal_actions(state, other))) for other in others} for _ in range(2)]
+
+    def gain(action: Any) -> float:
+        total = rng.random()
+        for reply in replies:
+            outcome = game.outcome(game.apply(state, {seat: action, **reply}, Random(0)).state)
+            if outcome and outcome.winners:
+                total += 10 if seat in outcome.winners else -10
+        return total
+
+    return max(own, key=gain)
