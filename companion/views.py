@@ -228,8 +228,8 @@ def _steps(session: Session) -> int:
 
 
 def _opened(session: Session) -> tuple[Opened, ...]:
-    """Both orders of the last turn that is wholly revealed."""
-    if not session.opened:
+    """Both orders of the last turn that is wholly revealed; an action of one seat alone may keep a card hidden."""
+    if not session.opened or len(session.opened[-1].sealed) < len(SEATS):
         return ()
     turn = session.opened[-1]
     return tuple(

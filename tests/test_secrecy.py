@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 from service import Client
 
-from companion import session
+from companion import advance
 from companion.app import Companion
 from companion.clock import FakeClock
 from companion.config import Settings, TableSettings, WebSettings
+from companion.games.binmat.cards import DECK
 from companion.journal import Journal
+from companion.kit import Seat
 from companion.replay import game_file
 from companion.session import Phase
 
@@ -147,7 +149,7 @@ def test_what_others_are_sent_does_not_depend_on_a_sealed_order(
     other: str,
 ) -> None:
     # A receipt is a salted hash of the order and differs by its nature: here it is one and the same text.
-    monkeypatch.setattr(session, "receipt", lambda *_: "ab" * 32)
+    monkeypatch.setattr(advance, "receipt", lambda *_: "ab" * 32)
     monkeypatch.setattr("companion.app._host_key", lambda _: "aaaaa-bbbbb")
     caplog.set_level(logging.DEBUG)
     told = []
@@ -161,6 +163,67 @@ def test_what_others_are_sent_does_not_depend_on_a_sealed_order(
     for (path, first), (_, second) in zip(told[0][0], told[1][0], strict=True):
         assert first == second, f"{path} tells South's order"
     assert told[0][1] == told[1][1], "the log tells South's order"
+    assert len(told[0][0]) > 300
+
+
+def deal(hidden: str, below: str) -> list[str]:
+    """All cards; the first two of lane 0, which nobody sees, are these, the rest as it comes."""
+    return [hidden, below, *(card for card in DECK if card not in (hidden, below))]
+
+
+def play_cards(companion: Companion, clock: FakeClock, card: str, below: str) -> list[tuple[str, bytes]]:
+    """South draws a card that nobody else sees, tries this and that with it, and plays it face down."""
+    viewer, table = Viewer(companion), companion.table
+    table.new_game("binmat", {"deck": deal(card, below)}, seed=1)
+    table.resume("host")
+
+    def act(text: str, seat: str = "south", status: int = 200) -> None:
+        client = viewer.south if seat == "south" else viewer.north
+        client.post(f"/api/seat/{seat}/hand-in", status, moment=table.view().moment, action=text)
+
+    acts: tuple[Callable[[], object], ...] = (
+        lambda: act("d0"),
+        lambda: act("d3", "north"),
+        lambda: act(f"p{card}", status=400),
+        lambda: act(f"u{card}1", status=409),
+        lambda: act(f"p{card}1"),
+        lambda: viewer.south.post("/api/seat/south/take-back", moment=table.view(Seat.SOUTH).back),
+        lambda: act(f"p{card}2"),
+        lambda: act("--", "north"),
+        lambda: clock.advance(6),
+        table.undo,
+    )
+    seen = viewer.everything()
+    for number, each in enumerate(acts):
+        each()
+        clock.advance(1)
+        companion.step_keys()
+        seen += [(f"after act {number}: {path}", sent) for path, sent in viewer.everything()]
+    return seen
+
+
+@pytest.mark.parametrize(("one", "other"), [("5&", "a#"), ("@^", "7%")])
+def test_what_others_are_sent_does_not_depend_on_a_hidden_card(
+    tmp_path: Path,
+    port: int,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    one: str,
+    other: str,
+) -> None:
+    monkeypatch.setattr(advance, "receipt", lambda *_: "ab" * 32)
+    monkeypatch.setattr("companion.app._host_key", lambda _: "aaaaa-bbbbb")
+    caplog.set_level(logging.DEBUG)
+    told = []
+    for number, (card, below) in enumerate(((one, other), (other, one))):
+        caplog.clear()
+        clock = FakeClock()
+        with house(tmp_path / str(number), port, clock) as companion:
+            sent = play_cards(companion, clock, card, below)
+        told.append((sent, sorted(caplog.text.splitlines())))
+    for (path, first), (_, second) in zip(told[0][0], told[1][0], strict=True):
+        assert first == second, f"{path} tells South's card"
+    assert told[0][1] == told[1][1], "the log tells South's card"
     assert len(told[0][0]) > 300
 
 

@@ -3,45 +3,43 @@
 from __future__ import annotations
 
 import io
-import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from functools import cache
-from itertools import combinations, product
+from itertools import product
 from math import dist
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
+from sheet_tools import (
+    PAPERS,
+    PX_PER_MM,
+    Image,
+    assert_distances,
+    board_pages,
+    corners_when_joined,
+    markers_mm,
+    needs_poppler,
+    pictures,
+)
 
 from companion.errors import CompanionError, Malformed
 from companion.games import GAMES
 from companion.kit import DICTIONARY, SEATS, Board, Face, Kit, Seat, Side
 from vision.paper import MODULES, marker_outline
 from vision.sheets import FOOT_MM, MARGIN_MM, SIZES_MM, Paper, SheetError, Sheets, kit_pdf, write_kit
-from vision.tiling import Tiling, board_extent, quiet_mm, tile_board
-
-DPI = 150
-PX_PER_MM = DPI / 25.4
-Image = NDArray[np.uint8]
+from vision.tiling import board_extent, quiet_mm, tile_board
 
 BOARDS = {
     "standard": ".Nn\n...\n...\nsS.",
     "walls": "..N.n\n.....\n#.#.#\n.....\ns.S..",
     "large": "..N....n..\n" + "..........\n" * 2 + "..#....#..\n" + "..........\n" * 3 + "..s....S..",
 }
-PAPERS: tuple[Paper, ...] = ("a4", "letter")
-
-needs_poppler = pytest.mark.skipif(
-    shutil.which("pdftoppm") is None, reason="pdftoppm is missing (Debian: apt install poppler-utils)"
-)
 
 
 def outbuffered(board: str) -> Kit:
@@ -71,44 +69,7 @@ KITS = {**{name: outbuffered(name) for name in BOARDS}, "chequered": chequered()
 
 @cache
 def printed(name: str, paper: Paper, spares: int = 1) -> tuple[Sheets, tuple[Image, ...]]:
-    """A kit as pictures of its pages."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "kit.pdf"
-        sheets = write_kit(KITS[name], path, paper, spares)
-        command = ["pdftoppm", "-gray", "-r", str(DPI), str(path), str(Path(folder) / "page")]
-        subprocess.run(command, check=True, capture_output=True)
-        pages = [cv2.imread(str(page), cv2.IMREAD_GRAYSCALE) for page in sorted(Path(folder).glob("page*.pgm"))]
-    return sheets, tuple(np.asarray(page, np.uint8) for page in pages if page is not None)
-
-
-@cache
-def _detector() -> cv2.aruco.ArucoDetector:
-    parameters = cv2.aruco.DetectorParameters()
-    parameters.cornerRefinementMethod = cv2.aruco.CORNER_REFINE_SUBPIX
-    return cv2.aruco.ArucoDetector(cv2.aruco.getPredefinedDictionary(getattr(cv2.aruco, DICTIONARY)), parameters)
-
-
-def markers_mm(page: Image) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Every marker on a page: id and (4, 2) corners in mm from the page's upper left, y down."""
-    corners, ids, _ = _detector().detectMarkers(page)
-    for marker, four in zip(() if ids is None else np.ravel(ids), corners, strict=True):
-        yield int(marker), four.reshape(4, 2).astype(np.float64) / PX_PER_MM
-
-
-def board_pages(name: str, paper: Paper) -> tuple[Tiling, list[Image]]:
-    sheets, pages = printed(name, paper)
-    width, height = SIZES_MM[paper]
-    tiling = tile_board(KITS[name].board, width - 2 * MARGIN_MM, height - 2 * MARGIN_MM, FOOT_MM)
-    assert (sheets.across, sheets.down) == (tiling.across, tiling.down)
-    return tiling, [page for page, names in zip(pages, sheets.names, strict=True) if names[0].startswith("board")]
-
-
-def assert_distances(found: dict[int, NDArray[np.float64]], board: Board, tolerance_mm: float) -> None:
-    """Between any two corner markers, in both directions of the page (y turned up)."""
-    for one, other in combinations(board.corners, 2):
-        wanted = np.subtract(board.corner_centres_mm[other], board.corner_centres_mm[one])
-        got = (found[other] - found[one]) * (1, -1)
-        assert np.abs(got - wanted).max() < tolerance_mm, (one, other, got, wanted)
+    return pictures(KITS[name], paper, spares)
 
 
 # ---- what the printer makes of it ------------------------------------------------------------------------------
@@ -131,7 +92,7 @@ def test_pages_have_the_size_of_the_paper_and_a_true_ruler(name: str, paper: Pap
 @needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
 def test_the_standard_board_fits_one_page_with_true_corners(paper: Paper) -> None:
-    tiling, pages = board_pages("standard", paper)
+    tiling, pages = board_pages(KITS["standard"], paper, *printed("standard", paper))
     assert tiling.pages == len(pages) == 1
     board = KITS["standard"].board
     found = dict(markers_mm(pages[0]))
@@ -141,49 +102,17 @@ def test_the_standard_board_fits_one_page_with_true_corners(paper: Paper) -> Non
         assert sides == pytest.approx([board.corner_mm] * 4, abs=0.3)
         assert corners[0][1] < corners[3][1], "the upper edge points away from South"
         assert corners[0][0] < corners[1][0]
-    assert_distances({marker: corners.mean(axis=0) for marker, corners in found.items()}, board, 0.5)
-
-
-def _inked(page: Image) -> tuple[int, int, int, int]:
-    """Left, top, right, bottom of the board on a page in px, without the ruler's band."""
-    board = page[: int(page.shape[0] - (MARGIN_MM + FOOT_MM - 1) * PX_PER_MM)] < 250
-    rows, columns = np.flatnonzero(board.any(axis=1)), np.flatnonzero(board.any(axis=0))
-    return int(columns[0]), int(rows[0]), int(columns[-1]), int(rows[-1])
-
-
-def joined_mm(first: Image, second: Image, *, above: bool) -> NDArray[np.float64]:
-    """Where the second page lies on the first (mm, y down) when the art on both edges is laid on itself."""
-    left, top, right, bottom = _inked(second)
-    inset, band, edge = (round(mm * PX_PER_MM) for mm in (2.5, 13, 16))
-    if above:
-        x, y, patch = left + inset, bottom - band, second[bottom - band : bottom - 4, left + inset : right - inset]
-    else:
-        x, y, patch = left + 4, top + inset, second[top + inset : bottom - inset, left + 4 : left + band]
-    from_x, from_y, to_x, to_y = _inked(first)
-    if above:
-        to_y = from_y + edge
-    else:
-        from_x = to_x - edge
-    match = cv2.matchTemplate(first[from_y : to_y + 1, from_x : to_x + 1], patch, cv2.TM_SQDIFF_NORMED)
-    _, _, place, _ = cv2.minMaxLoc(match)
-    return np.array((from_x + place[0] - x, from_y + place[1] - y)) / PX_PER_MM
+    assert_distances({marker: corners.mean(axis=0) for marker, corners in found.items()}, board, 0.1)
 
 
 @needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
 @pytest.mark.parametrize("name", ["walls", "large", "chequered"])
 def test_joined_pages_keep_the_corners_in_place(name: str, paper: Paper) -> None:
-    tiling, pages = board_pages(name, paper)
-    by_place = {(w.column, w.row): page for w, page in zip(tiling.windows, pages, strict=True)}
-    lies: dict[tuple[int, int], NDArray[np.float64]] = {(0, 0): np.zeros(2)}
-    for column, row in product(range(tiling.across), range(tiling.down)):
-        if (column, row) not in lies:
-            before = (column, row - 1) if row else (column - 1, row)
-            lies[column, row] = lies[before] + joined_mm(by_place[before], by_place[column, row], above=row > 0)
-    seen = [(marker, lies[place] + corners) for place, page in by_place.items() for marker, corners in markers_mm(page)]
+    seen = corners_when_joined(*board_pages(KITS[name], paper, *printed(name, paper)))
     board = KITS[name].board
     assert sorted(marker for marker, _ in seen) == sorted(board.corners), "each whole, on one page only"
-    assert_distances({marker: corners.mean(axis=0) for marker, corners in seen}, board, 1.0)
+    assert_distances({marker: corners.mean(axis=0) for marker, corners in seen}, board, 0.3)
 
 
 @needs_poppler

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
+from typing import NamedTuple
 
 from companion.kit import SEATS, Deck, Kit
 from vision.deck_pages import print_card
@@ -12,7 +14,8 @@ from vision.paper import BAR_MM, INK, INK_2, LEADING, RULE, TILE_2, WHITE, Pen, 
 from vision.tiling import Extent, Tiling
 
 _TEXT_SIZES_MM = (4.0, 3.8, 3.6, 3.4, 3.2, 3.0, 2.8)
-"""The largest with which the page holds all steps is taken."""
+_PICTURE_SCALES = (1.0, 0.85, 0.7)
+"""The largest pictures, and with them the largest text, with which the page holds all steps are taken."""
 _HEAD_MM, _FIGURE_MM = 6.4, 14.0
 _TEXT_X, _PICTURE_WIDTH, _PICTURE_HEIGHT = 16.0, 58.0, 36.0
 
@@ -42,26 +45,30 @@ _SWITCH_ON = (
     "phones scan its code."
 )
 _SET_UP = "Lay the board in view of the camera and set up the {things} as the screen says."
-_PLACES = (
-    "Cut out the places for piles along their thin lines too: each end of a lane beyond South’s edge of the board, the "
-    "others beside it. The camera need not see them."
-)
+_PLACES = "Cut out the places for piles as well. They lie beside the board, where the camera need not see them."
 _BOTH_SIDES = (
     "Pages {first} to {last} are cards, each page followed by its backs: print these alone, on both sides of strong "
     "matt paper, turned over the long edge. Cut from cross to cross: neighbours share their edge."
 )
 _ONE_SIDE = (
-    "Or print only every other page from {first} on, and put each card into a matt sleeve, an old playing card behind "
-    "it: then all backs are alike. A lost card is printed again; one card twice on the table is refused."
+    "Or print only every other page from {first} on, and put each card into a matt sleeve before an old playing card. "
+    "A lost card is printed again; a card that is on the table twice is refused."
 )
 _FAN = (
-    "The first card lies on its outline at your own edge of the lane. Each next one lies {step:g} mm farther from you "
-    "and upon the last, so that one marker and one value of every card stay free; marks in the lane show the steps.",
-    "Askew or upside down does no harm. A hidden card shows its back.",
+    "The first card lies on its outline at your edge, each next one {step:g} mm farther from you and upon the last: "
+    "marks in the lane show the steps. Askew or upside down does no harm."
 )
 
 Picture = Callable[[Pen], None]
 """Draws in a box of 58 x 36 mm, the origin at its lower left corner."""
+
+
+class _Setting(NamedTuple):
+    """How all steps are set: the page's width within its margins and the size of the text, mm, and of the pictures."""
+
+    width: float
+    text_mm: float
+    pictures: float
 
 
 @dataclass(frozen=True)
@@ -70,46 +77,60 @@ class _Step:
     paragraphs: tuple[str, ...]
     picture: Picture | None = None
 
-    def text_width(self, page_width: float) -> float:
-        """Width that the text has on a page of that width within its margins, mm."""
-        return page_width - _TEXT_X - (_PICTURE_WIDTH + 6 if self.picture else 0)
+    def text_width(self, setting: _Setting) -> float:
+        """Width that the text has beside the picture, mm."""
+        return setting.width - _TEXT_X - (_PICTURE_WIDTH * setting.pictures + 6 if self.picture else 0)
 
-    def height(self, page_width: float, size: float) -> float:
-        """Height with the text set in that size, mm."""
-        lines = sum(len(broken(words, self.text_width(page_width), size)) for words in self.paragraphs)
+    def height(self, setting: _Setting) -> float:
+        """Height of text or picture, mm."""
+        size = setting.text_mm
+        lines = sum(len(broken(words, self.text_width(setting), size)) for words in self.paragraphs)
         text = 4.5 + LEADING * _HEAD_MM + lines * LEADING * size + 1.5 * len(self.paragraphs)
-        return max(text, _PICTURE_HEIGHT + 6 if self.picture else 0.0)
+        return max(text, _PICTURE_HEIGHT * setting.pictures + 6 if self.picture else 0.0)
 
 
 def print_instructions(
     pen: Pen, kit: Kit, tiling: Tiling, room: Extent, *, spares: bool, backs: tuple[int, ...] = ()
 ) -> None:
-    """Fill the room of the current page; `backs` are the numbers of the pages with the backs of cards."""
+    """Fill the room of the current page; `backs` are the numbers of the pages with the backs of cards.
+
+    Raises ValueError when the kit's notes do not fit: a defect of the kit.
+    """
     left, right, top, floor = room.left, room.right, room.top, room.bottom
     pen.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
     pen.text(left, top - 16, kit.title, 16, bold=True)
     pen.text(right, top - 16, "Print, cut, glue, play", 5.0, anchor="right")
     pen.sign(left, top - 40, right - left, 18, words="Print at 100 % on matt paper")
     steps = tuple(_steps(kit, tiling, spares, backs))
-    width, y = right - left, top - 44.0
-    high = y - floor
-    size = next((s for s in _TEXT_SIZES_MM if sum(step.height(width, s) for step in steps) <= high), _TEXT_SIZES_MM[-1])
-    gap = min(6.0, (high - sum(step.height(width, size) for step in steps)) / len(steps))
+    y = top - 44.0
+    setting, spare = _setting(kit, steps, right - left, y - floor)
+    gap = min(6.0, spare / len(steps))
     for number, step in enumerate(steps, start=1):
         pen.line((left, y), (right, y), width=0.5)
         with pen.at(left, y):
-            _print_step(pen, number, step, width, size)
-        y -= step.height(width, size) + gap
+            _print_step(pen, number, step, setting)
+        y -= step.height(setting) + gap
 
 
-def _print_step(pen: Pen, number: int, step: _Step, width: float, size: float) -> None:
+def _setting(kit: Kit, steps: tuple[_Step, ...], width: float, height: float) -> tuple[_Setting, float]:
+    """The largest setting that fits, and the height that it leaves."""
+    for pictures, text_mm in product(_PICTURE_SCALES, _TEXT_SIZES_MM):
+        setting = _Setting(width, text_mm, pictures)
+        spare = height - sum(step.height(setting) for step in steps)
+        if spare >= 0:
+            return setting, spare
+    raise ValueError(f"the notes in the kit of {kit.game} do not fit the page of instructions: make them shorter")
+
+
+def _print_step(pen: Pen, number: int, step: _Step, setting: _Setting) -> None:
     """One step below its rule, the origin at the rule's left end: big figure, title and text, picture."""
+    width, scale = setting.width, setting.pictures
     pen.text(0, -3 - 0.72 * _FIGURE_MM, str(number), _FIGURE_MM, bold=True)
     y = pen.paragraph(_TEXT_X, -2.2, width - _TEXT_X, step.title, _HEAD_MM, bold=True)
     for words in step.paragraphs:
-        y = pen.paragraph(_TEXT_X, y, step.text_width(width), words, size) - 1.5
+        y = pen.paragraph(_TEXT_X, y, step.text_width(setting), words, setting.text_mm) - 1.5
     if step.picture:
-        with pen.at(width - _PICTURE_WIDTH, -_PICTURE_HEIGHT - 3):
+        with pen.at(width - _PICTURE_WIDTH * scale, -_PICTURE_HEIGHT * scale - 3, scale=scale):
             step.picture(pen)
 
 
@@ -124,8 +145,8 @@ def _steps(kit: Kit, tiling: Tiling, spares: bool, backs: tuple[int, ...]) -> It
         pages = {"first": backs[0] - 1, "last": backs[-1]}
         making = _BOTH_SIDES.format(**pages), _ONE_SIDE.format(**pages)
         yield _Step(f"Make the {len(kit.deck.cards)} cards", making, partial(_card_picture, deck=kit.deck))
-        laying = tuple(sentence.format(step=kit.deck.step_mm) for sentence in _FAN)
-        yield _Step("Lay cards open in a fan", (*laying, *notes), partial(_fan_picture, deck=kit.deck))
+        laying = _FAN.format(step=kit.deck.step_mm)
+        yield _Step("Lay cards open in a fan", (laying, *notes), partial(_fan_picture, deck=kit.deck))
         notes = ()
     if kit.pieces:
         cutting = _CUT + _SPARES if spares else _CUT
@@ -186,7 +207,7 @@ def _card_picture(pen: Pen, deck: Deck) -> None:
     """A card and its back, with the crosses along which they are cut out."""
     scale = (_PICTURE_HEIGHT - 5) / deck.height_mm
     wide, high, apart = deck.width_mm * scale, deck.height_mm * scale, 4.0
-    left, low = _PICTURE_WIDTH - 2 * wide - apart, 2.5
+    left, low = _PICTURE_WIDTH - 1.5 - 2 * wide - apart, 2.5
     for x in (left, left + wide + apart):
         for dx in (0.0, wide):
             for y in (low, low + high):
@@ -206,7 +227,7 @@ def _fan_picture(pen: Pen, deck: Deck) -> None:
     with pen.at(_PICTURE_WIDTH - long * scale, _PICTURE_HEIGHT, turn_deg=-90, scale=scale):
         for number in range(count):
             with pen.at(0, number * deck.step_mm):
-                _card(pen, deck, number * len(deck.cards) // count + number)
+                _card(pen, deck, 19 * number % len(deck.cards))  # of several suits and values
     left = _PICTURE_WIDTH - long * scale
     pen.text(left, 1.2, "your edge", 3.4)
     pen.line((left + 18, 2.4), (_PICTURE_WIDTH - 4, 2.4), width=0.8)

@@ -56,7 +56,7 @@ _STROKES: dict[str, tuple[tuple[tuple[float, float], ...], ...]] = {
     "*": (((0.0, -0.28), (0.0, 0.28)), ((-0.242, -0.14), (0.242, 0.14)), ((-0.242, 0.14), (0.242, -0.14))),
 }
 """Signs that fonts set high, low or small, as strokes round the middle of their cell, in font sizes."""
-_SQUEEZED = {"&": (0.8, 1.0, 0.0), "%": (0.65, 0.92, 0.02), "@": (0.6, 0.8, 0.05)}
+_SQUEEZED = {"&": (0.8, 1.0, 0.0), "%": (0.65, 0.92, 0.02), "@": (0.6, 0.74, 0.05)}
 """Signs of `BOLD` that are wider than a cell: scale along x and y, and what makes their lines as thick as others'."""
 
 Anchor = Literal["left", "middle", "right"]
@@ -186,7 +186,7 @@ class Pen:
     def _letter(self, letter: str) -> None:
         """One letter of a font size of 1 in the middle of its cell at the origin."""
         wide, tall, thicker = _SQUEEZED.get(letter, (1.0, 1.0, 0.0))
-        low = -0.21 if letter == "@" else 0.0
+        low = -0.17 if letter == "@" else 0.0
         self._canvas.scale(wide, tall)
         self._canvas.setFont(BOLD, 1.0)
         self._canvas.setFillColor(HexColor(BLACK))
@@ -300,9 +300,9 @@ class Pen:
 
     def ruler(self, x: float, y: float) -> None:
         """A bar of exactly `RULER_MM`, its lower left corner at (x, y), in black and white pieces of 10 mm."""
-        self.rectangle(x, y + 3.7, RULER_MM, 2.4, fill=BLACK)
+        self.rectangle(x, y + 3.2, RULER_MM, 2.4, fill=BLACK)
         for piece in range(1, RULER_MM // 10, 2):
-            self.rectangle(x + 10 * piece, y + 4.0, 10, 1.8, fill=WHITE)
+            self.rectangle(x + 10 * piece, y + 3.5, 10, 1.8, fill=WHITE)
         for centimetre in range(RULER_MM // 10 + 1):
             anchor: Anchor = "left" if centimetre == 0 else "right" if 10 * centimetre == RULER_MM else "middle"
             self.text(x + 10 * centimetre, y, str(10 * centimetre), 2.8, anchor=anchor)
@@ -329,7 +329,7 @@ def printed_on(colour: str) -> str:
 @cache
 def _picture(name: str, colour: str) -> Any:
     """A drawing as reportlab's own graphics: vectors."""
-    svg = standalone(name, colour=colour, edge=INK, face=printed_on(colour))
+    svg = standalone(name, colour=colour, edge=BLACK if colour == BLACK else INK, face=printed_on(colour))
     return svg2rlg(io.BytesIO(svg.encode()))
 
 

@@ -179,9 +179,9 @@ def _foot(pen: Pen, words: str, page: int, pages: int) -> None:
     """The ruler and the page's name, on every page at the same place."""
     pen.ruler(MARGIN_MM, MARGIN_MM)
     x = MARGIN_MM + 104
-    pen.text(x, MARGIN_MM + 3.7, words, 3.4, bold=True)
-    pen.text(x, MARGIN_MM, "Print at 100 %. The black and white bar is 100 mm long.", 2.8)
-    pen.text(pen.width_mm - MARGIN_MM, MARGIN_MM + 3.7, f"{page} of {pages}", 3.4, anchor="right")
+    pen.text(x, MARGIN_MM + 3.3, words, 3.2, bold=True)
+    pen.text(x, MARGIN_MM + 0.6, "Print at 100 %. The black and white bar is 100 mm long.", 2.8)
+    pen.text(pen.width_mm - MARGIN_MM, MARGIN_MM + 3.3, f"{page} of {pages}", 3.2, anchor="right")
 
 
 # ---- the pieces -----------------------------------------------------------------------------------------------

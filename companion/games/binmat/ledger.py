@@ -1,13 +1,13 @@
 """What a reader of a log knows of the cards: how many lie where, and which of them for sure.
 
-A place is named as in the log: `d0` … `d5` and `a0` … `a5` the stacks, `x0` … `x5` and `xa` the discard piles, `h` and a
-player a hand; `l0` … `l5` and `la` stand for the decks.
+A place is named as in the log: `d0` … `d5` and `a0` … `a5` the stacks, `x0` … `x5` and `xa` the discard piles, `h` and
+a player a hand; `l0` … `l5` and `la` stand for the decks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from companion.games.binmat.cards import CARDS, Cards
@@ -152,6 +152,20 @@ class Ledger:
         cards = self.piles[place].cards
         cards[cards.index(card)] = HIDDEN
         return f"{card} lay in {words_of(place)}"
+
+
+def any_position(state: State) -> Iterator[State]:
+    """Positions that between them allow all that the rules ever allow to whom holds these cards."""
+    for attack in ((), (HIDDEN,)):
+        for defence, is_up in (((), False), ((HIDDEN,), False), ((HIDDEN,), True)):
+            yield replace(
+                state,
+                decks=((HIDDEN,),) * len(LANES),
+                defence=(defence,) * len(LANES),
+                is_up=(is_up,) * len(LANES),
+                attack=(attack,) * len(LANES),
+                attacker_deck=(HIDDEN,),
+            )
 
 
 def words_of(place: str) -> str:

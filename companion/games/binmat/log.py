@@ -7,8 +7,8 @@ are hidden, or the log begins in the middle, that is said, too, and only what ca
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -16,7 +16,7 @@ from companion.errors import Illegal, Malformed
 from companion.games.base import Outcome, plain_outcome
 from companion.games.binmat.cards import CARDS, Cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Edition
-from companion.games.binmat.ledger import Ledger, words_of
+from companion.games.binmat.ledger import Ledger, any_position, words_of
 from companion.games.binmat.notation import (
     MANY,
     PLACES,
@@ -147,7 +147,7 @@ class _Reader:
         """Add a finding on the move at hand, or on another line."""
         if line is None:
             line = self.at
-            text = f"{_operation(self.move)}: {text}" if self.move else text
+            text = f"{self.move.text}: {text}" if self.move else text
         self.findings.append(Finding(line, self.turn, kind, text))
 
     def _differs(self, text: str) -> None:
@@ -244,7 +244,7 @@ class _Reader:
             return
         state = self.ledger.state(self.options, move.seat, (card,) if card else ())
         refusal = None
-        for position in (state,) if self.followed else _any_position(state):
+        for position in (state,) if self.followed else any_position(state):
             try:
                 check_order(position, move.seat, f"{move.letter}{card}{PLACES[move.lane]}")
             except Illegal as error:
@@ -335,7 +335,7 @@ class _Reader:
         return Account(shown[0], sprung, results[0] if results else None)
 
     def _check_combat(self, move: Move, account: Account | None) -> None:
-        card = _known_card(move)
+        card = move.known_card
         begins = starts_combat(move.seat, move.letter, card)
         if account is None:
             if begins:
@@ -402,48 +402,15 @@ class _Reader:
             if self.followed or len(given) > owed:
                 self._differs(text)
             else:  # the lane deck may have been empty: then the attacker has won, and nothing follows
-                self.short = Finding(self.at, self.turn, Kind.DIFFERS, f"{_operation(move)}: {text}")
+                self.short = Finding(self.at, self.turn, Kind.DIFFERS, f"{move.text}: {text}")
         self._pay(f"l{lane}", given, drawn.place or f"h{move.player if move.seat is ATTACKER else 'a0'}")
         if self.followed and tale and due > left:
             self._end(ATTACKER, f"Lane {lane} owes {due} and has only {left}: the attacker wins.")
 
 
-def _ruled(tale: Told, lane: int) -> list[Part]:
-    """Where the rules send the cards of a combat."""
-    sprung = [Part(cards, "xa" if what in ("a@", "d?") else f"x{lane}") for what, cards in tale.sprung.items()]
-    return [*sprung, Part(tale.rest, tale.rest_place), Part(tale.hits, "xa")]
-
-
-def _operation(move: Move) -> str:
-    """A move as the log has it, without what follows."""
-    if move.letter == "-":
-        return f"{move.player} --"
-    return f"{move.player} {move.letter}{move.card}{PLACES[move.lane]}"
-
-
-def _known_card(move: Move) -> str:
-    """The card of a move, from what follows where the operation leaves it open."""
-    shown = move.parts[0].cards[0] if move.parts and move.parts[0].cards else ""
-    return shown if move.card and move.card not in CARDS and shown in CARDS else move.card
-
-
 def _for_rules(move: Move) -> str | None:
     """A card that stands for the move's when the rules are asked, empty where it has none; None: they cannot be."""
-    card = _known_card(move)
+    card = move.known_card
     if card == HIDDEN:
         return "2&" if move.letter == DOWN else None
     return f"{card}&" if len(card) == 1 else card
-
-
-def _any_position(state: State) -> Iterator[State]:
-    """Positions that between them allow all that the rules ever allow."""
-    for attack in ((), (HIDDEN,)):
-        for defence, is_up in (((), False), ((HIDDEN,), False), ((HIDDEN,), True)):
-            yield replace(
-                state,
-                decks=((HIDDEN,),) * len(LANES),
-                defence=(defence,) * len(LANES),
-                is_up=(is_up,) * len(LANES),
-                attack=(attack,) * len(LANES),
-                attacker_deck=(HIDDEN,),
-            )

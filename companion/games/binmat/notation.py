@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 from companion.errors import Malformed
 from companion.games.base import Step
-from companion.games.binmat.cards import BOUNCE, BREAK, SUITS, VALUES, Cards
+from companion.games.binmat.cards import BOUNCE, BREAK, CARDS, SUITS, VALUES, Cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, Combat, Fight, resolve, sum_of
 from companion.games.binmat.orders import ATTACKER_PILE, COMBAT, DISCARD, DOWN, DRAW, ORDERS, UP, Order
 from companion.games.binmat.state import HIDDEN, State
@@ -72,6 +72,19 @@ class Move:
     def seat(self) -> Seat:
         """The player's side."""
         return ATTACKER if self.player[0] == "a" else DEFENDER
+
+    @property
+    def text(self) -> str:
+        """The move as the log has it, without what follows."""
+        if self.letter == "-":
+            return f"{self.player} --"
+        return f"{self.player} {self.letter}{self.card}{PLACES[self.lane]}"
+
+    @property
+    def known_card(self) -> str:
+        """The card, taken from what follows where the operation leaves it open."""
+        shown = self.parts[0].cards[0] if self.parts and self.parts[0].cards else ""
+        return shown if self.card and self.card not in CARDS and shown in CARDS else self.card
 
 
 @dataclass(frozen=True)
@@ -201,7 +214,8 @@ class Told:
     """How a log tells a combat: cards by `a@`, `d@`, `a?`, `d?`, the result, and what stays.
 
     `powers` is None where no result follows: a BOUNCE played face up by the rulebook is no combat. `rest` is the
-    attacker stack that goes to `rest_place`, `hits` the defender's cards that damage sends to `xa`.
+    attacker stack that goes to `rest_place`, `hits` the defender's cards that damage sends to `xa`, `due` the cards that the
+    lane deck owes.
     """
 
     sprung: dict[str, Cards]
@@ -212,7 +226,16 @@ class Told:
     rest_place: str = "xa"
     hits: Cards = ()
     due: int = 0
-    defender: Cards = ()
+
+    def moves(self, lane: int) -> list[Part]:
+        """Where the cards of both stacks go; what is not in it stays."""
+        sprung = [Part(cards, pile_of(what, lane)) for what, cards in self.sprung.items()]
+        return [*sprung, Part(self.rest, self.rest_place), Part(self.hits, "xa")]
+
+
+def pile_of(what: str, lane: int) -> str:
+    """The place of the cards of a line `a@`, `d@`, `a?` or `d?`."""
+    return "xa" if what in ("a@", "d?") else f"x{lane}"
 
 
 def told(combat: Combat, lane: int) -> Told:
@@ -225,17 +248,16 @@ def told(combat: Combat, lane: int) -> Told:
     if combat.bounced:
         sprung["a?"], rest = _bounces(attacker)
         sprung["d?"], left = _bounces(defender)
-        return Told(sprung, (sum_of(rest).power, sum_of(left).power), is_bounced=True, rest=rest, defender=left)
+        return Told(sprung, (sum_of(rest).power, sum_of(left).power), is_bounced=True, rest=rest)
     powers = sum_of(attacker).power, sum_of(defender).power
     place = f"x{lane}" if powers[0] < powers[1] else "xa"
     hits = _without(defender, combat.defender)[::-1]
-    return Told(sprung, powers, combat.damage, False, attacker, place, hits, combat.due, combat.defender)
+    return Told(sprung, powers, combat.damage, False, attacker, place, hits, combat.due)
 
 
 def told_bounce(card: str, defender: Cards) -> Told:
     """A BOUNCE played face up by the rulebook: no combat, but BOUNCEs leave."""
-    back, left = _bounces(defender)
-    return Told({"a@": (), "d@": (), "a?": (card,), "d?": back}, defender=left)
+    return Told({"a@": (), "d@": (), "a?": (card,), "d?": _bounces(defender)[0]})
 
 
 def starts_combat(seat: Seat, letter: str, card: str) -> bool:
@@ -333,7 +355,7 @@ class _Turn:
         first, second = self.side, "d" if self.side == "a" else "a"
         for what in (f"{first}@", f"{second}@", "a?", "d?"):
             if cards := tale.sprung[what]:
-                yield f"`n--` {what} / {' '.join(cards)} {'xa' if what in ('a@', 'd?') else f'x{lane}'}"
+                yield f"`n--` {what} / {' '.join(cards)} {pile_of(what, lane)}"
         if tale.powers is not None:
             yield self._result(tale, tale.powers, card, lane)
 

@@ -10,10 +10,9 @@ from companion.errors import Malformed
 from companion.games.binmat.cards import BOUNCE, TRAP, Cards
 from companion.games.binmat.combat import ATTACKER, Edition, Fight, resolve
 from companion.games.binmat.ledger import Ledger, words_of
-from companion.games.binmat.notation import MANY, Part, Result, Shown, Sprung, Told, told, told_bounce
+from companion.games.binmat.notation import MANY, Move, Part, Result, Shown, Sprung, Told, pile_of, told, told_bounce
 from companion.games.binmat.orders import UP
 from companion.games.binmat.state import HIDDEN
-from companion.kit import Seat
 
 _NAMES = {
     "a@": "the attacker’s TRAPs took",
@@ -61,16 +60,14 @@ class Verdict:
     tale: Told | None = None
 
 
-def judge(
-    account: Account, seat: Seat, letter: str, card: str, lane: int, ledger: Ledger | None, edition: Edition
-) -> Verdict:
-    """Work a combat of a log out. `card` started it, if one did; the ledger, if it is right, learns the stacks."""
+def judge(account: Account, move: Move, ledger: Ledger | None, edition: Edition) -> Verdict:
+    """Work the combat that a move began out; the ledger, if there is one that is right, learns the stacks."""
+    seat, lane, card, played = move.seat, move.lane, move.known_card, move.letter == UP
     attacker, defender = account.shown.attacker.cards, account.shown.defender.cards
     found = [] if account.shown.lane == lane else [f"the log shows the stacks of lane {account.shown.lane}"]
     for place, stack in ((f"a{lane}", attacker), (f"d{lane}", defender)):
         if ledger and MANY not in stack and (complaint := ledger.show(place, stack)):
             found.append(f"{words_of(place)}: the log shows {_listed(stack)}, {complaint}")
-    played = letter == UP
     if played and (attacker if seat is ATTACKER else defender)[-1:] not in ((card,), (HIDDEN,), (MANY,)):
         found.append(f"{card} does not lie on top of the stack")
     marks = account.shown.defender.ups[: -1 if played and seat is not ATTACKER else None]
@@ -108,13 +105,13 @@ def alike(shown: Cards, expected: Cards) -> bool:
 def differences(account: Account, tale: Told, lane: int) -> list[str]:
     """Where the log of a combat differs from the rules' account of it; what the log does not show is no difference."""
     found = []
-    places = {"a@": "xa", "d@": f"x{lane}", "a?": f"x{lane}", "d?": "xa"}
     for what, expected in tale.sprung.items():
         if not alike(account.taken(what), expected):
             found.append(f"{_NAMES[what]}: {_versus(account.taken(what), expected)}")
+        place = pile_of(what, lane)
         for each in account.sprung:
-            if each.what == what and each.part.place not in ("", places[what]):
-                found.append(f"{_NAMES[what]}: the log sends them to {each.part.place}, the rules to {places[what]}")
+            if each.what == what and each.part.place not in ("", place):
+                found.append(f"{_NAMES[what]}: the log sends them to {each.part.place}, the rules to {place}")
     result = account.result
     if result is None:
         return found

@@ -1,0 +1,113 @@
+"""Printed pages as pictures, and what can be measured on them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from itertools import combinations, product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import cv2
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from companion.kit import CARD_DICTIONARY, Board, Kit
+from vision.sheets import FOOT_MM, MARGIN_MM, SIZES_MM, Paper, Sheets, write_kit
+from vision.tiling import Tiling, tile_board
+
+DPI = 150
+PX_PER_MM = DPI / 25.4
+Image = NDArray[np.uint8]
+Points = NDArray[np.float64]
+PAPERS: tuple[Paper, ...] = ("a4", "letter")
+
+needs_poppler = pytest.mark.skipif(
+    shutil.which("pdftoppm") is None, reason="pdftoppm is missing (Debian: apt install poppler-utils)"
+)
+
+
+def pictures(kit: Kit, paper: Paper, spares: int = 1, dpi: int = DPI) -> tuple[Sheets, tuple[Image, ...]]:
+    """A kit as pictures of its pages."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "kit.pdf"
+        sheets = write_kit(kit, path, paper, spares)
+        command = ["pdftoppm", "-gray", "-r", str(dpi), str(path), str(Path(folder) / "page")]
+        subprocess.run(command, check=True, capture_output=True)
+        pages = [cv2.imread(str(page), cv2.IMREAD_GRAYSCALE) for page in sorted(Path(folder).glob("page*.pgm"))]
+    return sheets, tuple(np.asarray(page, np.uint8) for page in pages if page is not None)
+
+
+@cache
+def _detector() -> cv2.aruco.ArucoDetector:
+    parameters = cv2.aruco.DetectorParameters()
+    parameters.cornerRefinementMethod = cv2.aruco.CORNER_REFINE_SUBPIX
+    return cv2.aruco.ArucoDetector(cv2.aruco.getPredefinedDictionary(getattr(cv2.aruco, CARD_DICTIONARY)), parameters)
+
+
+def markers_mm(page: Image, dpi: int = DPI) -> Iterator[tuple[int, Points]]:
+    """Every marker of any kind on a page: id and (4, 2) corners in mm from the page's upper left, y down."""
+    corners, ids, _ = _detector().detectMarkers(page)
+    for marker, four in zip(() if ids is None else np.ravel(ids), corners, strict=True):
+        middles_px = four.reshape(4, 2).astype(np.float64)  # of pixels, so that the page begins at -0.5
+        yield int(marker), (middles_px + 0.5) * 25.4 / dpi
+
+
+def board_pages(kit: Kit, paper: Paper, sheets: Sheets, pages: tuple[Image, ...]) -> tuple[Tiling, list[Image]]:
+    """The pages with the board, and how it was spread over them."""
+    width, height = SIZES_MM[paper]
+    tiling = tile_board(kit.board, width - 2 * MARGIN_MM, height - 2 * MARGIN_MM, FOOT_MM)
+    assert (sheets.across, sheets.down) == (tiling.across, tiling.down)
+    return tiling, [page for page, names in zip(pages, sheets.names, strict=True) if names[0].startswith("board")]
+
+
+def assert_distances(found: dict[int, Points], board: Board, tolerance_mm: float) -> None:
+    """Between any two corner markers, in both directions of the page (y turned up)."""
+    for one, other in combinations(board.corners, 2):
+        wanted = np.subtract(board.corner_centres_mm[other], board.corner_centres_mm[one])
+        got = (found[other] - found[one]) * (1, -1)
+        assert np.abs(got - wanted).max() < tolerance_mm, (one, other, got, wanted)
+
+
+def _inked(page: Image, dpi: int) -> tuple[int, int, int, int]:
+    """Left, top, right, bottom of the board on a page in px, without the ruler's band."""
+    board = page[: int(page.shape[0] - (MARGIN_MM + FOOT_MM - 1) * dpi / 25.4)] < 250
+    rows, columns = np.flatnonzero(board.any(axis=1)), np.flatnonzero(board.any(axis=0))
+    return int(columns[0]), int(rows[0]), int(columns[-1]), int(rows[-1])
+
+
+def joined_mm(first: Image, second: Image, dpi: int, *, above: bool) -> Points:
+    """Where the second page lies on the first (mm, y down) when the art on both edges is laid on itself."""
+    left, top, right, bottom = _inked(second, dpi)
+    inset, band, edge = (round(mm * dpi / 25.4) for mm in (2.5, 13, 16))
+    if above:
+        x, y, patch = left + inset, bottom - band, second[bottom - band : bottom - 4, left + inset : right - inset]
+    else:
+        x, y, patch = left + 4, top + inset, second[top + inset : bottom - inset, left + 4 : left + band]
+    from_x, from_y, to_x, to_y = _inked(first, dpi)
+    if above:
+        to_y = from_y + edge
+    else:
+        from_x = to_x - edge
+    match = cv2.matchTemplate(first[from_y : to_y + 1, from_x : to_x + 1], patch, cv2.TM_SQDIFF_NORMED)
+    _, _, place, _ = cv2.minMaxLoc(match)
+    at_x, at_y = from_x + place[0], from_y + place[1]
+    below = first[at_y : at_y + patch.shape[0], at_x : at_x + patch.shape[1]]
+    (fine_x, fine_y), _ = cv2.phaseCorrelate(below.astype(np.float64), patch.astype(np.float64))
+    return np.array((at_x - x - fine_x, at_y - y - fine_y)) * 25.4 / dpi
+
+
+def corners_when_joined(tiling: Tiling, pages: list[Image], dpi: int = DPI) -> list[tuple[int, Points]]:
+    """All markers of a board's pages, (4, 2) in mm on the first page, y down, when the pages lie on each other."""
+    by_place = {(w.column, w.row): page for w, page in zip(tiling.windows, pages, strict=True)}
+    lies: dict[tuple[int, int], Points] = {(0, 0): np.zeros(2)}
+    for column, row in product(range(tiling.across), range(tiling.down)):
+        if (column, row) not in lies:
+            before = (column, row - 1) if row else (column - 1, row)
+            lies[column, row] = lies[before] + joined_mm(by_place[before], by_place[column, row], dpi, above=row > 0)
+    return [
+        (marker, lies[place] + corners) for place, page in by_place.items() for marker, corners in markers_mm(page, dpi)
+    ]
