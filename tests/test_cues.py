@@ -8,6 +8,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from panel_tools import heard, lit_edges, seen
 
 from companion.kit import SEATS, Seat
 from companion.ports import Cue, SeatLamps, Signal, TurnLamp
@@ -30,6 +31,8 @@ from hardware.player import Player
 SOUTH, NORTH = SEATS
 KEYS = (Cue.KEY_TAKEN, Cue.KEY_TAKEN_FREE, Cue.KEY_REFUSED, Cue.KEY_BACK, Cue.KEYS_CLEARED, Cue.SEALED)
 ENDLESS = (Cue.OFF_WAIT, Cue.OFF)
+LASTING = (*ENDLESS, Cue.TIME_SHORT)
+"""Cues whose lamps go on until something else ends them."""
 
 
 def length_ms(cue: Cue) -> float:
@@ -39,18 +42,6 @@ def length_ms(cue: Cue) -> float:
 def shape(notes: tuple[Note, ...]) -> str:
     """What an ear without pitch makes of a tone: short, long and pauses."""
     return "".join("·" if not note.name else "L" if note.ms >= 120 else "s" for note in notes)
-
-
-def lit_edges(levels: list[float]) -> list[int]:
-    return [t for t, (before, now) in enumerate(itertools.pairwise([0.0, *levels])) if before < 0.5 <= now]
-
-
-def heard(player: Player, start_ms: int, end_ms: int) -> list[float | None]:
-    return [player.tone_hz(float(t)) for t in range(start_ms, end_ms)]
-
-
-def seen(player: Player, seat: Seat, lamp: str, start_ms: int, end_ms: int) -> list[float]:
-    return [player.brightness(seat, lamp, float(t)) for t in range(start_ms, end_ms)]
 
 
 # ---- the language ----------------------------------------------------------------------------------------------
@@ -90,6 +81,11 @@ def test_the_reveals_own_events_have_rhythms_of_their_own(cue: Cue) -> None:
 def test_ranks_rise_from_keys_to_trouble() -> None:
     order = (Cue.KEY_TAKEN, Cue.TURN_PASSES, Cue.REVEAL, Cue.PAUSED, Cue.BOARD_WRONG, Cue.TROUBLE)
     assert [rank_of(cue) for cue in order] == sorted(Rank)
+
+
+def test_time_ranks_above_the_reveal_and_combat_with_it() -> None:
+    assert rank_of(Cue.COMBAT) == rank_of(Cue.REVEAL) < rank_of(Cue.TIME_SHORT) == rank_of(Cue.TIME_OUT)
+    assert rank_of(Cue.TIME_OUT) < rank_of(Cue.BOARD_WRONG)
 
 
 def test_rows_for_both_seats_concern_both_whomever_they_name() -> None:
@@ -175,7 +171,7 @@ def test_every_cue_sounds_its_tone_from_the_first_moment(cue: Cue) -> None:
     assert player.tone_hz(float(t)) is None
 
 
-@pytest.mark.parametrize("cue", [cue for cue in Cue if cue not in ENDLESS])
+@pytest.mark.parametrize("cue", [cue for cue in Cue if cue not in LASTING])
 @pytest.mark.parametrize("silent", [True, False])
 def test_every_cue_gives_the_lamps_back(cue: Cue, silent: bool) -> None:
     player, plain = Player(silent), Player()
@@ -247,6 +243,16 @@ def test_the_table_wakes_from_left_to_right() -> None:
     player.signal(Signal(Cue.AWAKE), 0.0)
     lit = [[lamp for lamp in LAMPS if player.brightness(NORTH, lamp, t)] for t in (30.0, 90.0, 150.0, 210.0, 240.0)]
     assert lit == [["1"], ["2"], ["3"], ["turn"], []]
+
+
+def test_a_combat_lights_the_order_lamps_of_both_seats_for_600_ms() -> None:
+    player = Player()
+    player.show(dict.fromkeys(SEATS, SeatLamps(frozenset({2}), TurnLamp.ON)), False, 0.0)
+    player.signal(Signal(Cue.COMBAT, frozenset({SOUTH})), 100.0)
+    for seat in SEATS:
+        assert seen(player, seat, "1", 100, 800) == [1.0] * 600 + [0.0] * 100
+        assert set(seen(player, seat, "turn", 100, 800)) == {1.0}
+    assert tone_of(Cue.COMBAT) == (Note("E5", 60), Note("A5", 60)) * 2
 
 
 def test_switching_off_blinks_until_all_is_off_for_good() -> None:

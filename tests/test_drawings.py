@@ -45,6 +45,12 @@ PROMISED = frozenset(
         "wall",
         "cross",
         "shot",
+        "suit-form",
+        "suit-kin",
+        "suit-data",
+        "suit-chaos",
+        "suit-void",
+        "suit-choice",
     }
 )
 SVG = "{http://www.w3.org/2000/svg}"
@@ -104,6 +110,13 @@ def test_sides_differ_in_shape_and_not_only_in_colour() -> None:
     for kind in ("robot", "flag", "start", "base", "scout"):
         south, north = (re.findall(r' d="([^"]*)"', DRAWINGS[f"{kind}-{side}"]) for side in "sn")
         assert south != north, kind
+
+
+def test_suits_differ_in_shape_and_have_no_colour_of_their_own() -> None:
+    suits = {name: inner for name, inner in DRAWINGS.items() if name.startswith("suit-")}
+    assert len(set(suits.values())) == 6
+    for name, inner in suits.items():
+        assert set(re.findall(r'(?:fill|stroke)="([^"]+)"', inner)) <= {"currentColor", "none"}, name
 
 
 def test_an_unknown_name_is_a_key_error() -> None:

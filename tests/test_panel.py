@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,50 +10,17 @@ import msgspec
 import pytest
 from gpiozero import Device
 from gpiozero.pins.mock import MockFactory, MockPin, MockPWMPin
+from panel_tools import FULL, Rig
 
 from companion.clock import FakeClock
 from companion.config import PadPins, PanelSettings
-from companion.kit import SEATS, Seat
-from companion.ports import Cue, PadKey, PanelHands, Press, SeatLamps, Signal, TurnLamp
+from companion.kit import SEATS
+from companion.ports import Cue, PadKey, PanelHands, Press, SeatLamps, TurnLamp
 from hardware.cues import LAMPS, tone_of
 from hardware.panel import Panel
-from hardware.simulated import SimulatedPanelHands, simulated_panel
+from hardware.simulated import SimulatedPanelHands
 
 SOUTH, NORTH = SEATS
-FULL = PanelSettings(brightness=1.0)
-WAIT_S = 10.0
-
-
-class Rig:
-    """A panel without threads, a clock that is told when to move, and fingers."""
-
-    def __init__(self, settings: PanelSettings = FULL) -> None:
-        self.clock = FakeClock(100.0)
-        self.presses: list[Press] = []
-        self.panel, self.hands = simulated_panel(settings, self.clock, self.presses.append, threads=False)
-
-    def after(self, ms: float) -> None:
-        """Let time pass, then do what is due."""
-        self.clock.advance(ms / 1000)
-        self.panel.step()
-
-    def bounce(self, button: str, *ms: float) -> None:
-        """Change a button's line so often, waiting so long after each; ends as it began for an even number."""
-        for strike, wait_ms in zip(itertools.cycle((self.hands.press, self.hands.release)), ms, strict=False):
-            strike(button)
-            self.clock.advance(wait_ms / 1000)
-
-    def lit(self) -> set[str]:
-        """Names of the lamps that shine."""
-        return {name for name, level in self.hands.view().lamps.items() if level > 0}
-
-    def show(self, south: SeatLamps, north: SeatLamps | None = None, trouble: bool = False) -> None:
-        self.panel.show({SOUTH: south, NORTH: north or SeatLamps()}, trouble)
-        self.panel.step()
-
-    def signal(self, cue: Cue, *seats: Seat, number: int = 0) -> None:
-        self.panel.signal(Signal(cue, frozenset(seats), number))
-        self.panel.step()
 
 
 @pytest.fixture(autouse=True)

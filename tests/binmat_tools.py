@@ -1,0 +1,101 @@
+"""What the tests of one card game share: positions made by hand, turns played, refusals, all cards of a state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+
+from companion.errors import Illegal
+from companion.games.base import Step
+from companion.games.binmat import Binmat
+from companion.games.binmat.cards import DECK, Cards, parse_cards
+from companion.games.binmat.combat import DEFENDER
+from companion.games.binmat.orders import Reason
+from companion.games.binmat.state import State
+from companion.games.binmat.words import RULES
+
+GAME = Binmat()
+RULE_IDS = {rule.id for rule in RULES}
+
+
+def start(**options: Any) -> State:
+    """A fresh game; unless told otherwise its deal is the deck in order."""
+    options.setdefault("deck", list(DECK))
+    state: State = GAME.setup(GAME.options(options), Random(0))
+    return state
+
+
+def at(state: State, lane: int = 0, **piles: str | bool) -> State:
+    """The state with other cards in one lane or in hands, oldest first (decks: from the top), such as `attack="5& 3%"`.
+
+    `south` and `north` are hands, `deck`, `discard`, `defence`, `attack`, `is_up`, `are_open` belong to the lane.
+    """
+    changes: dict[str, Any] = {}
+    names = {"deck": "decks", "discard": "discards"}
+    for name, pile in piles.items():
+        cards = pile if isinstance(pile, bool) else parse_cards(pile)
+        if name in ("south", "north"):
+            hands = changes.get("hands", state.hands)
+            changes["hands"] = (cards, hands[1]) if name == "south" else (hands[0], cards)
+        elif name in ("attacker_deck", "attacker_discard"):
+            changes[name] = cards
+        else:
+            row = list(getattr(state, names.get(name, name)))
+            row[lane] = cards
+            changes[names.get(name, name)] = tuple(row)
+    return replace(state, **changes)
+
+
+def attacking(state: State) -> State:
+    """The same position with the attacker to move."""
+    return replace(state, turns_left=state.turns_left - 1) if state.seat is DEFENDER else state
+
+
+def play(state: State, *actions: str) -> Step[State]:
+    """The last step of legal actions in a row."""
+    rng = Random(7)
+    for action in actions:
+        seat = state.seat
+        assert action in GAME.legal_actions(state, seat), action
+        GAME.require(state, {seat: action})
+        step: Step[State] = GAME.apply(state, {seat: action}, rng)
+        assert {event.rule for event in step.events} - {None} <= RULE_IDS
+        state = step.state
+    return step
+
+
+def refused(state: State, action: str) -> tuple[Reason, str]:
+    """Reason and words of an action that is not legal."""
+    assert action not in GAME.legal_actions(state, state.seat)
+    with pytest.raises(Illegal) as refusal:
+        GAME.check(state, state.seat, GAME.parse(action))
+    assert refusal.value.rule in RULE_IDS
+    assert isinstance(refusal.value.reason, Reason)
+    return refusal.value.reason, refusal.value.message
+
+
+def texts(step: Step[State]) -> list[str]:
+    return [event.text for event in step.events]
+
+
+def every_card(state: State) -> list[str]:
+    piles: Iterable[Cards] = (
+        *state.decks,
+        *state.discards,
+        *state.defence,
+        *state.attack,
+        *state.hands,
+        state.attacker_deck,
+        state.attacker_discard,
+    )
+    return sorted(card for pile in piles for card in pile)
+
+
+def plays(state: State, card: str) -> str:
+    """How and where a card of the hand may be played, such as `p0 u3`."""
+    legal = GAME.legal_actions(state, state.seat)
+    return " ".join(text[0] + text[3] for text in legal if text[1:3] == card)

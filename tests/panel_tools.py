@@ -1,0 +1,71 @@
+"""For tests of the panel: one on mock pins with fingers and a clock that is told when to move; what a player plays."""
+
+from __future__ import annotations
+
+import itertools
+
+from companion.clock import FakeClock
+from companion.config import PanelSettings
+from companion.kit import SEATS, Seat
+from companion.ports import Alarm, Cue, Press, SeatLamps, Signal
+from hardware.player import Player
+from hardware.simulated import simulated_panel
+
+SOUTH, NORTH = SEATS
+FULL = PanelSettings(brightness=1.0)
+
+
+class Rig:
+    """A panel without threads, a clock that is told when to move, and fingers."""
+
+    def __init__(self, settings: PanelSettings = FULL) -> None:
+        self.clock = FakeClock(100.0)
+        self.presses: list[Press] = []
+        self.panel, self.hands = simulated_panel(settings, self.clock, self.presses.append, threads=False)
+
+    def after(self, ms: float) -> None:
+        """Let time pass, then do what is due."""
+        self.clock.advance(ms / 1000)
+        self.panel.step()
+
+    def bounce(self, button: str, *ms: float) -> None:
+        """Change a button's line so often, waiting so long after each; ends as it began for an even number."""
+        for strike, wait_ms in zip(itertools.cycle((self.hands.press, self.hands.release)), ms, strict=False):
+            strike(button)
+            self.clock.advance(wait_ms / 1000)
+
+    def lit(self) -> set[str]:
+        """Names of the lamps that shine."""
+        return {name for name, level in self.hands.view().lamps.items() if level > 0}
+
+    def show(self, south: SeatLamps, north: SeatLamps | None = None, trouble: bool = False) -> None:
+        self.panel.show({SOUTH: south, NORTH: north or SeatLamps()}, trouble)
+        self.panel.step()
+
+    def signal(self, cue: Cue, *seats: Seat, number: int = 0) -> None:
+        self.panel.signal(Signal(cue, frozenset(seats), number))
+        self.panel.step()
+
+    def alarms(self, *alarms: tuple[float, Cue, Seat]) -> None:
+        """Replace all alarms by those at these times."""
+        self.panel.alarms([Alarm(at_s, Signal(cue, frozenset({seat}))) for at_s, cue, seat in alarms])
+        self.panel.step()
+
+    def tone_hz(self) -> float | None:
+        """What the buzzer sounds."""
+        return self.hands.view().tone_hz
+
+
+def lit_edges(levels: list[float]) -> list[int]:
+    """At which of these moments a lamp comes on."""
+    return [t for t, (before, now) in enumerate(itertools.pairwise([0.0, *levels])) if before < 0.5 <= now]
+
+
+def heard(player: Player, start_ms: int, end_ms: int) -> list[float | None]:
+    """What the buzzer sounds in each of these milliseconds."""
+    return [player.tone_hz(float(t)) for t in range(start_ms, end_ms)]
+
+
+def seen(player: Player, seat: Seat, lamp: str, start_ms: int, end_ms: int) -> list[float]:
+    """How bright a lamp is in each of these milliseconds."""
+    return [player.brightness(seat, lamp, float(t)) for t in range(start_ms, end_ms)]
