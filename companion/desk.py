@@ -171,14 +171,14 @@ class Desk(ABC):
         with self._changed:
             self._live = replace(live, version=self._live.version + 1)
             self._changed.notify_all()
-        alarms = alarms_of(self._live.session)
-        if alarms != self._alarms:
-            self._alarms = alarms
-            for on_alarms in self._listeners.alarms:
-                on_alarms(alarms)
         lamps, trouble = lamps_of(self._live), self._in_trouble()
         for on_lamps in self._listeners.lamps:
             on_lamps(lamps, trouble)
+        alarms = alarms_of(self._live.session)
+        if alarms != self._alarms:  # after the lamps: what still blinks for the old turn ends in the same instant
+            self._alarms = alarms
+            for on_alarms in self._listeners.alarms:
+                on_alarms(alarms)
         self._send(*signals)
 
     def _send(self, *signals: Signal) -> None:

@@ -16,14 +16,13 @@ LAST_SECONDS_S = (2.0, 1.0)
 
 
 def alarms_of(session: Session) -> tuple[Alarm, ...]:
-    """What will sound, and when, unless somebody acts before; empty while the clock stands still."""
+    """All that sounds in this turn, and when, unless somebody acts before; empty while the clock stands still."""
     countdown, seats = session.countdown, session.awaited
-    if countdown is None or countdown.due_s is None or countdown.since_s is None:
+    due_s = countdown.due_s if countdown else None
+    if countdown is None or due_s is None:
         return ()
-    due_s = countdown.due_s
     ticks = [due_s - left_s for left_s in LAST_SECONDS_S if countdown.limit_s > max(LAST_SECONDS_S)]
-    alarms = [Alarm(at_s, Signal(Cue.TIME_SHORT, seats)) for at_s in ticks if at_s >= countdown.since_s]
-    return (*alarms, Alarm(due_s, Signal(Cue.TIME_OUT, seats)))
+    return (*(Alarm(at_s, Signal(Cue.TIME_SHORT, seats)) for at_s in ticks), Alarm(due_s, Signal(Cue.TIME_OUT, seats)))
 
 
 class Timekeeper:

@@ -23,18 +23,23 @@ _REMEMBERED_TONES = 1000
 
 
 class _StampedPin(MockPWMPin):  # type: ignore[misc]  # gpiozero has no types
-    """A mock pin that notes when it really comes on, in monotonic seconds."""
+    """A mock pin that notes in monotonic seconds when it really comes on, or changes its frequency while it is on."""
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
-        self.came_on_s: deque[float] = deque(maxlen=_REMEMBERED_TONES)
+        self.began_s: deque[float] = deque(maxlen=_REMEMBERED_TONES)
         super().__init__(*arguments, **more)
 
     def _change_state(self, value: float) -> bool:
         was_on = bool(self._state)
         has_changed = bool(super()._change_state(value))
         if has_changed and not was_on:
-            self.came_on_s.append(time.monotonic())
+            self.began_s.append(time.monotonic())
         return has_changed
+
+    def _set_frequency(self, value: float | None) -> None:
+        if self._state and value not in (None, self._frequency):
+            self.began_s.append(time.monotonic())
+        super()._set_frequency(value)
 
 
 class SimulatedPanelHands:
@@ -81,8 +86,8 @@ class SimulatedPanelHands:
         return PanelView(lamps, hz)
 
     def tones_began_s(self) -> tuple[float, ...]:
-        """When the buzzer's pin came on, in seconds of the machine's monotonic clock; the last thousand times."""
-        return tuple(self._buzzer.came_on_s) if self._buzzer is not None else ()
+        """When the buzzer's pin began each tone, in seconds of the machine's monotonic clock; the last thousand."""
+        return tuple(self._buzzer.began_s) if self._buzzer is not None else ()
 
 
 def simulated_panel(
