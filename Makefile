@@ -31,12 +31,14 @@ format: $(VENV)/.tests
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# Measures speeds and latencies and fails where they fall short; about ten minutes on two cores.
+# Measures speeds and latencies and fails where they fall short; on two cores some twenty minutes, nine of them a game on
+# the clock at its real length.
 bench: $(VENV)/.tests
-	$(BIN)/companion bench $(ARGS)
+	$(BIN)/companion bench --real-time $(ARGS)
 
 selfplay: $(VENV)/.runs
 	$(BIN)/companion selfplay --game outbuffered --games 20 --seed 1 $(ARGS)
+	$(BIN)/companion selfplay --game binmat --games 20 --seed 1 $(ARGS)
 
 # The browser and the PDF tools of the tests; where they cannot be installed those tests are skipped and say so.
 browser:

@@ -5,12 +5,16 @@ The peer is what a program would do without a panel: a bare thread of the same p
 
 from __future__ import annotations
 
+import statistics
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from companion.app import Companion
+from companion.bench.figures import Figure, Listener, simulated
+from companion.config import CameraSettings
 from companion.ports import Alarm, Cue
 
 WATCHERS = 10
@@ -49,6 +53,19 @@ class Timing:
             f"buzzer {self.edge_drift_ms:.2f} ms (below {DRIFT_MS:.0f}); p99 {p99_ms / max(peer_ms, 0.001):.2f} x "
             f"time.sleep ({peer_ms:.2f} ms)  {'ok' if self.is_good() else 'DRIFTS'}"
         )
+
+
+def bench_turns(turn_s: float) -> bool:
+    """A whole game on the clock, with the camera and the viewers that it is promised for; prints what it measured."""
+    with simulated(fps=CameraSettings().fps) as companion, ExitStack() as viewers:
+        for _ in range(WATCHERS):
+            viewers.enter_context(Listener(companion.server.port))
+        timing = time_turns(companion, turn_s)
+    peer_ms = max(statistics.median(timing.sleep_ms), 0.001)
+    figure = Figure(f"end of a turn of {turn_s:g} s -> buzzer", timing.late_ms, "time.sleep", peer_ms, EDGE_MS)
+    print(figure.sentence(), flush=True)
+    print(timing.sentence(), flush=True)
+    return figure.is_met() and timing.is_good()
 
 
 def time_turns(companion: Companion, turn_s: float) -> Timing:
