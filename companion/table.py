@@ -14,6 +14,7 @@ from typing import Any
 from companion import referee
 from companion.desk import Desk
 from companion.errors import Ambiguous, CompanionError, Illegal, Malformed, Refusal, Stale
+from companion.games import game_named
 from companion.grid import Square
 from companion.kit import Seat
 from companion.live import Live, problems_of
@@ -348,7 +349,8 @@ class Table(Desk):
             case Phase.LOBBY:
                 if self._live.suggested is None:
                     raise Illegal(Refusal.NO_GAME, "No board lies on the table")
-                self._new_game(self._live.suggested, {}, None, (0, 0, 0))
+                options = game_named(self._live.suggested).presets[-1].options
+                self._new_game(self._live.suggested, options, None, (0, 0, 0))
             case Phase.OVER:
                 self._rematch()
             case Phase.SETUP | Phase.STAGES:

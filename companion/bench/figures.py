@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import socket
 import tempfile
@@ -72,11 +73,12 @@ class Listener:
         self._thread.start()
 
     def _listen(self) -> None:
-        while line := self._stream.readline():
-            if line == b"\n":
-                with self._arrived:
-                    self._times_s.append(time.monotonic())
-                    self._arrived.notify_all()
+        with contextlib.suppress(ConnectionError):  # the service may end before its viewer
+            while line := self._stream.readline():
+                if line == b"\n":
+                    with self._arrived:
+                        self._times_s.append(time.monotonic())
+                        self._arrived.notify_all()
 
     def first_after(self, since_s: float, timeout_s: float = 5.0) -> float:
         """When the first fragment after a moment came; raises TimeoutError."""

@@ -250,6 +250,14 @@ class OptionRow:
 
 
 @dataclass(frozen=True)
+class Preset:
+    """A way to begin a game with one tap: what the key says, and the options behind it."""
+
+    label: str
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Rule:
     """A paragraph of the rules page; `id` is what events and refusals refer to."""
 
@@ -266,7 +274,7 @@ class Game(ABC, Generic[S, A]):
     """The rules of one game, and only the rules.
 
     Must be overridden: everything abstract, and the class attributes without a value. May be overridden:
-    `replays_ties`, and whatever has a default, which says "no board, no pad, no sketch, no clock, no cards".
+    `presets`, `replays_ties`, and whatever has a default, which says "no board, no pad, no sketch, no clock, no cards".
     """
 
     name: ClassVar[str]
@@ -276,6 +284,8 @@ class Game(ABC, Generic[S, A]):
     options_type: ClassVar[type[Options]]
     option_rows: ClassVar[tuple[OptionRow, ...]]
     rules: ClassVar[tuple[Rule, ...]]
+    presets: ClassVar[tuple[Preset, ...]] = (Preset("", {}),)
+    """The ways to begin it from a seat; the last one is meant when its board lies on the table."""
     replays_ties: ClassVar[bool] = False
     """True when a tie is played again from the beginning; the match keeps the count."""
 

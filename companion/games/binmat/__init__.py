@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any
 
-from companion.games.base import Game, Outcome, PadGrammar, Step, Tableau, View
+from companion.games.base import Game, Outcome, PadGrammar, Preset, Step, Tableau, View
 from companion.games.binmat.counter import CounterGame, is_counted, parse_counter
 from companion.games.binmat.full import FullGame
 from companion.games.binmat.screen import KIT, SIDES
@@ -32,6 +32,11 @@ class Binmat(Game[Any, str]):
     options_type = BinmatOptions
     option_rows = OPTION_ROWS
     rules = RULES
+    presets = (
+        Preset("Full game", {"way": "full"}),
+        Preset("Clock", {"way": "clock"}),
+        Preset("Referee", {"way": "referee"}),
+    )
 
     def kit(self, options: BinmatOptions) -> Kit:  # noqa: ARG002
         """78 cards and six lanes."""

@@ -33,7 +33,7 @@ from companion.games.binmat.notation import (
 )
 from companion.games.binmat.orders import DISCARD, DOWN, DRAW, UP, check_order
 from companion.games.binmat.recount import Account, judge
-from companion.games.binmat.state import HIDDEN, LANES, BinmatOptions, State, can_draw
+from companion.games.binmat.state import HIDDEN, LANES, BinmatOptions, can_draw
 from companion.kit import Seat
 
 
@@ -168,7 +168,7 @@ class _Reader:
         elif isinstance(line, Move):
             self._finish_move()
             if self.turn is None:
-                self._lose("no number of a turn stands before this move", number)
+                self._lose("no number of a turn stands before the first move", number)
             self.move, self.at, self.tail = line, number, []
         elif self.move is None:
             self.say(Kind.UNREAD, "This line of the system belongs to no move", number)
@@ -180,16 +180,16 @@ class _Reader:
         before, self.turn = self.turn, turn
         if before is None:
             if turn:
-                self._lose(f"the log begins in turn {turn}", number)
+                self._lose("the log begins here", number)
         else:
             if not self.players:
-                self._lose(f"turn {before} has no move that can be read", number)
+                self._lose(f"turn {before} before it has no move that can be read", number)
             if turn != before + 1:
-                self.say(Kind.DIFFERS, f"turn {turn} follows turn {before}, expected turn {before + 1}", number)
+                self.say(Kind.DIFFERS, f"it follows turn {before}, expected turn {before + 1}", number)
                 self._lose("turns are missing or out of order", number)
         if turn >= self.options.turns:
             count = self.options.turns
-            self.say(Kind.DIFFERS, f"turn {turn}: the game has {count} turns, the last is turn {count - 1}", number)
+            self.say(Kind.DIFFERS, f"the game has {count} turns, the last is turn {count - 1}", number)
         self.players.clear()
         self.turns += 1
 
@@ -296,6 +296,9 @@ class _Reader:
             self._differs(f"it names {move.card}, but {shown} goes to {place}")
         card = move.card if move.card in CARDS else shown
         if self.followed:
+            hand = self.ledger.cards(f"h{move.player}")
+            if card == HIDDEN and len(hand) == 1:
+                (card,) = hand
             if complaint := self.ledger.take(f"h{move.player}", card):
                 self._differs(f"{card} cannot come from the hand: {complaint}")
             self.ledger.put(place, [card])
@@ -345,23 +348,22 @@ class _Reader:
             self._differs("no combat begins by it, but the log shows one")
             self._lose("nobody can tell what the combat did")
         else:
-            self._fight(move, card, account)
+            self._fight(move, account)
 
     def _unchecked(self, why: str) -> None:
         self.combats["unchecked"] += 1
         self.say(Kind.UNCHECKED, f"the combat is not checkable: {why}")
 
-    def _fight(self, move: Move, card: str, account: Account) -> None:
+    def _fight(self, move: Move, account: Account) -> None:
         ledger = self.ledger if self.followed else None
-        verdict = judge(account, move.seat, move.letter, card, move.lane, ledger, self.options.edition)
+        verdict = judge(account, move, ledger, self.options.edition)
         said = len(self.findings)
         for text in verdict.differences:
             self._differs(text)
         tale = verdict.tale
         if self.followed:
-            self._clear_stacks(
-                move.lane, _ruled(tale, move.lane) if tale and not verdict.differences else account.moves()
-            )
+            agreed = tale if not verdict.differences else None
+            self._clear_stacks(move.lane, agreed.moves(move.lane) if agreed else account.moves())
         self._pay_damage(move, account, tale)
         if any(finding.kind is Kind.DIFFERS for finding in self.findings[said:]):
             self.combats["differ"] += 1

@@ -119,10 +119,13 @@ Line = Header | Move | Shown | Sprung | Result
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
 
+_LONGEST = 1000
+"""Characters of a line; all 78 cards and their places need some 300."""
+
 _VALUE, _SUIT = f"[{re.escape(VALUES)}]", f"[{re.escape(SUITS)}]"
 _HEADER = re.compile(r"[A-Za-z]?(\d{1,4}) +[A-Za-z]?-{6}", re.ASCII)
 _SYSTEM = re.compile(r"[A-Za-z]?-- +(.+)")
-_MOVE = re.compile(r"([ad][0-9a-f]) +([^ /]+)")
+_MOVE = re.compile(r"([ad][0-9a-f]) +([^ …]+)(?: *(?:…|\.\.\.))?")
 _PASS = re.compile(r"[A-Za-z]?--")
 _OPERATION = re.compile(rf"(d)([0-5a])|(c)([0-5])|([pu])({_VALUE}{_SUIT}?|X)([0-5])|(x)({_VALUE}{_SUIT}?|X)([0-5a])")
 _TOKEN = re.compile(
@@ -140,6 +143,8 @@ def parse_line(text: str) -> Line | None:
     plain = " ".join(text.replace("`", "").split())
     if not plain:
         return None
+    if len(plain) > _LONGEST:
+        raise Malformed(f"The line has {len(plain)} characters, a line of a log at most {_LONGEST}")
     if header := _HEADER.fullmatch(plain):
         return Header(int(header[1]))
     head, *rest = (each.strip() for each in plain.split("/"))
@@ -214,8 +219,8 @@ class Told:
     """How a log tells a combat: cards by `a@`, `d@`, `a?`, `d?`, the result, and what stays.
 
     `powers` is None where no result follows: a BOUNCE played face up by the rulebook is no combat. `rest` is the
-    attacker stack that goes to `rest_place`, `hits` the defender's cards that damage sends to `xa`, `due` the cards that the
-    lane deck owes.
+    attacker stack that goes to `rest_place`, `hits` the defender's cards that damage sends to `xa`, `due` how many
+    cards the lane deck owes.
     """
 
     sprung: dict[str, Cards]

@@ -68,7 +68,8 @@ def judge(account: Account, move: Move, ledger: Ledger | None, edition: Edition)
     for place, stack in ((f"a{lane}", attacker), (f"d{lane}", defender)):
         if ledger and MANY not in stack and (complaint := ledger.show(place, stack)):
             found.append(f"{words_of(place)}: the log shows {_listed(stack)}, {complaint}")
-    if played and (attacker if seat is ATTACKER else defender)[-1:] not in ((card,), (HIDDEN,), (MANY,)):
+    top = (attacker if seat is ATTACKER else defender)[-1:]
+    if played and HIDDEN not in (card, *top) and MANY not in top and not (top and top[0].startswith(card)):
         found.append(f"{card} does not lie on top of the stack")
     marks = account.shown.defender.ups[: -1 if played and seat is not ATTACKER else None]
     is_up = ledger.is_up[lane] if ledger else bool(marks) and all(marks)
@@ -81,8 +82,8 @@ def judge(account: Account, move: Move, ledger: Ledger | None, edition: Edition)
     for each, up in list(zip(attacker, account.shown.attacker.ups, strict=True))[: -1 if played else None]:
         if up and each[0] == TRAP:
             return Verdict(tuple(found), f"the attacker’s {each} lay face up, which these rules do not know")
-    if played and card[0] == BOUNCE and edition is Edition.RULEBOOK:
-        tale = told_bounce(card, defender)
+    if played and card[0] == BOUNCE and attacker and edition is Edition.RULEBOOK:
+        tale = told_bounce(attacker[-1], defender)
     else:
         try:
             tale = told(resolve(Fight(attacker, defender, seat, is_up), edition), lane)
