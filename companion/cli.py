@@ -41,6 +41,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_kit(commands)
     _add_read(commands)
     _add_replay(commands)
+    _add_combat(commands)
+    _add_binlog(commands)
     _add_doctor(commands)
     _add_selfplay(commands)
     _add_engine(commands)
@@ -188,7 +190,15 @@ def _add_replay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     command = commands.add_parser("replay", help="tell a game again and check its receipts")
     _add_settings(command)
     command.add_argument("game", metavar="ID|FILE", help="a game of the journal, or a file made with --json")
-    command.add_argument("--json", action="store_true", help="print the game as a file instead")
+    shape = command.add_mutually_exclusive_group()
+    shape.add_argument("--json", action="store_true", help="print the game as a file instead")
+    shape.add_argument(
+        "--binlog",
+        nargs="?",
+        choices=("open", "hidden"),
+        const="open",
+        help="print a game of cards as a log of hackmud instead, all cards named or hidden ones as X",
+    )
     command.set_defaults(run=_replay)
 
 
@@ -204,9 +214,61 @@ def _replay(options: argparse.Namespace) -> int:
     if options.json:
         print(msgspec.json.format(msgspec.json.encode(played)).decode())
         return 0
+    if options.binlog:
+        from companion.binlog import log_lines  # noqa: PLC0415 - of one game alone
+
+        for line in log_lines(played, options.binlog == "open"):
+            print(line)
+        return 0
     for sentence in retell(played):
         print(sentence)
     return 0
+
+
+def _add_combat(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser("combat", help="work a combat of BINMAT out and say why it ends so")
+    command.add_argument("attacker", help="the attacker stack, bottom first, such as '5& 3%% >+'")
+    command.add_argument("defender", help="the defender stack, '' for an empty one")
+    command.add_argument("--edition", choices=("rulebook", "hackmud"), default="rulebook")
+    command.add_argument("--initiator", choices=("attacker", "defender"), default="attacker", help="who began it")
+    command.add_argument("--defender-open", action="store_true", help="the defender stack lay face up before")
+    command.add_argument("--json", action="store_true", help="the same for machines")
+    command.set_defaults(run=_combat)
+
+
+def _combat(options: argparse.Namespace) -> int:
+    from companion.binlog import combat_of, explain, plain_combat  # noqa: PLC0415 - of one game alone
+
+    combat = combat_of(options.attacker, options.defender, options.edition, options.initiator, options.defender_open)
+    if options.json:
+        print(json.dumps(plain_combat(combat), ensure_ascii=False))
+        return 0
+    for sentence in explain(combat):
+        print(sentence)
+    return 0
+
+
+def _add_binlog(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "binlog", help="read a log of hackmud's BINMAT and say where it differs from the rules"
+    )
+    command.add_argument("file", type=Path, metavar="FILE")
+    command.add_argument("--edition", choices=("hackmud", "rulebook"), default="hackmud")
+    command.add_argument("--turns", type=_count, default=110, metavar="N", help="of the game (110)")
+    command.add_argument("--json", action="store_true", help="the same for machines")
+    command.set_defaults(run=_binlog)
+
+
+def _binlog(options: argparse.Namespace) -> int:
+    from companion.binlog import read_log_file, report  # noqa: PLC0415 - of one game alone
+
+    reading = read_log_file(options.file, options.edition, options.turns)
+    if options.json:
+        print(json.dumps(reading.plain(), ensure_ascii=False))
+    else:
+        for sentence in report(reading):
+            print(sentence)
+    return 0 if reading.is_right else 1
 
 
 def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -266,10 +328,11 @@ def _engine(options: argparse.Namespace) -> int:
 def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = commands.add_parser("bench", help="measure speeds and latencies on this machine")
     command.add_argument("--games", type=_count, default=100_000, metavar="N", help="random games through the engine")
+    command.add_argument("--real-time", action="store_true", help="a game on the clock at its real length, too")
     command.set_defaults(run=_bench)
 
 
 def _bench(options: argparse.Namespace) -> int:
     from companion.bench import run  # noqa: PLC0415
 
-    return 0 if run(options.games) else 1
+    return 0 if run(options.games, options.real_time) else 1

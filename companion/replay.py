@@ -10,7 +10,7 @@ import msgspec
 
 from companion.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.games import game_named
-from companion.games.base import plain_outcome
+from companion.games.base import Step, plain_outcome
 from companion.kit import SEATS, Seat
 from companion.session import Phase, Session, chance, receipt
 
@@ -71,8 +71,11 @@ def load_game(path: Path) -> GameFile:
         raise Malformed(f"{path} is not a game file: {error}") from None
 
 
-def retell(played: GameFile) -> Iterator[str]:
-    """The game in sentences, turn by turn; raises a `CompanionError` where file, rules and receipts disagree."""
+def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
+    """Every turn with the state before it and what comes of it.
+
+    Raises a `CompanionError` where file, rules and receipts disagree, about the outcome after the last turn.
+    """
     game = game_named(played.game)
     options = game.options(played.options)
     state = game.setup(options, chance(played.seed, 0))
@@ -87,12 +90,18 @@ def retell(played: GameFile) -> Iterator[str]:
             if receipt(turn.moment, seat, order.action, order.salt) != order.receipt:
                 raise Malformed(f"Turn {number}: the receipt of {seat} does not fit its order {order.action}")
         step = game.apply(state, actions, chance(played.seed, tick))
+        yield state, turn, step
         state = step.state
-        orders = "  ".join(f"{seat} {turn.orders[seat].action}" for seat in SEATS if seat in turn.orders)
-        yield f"Turn {number}: {orders}"
-        yield from (f"  {event.text}" for event in step.events)
     outcome = plain_outcome(game.outcome(state))
     if outcome is not None and outcome != played.outcome:
         raise Malformed(f"The file says “{played.outcome}”, the rules say “{outcome}”")
+
+
+def retell(played: GameFile) -> Iterator[str]:
+    """The game in sentences, turn by turn; raises a `CompanionError` where file, rules and receipts disagree."""
+    for number, (_, turn, step) in enumerate(play_again(played), start=1):
+        orders = "  ".join(f"{seat} {turn.orders[seat].action}" for seat in SEATS if seat in turn.orders)
+        yield f"Turn {number}: {orders}"
+        yield from (f"  {event.text}" for event in step.events)
     if played.outcome:
         yield str(played.outcome.get("reason", ""))

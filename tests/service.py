@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.cookiejar
 import json
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -17,12 +19,15 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service as Driver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webdriver import WebDriver
 
 PHONE = (390, 844)
 WALL = (1920, 1080)
@@ -100,6 +105,16 @@ class Running:
         self.stop()
         self._log.close()
 
+    def host(self, door: str, **body: Any) -> None:
+        """What only the host may do."""
+        headers = {"Content-Type": "application/json", "X-Host-Key": self.host_key}
+        status, answer, _ = Client(self.url).send(f"/api/host/{door}", json.dumps(body).encode(), headers)
+        assert status == 200, answer
+
+    def new_game(self, game: str, **options: Any) -> None:
+        """Start a game with options."""
+        self.host("new-game", game=game, options=options, seed=7)
+
 
 @contextmanager
 def running(folder: Path, *arguments: str, reading_time_s: float = 0.3) -> Iterator[Running]:
@@ -109,6 +124,11 @@ def running(folder: Path, *arguments: str, reading_time_s: float = 0.3) -> Itera
         yield service
     finally:
         service.close()
+
+
+def wait(seconds: float) -> None:
+    """Let time pass in the other processes."""
+    threading.Event().wait(seconds)
 
 
 class Client:
@@ -142,6 +162,75 @@ class Client:
         got, answer, _ = self.send(path, json.dumps(body).encode(), {"Content-Type": "application/json"})
         assert got == status, answer
         return dict(json.loads(answer))
+
+
+# ---- what people do in a browser -----------------------------------------------------------------------------------
+
+
+def sign(window: WebDriver) -> str:
+    return str(window.execute_script("return document.querySelector('#live .sign')?.innerText ?? ''"))
+
+
+def says(window: WebDriver, words: str) -> None:
+    until(f"“{words}” on {window.current_url}", lambda: words in sign(window))
+
+
+def tap(window: WebDriver, selector: str) -> None:
+    """Tap a key once it is there; the fragment may be replaced at any moment."""
+    script = "const key = document.querySelector(arguments[0]); if (!key) return false; key.click(); return true"
+    until(f"the key {selector}", lambda: window.execute_script(script, selector))
+
+
+def sit_down(window: WebDriver, service: Running, seat: str, name: str) -> None:
+    """As from the QR code: the join page, a name, one tap."""
+    window.get(f"{service.url}/join/{seat}")
+    window.find_element(By.NAME, "name").send_keys(name)
+    window.find_element(By.CSS_SELECTOR, "form button").click()
+    until("the seat page", lambda: window.current_url.endswith(f"/seat/{seat}"))
+
+
+class Lag:
+    """A line to the service on which every piece waits some 20 to 120 ms on its way, there and back."""
+
+    def __init__(self, port: int) -> None:
+        self._target = ("127.0.0.1", port)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._chance = Random(1)
+        self._pause = threading.Event()
+        self._open: list[socket.socket] = [self._listener]
+        self._threads = [threading.Thread(target=self._accept)]
+        self._threads[0].start()
+
+    def _accept(self) -> None:
+        while not self._pause.is_set():
+            try:
+                near, _ = self._listener.accept()
+                far = socket.create_connection(self._target)
+            except OSError:
+                return
+            self._open += [near, far]
+            for source, sink in ((near, far), (far, near)):
+                thread = threading.Thread(target=self._carry, args=(source, sink))
+                self._threads.append(thread)
+                thread.start()
+
+    def _carry(self, source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                self._pause.wait(self._chance.uniform(0.02, 0.12))
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        """Cut every line."""
+        self._pause.set()
+        for line in self._open:
+            with contextlib.suppress(OSError):
+                line.shutdown(socket.SHUT_RDWR)
+            line.close()
+        for thread in self._threads:
+            thread.join()
 
 
 @contextmanager

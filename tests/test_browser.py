@@ -13,7 +13,7 @@ import pytest
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import PHONE, WALL, Client, Running, browser, running, until
+from service import PHONE, WALL, Client, browser, running, says, sit_down, tap, until
 
 pytestmark = pytest.mark.browser
 
@@ -24,28 +24,6 @@ def windows() -> Iterator[tuple[WebDriver, WebDriver, WebDriver]]:
     with ExitStack() as stack:
         south, north, wall = (stack.enter_context(browser(size)) for size in (PHONE, PHONE, WALL))
         yield south, north, wall
-
-
-def sign(window: WebDriver) -> str:
-    return str(window.execute_script("return document.querySelector('#live .sign')?.innerText ?? ''"))
-
-
-def says(window: WebDriver, words: str) -> None:
-    until(f"“{words}” on {window.current_url}", lambda: words in sign(window))
-
-
-def tap(window: WebDriver, selector: str) -> None:
-    """Tap a key once it is there; the fragment may be replaced at any moment."""
-    script = "const key = document.querySelector(arguments[0]); if (!key) return false; key.click(); return true"
-    until(f"the key {selector}", lambda: window.execute_script(script, selector))
-
-
-def sit_down(window: WebDriver, service: Running, seat: str, name: str) -> None:
-    """As from the QR code: the join page, a name, one tap."""
-    window.get(f"{service.url}/join/{seat}")
-    window.find_element(By.NAME, "name").send_keys(name)
-    window.find_element(By.CSS_SELECTOR, "form button").click()
-    until("the seat page", lambda: window.current_url.endswith(f"/seat/{seat}"))
 
 
 def hand_in(window: WebDriver, text: str) -> None:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from table_tools import Played, both_seats, playing
 
+from companion.clock import RealClock
+from companion.config import PanelSettings
 from companion.errors import Illegal, Stale
 from companion.journal import Journal
 from companion.kit import Seat
 from companion.ports import Alarm, PadKey, Press, TurnLamp
 from companion.session import Phase
 from companion.signs import lamps_of
+from companion.table import Table
+from hardware.simulated import simulated_panel
 
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
 
@@ -409,3 +414,40 @@ def test_replaying_the_journal_gives_the_live_session(tmp_path: Path) -> None:
         assert journal.fold(live.number).state == live.state
         folded = journal.fold(live.number)
         assert (folded.moment, folded.countdown, folded.paused) == (live.moment, live.countdown, live.paused)
+
+
+# ---- a service that is kept busy, on the real clock --------------------------------------------------------------------
+
+
+def test_a_key_pressed_in_time_counts_although_the_service_sleeps_over_the_end_of_the_turn(tmp_path: Path) -> None:
+    clock, gate, asleep = RealClock(), threading.Event(), threading.Event()
+
+    def busy() -> None:
+        asleep.set()
+        gate.wait(10)
+
+    with Journal(tmp_path / "journal.sqlite") as journal, Table(journal, clock) as table:
+        panel, hands = simulated_panel(PanelSettings(), clock, table.pressed)
+        with panel:
+            table.take_seat(SOUTH, "Mara")
+            table.start()
+            table.new_game("binmat", {"way": "clock", "seconds": 1.0}, seed=1)
+            table.resume("host")
+            due_s = table.view().clock.due_s  # type: ignore[union-attr] # it has one
+            assert due_s is not None
+            table._owner.tell(busy)
+            assert asleep.wait(5)
+            hands.press("south_ready")
+            pressed_s = clock.monotonic_s()
+            assert pressed_s < due_s
+            threading.Event().wait(due_s + 0.2 - clock.monotonic_s())
+            gate.set()
+            hands.release("south_ready")
+            view = table.view()
+            while view.tableau.count.number == 110:  # type: ignore[union-attr] # it has them
+                table.wait(view.version, 5)
+                view = table.view()
+            assert view.tableau is not None
+            assert view.clock is not None
+            assert view.tableau.acting == "attacker"
+            assert view.clock.due_s == pytest.approx(pressed_s + 1.0, abs=0.05), "the new turn began at the press"

@@ -51,6 +51,13 @@ class Place:
         self.table.confirm("host", view.moment, view.stage)
         return self.table.view().moment
 
+    def to_clock(self, way: str = "clock", **options: Any) -> str:
+        """Start a game of cards and its clock; answers the moment."""
+        self.table.new_game("binmat", {"way": way, **options}, 1)
+        if self.table.view().clock:
+            self.table.resume("host")
+        return self.table.view().moment
+
 
 @contextmanager
 def open_place(folder: Path, viewers: int = 16, workbench: Workbench | None = None) -> Iterator[Place]:

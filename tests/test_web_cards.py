@@ -1,0 +1,426 @@
+"""Games of cards and clocks through the doors: who may act for whom, by which time, and what each page shows."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from web_fixtures import HOST_KEY, Place, error_of, open_place, without_receipts
+
+from companion.games.base import Choice, ChoiceKey, Tableau
+from companion.games.binmat.cards import DECK
+from companion.grid import Square
+from companion.kit import Seat
+from companion.ports import CameraState, CameraStatus, Reading
+from companion.session import Phase
+from web import cards
+from web.live import SPARE_THREADS, message, serve
+
+HOST = {"X-Host-Key": HOST_KEY}
+PUBLIC = ("/", "/?screen", "/watch", "/api/view")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with open_place(tmp_path) as opened:
+        yield opened
+
+
+def page_of(browser: FlaskClient, path: str) -> str:
+    return browser.get(path).get_data(as_text=True)
+
+
+def view_of(place: Place) -> dict[str, Any]:
+    return dict(place.browser().get("/api/view").get_json())
+
+
+# ---- anybody at the table ----------------------------------------------------------------------------------------------
+
+
+def test_anybody_ends_a_turn_pauses_goes_on_and_takes_back(place: Place) -> None:
+    anybody, moment = place.browser(), place.to_clock()
+    place.clock.advance(2)
+    assert anybody.post("/api/table/act", json={"moment": moment, "action": "."}).status_code == 200
+    assert view_of(place)["tableau"]["count"]["number"] == 109
+    place.clock.advance(1)
+    assert anybody.post("/api/table/pause", json={}).status_code == 200
+    place.clock.advance(60)
+    assert view_of(place)["clock"] == {
+        "limit_s": 5.0, "left_s": 4.0, "due_s": None, "paused": "table", "has_run_out": False,
+    }  # fmt: skip
+    assert anybody.post("/api/table/resume", json={}).status_code == 200
+    assert view_of(place)["clock"]["due_s"] == 67.0
+    now = view_of(place)["moment"]
+    assert anybody.post("/api/table/back", json={"moment": now}).status_code == 200
+    view = view_of(place)
+    assert (view["tableau"]["count"]["number"], view["clock"]["left_s"], view["clock"]["paused"]) == (110, 3.0, "undo")
+
+
+def test_a_table_that_is_not_open_refuses_everybody(place: Place) -> None:
+    anybody, moment = place.browser(), place.to_clock("full")
+    for door, body in (
+        ("act", {"moment": moment, "action": "--"}),
+        ("back", {"moment": moment}),
+        ("pause", {}),
+        ("resume", {}),
+    ):
+        answer = anybody.post(f"/api/table/{door}", json=body)
+        assert answer.status_code == 403, door
+        assert error_of(answer)["message"]
+    assert view_of(place)["clock"]["paused"] == ""
+
+
+@pytest.mark.parametrize(
+    ("door", "body", "status"),
+    [
+        ("act", {"moment": "0.0", "action": "."}, 409),
+        ("act", {"action": "."}, 400),
+        ("act", {"moment": "1.1", "action": "!"}, 409),
+        ("act", {"moment": "1.1", "action": "3: 5& / 4^"}, 409),
+        ("act", {"moment": "1.1", "action": ".", "seat": "north"}, 400),
+        ("back", {"moment": "0.0"}, 409),
+        ("back", {}, 400),
+        ("pause", {"moment": "1.1"}, 400),
+        ("resume", {}, 409),
+    ],
+)
+def test_what_the_table_refuses_changes_nothing(place: Place, door: str, body: dict[str, str], status: int) -> None:
+    place.to_clock()
+    before = view_of(place)
+    answer = place.browser().post(f"/api/table/{door}", json=body)
+    assert (answer.status_code, bool(error_of(answer)["message"])) == (status, True)
+    assert view_of(place) == before
+
+
+def test_other_sites_cannot_end_a_turn(place: Place) -> None:
+    moment = place.to_clock()
+    body = {"moment": moment, "action": "."}
+    answer = place.browser().post("/api/table/act", json=body, headers={"Origin": "http://evil.example"})
+    assert answer.status_code == 403
+    assert view_of(place)["moment"] == moment
+
+
+def test_seat_and_host_stop_the_clock_and_start_it(place: Place) -> None:
+    south, other = place.sit("south"), place.browser()
+    place.to_clock("full")
+    for stop, start, headers, by in (
+        ("/api/seat/south/pause", "/api/seat/south/resume", {}, "south"),
+        ("/api/host/pause", "/api/host/resume", HOST, "host"),
+    ):
+        assert other.post(stop, json={}).status_code == 403
+        assert south.post(stop, json={}, headers=headers).status_code == 200
+        assert view_of(place)["clock"]["paused"] == by
+        assert "Go on" in page_of(south, "/seat/south")
+        again = south.post(stop, json={}, headers=headers)
+        assert (again.status_code, error_of(again)["message"]) == (409, "No clock is running")
+        assert other.post(start, json={}).status_code == 403
+        assert south.post(start, json={}, headers=headers).status_code == 200
+        assert view_of(place)["clock"]["paused"] == ""
+
+
+def test_the_hosts_page_has_the_clocks_keys(place: Place) -> None:
+    host = place.browser()
+    host.post("/host", data={"key": HOST_KEY})
+    assert "/api/host/pause" not in page_of(host, "/host")
+    place.to_clock()
+    with host.get("/live/host", buffered=False) as stream:
+        chunks = iter(stream.response)
+        fragment = (next(chunks) + next(chunks)).decode()
+    assert "/api/host/pause" in fragment
+
+
+# ---- time --------------------------------------------------------------------------------------------------------------
+
+
+def test_pages_ask_the_services_clock(place: Place) -> None:
+    place.clock.advance(12.5)
+    answer = place.browser().get("/clock")
+    assert answer.get_json() == {"now_s": 12.5}
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert len(answer.get_data()) < 40
+
+
+def test_a_press_counts_from_when_it_came_in(place: Place) -> None:
+    """Also when the clock ran out before the table heard of it."""
+    south, moment = place.sit("south"), place.to_clock()
+    place.clock.advance(6)
+    body = {"moment": moment, "action": "."}
+    late = south.post("/api/seat/south/hand-in", json=body, environ_overrides={"companion.at_s": 4.9})
+    assert late.status_code == 200
+    assert view_of(place)["log"][0] == "1. Defender is done."
+    assert view_of(place)["clock"]["due_s"] == 9.9
+
+
+def test_a_press_after_the_end_is_too_late(place: Place) -> None:
+    south, moment = place.sit("south"), place.to_clock()
+    place.clock.advance(6)
+    body = {"moment": moment, "action": "."}
+    late = south.post("/api/seat/south/hand-in", json=body, environ_overrides={"companion.at_s": 5.1})
+    assert (late.status_code, error_of(late)["kind"]) == (409, "stale")
+    assert view_of(place)["log"][0] == "1. Defender passes."
+
+
+def test_a_request_is_stamped_before_it_waits_for_a_thread(place: Place) -> None:
+    """The only thread carries a stream while the press comes in at 4 s; it is handled at 7 s."""
+    moment = place.to_clock()
+    arrived = threading.Semaphore(0)
+
+    def now_s() -> float:
+        at_s = place.table.now_s()
+        arrived.release()
+        return at_s
+
+    place.app.extensions["now_s"] = now_s
+    with serve(place.app, "127.0.0.1", 0, 1 - SPARE_THREADS) as server:
+        server.start()
+        busy, line = (http.client.HTTPConnection("127.0.0.1", server.port, timeout=20) for _ in range(2))
+        busy.request("GET", "/live/watch")
+        stream = busy.getresponse()
+        assert arrived.acquire(timeout=10)
+        place.clock.advance(4)
+        body = json.dumps({"moment": moment, "action": "."})
+        line.request("POST", "/api/table/act", body, {"Content-Type": "application/json"})
+        assert arrived.acquire(timeout=10)
+        place.clock.advance(3)
+        stream.close()
+        busy.close()
+        assert line.getresponse().status == 200
+        line.close()
+    assert view_of(place)["log"][0] == "1. Defender is done."
+    assert view_of(place)["clock"]["due_s"] == 9.0
+
+
+def test_a_fragment_holds_while_time_runs(place: Place) -> None:
+    place.to_clock()
+    before = page_of(place.browser(), "/")
+    place.clock.advance(3)
+    assert page_of(place.browser(), "/") == before
+    assert 'data-due="5.000" data-left="5.000" data-limit="5"' in before
+
+
+def test_viewers_who_ask_at_once_wait_for_one_drawing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    place.to_clock()
+    drawn, gate, real = [], threading.Event(), place.table.view
+
+    def slow(viewer: Seat | None = None) -> Any:
+        drawn.append(viewer)
+        assert gate.wait(10)
+        return real(viewer)
+
+    monkeypatch.setattr(place.table, "view", slow)
+    pages: list[str] = []
+    viewers = [threading.Thread(target=lambda: pages.append(page_of(place.browser(), "/"))) for _ in range(8)]
+    for viewer in viewers:
+        viewer.start()
+    gate.set()
+    for viewer in viewers:
+        viewer.join()
+    assert (len(drawn), len(pages), len(set(pages))) == (1, 8, 1)
+
+
+# ---- what pages show ---------------------------------------------------------------------------------------------------
+
+
+def test_the_table_screen_is_one_key_while_anybody_may_act(place: Place) -> None:
+    moment = place.to_clock()
+    page = page_of(place.browser(), "/")
+    whole = re.search(r'<button class="whole"[^>]*>', page)
+    assert whole
+    assert "/api/table/act" in whole[0]
+    assert json.loads(re.search(r"data-body='([^']*)'", whole[0])[1]) == {"moment": moment, "action": "."}  # type: ignore[index] # asserted above
+    assert ">110</text>" in page
+    assert '<section class="half left side-ice on">' in page
+    assert "Combat</button>" in page
+    place.table.pause("host")
+    paused = re.search(r'<button class="whole"[^>]*>', page_of(place.browser(), "/"))
+    assert paused
+    assert "/api/table/resume" in paused[0]
+    place.table.abandon()
+    place.to_clock("full")
+    assert "whole" not in page_of(place.browser(), "/")
+
+
+def test_ticks_are_as_many_as_turns_and_never_too_many_to_see(place: Place) -> None:
+    for turns, ticks in ((110, 110), (40, 40), (998, cards.MOST_TICKS)):
+        place.to_clock(turns=turns)
+        page = page_of(place.browser(), "/")
+        drawn = {
+            name: re.search(rf'class="{name}" d="([^"]*)"', page)[1].count("M") for name in ("rest", "spent", "now")
+        }  # type: ignore[index] # it is there
+        assert drawn == {"rest": ticks - 1, "spent": 0, "now": 1}
+        place.table.abandon()
+
+
+def test_seconds_are_cut_into_beats() -> None:
+    assert cards.beats_of(5.0) == (0.0, 0.2, 0.4, 0.6, 0.8)
+    assert cards.beats_of(0.25) == (0.0,)
+    assert cards.beats_of(2.5) == (0.0, 0.4, 0.8)
+    assert len(cards.beats_of(60)) == 12
+
+
+def test_stacks_show_their_last_cards_and_how_many_more() -> None:
+    few = cards.stack_of(None, ("5&", None), ("5&", None))
+    assert [(one.text, one.own) for one in few.cards] == [("5&", False), ("", False)]
+    own = cards.stack_of(None, ("5&", "3%"), (None, "3%"))
+    assert [(one.text, one.own) for one in own.cards] == [("5&", True), ("3%", False)]
+    many = cards.stack_of(None, tuple("abcdefghijk"), (None,) * 11)
+    assert ("".join(one.text for one in many.cards), many.more, many.wide) == ("efghijk", 4, True)
+
+
+def test_keys_that_need_no_card_carry_their_action() -> None:
+    keys = (ChoiceKey("done", "Done", is_main=True), ChoiceKey("play", "Play"), ChoiceKey("pass", "Pass"))
+    tableau = Tableau(keys=keys, choices=(Choice(".", "done"), Choice("p5&1", "play", "5&", "1")))
+    assert [action for _, action in cards.straight_keys(tableau)] == [".", None, None]
+    assert cards.plain_choices(tableau)[1] == ["p5&1", "play", "5&", "1"]
+
+
+def test_the_referee_asks_for_cards_and_shows_what_it_reads(place: Place) -> None:
+    south, north = place.sit("south"), place.sit("north")
+    moment = place.to_clock("referee")
+    south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "c3"})
+    place.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
+    fans = {Square(3, 1): ("5&", "X"), Square(3, 0): ("a^",)}
+    place.table.saw(Reading({}, quiet=True, game="binmat", fans=fans))
+    place.table.step()
+    wall, phone = page_of(place.browser(), "/"), page_of(south, "/seat/south")
+    assert '<span class="cd big up">5&amp;</span><span class="cd big shut"></span>' in wall
+    assert '<span class="cd big up">10^</span>' in wall
+    read = re.search(r"data-read='([^']*)'", phone)
+    assert read
+    assert json.loads(read[1]) == {"south": ["a^"], "north": ["5&", "X"]}
+    assert 'id="enter"' not in page_of(north, "/seat/north")
+    fans = {Square(3, 1): ("5&", "3%"), Square(3, 0): ("a^",)}
+    place.table.saw(Reading({}, quiet=True, game="binmat", fans=fans))
+    place.table.step()
+    view = view_of(place)
+    assert view["laid"] == "3: 5& 3% / a^"
+    assert view["fans"] == {"d1": ["a^"], "d2": ["5&", "3%"]}
+    assert "That is right" in page_of(place.browser(), "/")
+    body = {"moment": view["moment"], "action": view["laid"]}
+    assert place.browser().post("/api/table/act", json=body).status_code == 200
+    assert place.table.view().phase is Phase.STAGES
+
+
+def test_a_combat_is_told_step_by_step_on_every_page(place: Place) -> None:
+    south = place.sit("south")
+    place.to_clock("referee")
+    for action in ("c", "5& 3% >+ / 4^ 2#"):
+        south.post("/api/seat/south/hand-in", json={"moment": place.table.view().moment, "action": action})
+    told = []
+    while (view := place.table.view()).phase is Phase.STAGES:
+        pages = [page_of(south, path) for path in ("/", "/watch", "/seat/south")]
+        assert all(view.events[0].text.replace("&", "&amp;").replace(">", "&gt;") in page for page in pages)
+        if view.tallies:
+            assert all('class="tally greater"' in page and ">power 3</p>" in page for page in pages)
+            assert all(page.count('class="in"') == 3 for page in pages)
+        told.append(view.stage_title)
+        south.post("/api/seat/south/confirm", json={"moment": view.moment, "stage": view.stage, "force": True})
+    assert told == ["Cards open", "Powers", "Damage"]
+
+
+def test_the_phone_offers_no_slots_in_a_game_of_cards(place: Place) -> None:
+    south = place.sit("south")
+    for way in ("clock", "referee", "full"):
+        place.to_clock(way)
+        page = page_of(south, "/seat/south")
+        assert "data-length" not in page
+        assert 'class="slot' not in page
+        assert "lay" in page or "Turn done" in page
+        place.table.abandon()
+
+
+def test_who_waits_has_no_key_that_acts(place: Place) -> None:
+    north = place.sit("north")
+    place.to_clock()
+    page = page_of(north, "/seat/north")
+    assert "Waiting for defender" in page
+    assert "/api/seat/north/hand-in" not in page
+    assert "/api/seat/north/pause" in page
+
+
+# ---- every page --------------------------------------------------------------------------------------------------------
+
+
+def _everything(place: Place, seats: dict[str, FlaskClient], viewer: str) -> dict[str, str]:
+    """What `viewer` and everybody can fetch, without receipts: those are public, and differ with the order."""
+    pages = {path: page_of(place.browser(), path) for path in PUBLIC}
+    pages |= {path: page_of(seats[viewer], path) for path in (f"/seat/{viewer}", f"/api/seat/{viewer}/view")}
+    for path in ("/live/table", "/live/watch", f"/live/seat/{viewer}"):
+        with seats[viewer].get(path, buffered=False) as stream:
+            chunks = iter(stream.response)
+            pages[path] = (next(chunks) + next(chunks)).decode()
+    return {path: without_receipts(page) for path, page in pages.items()}
+
+
+def test_two_deals_that_differ_in_hidden_cards_look_the_same_to_the_other_side(tmp_path: Path) -> None:
+    """The defender draws a card unseen and lays it face down: it is another one in each deal."""
+    seen: dict[str, list[Any]] = {"other": [], "own": []}
+    for number in range(2):
+        deal = list(DECK)
+        if number:
+            deal[0], deal[8] = deal[8], deal[0]
+        (tmp_path / str(number)).mkdir()
+        with open_place(tmp_path / str(number)) as place:
+            seats = {seat: place.sit(seat) for seat in ("south", "north")}
+            place.to_clock("full", deck=deal)
+            steps = []
+            for seat, action in (("south", "d0"), ("north", "d1"), ("south", f"p{deal[0]}2"), ("north", "--")):
+                moment = place.table.view().moment
+                body = {"moment": moment, "action": action}
+                assert seats[seat].post(f"/api/seat/{seat}/hand-in", json=body).status_code == 200
+                steps.append(_everything(place, seats, "north"))
+            seen["other"].append(steps)
+            seen["own"].append(_everything(place, seats, "south")["/seat/south"])
+    assert seen["other"][0] == seen["other"][1]
+    assert seen["own"][0] != seen["own"][1]
+
+
+def _every_state(place: Place) -> Iterator[tuple[str, str]]:
+    seats = {seat: place.sit(seat) for seat in ("south", "north")}
+    paths = ("/", "/?screen", "/watch", "/seat/south", "/seat/north", "/host", "/rules/binmat")
+    both = seats["south"]
+    both.post("/host", data={"key": HOST_KEY})
+    both.set_cookie("seat_north", seats["north"].get_cookie("seat_north").value)  # type: ignore[union-attr] # it sits there
+    for way, actions in (
+        ("clock", (".", "c", ".")),
+        ("referee", (".", "c2", "5& 3% 4% a% 2& *& >+ @# / 4^u 2#u a&u", None, None, None)),
+        ("full", ("d3", "d0", "d4", "--")),
+    ):
+        place.to_clock(way)
+        for action in (None, *actions):
+            if place.table.view().phase is Phase.STAGES:
+                view = place.table.view()
+                place.table.confirm("host", view.moment, view.stage, force=True)
+            elif action:
+                view = place.table.view()
+                (seat,) = (seat for seat in Seat if view.seats[seat].awaited)
+                place.table.hand_in(seat, view.moment, action)
+            for path in paths:
+                yield f"{way} {action} {path}", page_of(both, path)
+        place.table.abandon()
+        for path in paths:
+            yield f"{way} over {path}", page_of(both, path)
+
+
+def test_no_page_of_cards_needs_inline_code_and_all_are_small(place: Place) -> None:
+    for where, page in _every_state(place):
+        assert "<!doctype html>" in page, where
+        assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=", page), where
+        assert len(page.encode()) < 60_000, where
+        assert len(message(page)) < 60_000, where
+
+
+def test_the_rules_show_suits_and_cards(place: Place) -> None:
+    page = page_of(place.browser(), "/rules/binmat")
+    assert "<h2>Suits</h2>" in page
+    assert page.count('class="cd up"') == 13
+    assert 'href="#suit-' in page
+    assert "<h2>Pieces</h2>" not in page
+    assert "<h2>Pieces</h2>" in page_of(place.browser(), "/rules/outbuffered")
