@@ -263,7 +263,9 @@ def deal(**tops: str) -> list[str]:
 
 
 def pick(window: WebDriver, *taps: str) -> None:
-    """`key:draw`, `lane:3` or `card:5&`, one after the other."""
+    """`key:draw`, `lane:3` or `card:5&`, one after the other, once it is the phone's turn."""
+    script = "return document.getElementById('picks')?.dataset.choices.length > 2"
+    until("the own turn", lambda: window.execute_script(script))
     for each in taps:
         kind, _, name = each.partition(":")
         tap(

@@ -140,4 +140,7 @@ def test_errors_are_also_builtins() -> None:
         return below | {leaf for child in below for leaf in leaves(child)}
 
     builtins = (ValueError, RuntimeError, OSError, PermissionError)
-    assert all(issubclass(leaf, builtins) or leaf.__module__.startswith("companion.selfplay") for leaf in leaves(CompanionError))
+    assert all(
+        issubclass(leaf, builtins) or leaf.__module__.startswith("companion.selfplay")
+        for leaf in leaves(CompanionError)
+    )

@@ -14,6 +14,7 @@ import pytest
 from flask.testing import FlaskClient
 from web_fixtures import HOST_KEY, Place, error_of, open_place, without_receipts
 
+from companion.games import GAMES
 from companion.games.base import Choice, ChoiceKey, Tableau
 from companion.games.binmat.cards import DECK
 from companion.grid import Square
@@ -343,6 +344,21 @@ def test_who_waits_has_no_key_that_acts(place: Place) -> None:
     assert "Waiting for defender" in page
     assert "/api/seat/north/hand-in" not in page
     assert "/api/seat/north/pause" in page
+
+
+def test_a_seat_begins_a_game_in_each_way_that_it_names(place: Place) -> None:
+    south = place.sit("south")
+    page = page_of(south, "/seat/south")
+    for number, way in enumerate(preset.options for preset in GAMES["binmat"].presets):
+        assert f'{{"game": "binmat", "preset": {number}}}' in page
+        assert south.post("/api/seat/south/start", json={"game": "binmat", "preset": number}).status_code == 200
+        assert place.table.view().tableau
+        assert bool(place.table.view().tableau.lanes) is (way.get("way", "full") == "full")  # type: ignore[union-attr] # asserted above
+        place.table.abandon()
+    for number in (-1, len(GAMES["binmat"].presets)):
+        wrong = south.post("/api/seat/south/start", json={"game": "binmat", "preset": number})
+        assert (wrong.status_code, "can be begun in" in error_of(wrong)["message"]) == (400, True)
+    assert south.post("/api/seat/south/start", json={"game": "chess", "preset": 7}).status_code == 400
 
 
 # ---- every page --------------------------------------------------------------------------------------------------------

@@ -99,11 +99,11 @@ def board_sheet(kit: Kit) -> Sheet:
     pen = _Pen(np.full(shape, _PAPER, dtype=np.uint8), low, high)
     for square in board.squares:
         x, y = board.centre_mm(square)
-        pen.lines(_rectangle(x, y, board.square_mm / 2, (board.depth_mm or board.square_mm) / 2), _INK, 0.6, closed=True)
+        half, half_depth = board.square_mm / 2, (board.depth_mm or board.square_mm) / 2
+        pen.lines(_rectangle(x, y, half, half_depth), _INK, 0.6, closed=True)
         if kit.deck:
             _draw_zone(pen, board, kit.deck, square)
         elif board.labels_in_squares:
-            half = board.square_mm / 2
             pen.text(x - half + 2, y + half - 5.5, str(square), 3.5)
     for mark in board.marks:
         _draw_mark(pen, kit, mark)
@@ -165,16 +165,19 @@ def _printed(marker: int, side: int, dictionary: str = DICTIONARY) -> NDArray[np
     return np.asarray(np.maximum(print_, _INK[0])[..., None].clip(None, 243), dtype=np.uint8)
 
 
-@lru_cache(maxsize=128)
 def card_picture(card: Card, deck: Deck) -> Bgr:
     """The face of a card: marker, value and suit, a large suit, the same when turned by 180 degrees."""
+    return _card_picture(card, deck.width_mm, deck.height_mm, deck.marker_mm, deck.inset_mm)
+
+
+@lru_cache(maxsize=128)
+def _card_picture(card: Card, width_mm: float, height_mm: float, marker_mm: float, inset_mm: float) -> Bgr:
     scale = _CARD_SCALE
-    width, height = round(deck.width_mm * scale), round(deck.height_mm * scale)
+    width, height, side, inset = (round(v * scale) for v in (width_mm, height_mm, marker_mm, inset_mm))
     half = np.full((height, width, 3), _PAPER, dtype=np.uint8)
-    side, inset = round(deck.marker_mm * scale), round(deck.inset_mm * scale)
     half[inset : inset + side, width - inset - side : width - inset] = _printed(card.marker, side, CARD_DICTIONARY)
     _write(half, f"{card.value}{card.suit}", inset, inset + round(11 * scale), 10.0 * scale)
-    _write(half, card.suit, round((deck.width_mm / 2 - 7) * scale), round((deck.height_mm / 2 - 2) * scale), 17 * scale)
+    _write(half, card.suit, width // 2 - round(7 * scale), height // 2 - round(2 * scale), 17 * scale)
     whole = np.minimum(half, half[::-1, ::-1])
     cv2.rectangle(whole, (0, 0), (width - 1, height - 1), (120, 125, 125), max(1, round(0.2 * scale)))
     return whole
@@ -188,11 +191,10 @@ def _write(picture: Bgr, text: str, x: int, y: int, height: float) -> None:
 
 
 @lru_cache(maxsize=4)
-def back_picture(deck: Deck) -> Bgr:
+def back_picture(width_mm: float, height_mm: float) -> Bgr:
     """The common back of all cards: dark diagonal stripes in a white edge."""
-    width, height = round(deck.width_mm * _CARD_SCALE), round(deck.height_mm * _CARD_SCALE)
+    width, height, rim = (round(v * _CARD_SCALE) for v in (width_mm, height_mm, 2.0))
     back = np.full((height, width, 3), _PAPER, dtype=np.uint8)
-    rim = round(2 * _CARD_SCALE)
     row, column = np.mgrid[rim : height - rim, rim : width - rim]
     striped = ((row + column) // round(7 * _CARD_SCALE)) % 2 == 0
     back[rim : height - rim, rim : width - rim] = np.where(striped[..., None], _INK, (57, 67, 74))

@@ -9,17 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.markers import Luma
+from vision.pose import Points
 
 _SHRINK = 8
 _LEAST = 4.0
 """Smallest change of a block's brightness, of 255, that counts."""
+NOWHERE: Points = np.empty((0, 2))
+"""No places."""
 
 
 class Stir(NamedTuple):
-    """`moving`: something differs from the frame before; `drifted`: something differs from the last frame read."""
+    """`moving`: something differs from the frame before; `drifted`: something differs from the last frame read.
+
+    `places` are (N, 2) pixels of what has moved since the frame before.
+    """
 
     moving: bool
     drifted: bool
+    places: Points
 
 
 class Motion:
@@ -37,21 +44,23 @@ class Motion:
         height, width = luma.shape
         size = (max(1, width // _SHRINK), max(1, height // _SHRINK))
         small = cv2.resize(luma, size, interpolation=cv2.INTER_AREA).astype(np.float32)
-        stir = Stir(_differ(small, self._before), _differ(small, self._read))
+        moving, drifted = _difference(small, self._before), _difference(small, self._read)
         self._before = small
-        return stir
+        places = NOWHERE if moving is None else np.argwhere(moving)[:, ::-1] * float(_SHRINK) + (_SHRINK - 1) / 2
+        return Stir(moving is None or bool(moving.any()), drifted is None or bool(drifted.any()), places)
 
     def mark_read(self) -> None:
         """The last frame has been read: later ones are compared with it."""
         self._read = self._before
 
 
-def _differ(small: NDArray[np.float32], before: NDArray[np.float32] | None) -> bool:
+def _difference(small: NDArray[np.float32], before: NDArray[np.float32] | None) -> NDArray[np.bool_] | None:
+    """Which blocks have changed; None when there is nothing to compare with."""
     if before is None or before.shape != small.shape:
-        return True
+        return None
     change = small - before
     sample = change[::3, ::3]
     middle = float(np.median(sample))
     change = np.abs(change - middle)
     noise = 1.4826 * float(np.median(np.abs(sample - middle)))
-    return bool(change.max() > max(_LEAST, 7 * noise))
+    return np.asarray(change > max(_LEAST, 7 * noise))

@@ -9,17 +9,18 @@ from __future__ import annotations
 import threading
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from companion.errors import ConfigError
 from companion.grid import Square
-from companion.kit import Face, Kit
+from companion.kit import Face, Kit, Layout
 from companion.ports import Frame, Reading
+from vision.cards import CardReader, agreed_fans
 from vision.locate import BoardLocator
 from vision.markers import Found, Luma, MarkerFinder, Sighting, best_guess, sharpened
-from vision.motion import Motion
+from vision.motion import NOWHERE, Motion
 from vision.pose import LENSES, Lens, Maps, Points, Pose, flat, square_corners_mm
 from vision.squares import EmptySquares
 
@@ -51,6 +52,7 @@ class _Look:
     unknown: frozenset[Square]
     beside: tuple[str, ...] = ()
     strangers: tuple[int, ...] = ()
+    fans: Layout = field(default_factory=dict)
 
 
 class BoardReader:
@@ -78,6 +80,7 @@ class BoardReader:
         self._kit: Kit | None = None
         self._pose: Pose | None = None
         self._empties: EmptySquares | None = None
+        self._cards: CardReader | None = None
         self._views: tuple[Pose, dict[float, Maps]] | None = None
         self._asked: tuple[Kit | None] | None = None
 
@@ -116,14 +119,14 @@ class BoardReader:
                 due = bool(settled.unknown) and self._since_look >= _RETRY_FRAMES
                 if not due:
                     return replace(settled, at_s=frame.at_s, frame=frame.number)
-            return self._read_anew(frame, moving=stir.moving)
+            return self._read_anew(frame, stir.moving, stir.places)
 
     def read_picture(self, luma: Luma) -> Reading:
         """What a single (height, width) picture says, without any frame before or after it."""
         with self._lock:
             self._restart()
             look = self._look(luma, still=True)
-            return Reading(look.seen, look.unknown, look.beside, look.strangers, game=look.game)
+            return Reading(look.seen, look.unknown, look.beside, look.strangers, game=look.game, fans=look.fans)
 
     # ---- over frames ----
 
@@ -136,9 +139,9 @@ class BoardReader:
         self._votes.clear()
         self._locator.forget()
 
-    def _read_anew(self, frame: Frame, moving: bool) -> Reading:
+    def _read_anew(self, frame: Frame, moving: bool, places: Points) -> Reading:
         before = self._pose
-        look = self._look(frame.luma, still=not moving)
+        look = self._look(frame.luma, still=not moving, moving_px=places)
         self._motion.mark_read()
         self._since_look = 0
         if moving or self._pose is not before:  # what was read with a worse pose has no vote
@@ -156,24 +159,27 @@ class BoardReader:
             joined.game,
             frame.at_s,
             frame.number,
+            joined.fans,
         )
         self._settled = reading if quiet else None
         return reading
 
     # ---- one picture ----
 
-    def _look(self, luma: Luma, still: bool) -> _Look:
+    def _look(self, luma: Luma, still: bool, moving_px: Points = NOWHERE) -> _Look:
         size = (luma.shape[1], luma.shape[0])
         found = self._finder.find(luma)
         kit = self._kit_in_view(found)
         if kit is None:
             return self._blind()
         pose = self._locator.locate(kit, found.sightings, size)
-        if pose is not None and still:
+        if pose is not None and still and not kit.deck:
             pose = self._locator.align(luma, kit.board)
         self._pose = pose
         if pose is None:
             return self._blind()
+        if kit.deck:
+            return self._card_look(luma, kit, pose, found, moving_px)
         if kit is not self._kit or self._empties is None:
             self._kit, self._empties = kit, EmptySquares(kit.board)
         placed, strangers = _pieces(kit, pose, found.sightings)
@@ -193,6 +199,17 @@ class BoardReader:
         beside = sorted(p.face.name for p in placed if p.squares == {None})
         unknown = frozenset(s for s in rest if s not in seen and s not in empty) | doubtful
         return _Look(kit.game, seen, unknown, tuple(beside), strangers)
+
+    def _card_look(self, luma: Luma, kit: Kit, pose: Pose, found: Found, moving_px: Points) -> _Look:
+        """What a picture of a board of cards says."""
+        if self._cards is None or self._cards.kit is not kit:
+            self._kit, self._cards = kit, CardReader(kit)
+        cards = self._cards.read(luma, pose, moving_px)
+        times = Counter(sighting.marker for sighting in found.sightings)
+        own = {*kit.board.corners, *self._cards.markers}
+        strangers = {m for m in times if m not in own} | {m for m in kit.board.corners if times[m] > 1}
+        strangers |= set(cards.strangers)
+        return _Look(kit.game, {}, cards.unknown, cards.beside, tuple(sorted(strangers)), cards.fans)
 
     def _blind(self) -> _Look:
         """No board in view: nothing is known of any square."""
@@ -349,4 +366,6 @@ def _vote(looks: Iterable[_Look]) -> tuple[_Look, bool]:
             agreed = agreed and not faces
     beside = max((look.beside for look in all_looks), key=len)
     strangers = set.intersection(*(set(look.strangers) for look in all_looks))
-    return _Look(last.game, seen, frozenset(unknown), beside, tuple(sorted(strangers))), agreed
+    fans, torn = agreed_fans([look.fans for look in all_looks], unknown)
+    hidden = frozenset(unknown | torn)
+    return _Look(last.game, seen, hidden, beside, tuple(sorted(strangers)), fans), agreed and not torn

@@ -329,14 +329,21 @@ def _hand_shape() -> Points:
     return np.column_stack([points[:, 0] - left, above - points[:, 1]])
 
 
+def hand_mm(x_mm: float, y_mm: float, from_seat: Seat) -> Points:
+    """(N, 2): what a hand over a point of the board hides of it, with its arm that comes from a seat."""
+    return np.array([x_mm, y_mm]) + (1.0 if from_seat is Seat.SOUTH else -1.0) * _hand_shape()
+
+
 def draw_hand(picture: Bgr, stage: Stage, x_mm: float, y_mm: float, from_seat: Seat) -> None:
     """An arm from a seat's edge of the table to a point of the board, fingers spread over it."""
-    sign = 1.0 if from_seat is Seat.SOUTH else -1.0
     axes, middle = stage.pose.axes, np.array([x_mm, y_mm])
     # The hand is drawn where it hides the point in the picture, at the height of the board. An arm that reaches past
     # the camera is cut off outside the picture: behind the lens a projection means nothing.
+    shape = hand_mm(x_mm, y_mm, from_seat)
+    away = -1.0 if from_seat is Seat.SOUTH else 1.0
     for length in range(500, 60, -40):
-        reach = flat(middle + sign * _hand_shape().clip((-1000, -length), 1000))
+        limits = sorted((middle[1] + away * length, middle[1] - away * 1000))
+        reach = flat(np.column_stack([shape[:, 0], shape[:, 1].clip(*limits)]))
         seen = reach @ axes.T + stage.pose.translation.ravel()
         if (np.linalg.norm(seen[:, :2], axis=1) < 1.4 * seen[:, 2]).all():
             break

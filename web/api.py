@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any, TypeVar
 
 import msgspec
-from flask import Blueprint, Request, Response, jsonify, request
+from flask import Blueprint, Request, Response, g, jsonify, request
 from msgspec import Meta
 from werkzeug.exceptions import UnsupportedMediaType
 
-from companion.errors import Malformed
+from companion.errors import Illegal, Malformed, Refusal
 from companion.games.base import Key
 from companion.kit import Seat
 from web.board import plan_svg
@@ -47,6 +47,13 @@ class HandIn(Body, frozen=True):
     salt: Text = ""
 
 
+class Act(Body, frozen=True):
+    """What somebody at the table does for the seat on turn."""
+
+    moment: Text
+    action: Long
+
+
 class Entered(Body, frozen=True):
     """The orders entered so far, in the notation."""
 
@@ -63,9 +70,10 @@ class Confirm(Body, frozen=True):
 
 
 class Start(Body, frozen=True):
-    """Start a game with its delivered options."""
+    """Start a game in one of the ways that it names."""
 
     game: Text
+    preset: int = 0
 
 
 class NewGame(Body, frozen=True):
@@ -108,12 +116,18 @@ class Api:
         api.add_url_rule(f"/seat/{SEAT}/view", view_func=self.seat_view)
         seat_doors = (
             self.take, self.hand_in, self.take_back, self.confirm, self.resign, self.draw, self.start, self.rematch,
-            self.leave, self.plan, self.mine,
+            self.leave, self.plan, self.mine, self.pause, self.resume,
         )  # fmt: skip
         for door in seat_doors:
             name = door.__name__.replace("_", "-")
             api.add_url_rule(f"/seat/{SEAT}/{name}", view_func=door, methods=["POST"])
-        host_doors = (self.new_game, self.abandon, self.undo, self.host_confirm, self.free_seat)
+        for table_door in (self.table_act, self.table_back, self.table_pause, self.table_resume):
+            name = table_door.__name__.removeprefix("table_")
+            api.add_url_rule(f"/table/{name}", view_func=table_door, methods=["POST"])
+        host_doors = (
+            self.new_game, self.abandon, self.undo, self.host_confirm, self.free_seat, self.host_pause,
+            self.host_resume,
+        )  # fmt: skip
         for host_door in host_doors:
             name = host_door.__name__.removeprefix("host_").replace("_", "-")
             api.add_url_rule(f"/host/{name}", view_func=host_door, methods=["POST"])
@@ -150,12 +164,24 @@ class Api:
     def hand_in(self, seat: str) -> Response:
         """Seal an order."""
         mine, body = self._own(seat), read_body(request, HandIn)
-        return jsonify(receipt=self._table.hand_in(mine, body.moment, body.action, body.salt))
+        return jsonify(receipt=self._table.hand_in(mine, body.moment, body.action, body.salt, g.at_s))
 
     def take_back(self, seat: str) -> Response:
         """Get an order back."""
         mine, body = self._own(seat), read_body(request, Moment)
-        self._table.take_back(mine, body.moment)
+        self._table.take_back(mine, body.moment, at_s=g.at_s)
+        return jsonify({})
+
+    def pause(self, seat: str) -> Response:
+        """Stop the clock."""
+        mine, _ = self._own(seat), read_body(request, Body)
+        self._table.pause(mine, at_s=g.at_s)
+        return jsonify({})
+
+    def resume(self, seat: str) -> Response:
+        """Let the clock go on."""
+        mine, _ = self._own(seat), read_body(request, Body)
+        self._table.resume(mine)
         return jsonify({})
 
     def plan(self, seat: str) -> Response:
@@ -195,9 +221,14 @@ class Api:
         return jsonify({})
 
     def start(self, seat: str) -> Response:
-        """Start a game with its delivered options."""
+        """Start a game in one of the ways that it names."""
         self._own(seat)
-        self._table.new_game(read_body(request, Start).game)
+        body = read_body(request, Start)
+        game = self._house.games.get(body.game)
+        ways = game.presets if game else ()
+        if game and not 0 <= body.preset < len(ways):
+            raise Malformed(f"{game.title} can be begun in {len(ways)} ways: say 0 to {len(ways) - 1}")
+        self._table.new_game(body.game, ways[body.preset].options if ways else {})
         return jsonify({})
 
     def rematch(self, seat: str) -> Response:
@@ -205,6 +236,31 @@ class Api:
         self._own(seat)
         read_body(request, Body)
         self._table.rematch()
+        return jsonify({})
+
+    # ---- anybody at the table, while the game is as open as a chess clock ----
+
+    def table_act(self) -> Response:
+        """Act for the seat on turn; the table raises unless that is open to anybody."""
+        body = read_body(request, Act)
+        self._table.act(body.moment, body.action, at_s=g.at_s)
+        return jsonify({})
+
+    def table_back(self) -> Response:
+        """Take the last turn back; the table raises unless that is open to anybody."""
+        self._table.undo(read_body(request, Moment).moment)
+        return jsonify({})
+
+    def table_pause(self) -> Response:
+        """Stop the clock."""
+        self._at_open_table()
+        self._table.pause("table", at_s=g.at_s)
+        return jsonify({})
+
+    def table_resume(self) -> Response:
+        """Let the clock go on."""
+        self._at_open_table()
+        self._table.resume("table")
         return jsonify({})
 
     # ---- the host ----
@@ -233,6 +289,18 @@ class Api:
         self._table.confirm("host", body.moment, body.stage, body.force)
         return jsonify({})
 
+    def host_pause(self) -> Response:
+        """Stop the clock."""
+        self._host(Body)
+        self._table.pause("host", at_s=g.at_s)
+        return jsonify({})
+
+    def host_resume(self) -> Response:
+        """Let the clock go on."""
+        self._host(Body)
+        self._table.resume("host")
+        return jsonify({})
+
     def free_seat(self) -> Response:
         """Make a seat free."""
         self._table.free_seat(self._host(FreeSeat).seat)
@@ -243,6 +311,11 @@ class Api:
     def _own(self, seat: str) -> Seat:
         self._house.guard.require_seat(request, Seat(seat))
         return Seat(seat)
+
+    def _at_open_table(self) -> None:
+        read_body(request, Body)
+        if not self._table.view().is_open:
+            raise Illegal(Refusal.NOT_YOUR_SEAT, "Only a seat or the host can stop this clock, or start it again")
 
     def _host(self, kind: type[T]) -> T:
         self._house.guard.require_host(request)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from flask import Flask, Response, request
+from flask import Flask, Response, g, request
 
 from companion.clock import Clock
 from companion.config import TableSettings, WebSettings
@@ -16,7 +16,7 @@ from web.api import Api
 from web.bench import Bench
 from web.guard import Guard
 from web.house import House, Workbench, furnish
-from web.live import Streams
+from web.live import ARRIVED, Streams
 from web.pages import Pages
 
 __all__ = ["Workbench", "create_app"]
@@ -52,9 +52,15 @@ def create_app(
     guard = Guard(signing_key, host_key, table.seat_nonce, clock)
     streams = Streams(table, settings.viewers)
     app.extensions["streams"] = streams
+    app.extensions["now_s"] = table.now_s
     house = House(table, games, table_settings, guard, streams, clock, join_urls, host_key, workbench)
     furnish(app)
     refusals.register(app)
+
+    @app.before_request
+    def stamp() -> None:
+        """An input counts from when it came in, before it is read or waits for anything."""
+        g.at_s = request.environ.get(ARRIVED, table.now_s())
 
     @app.before_request
     def check_origin() -> None:

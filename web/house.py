@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -21,14 +22,17 @@ from companion.config import TableSettings
 from companion.drawings import sprite
 from companion.games.base import Game
 from companion.grid import Square
-from companion.kit import SEATS, Board, Seat, Side
+from companion.kit import SEATS, Kit, Seat, Side
 from companion.ports import CameraState, PanelHands, World
 from companion.table import Table
 from companion.views import TableView
+from web import cards
 from web.board import Scene, board_svg, board_words, scene_of
+from web.cards import lanes_sign
 from web.guard import Guard
 from web.live import Streams
 
+_Page = tuple[str, Seat | None, bool]
 STATIC = Path(__file__).parent / "static"
 
 
@@ -54,21 +58,32 @@ class House:
     host_key: str
     """Shown on the table screen to the machine's own screen alone."""
     workbench: Workbench | None
-    _drawn: dict[tuple[str, Seat | None, bool], tuple[int, str]] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _drawn: dict[_Page, tuple[int, str]] = field(default_factory=dict)
+    _drawing: dict[_Page, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
     def fragment(self, app: Flask, page: str, viewer: Seat | None, own_screen: bool = False) -> str:
         """The live part of a page for one viewer (None: what everybody may know), drawn once for every change.
 
-        `own_screen`: the page is asked for by this very machine, so it may show the host key.
+        `own_screen`: the page is asked for by this very machine, so it may show the host key. Who asks while it is
+        being drawn waits for that drawing.
         """
         key = (page, viewer, own_screen)
-        drawn = self._drawn.get(key)
-        if drawn and drawn[0] == self.table.version:
-            return drawn[1]
+        with self._drawing[key]:
+            version, html = self._drawn.get(key, (-1, ""))
+            if version != self.table.version:
+                version, html = self._draw(app, *key)
+                self._drawn[key] = (version, html)
+        return html
+
+    def _draw(self, app: Flask, page: str, viewer: Seat | None, own_screen: bool) -> tuple[int, str]:
         view = self.table.view(viewer)
+        known = view if viewer is None else self.table.view()
+        while known.version != view.version:  # both of one moment: what is secret is told by their difference
+            view, known = self.table.view(viewer), self.table.view()
         html = app.jinja_env.get_template(f"_{page}.html").render(
             view=view,
+            known=known.tableau,
+            south=self.table_settings.tip_south,
             viewer=viewer,
             games=self.games,
             urls=self.join_urls(),
@@ -78,9 +93,7 @@ class House:
             workbench=self.workbench is not None,
             pads={seat: self.table.view(seat).pad for seat in SEATS} if page == "workbench" else {},
         )
-        with self._lock:
-            self._drawn[key] = (view.version, html)
-        return html
+        return view.version, html
 
 
 def furnish(app: Flask) -> None:
@@ -93,8 +106,8 @@ def furnish(app: Flask) -> None:
         board=_board,
         words=lambda view: board_words(scene) if (scene := scene_of(view)) else "",
         ic=icon,
-        small_board=small_board,
-        board_of=lambda game: game.kit(game.options({})).board,
+        cards=cards,
+        small_board=lambda game: small_board(game.kit(game.options({}))),
         start_board=start_board,
         qr=qr_code,
         side_of=side_of,
@@ -140,8 +153,11 @@ def side_of(view: TableView, seat: Seat) -> Side:
     return Side(name, colour, "#1B1814", drawing)
 
 
-def small_board(board: Board) -> Markup:
-    """A board as a small sign: its squares in two tones."""
+def small_board(kit: Kit) -> Markup:
+    """A board as a small sign: its squares in two tones, or its lanes."""
+    if kit.deck:
+        return lanes_sign(kit)
+    board = kit.board
     dark = "".join(
         f"M{s.file * 10} {(board.ranks - 1 - s.rank) * 10}h10v10h-10z"
         for s in board.squares
@@ -160,6 +176,8 @@ def small_board(board: Board) -> Markup:
 def start_board(game: Game[Any, Any]) -> Markup:
     """The beginning of a game with its delivered options, as South sees it."""
     options = game.options({})
+    if game.kit(options).deck:
+        return lanes_sign(game.kit(options))
     layout = game.expected(game.setup(options, Random(0)))
     return board_svg(Scene(game.kit(options), layout or {}))
 

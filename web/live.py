@@ -15,6 +15,9 @@ from typing import Any
 
 from flask import Flask, Response
 from waitress import create_server
+from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser
+from waitress.task import WSGITask
 from waitress.wasyncore import close_all
 
 from companion.errors import CompanionError, SystemTrouble
@@ -26,6 +29,8 @@ PING_LOOKS = 20
 DEAD_PHONE_MS = 20_000
 SPARE_THREADS = 16
 RETRY_MS = 1000
+ARRIVED = "companion.at_s"
+"""Where a request's environment says when it came in, by the table's clock."""
 
 
 class PortInUse(SystemTrouble):
@@ -113,6 +118,21 @@ def message(text: str, event: str = "") -> str:
     return f"{head}{body}\n\n"
 
 
+class _Arrival(HTTPRequestParser):  # type: ignore[misc]  # waitress comes without types
+    """A request that knows when its first bytes came in."""
+
+    at_s = 0.0
+
+
+class _StampedTask(WSGITask):  # type: ignore[misc]  # waitress comes without types
+    """Tells the application when its request came in: it may have waited for a free thread since."""
+
+    def get_environment(self) -> dict[str, Any]:
+        environ: dict[str, Any] = super().get_environment()
+        environ[ARRIVED] = self.request.at_s
+        return environ
+
+
 class Server:
     """The pages on a port; `close` may be called twice."""
 
@@ -128,6 +148,7 @@ class Server:
             connection_limit=threads * 4,
             ident=None,
         )
+        self._server.channel_class = _channel_of(app.extensions["now_s"])
         self.port: int = listener.getsockname()[1]
         self._thread: threading.Thread | None = None
         self._is_open = True
@@ -155,6 +176,21 @@ class Server:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _channel_of(now_s: Callable[[], float]) -> type[HTTPChannel]:
+    """Connections that stamp each request as soon as the server's own thread hears of it."""
+
+    def arrive(settings: Any) -> _Arrival:
+        request = _Arrival(settings)
+        request.at_s = now_s()
+        return request
+
+    class Stamped(HTTPChannel):  # type: ignore[misc]  # waitress comes without types
+        task_class = _StampedTask
+        parser_class = staticmethod(arrive)
+
+    return Stamped
 
 
 def serve(app: Flask, host: str, port: int, viewers: int) -> Server:

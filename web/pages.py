@@ -53,6 +53,7 @@ class Pages:
             ("/host", self.host),
             ("/rules/", self.rules_index),
             ("/rules/<name>", self.rules),
+            ("/clock", self.clock),
             ("/health", self.health),
             ("/favicon.svg", self.favicon),
             ("/favicon.ico", self.favicon),
@@ -71,7 +72,8 @@ class Pages:
     def table_screen(self) -> str:
         """The big screen."""
         theme = self._house.table_settings.theme
-        return self._page("table", None, "/live/table", theme="" if theme == "system" else theme)
+        asked = "screen" in request.args
+        return self._page("table", None, "/live/table", theme="" if theme == "system" else theme, asked=asked)
 
     def watch(self) -> str:
         """What everybody may know, on a phone."""
@@ -192,6 +194,10 @@ class Pages:
         kit = game.kit(options)
         keys = _keys(game, game.setup(options, Random(0)))
         return render_template("rules.html", game=game, kit=kit, keys=keys)
+
+    def clock(self) -> Response:
+        """The time by which the table's clocks run, for pages that show what is left of it."""
+        return jsonify(now_s=self._table.now_s())
 
     def health(self) -> Response:
         """Is the service alive? For watchdogs."""

@@ -1,7 +1,9 @@
-// Keys that ask the table for something (data-post), and second keys that appear for four seconds (data-arm).
+// Keys that ask the table for something (data-post; data-edge: at the touch, data-space: by the space bar too), and
+// second keys that appear for four seconds (data-arm).
 import { post } from './post.js';
 
 const SECOND_MS = 4000;
+const BOUNCE_MS = 300;
 
 function reveal(id) {
   const second = document.getElementById(id);
@@ -11,14 +13,20 @@ function reveal(id) {
   setTimeout(() => { second.hidden = true; }, second.matches('button') ? SECOND_MS : 5 * SECOND_MS);
 }
 
-document.addEventListener('click', async event => {
-  const key = event.target.closest?.('[data-post], [data-arm]');
-  if (!key) return;
-  if (key.dataset.arm) {
-    reveal(key.dataset.arm);
-    return;
-  }
+// A finger that bounces must not end the next turn as well.
+let moment = '';
+let since = -Infinity;
+function note() {
+  const now = document.getElementById('live')?.dataset.moment ?? '';
+  if (moment && now !== moment) since = performance.now();
+  moment = now;
+}
+document.addEventListener('shown', note);
+note();
+
+async function ask(key) {
   if (key.dataset.busy !== undefined) return;
+  if (key.dataset.edge !== undefined && performance.now() - since < BOUNCE_MS) return;
   key.dataset.busy = '';
   const menu = key.closest('details');
   const { post: url, body, then, refused } = key.dataset;
@@ -28,6 +36,24 @@ document.addEventListener('click', async event => {
   if (!answer.ok && answer.error?.kind === 'illegal' && refused) reveal(refused);
   if (answer.ok && 'second' in key.dataset) key.hidden = true;
   if (answer.ok) menu?.removeAttribute('open');
+}
+
+document.addEventListener('click', event => {
+  const key = event.target.closest?.('[data-post], [data-arm]');
+  if (!key) return;
+  if (key.dataset.arm) reveal(key.dataset.arm);
+  // What ends a turn counts from the finger's touch; the click that follows it is not another one.
+  else if (key.dataset.edge === undefined || event.detail === 0) ask(key);
+});
+document.addEventListener('pointerdown', event => {
+  const key = event.target.closest?.('[data-post][data-edge]');
+  if (key && event.button === 0) ask(key);
+});
+document.addEventListener('keydown', event => {
+  const key = event.key === ' ' && document.querySelector('[data-space]');
+  if (!key || event.target.matches?.('input, textarea, summary')) return;
+  event.preventDefault();
+  if (!event.repeat) ask(key);
 });
 
 document.addEventListener('keydown', event => {

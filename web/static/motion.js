@@ -1,9 +1,11 @@
-// The reveal as a small play, once for each step: moves and bounces together, then the shots. Nothing waits for it, and
-// nothing moves for who asked for stillness.
+// The reveal as a small play, once for each step: moves and bounces together, then the shots; sums land part by part,
+// both sides in step. Nothing waits for it, and nothing moves for who asked for stillness.
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
 const MOVE = { duration: 420, easing: 'cubic-bezier(.2,.7,.2,1)' };
 const BOUNCE = { duration: 520, easing: 'cubic-bezier(.3,1.3,.5,1)' };
 const SHOT = { duration: 260, delay: 540, fill: 'backwards' };
+const SUM_MS = 240;
+const landing = place => ({ duration: SUM_MS, delay: SUM_MS * place, fill: 'backwards', easing: 'cubic-bezier(.2,.7,.2,1)' });
 let played = null;
 
 const way = text => `translate(${text.split(' ').map(length => `${length}px`).join(', ')})`;
@@ -21,6 +23,17 @@ function play() {
   }
   for (const line of document.querySelectorAll('[data-grow]')) {
     line.animate([{ strokeDasharray: '0 1' }, { strokeDasharray: '1 0' }], SHOT);
+  }
+  for (const part of document.querySelectorAll('[data-land]')) {
+    part.animate([{ opacity: 0, transform: 'translateY(.3em)' }, { opacity: 1, transform: 'none' }], landing(part.dataset.land));
+  }
+  for (const total of document.querySelectorAll('.greater [data-turn]')) {
+    const { color } = getComputedStyle(total.parentElement);
+    total.animate([{ background: 'transparent', color }, { background: 'transparent', color }], landing(Number(total.dataset.turn) + 1));
+  }
+  for (const step of document.querySelectorAll('[data-fill]')) {
+    const { color } = getComputedStyle(step.parentElement);
+    step.animate([{ background: 'transparent', color }, { background: 'transparent', color }], { ...landing(0), duration: SUM_MS * step.dataset.fill });
   }
 }
 

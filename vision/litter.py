@@ -1,0 +1,163 @@
+"""What does not belong into a zone of cards: a hand, a thing, glare; judged by the paper that must be seen there.
+
+The board's own print is thin where it is judged; cards that are read are known. Whatever else has an edge is litter.
+Cards that lie face down are no litter as long as nothing lies open in the zone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from companion.grid import Square
+from companion.kit import Board, Deck
+from vision.fans import Lying
+from vision.markers import Luma
+from vision.pose import Maps, Points, rectangle_corners_mm
+
+Tone = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+
+PAPER = 200
+_SHRINK = 2
+_LINE_MM = 8.0
+"""Print that is thinner than this is not seen."""
+_EDGE = 0.22
+"""A change of brightness, by that of paper, within `_EDGE_MM`, that is an edge. Soft shadows change less."""
+_EDGE_MM = 3.0
+_AREA_MM2 = 25.0
+_TOUCH_MM = 3.0
+"""So far beyond their outlines cards are let be: blur, shadow, a bent corner."""
+_BEYOND_MM = 7.0
+"""Of the strip before a zone's outer edge so much is looked at: who reaches in from there is seen."""
+_ART_MM = 13.0
+"""Half the width of the arrow and other art in the middle of a zone, which is not judged."""
+_BACK = 0.45
+"""The backs of cards are darker than this, by paper."""
+_BACK_MM2 = 150.0
+_OUT_MM = 12.0
+
+
+class Litter:
+    """Judges the zones of one board."""
+
+    def __init__(self, board: Board, deck: Deck) -> None:
+        self._board, self._deck = board, deck
+        self._zones = tuple(square for square in board.squares if square.rank in set(deck.zones.values()))
+
+    def zones(self, even: Luma, glare: Mask, maps: Maps, cards: Sequence[Lying]) -> set[Square]:
+        """The zones that hold anything but paper and known cards.
+
+        `even` is the (h, w) view of `maps` with even paper, `glare` (h, w) is where light hides what lies there.
+        """
+        small = cv2.resize(even, None, fx=1 / _SHRINK, fy=1 / _SHRINK, interpolation=cv2.INTER_AREA)
+        dazzled = glare[::_SHRINK, ::_SHRINK]
+        scale = maps.scale / _SHRINK
+        tone = _without_lines(np.asarray(small, np.uint8), scale)
+        edges = _edges(tone, self._known(tone.shape, maps, cards), scale)
+        dark = np.asarray(tone < _BACK * PAPER)
+        found = set()
+        for zone in self._zones:
+            here = self._place(zone, maps)
+            littered = edges[here].sum() / scale**2 > _AREA_MM2
+            if littered and not any(self._board.square_at(card.x_mm, card.y_mm) == zone for card in cards):
+                littered = not self._is_face_down(zone, maps, edges, dark)
+            if littered or dazzled[here].sum() / scale**2 > _AREA_MM2:
+                found.add(zone)
+        return found
+
+    # ---- parts ----
+
+    def _known(self, shape: tuple[int, ...], maps: Maps, cards: Iterable[Lying]) -> Mask:
+        """Where nothing is judged: on cards and close to them, and on the art in the middle of zones."""
+        mask = np.zeros(shape, np.uint8)
+        for zone in self._zones:
+            x, y = self._board.centre_mm(zone)
+            depth = self._board.depth_mm / 2 - 2
+            _fill(mask, maps, rectangle_corners_mm(x, y, 2 * _ART_MM, 2 * depth, 0.0))
+        for marker in self._board.corners:
+            side = self._board.corner_mm + 2 * _TOUCH_MM
+            _fill(mask, maps, rectangle_corners_mm(*self._board.corner_centres_mm[marker], side, side, 0.0))
+        for card in cards:
+            middle = card.outline.mean(axis=0)
+            out = card.outline - middle
+            _fill(mask, maps, middle + out * (1 + 1.5 * _TOUCH_MM / np.linalg.norm(out, axis=1, keepdims=True)))
+        return np.asarray(mask > 0)
+
+    def _rectangle(self, zone: Square) -> tuple[float, float, float, float]:
+        """Left, low, right, high of what is judged for a zone: half the gaps, and some of the strip beyond."""
+        board = self._board
+        x, y = board.centre_mm(zone)
+        side, depth = (board.square_mm + board.gap_mm) / 2, (board.depth_mm + board.gap_mm) / 2
+        low = y - depth - (_BEYOND_MM if zone.rank == 0 else 0)
+        high = y + depth + (_BEYOND_MM if zone.rank == board.ranks - 1 else 0)
+        return x - side, low, x + side, high
+
+    def _place(self, zone: Square, maps: Maps) -> tuple[slice, slice]:
+        """Rows and columns of a zone in the small view."""
+        left, low, right, high = self._rectangle(zone)
+        ends = maps.to_view(np.array([[left, high], [right, low]])) / _SHRINK
+        (column, row), (column_end, row_end) = ends.round().astype(int).clip(0)
+        return slice(row, row_end), slice(column, column_end)
+
+    def _is_face_down(self, zone: Square, maps: Maps, edges: Mask, dark: Mask) -> bool:
+        """Do all edges of a zone belong to dark cards that lie within it?"""
+        here = self._place(zone, maps)
+        row, column = (max(0, part.start - self._out(maps)) for part in here)
+        window = (slice(row, here[0].stop + self._out(maps)), slice(column, here[1].stop + self._out(maps)))
+        own = np.zeros(edges.shape, np.bool_)
+        own[here] = edges[here]
+        _, labels, stats, _ = cv2.connectedComponentsWithStats(dark[window].astype(np.uint8))
+        scale, (rows, columns) = maps.scale / _SHRINK, labels.shape
+        backs = [
+            label
+            for label, (x, y, width, height, area) in enumerate(stats)
+            if label and min(x, y) > 0 and x + width < columns and y + height < rows and area > _BACK_MM2 * scale**2
+        ]
+        size = 2 * round((_EDGE_MM + 1) * scale) + 1
+        near = cv2.dilate(np.isin(labels, backs).astype(np.uint8), np.ones((size, size), np.uint8))
+        return bool((own[window] & (near == 0)).sum() / scale**2 <= _AREA_MM2)
+
+    @staticmethod
+    def _out(maps: Maps) -> int:
+        """Cards that lie face down may stick out of the zone so far."""
+        return round(_OUT_MM * maps.scale / _SHRINK)
+
+
+def _without_lines(small: Luma, scale: float) -> Luma:
+    """Noise and all thin dark print taken away."""
+    soft = cv2.GaussianBlur(small, (0, 0), 0.5 * scale)
+    size = 2 * round(_LINE_MM * scale / 2) + 1
+    return np.asarray(cv2.morphologyEx(soft, cv2.MORPH_CLOSE, np.ones((size, size), np.uint8)), np.uint8)
+
+
+def paper_of(view: Luma, scale: float, reach_mm: float) -> Tone:
+    """(h, w): how bright paper is, by the brightest of the (h, w) view, `scale` px a mm, within reach."""
+    small = cv2.resize(view, None, fx=1 / 8, fy=1 / 8, interpolation=cv2.INTER_AREA)
+    size = 2 * round(reach_mm * scale / 16) + 1
+    white = cv2.GaussianBlur(cv2.dilate(small, np.ones((size, size), np.uint8)), (0, 0), size / 4)
+    white = cv2.resize(white, view.shape[::-1], interpolation=cv2.INTER_LINEAR)
+    return np.asarray(np.maximum(white, 20), np.float32)
+
+
+def evened(view: Luma, paper: Tone) -> Luma:
+    """The view as if its paper were `PAPER` bright everywhere."""
+    return np.asarray(cv2.divide(view, paper, scale=PAPER, dtype=cv2.CV_8U), np.uint8)
+
+
+def _edges(tone: Luma, known: Mask, scale: float) -> Mask:
+    """Where brightness changes at once among what is not known."""
+    size = 2 * round(_EDGE_MM * scale / 2) + 1
+    kernel = np.ones((size, size), np.uint8)
+    high, low = (
+        cv2.dilate(np.where(known, np.uint8(0), tone), kernel),
+        cv2.erode(np.where(known, np.uint8(255), tone), kernel),
+    )
+    return np.asarray(~known & (high.astype(np.int16) - low > _EDGE * PAPER))
+
+
+def _fill(mask: NDArray[np.uint8], maps: Maps, points_mm: Points) -> None:
+    cv2.fillConvexPoly(mask, (maps.to_view(points_mm) / _SHRINK).round().astype(np.int32), 255)

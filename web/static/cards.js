@@ -1,0 +1,194 @@
+// A hand of cards: what is tapped stays in this browser until it is exactly one legal action; then it is handed in.
+import { post, say } from './post.js';
+
+const page = () => document.getElementById('live');
+const all = selector => [...document.querySelectorAll(selector)];
+let chosen = {}; // card, lane, key
+let moment = '';
+let read = { text: null, choices: [] };
+
+function choices() {
+  const text = document.getElementById('picks')?.dataset.choices ?? '[]';
+  if (text !== read.text) {
+    read = { text, choices: JSON.parse(text).map(([action, key, card, lane]) => ({ action, key, card, lane })) };
+  }
+  return read.choices;
+}
+
+// Does a choice agree with what is tapped, as far as it needs it?
+const fits = (choice, picked) => (!picked.key || choice.key === picked.key)
+  && (!picked.card || choice.card === null || choice.card === picked.card)
+  && (picked.lane === undefined || choice.lane === null || choice.lane === picked.lane);
+const needs = (choice, picked) => [
+  ...(choice.card !== null && choice.card !== picked.card ? ['card'] : []),
+  ...(choice.lane !== null && choice.lane !== picked.lane ? ['lane'] : []),
+];
+const keyOf = name => all('.pick').find(key => key.dataset.key === name);
+const inOrder = (one, other) => all('.pick').indexOf(keyOf(one.key)) - all('.pick').indexOf(keyOf(other.key));
+
+// The ways of a card, in the order of the keys: the first is meant unless another one was chosen.
+function waysOf(picked) {
+  const found = choices().filter(each => each.card === picked.card && fits(each, { ...picked, key: null }));
+  return [...new Set(found.sort(inOrder).map(each => each.key))];
+}
+
+function complete(picked) {
+  const key = picked.key ?? (picked.card && picked.lane !== undefined ? waysOf(picked)[0] : null);
+  if (!key) return null;
+  const found = choices().filter(each => each.key === key && fits(each, picked) && !needs(each, picked).length);
+  return found.length === 1 ? found[0] : null;
+}
+
+async function act(choice) {
+  chosen = {};
+  paint();
+  const { seat } = page().dataset;
+  await post(`/api/seat/${seat}/hand-in`, { moment, action: choice.action });
+}
+
+function choose(picked) {
+  chosen = picked;
+  const choice = complete(picked);
+  if (choice) act(choice);
+  else {
+    say(missing(picked));
+    paint();
+  }
+}
+
+// Why nothing of what is tapped can be done; empty while it still can.
+function missing(picked) {
+  if (!picked.key && !picked.card) return '';
+  if (choices().some(each => fits(each, picked) && (!picked.card || each.card === picked.card))) return '';
+  const key = keyOf(picked.key ?? waysOf({ card: picked.card })[0]);
+  return key?.dataset.hint || 'That cannot be done now';
+}
+
+function tapCard(card) {
+  if (!choices().some(each => each.card === card)) return;
+  if (chosen.card !== card) {
+    const key = choices().some(each => each.card === card && each.key === chosen.key) ? chosen.key : undefined;
+    choose({ ...chosen, card, key });
+    return;
+  }
+  const ways = waysOf({ card, lane: chosen.lane });
+  if (ways.length < 2) {
+    chosen = {};
+    paint();
+    return;
+  }
+  const next = ways[(ways.indexOf(chosen.key ?? ways[0]) + 1) % ways.length];
+  choose({ ...chosen, key: next });
+}
+
+function tapLane(lane) {
+  const same = chosen.lane === lane && !chosen.card && !chosen.key;
+  choose({ ...chosen, lane: same ? undefined : lane });
+}
+
+function tapKey(key) {
+  const found = choices().filter(each => each.key === key);
+  if (!found.length) {
+    say(keyOf(key).dataset.hint || 'That cannot be done now');
+    return;
+  }
+  if (chosen.key === key) {
+    choose({ ...chosen, key: undefined });
+    return;
+  }
+  const card = found.some(each => each.card === chosen.card) ? chosen.card : undefined;
+  const lane = found.some(each => each.lane === chosen.lane) ? chosen.lane : undefined;
+  choose({ key, card, lane });
+}
+
+// ---- what it looks like ----
+
+function label(key) {
+  const found = choices().filter(each => each.key === key.dataset.key);
+  const possible = found.filter(each => fits(each, { card: chosen.card, lane: chosen.lane }));
+  const [span, small] = key.children;
+  const isOff = !possible.length;
+  const lacks = isOff ? [] : ['card', 'lane'].filter(what => possible.every(each => needs(each, chosen).includes(what)));
+  span.textContent = isOff && key.dataset.hint ? key.dataset.hint : key.dataset.label;
+  small.textContent = isOff ? '' : lacks.length ? lacks.join(', ') : possible.length === 1 ? possible[0].action : '';
+  key.classList.toggle('off', isOff);
+  const way = chosen.card ? chosen.key ?? waysOf(chosen)[0] : chosen.key;
+  key.setAttribute('aria-pressed', String(!isOff && key.dataset.key === way));
+}
+
+function words() {
+  const place = document.getElementById('told');
+  if (!choices().length) return;
+  const lane = all('.ln[data-lane]').find(each => each.dataset.lane === chosen.lane);
+  const card = all('.card').find(each => each.dataset.card === chosen.card);
+  const ways = chosen.card ? waysOf(chosen) : [];
+  const key = keyOf(chosen.key ?? ways[0]);
+  const what = [card?.dataset.shown, lane && `Lane ${chosen.lane}`].filter(Boolean).join(', ');
+  const head = [what, what && key ? key.dataset.label.toLowerCase() : key?.dataset.label].filter(Boolean).join(': ');
+  const next = ways.find(way => way !== key?.dataset.key);
+  const more = lane && !key ? lane.dataset.words
+    : next ? `Tap a lane. Tap the card again: ${keyOf(next).dataset.label.toLowerCase()}.`
+      : key ? `Tap a ${card || !choices().some(each => each.key === key.dataset.key && each.card) ? 'lane' : 'card'}.` : place.dataset.hint;
+  place.replaceChildren();
+  if (head) place.append(Object.assign(document.createElement('b'), { textContent: head }));
+  place.append(more);
+}
+
+function paint() {
+  if (page().dataset.moment !== moment) {
+    moment = page().dataset.moment;
+    chosen = {};
+  }
+  cover();
+  if (!document.getElementById('picks')) return;
+  const open = choices();
+  for (const card of all('.card')) {
+    const name = card.dataset.card;
+    card.classList.toggle('on', chosen.card === name);
+    card.setAttribute('aria-pressed', String(chosen.card === name));
+    const possible = open.some(each => each.card === name && fits(each, { key: chosen.key, lane: chosen.lane }));
+    card.classList.toggle('dim', open.length > 0 && !possible);
+  }
+  for (const lane of all('.ln[data-lane]')) {
+    const name = lane.dataset.lane;
+    lane.classList.toggle('on', chosen.lane === name);
+    const possible = open.filter(each => each.lane === name && fits(each, { ...chosen, lane: name }));
+    const hasCard = !chosen.card || possible.some(each => each.card === chosen.card);
+    lane.classList.toggle('dim', open.length > 0 && (!possible.length || !hasCard));
+  }
+  all('.pick').forEach(label);
+  words();
+}
+
+// ---- eyes that should not see ----
+
+const COVERED = 'covered';
+
+function cover() {
+  const key = document.getElementById('cover');
+  if (!key) return;
+  const isCovered = sessionStorage.getItem(COVERED) === 'yes';
+  document.getElementById('hand')?.classList.toggle('covered', isCovered);
+  key.textContent = isCovered ? 'Show hand' : 'Hide hand';
+  key.setAttribute('aria-pressed', String(isCovered));
+}
+
+document.addEventListener('click', event => {
+  const hit = event.target.closest?.('.card[data-card], .ln[data-lane], .pick, #cover');
+  if (!hit) return;
+  if (hit.id === 'cover') {
+    sessionStorage.setItem(COVERED, sessionStorage.getItem(COVERED) === 'yes' ? 'no' : 'yes');
+    cover();
+  } else if (hit.dataset.card) tapCard(hit.dataset.card);
+  else if (hit.dataset.lane) tapLane(hit.dataset.lane);
+  else tapKey(hit.dataset.key);
+});
+
+document.addEventListener('keydown', event => {
+  if (event.key !== 'Escape' || !document.getElementById('picks')) return;
+  chosen = {};
+  paint();
+});
+
+document.addEventListener('shown', paint);
+paint();

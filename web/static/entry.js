@@ -1,0 +1,146 @@
+// Open cards tapped in, where the camera does not read them all: a value, then a suit, for each zone. What is tapped
+// stays as it is whatever the camera reads meanwhile.
+import { post, say } from './post.js';
+
+const UNKNOWN = 'X';
+const page = () => document.getElementById('live');
+const form = () => document.getElementById('enter');
+const zones = () => [...document.querySelectorAll('[data-zone]')];
+const store = () => `cards:${page().dataset.seat}:${page().dataset.moment}`;
+const fresh = () => ({ zones: {}, at: null, value: '', layOpen: false });
+let state = fresh();
+let drawn = '';
+
+function remember() {
+  for (const name of Object.keys(sessionStorage)) if (name.startsWith('cards:') && name !== store()) sessionStorage.removeItem(name);
+  sessionStorage.setItem(store(), JSON.stringify(state));
+}
+
+// A zone shows what the camera reads until it is touched.
+const cardsOf = zone => state.zones[zone] ?? JSON.parse(form().dataset.read)[zone] ?? [];
+const used = () => zones().flatMap(row => cardsOf(row.dataset.zone));
+const shown = card => [['value', card.slice(0, -1)], ['suit', card.slice(-1)]]
+  .map(([kind, part]) => document.querySelector(`[data-${kind}="${CSS.escape(part)}"]`)?.dataset.shown ?? part).join('');
+
+function place() {
+  if (state.at) return state.at;
+  for (const row of zones()) {
+    const gap = cardsOf(row.dataset.zone).indexOf(UNKNOWN);
+    if (gap >= 0) return { zone: row.dataset.zone, number: gap };
+  }
+  const { zone } = zones()[0].dataset;
+  return { zone, number: cardsOf(zone).length };
+}
+
+function change(zone, cards, number) {
+  state.zones[zone] = cards;
+  state.at = number === undefined ? null : { zone, number };
+  say('');
+  remember();
+  paint();
+}
+
+function add(suit) {
+  if (!state.value) {
+    say('First the value, then the suit');
+    return;
+  }
+  const { zone, number } = place();
+  const cards = [...cardsOf(zone)];
+  cards[number] = state.value + suit;
+  state.value = '';
+  const gap = cards.indexOf(UNKNOWN);
+  change(zone, cards, gap >= 0 ? gap : cards.length);
+}
+
+function move(tool) {
+  const { zone, number } = place();
+  const cards = [...cardsOf(zone)];
+  if (number >= cards.length) return;
+  const [card] = cards.splice(number, 1);
+  if (tool === 'away') {
+    change(zone, cards);
+    return;
+  }
+  const to = Math.max(0, Math.min(cards.length, number + (tool === 'left' ? -1 : 1)));
+  cards.splice(to, 0, card);
+  change(zone, cards, to);
+}
+
+function text() {
+  const { mark, open } = form().dataset;
+  const written = zone => cardsOf(zone).map(card => card + (state.layOpen && zone === open ? mark : '')).join(' ');
+  return zones().map(row => written(row.dataset.zone)).join(' / ').trim();
+}
+
+function lacks() {
+  const unknown = used().filter(card => card === UNKNOWN).length;
+  if (unknown) return `${unknown} card${unknown > 1 ? 's' : ''} missing`;
+  if (!used().length) return 'tap the cards';
+  const [first] = zones();
+  return cardsOf(first.dataset.zone).length ? '' : `a card of ${first.dataset.name} missing`;
+}
+
+const isRead = () => form().dataset.laid && !Object.keys(state.zones).length && !state.layOpen;
+
+async function handIn() {
+  const why = lacks();
+  if (why && !isRead()) {
+    say(`Not yet: ${why}`);
+    return;
+  }
+  const { seat, moment } = page().dataset;
+  await post(`/api/seat/${seat}/hand-in`, { moment, action: isRead() ? form().dataset.laid : text() });
+}
+
+// ---- what it looks like ----
+
+function slot(zone, number, card) {
+  const key = document.createElement('button');
+  key.type = 'button';
+  key.dataset.slot = number;
+  const isHere = place().zone === zone && place().number === number;
+  key.className = `cd big ${card === undefined ? 'add' : card === UNKNOWN ? 'shut' : 'up'}${isHere ? ' here' : ''}`;
+  key.textContent = card === undefined ? '+' : card === UNKNOWN ? '' : shown(card);
+  key.setAttribute('aria-label', card === undefined ? 'Add a card' : card === UNKNOWN ? 'A card not read: tap it in' : shown(card));
+  key.setAttribute('aria-pressed', String(isHere));
+  return key;
+}
+
+function paint() {
+  if (!form()) return;
+  if (drawn !== store()) {
+    drawn = store();
+    state = { ...fresh(), ...JSON.parse(sessionStorage.getItem(drawn) ?? '{}') };
+  }
+  for (const row of zones()) {
+    const { zone } = row.dataset;
+    row.replaceChildren(...[...cardsOf(zone), undefined].map((card, number) => slot(zone, number, card)));
+  }
+  for (const key of document.querySelectorAll('[data-value]')) key.setAttribute('aria-pressed', String(key.dataset.value === state.value));
+  for (const key of document.querySelectorAll('[data-suit]')) key.disabled = used().includes(state.value + key.dataset.suit);
+  const { zone, number } = place();
+  for (const key of document.querySelectorAll('[data-tool]')) key.disabled = number >= cardsOf(zone).length;
+  document.getElementById('lay-open')?.setAttribute('aria-pressed', String(state.layOpen));
+  const main = document.getElementById('work-out');
+  const why = isRead() ? '' : lacks();
+  main.className = why ? 'key off' : 'key go';
+  main.textContent = isRead() ? 'That is right' : why ? `Work it out: ${why}` : 'Work it out';
+}
+
+document.addEventListener('click', event => {
+  const hit = form() && event.target.closest?.('[data-slot], [data-value], [data-suit], [data-tool], #lay-open, #work-out');
+  if (!hit) return;
+  const { slot: number, value, suit, tool } = hit.dataset;
+  if (number) state.at = { zone: hit.closest('[data-zone]').dataset.zone, number: Number(number) };
+  else if (value) state.value = value;
+  else if (suit) return add(suit);
+  else if (tool) return move(tool);
+  else if (hit.id === 'work-out') return handIn();
+  else state.layOpen = !state.layOpen;
+  remember();
+  paint();
+});
+
+document.addEventListener('shown', paint);
+paint();
