@@ -49,14 +49,16 @@ class Illegal(CompanionError, ValueError):
     """A well-formed input that the rules or the moment do not allow.
 
     `reason` is a member of a `StrEnum` (a game's own, or `Refusal`); `rule` names a paragraph of the game's rules.
+    `square` is the text of the square that breaks the rule, where one does.
     """
 
     kind = "illegal"
 
-    def __init__(self, reason: StrEnum, message: str, rule: str | None = None) -> None:
+    def __init__(self, reason: StrEnum, message: str, rule: str | None = None, square: str | None = None) -> None:
         super().__init__(message)
         self.reason = reason
         self.rule = rule
+        self.square = square
 
 
 class Ambiguous(CompanionError, ValueError):

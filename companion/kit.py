@@ -66,7 +66,13 @@ class Face:
     """Height of the marker above what the piece stands on."""
     seat: Seat | None = None
     carried: bool = False
-    """True when, in a stack, it is drawn small at the shoulder of the piece on top of it."""
+    """True when it is drawn small at the shoulder of the piece with which it shares a square."""
+    letter: str = ""
+    """What is written on it, one or two characters such as a number or a role."""
+    size: tuple[int, int] = (1, 1)
+    """How many squares it covers, across and along; it may be turned by a right angle. It lies in all of them."""
+    lies: bool = False
+    """True for a piece that is turned over: only its outline is drawn, and its letter lies on its side."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +103,10 @@ class Board:
     labels_in_squares: bool = False
     holes: frozenset[Square] = frozenset()
     """Squares on which no piece can lie."""
+    tones: int = 1
+    """2: neighbouring squares differ, as on a chess board."""
+    has_goals: bool = False
+    """True when the strips beyond the first and the last rank are goals, in the pattern of who defends them."""
     depth_mm: float = 0.0
     """How deep each rank is where that is not the width of a square: the zones of a board of cards."""
 

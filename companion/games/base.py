@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import msgspec
 
 from companion.errors import Illegal, Malformed, Refusal
+from companion.games.screen import ChessClock, Play, Standing
 from companion.grid import Square
 from companion.kit import Kit, Layout, Seat, Side
 
@@ -348,6 +349,10 @@ class Game(ABC, Generic[S, A]):
         """What happens for a seat whose time is over; None: only the alarm sounds."""
         return None
 
+    def chess_clock(self, state: S) -> ChessClock | None:  # noqa: ARG002
+        """Each seat's time for the whole game, while the clock of the seat on turn runs; who has none left, loses."""
+        return None
+
     def is_reversible(self, state: S, seat: Seat, action: A) -> bool:  # noqa: ARG002
         """May a seat that has taken the turn alone take this action back, because nobody has learned anything by it?"""
         return False
@@ -365,6 +370,40 @@ class Game(ABC, Generic[S, A]):
 
     def expected(self, state: S) -> Layout | None:  # noqa: ARG002
         """Which faces lie on which square now; None when the board is not checked."""
+        return None
+
+    def is_checked(self, state: S) -> bool:  # noqa: ARG002
+        """False while pieces may also lie where a hand has put them for an action that is not decided yet."""
+        return True
+
+    def standing(self, state: S, seat: Seat | None) -> Standing | None:  # noqa: ARG002
+        """What a viewer (None: everybody) sees of a game of pieces beside its board; None: the board says it all."""
+        return None
+
+    def plays(self, state: S, seat: Seat) -> Iterable[Play]:  # noqa: ARG002
+        """The legal actions that a seat can tap on its board, each as its squares; one of several that mean the same."""
+        return ()
+
+    def as_laid(self, state: S, seat: Seat, action: A, step: Step[S]) -> Layout | None:  # noqa: ARG002
+        """How the board lies when a hand has just made a legal action, before anything follows; None: by no hand.
+
+        `step` is what `apply` answered. Unless overridden it is the layout of the first stage, or that of the end.
+        """
+        return step.stages[0].expected if step.stages else self.expected(step.state)
+
+    def laid_out(self, state: S, seat: Seat, seen: Mapping[Square, str]) -> A | None:  # noqa: ARG002
+        """The action of a seat that the board shows while both act at once, such as a set-up laid openly; None: none.
+
+        `seen` is the face on top of each square. The seat says yes to it by ready.
+        """
+        return None
+
+    def why_not(self, state: S, seat: Seat, seen: Mapping[Square, str]) -> Illegal | None:  # noqa: ARG002
+        """Which rule the board breaks that hands of the seat on turn have made of `expected`; None: no single play.
+
+        `seen` is the face on top of each square where one is seen. The message is two sentences at most, the first says
+        what is no play; `square` is what stands in the way.
+        """
         return None
 
     def pad(self, state: S, seat: Seat) -> PadGrammar | None:  # noqa: ARG002
