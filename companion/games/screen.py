@@ -1,0 +1,155 @@
+"""What the screens of a game of pieces show beside and on its board, and how its actions are tapped.
+
+All of it is public, or for the eyes of the viewer for whom a game was asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from companion.grid import Square
+from companion.kit import Seat
+
+
+@dataclass(frozen=True)
+class ChessClock:
+    """Each seat's time for the whole game, in seconds, and what it gets back at the end of each of its turns."""
+
+    seconds: float
+    increment_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Badge:
+    """What is told of the piece on a square: a short text such as `18`, and a bar that is filled to a share of 0..1."""
+
+    text: str = ""
+    share: float | None = None
+
+
+@dataclass(frozen=True)
+class PlayKey:
+    """A key that begins a play, such as a pass, or is one, such as the end of a turn."""
+
+    name: str
+    label: str
+    is_main: bool = False
+
+
+@dataclass(frozen=True)
+class Play:
+    """A legal action as it is tapped: its squares in their order, after a key where it needs one.
+
+    `text` is the notation, `label` at most 40 characters that say it, such as “Jump c1 to e3”.
+    """
+
+    text: str
+    squares: tuple[Square, ...]
+    label: str
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A piece that gets an order of its own: its name in the notation, where it stands, and a word on it."""
+
+    name: str
+    square: Square
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class OrderKind:
+    """An order a unit can get: what it adds to the notation, its key, and whether a direction follows.
+
+    `drawing` is drawn over the unit or, with a direction, over the edge to the square it leads to.
+    """
+
+    letter: str
+    label: str
+    drawing: str
+    has_direction: bool = False
+
+
+@dataclass(frozen=True)
+class Direction:
+    """A direction of the board: its letter and name, the step it makes (files, ranks), its drawing with South below."""
+
+    letter: str
+    label: str
+    step: tuple[int, int]
+    drawing: str
+
+
+@dataclass(frozen=True)
+class OrderSheet:
+    """Orders for each of a seat's pieces, one action together: `1:N 2:aE 3:D`, by the order of the units.
+
+    A unit without an order is left out; `nothing` is the text of an order that does nothing, for a sheet on which no
+    unit has any.
+    """
+
+    units: tuple[Unit, ...]
+    kinds: tuple[OrderKind, ...]
+    directions: tuple[Direction, ...]
+    nothing: str = "-"
+
+
+@dataclass(frozen=True)
+class Placing:
+    """Pieces that a seat places as it likes, one action together: `R@b1 R@d1 …`, in the order of `pieces`.
+
+    Each piece is its letter and its face's name. `proposal` are the squares at which the page begins.
+    """
+
+    pieces: tuple[tuple[str, str], ...]
+    squares: tuple[Square, ...]
+    proposal: tuple[Square, ...]
+
+
+@dataclass(frozen=True)
+class Duellist:
+    """One side of a face-off: its piece, where, what it does there, and the strengths that count."""
+
+    face: str
+    square: Square
+    text: str
+    strengths: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Duel:
+    """A face-off that waits for both seats' secret cards."""
+
+    sides: Mapping[Seat, Duellist]
+    hint: str = ""
+    """The rule of it, such as what a difference of more than 2 means."""
+
+
+@dataclass(frozen=True)
+class HandCard:
+    """A card of a small open hand: its value, and whether it has been played. The choice of a card is its value."""
+
+    value: str
+    is_spent: bool = False
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a viewer sees of a game of pieces beside its board, and by which means he acts.
+
+    `sign` says what is awaited in at most 40 characters, `hint` why or by which rule. `facts` are a few words on each
+    seat, such as “play 2 of 2”. `hands` are the cards of each seat that all may see. `keys` begin plays; `sheet`,
+    `placing` and `duel` are there while the viewer may act by them.
+    """
+
+    sign: str
+    hint: str = ""
+    facts: Mapping[Seat, str] = field(default_factory=dict)
+    badges: Mapping[Square, Badge] = field(default_factory=dict)
+    hands: Mapping[Seat, tuple[HandCard, ...]] = field(default_factory=dict)
+    keys: tuple[PlayKey, ...] = ()
+    sheet: OrderSheet | None = None
+    placing: Placing | None = None
+    duel: Duel | None = None
