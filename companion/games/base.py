@@ -381,7 +381,7 @@ class Game(ABC, Generic[S, A]):
         return None
 
     def plays(self, state: S, seat: Seat) -> Iterable[Play]:  # noqa: ARG002
-        """The legal actions that a seat can tap on its board, each as its squares; one of several that mean the same."""
+        """The legal actions that a seat can tap on its board, as its squares; one of several that mean the same."""
         return ()
 
     def as_laid(self, state: S, seat: Seat, action: A, step: Step[S]) -> Layout | None:  # noqa: ARG002
