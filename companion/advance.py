@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from companion.countdown import Countdown, next_bank
 from companion.errors import Illegal, Malformed, Refusal, Stale
 from companion.games import game_named
 from companion.games.base import Event, Outcome
@@ -30,10 +31,18 @@ from companion.records import (
     TimeOut,
     Undo,
 )
-from companion.session import BOTH, Countdown, Phase, Sealed, Session, Sitter, Turn, chance, receipt
+from companion.session import BOTH, Phase, Sealed, Session, Sitter, Turn, chance, receipt
 
 MAX_NAME = 24
-_CUES = {"bounce": Cue.BOUNCED, "shot": Cue.SHOT, "flag_taken": Cue.FLAG_TAKEN, "combat": Cue.COMBAT}
+_CUES = {
+    "bounce": Cue.BOUNCED,
+    "shot": Cue.SHOT,
+    "blast": Cue.SHOT,
+    "flag_taken": Cue.FLAG_TAKEN,
+    "combat": Cue.COMBAT,
+    "face_off": Cue.FACE_OFF,
+    "face_off_again": Cue.FACE_OFF_AGAIN,
+}
 """The kinds of events that are heard as well as seen."""
 
 Advance = tuple[Session, tuple[Signal, ...]]
@@ -124,6 +133,8 @@ def _begin(session: Session, record: Begin) -> Advance:
 def _await_orders(session: Session, now_s: float) -> Advance:
     """A new turn: nothing sealed, everybody in `to_act` is asked; a game with a clock begins with the clock stopped."""
     opened = replace(session, phase=Phase.ORDERS, tick=session.tick + 1, sealed={}, stage=0, has_reverted=False)
+    if session.playing.chess_clock(session.state):
+        return _await_player(opened, now_s)
     limit_s = session.playing.time_limit(session.state)
     if limit_s is None:
         opened = replace(opened, countdown=None, paused="")
@@ -136,6 +147,20 @@ def _await_orders(session: Session, now_s: float) -> Advance:
     due = opened.awaited
     cue = Cue.ORDERS_WANTED if len(due) > 1 else Cue.TURN_PASSES
     return opened, (Signal(cue, due),)
+
+
+def _await_player(opened: Session, now_s: float) -> Advance:
+    """The next decision by a chess clock: it runs on for the same seat, and passes to the other."""
+    game, before = opened.playing, opened.bank
+    (seat,) = game.to_act(opened.state)
+    clock = game.chess_clock(opened.state)
+    if clock is None:
+        raise RuntimeError("no chess clock runs in this state")
+    bank = next_bank(before, opened.countdown, clock, seat)
+    countdown = Countdown(clock.seconds, bank.left_s[seat])
+    running = replace(opened, bank=bank, countdown=countdown if opened.paused else countdown.started(now_s))
+    goes_on = before is not None and before.seat is seat
+    return running, () if goes_on else (Signal(Cue.TURN_PASSES, frozenset({seat})),)
 
 
 def _hand_in(session: Session, record: HandIn) -> Advance:
@@ -161,7 +186,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
     signal = Signal(Cue.SEALED, frozenset({seat}))
     if full.awaited:
         return full, (signal,)
-    revealed, signals = _reveal(full, record.now_s)
+    revealed, signals = _reveal(full, record.now_s, go_on_s=max(record.now_s, record.read_s))
     return revealed, ((signal, *signals) if len(full.sealed) > 1 else signals)
 
 
@@ -179,8 +204,9 @@ def _before_time_out(session: Session, record: HandIn) -> Session | None:
     return replace(earlier, seats=session.seats, sealed={}, countdown=Countdown(limit_s, limit_s, turn.due_s - limit_s))
 
 
-def _reveal(session: Session, now_s: float, by_time: bool = False) -> Advance:
-    """Everybody has handed in: one `apply`, then hands follow its stages."""
+def _reveal(session: Session, now_s: float, by_time: bool = False, go_on_s: float | None = None) -> Advance:
+    """Everybody has handed in at `now_s`: one `apply`, then hands follow; the next clock runs from `go_on_s`."""
+    go_on_s = now_s if go_on_s is None else go_on_s
     game, countdown = session.playing, session.countdown
     actions = {seat: game.parse(sealed.action) for seat, sealed in session.sealed.items()}
     step = game.apply(session.state, actions, chance(session.seed, session.tick))
@@ -199,7 +225,7 @@ def _reveal(session: Session, now_s: float, by_time: bool = False) -> Advance:
     )
     signals = (Signal(Cue.REVEAL, BOTH),) if len(session.sealed) > 1 else ()
     if not step.stages:
-        settled, more = _next_turn(replace(after, board=game.expected(step.state)), now_s)
+        settled, more = _next_turn(replace(after, board=game.expected(step.state)), go_on_s)
         heard = () if settled.outcome else _event_signals(step.events)
         return settled, (*signals, *(heard or more))
     return after, (*signals, *_stage_signals(after))
@@ -250,6 +276,10 @@ def _time_out(session: Session, record: TimeOut) -> Advance:
         raise Stale("That turn is over")
     game = session.playing
     (seat,) = session.awaited
+    if session.bank:
+        name = game.sides[seat].name.capitalize()
+        lost = replace(session, countdown=Countdown(countdown.limit_s, 0.0))
+        return _finish(lost, Outcome(frozenset({seat.other}), f"{name} has no time left."))
     action = game.on_timeout(session.state, seat)
     if action is None:
         return replace(session, countdown=Countdown(countdown.limit_s, 0.0)), ()
@@ -293,6 +323,7 @@ def _finish(session: Session, outcome: Outcome) -> Advance:
         sealed={},
         draw_offer=None,
         countdown=None,
+        bank=replace(session.bank, left_s=session.bank.counted(session.countdown)) if session.bank else None,
         paused="",
         tick=session.tick + 1,
     )
@@ -311,14 +342,18 @@ def _take_back(session: Session, record: TakeBack) -> Advance:
 
 
 def _revert(session: Session, earlier: Session, record: TakeBack) -> Advance:
-    """A seat gets its turn back, with the time that was left when it acted; once a turn."""
-    countdown = earlier.countdown
-    if countdown and not session.paused:
+    """A seat gets its turn back, with the time that was left when it acted; once a turn.
+
+    Where the board has changed it is put back first, as in a set-up, with the clock standing still.
+    """
+    countdown, has_changed = earlier.countdown, earlier.board != session.board
+    if countdown and not session.paused and not has_changed:
         countdown = countdown.started(record.now_s)
     undone = replace(
         earlier,
         seats=session.seats,
         sealed={},
+        phase=Phase.SETUP if has_changed else earlier.phase,
         tick=session.tick + 1,
         countdown=countdown,
         paused=session.paused,

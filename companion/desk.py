@@ -155,7 +155,8 @@ class Desk(ABC):
         if session.moment != before.session.moment or session.phase is not before.session.phase:
             self._drafts = {}
             fans = self._live.reading.fans if self._live.reading else {}
-            self._live = replace(self._live, drafts={}, overruled=frozenset(), choices=(), laid=None, fans_before=fans)
+            self._live = replace(self._live, drafts={}, overruled=frozenset(), choices=(), laid={})
+            self._live = replace(self._live, why_not=None, fans_before=fans)
         shown = (session.moment, session.phase, session.stage)
         if shown != (before.session.moment, before.session.phase, before.session.stage):
             self._stage_since_s = self._clock.monotonic_s()

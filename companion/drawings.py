@@ -130,6 +130,11 @@ _GROUND = {
     # Three brackets: the square's label is the fourth. South's are bent, North's are sharp.
     "start-s": _cased("M68 14H78a8 8 0 0 1 8 8V32M86 68V78a8 8 0 0 1-8 8H68M32 86H22a8 8 0 0 1-8-8V68"),
     "start-n": _cased("M68 14H86V32M86 68V86H68M32 86H14V68"),
+    # Four brackets where robots appear; there the square's label stands outside the board.
+    "spawn-s": _cased(
+        "M68 14H78a8 8 0 0 1 8 8V32M86 68V78a8 8 0 0 1-8 8H68M32 86H22a8 8 0 0 1-8-8V68M14 32V22a8 8 0 0 1 8-8H32"
+    ),
+    "spawn-n": _cased("M68 14H86V32M86 68V86H68M32 86H14V68M14 32V14H32"),
     "base-s": _cased("M18 50a32 32 0 1 1 64 0a32 32 0 1 1-64 0z"),
     "base-n": _cased("M50 10L90 50L50 90L10 50z"),
     "wall": '<path d="M0 0H100V100H0z" fill="var(--line)"/>',

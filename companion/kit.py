@@ -209,6 +209,7 @@ class Kit:
     """What the instruction sheet says about these pieces."""
     deck: Deck | None = None
     """The cards of a game of cards; they lie in the squares of the board as in zones."""
+    _kinds: dict[str, str] = field(init=False, repr=False, compare=False, default_factory=dict)
     _by_name: dict[str, Face] = field(init=False, repr=False, compare=False, default_factory=dict)
     _by_marker: dict[int, Face] = field(init=False, repr=False, compare=False, default_factory=dict)
 
@@ -219,10 +220,31 @@ class Kit:
                 if marker in self._by_marker or marker in self.board.corners:
                     raise ValueError(f"marker {marker} means two things in the kit of {self.game}")
                 self._by_marker[marker] = face
+        for piece in self.pieces:
+            self._kinds.update(dict.fromkeys(piece, piece[0]))
 
     def face(self, name: str) -> Face:
         """The face of that name; raises KeyError."""
         return self._by_name[name]
+
+    def kind(self, face: str) -> str:
+        """The first face of the piece that can show this face: the same before and after it is turned over."""
+        return self._kinds.get(face, face)
+
+    def anchored(self, layout: Mapping[Square, tuple[str, ...]]) -> Layout:
+        """The layout with every piece that covers several squares in the first of them alone."""
+        big = {name for name, face in self._by_name.items() if face.size != (1, 1)}
+        if not big:
+            return layout
+        anchors: dict[str, Square] = {}
+        for square in sorted(layout):
+            for face in layout[square]:
+                anchors.setdefault(face, square)
+        kept = {
+            square: tuple(face for face in faces if face not in big or anchors[face] == square)
+            for square, faces in layout.items()
+        }
+        return {square: faces for square, faces in kept.items() if faces}
 
     def face_of_marker(self, marker: int) -> Face | None:
         """The face that this marker shows, or None when it is none of this game's."""

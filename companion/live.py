@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from companion import referee
+from companion.errors import Illegal
 from companion.kit import SEATS, Kit, Layout, Seat
 from companion.ports import CameraState, CameraStatus, Reading
 from companion.referee import HandMove, Problem
@@ -15,12 +16,22 @@ NO_CAMERA = CameraStatus(CameraState.NONE)
 
 
 @dataclass(frozen=True)
+class EarlyPress:
+    """The end of a turn that a seat gave while hands were still at the board: it waits for the camera, as stamped."""
+
+    seat: Seat
+    action: str
+    at_s: float
+
+
+@dataclass(frozen=True)
 class Live:
     """The table at one moment: the session, and what is known beside it and need not survive a restart.
 
     `drafts`: how many orders are entered on each seat's pad. `overruled`: problems that somebody confirmed by hand.
     `suggested`: the game whose board lies there while none is on. `choices`: the plays that the board can mean.
-    `laid`: the action that cards laid open mean, until somebody says yes. `notices`: standing troubles, as sentences.
+    `laid`: the action of a seat that the table shows laid open, until somebody says yes. `why_not`: the rule that the
+    board breaks as hands have left it. `notices`: standing troubles, as sentences.
     """
 
     session: Session
@@ -32,9 +43,11 @@ class Live:
     drafts: Mapping[Seat, int] = field(default_factory=dict)
     suggested: str | None = None
     choices: tuple[str, ...] = ()
-    laid: str | None = None
+    why_not: Illegal | None = None
+    laid: Mapping[Seat, str] = field(default_factory=dict)
     fans_before: Layout = field(default_factory=dict)
     """The cards that lay open when the decision that is due began."""
+    early: EarlyPress | None = None
     panel: str = ""
     notices: tuple[str, ...] = ()
 
@@ -76,7 +89,9 @@ def problems_of(live: Live) -> tuple[Problem, ...]:
     if live.has_cards and session.kit:
         found = referee.card_problems(session.kit, live.before, target, reading)
     else:
-        found = referee.problems(live.before, target, reading)
+        if session.kit is None or not session.is_checked:
+            return ()
+        found = referee.problems(session.kit, live.before, target, reading)
     return tuple(problem for problem in found if problem not in live.overruled)
 
 
@@ -98,7 +113,7 @@ def instructions(live: Live) -> tuple[Instruction, ...]:
         return tuple(Instruction(HandMove((), None, None, done), seat, text) for seat, text in todo)
     if kit is None or kit.deck or target is None or session.phase not in (Phase.STAGES, Phase.SETUP):
         return ()
-    moves = referee.hand_moves(live.before, target, live.reading if live.watched else None)
+    moves = referee.hand_moves(kit, live.before, target, live.reading if live.watched else None)
     told = (Instruction(move, *_who_and_what(kit, move)) for move in moves)
     return tuple(sorted(told, key=lambda instruction: SEATS.index(instruction.seat)))
 
@@ -113,8 +128,11 @@ def _who_and_what(kit: Kit, move: HandMove) -> tuple[Seat, str]:
         what = f"your {what}"
     elif len(move.faces) > 1:
         what = " and ".join(face.split()[-1] for face in reversed(move.faces))
+    if move.origin is not None and move.origin == move.target:
+        return seat, f"{side.capitalize()}: turn {what} on {move.target} over"
     if move.origin is None:
         return seat, f"{side.capitalize()}: put {what} on {move.target}"
     if move.target is None:
         return seat, f"{side.capitalize()}: take {what} off {move.origin}"
-    return seat, f"{side.capitalize()}: move {what} {move.origin} to {move.target}"
+    also = ", turned over" if move.turned else ""
+    return seat, f"{side.capitalize()}: move {what} {move.origin} to {move.target}{also}"

@@ -27,25 +27,27 @@ class PadStep:
 def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Press) -> PadStep:
     """What a key means while orders are collected; raises `Malformed` or `Illegal` for a key that is refused.
 
-    Keys add orders, back takes one away (held: all), ready hands in; once sealed, back takes the action back.
+    Keys add orders, back takes one away (held: all), ready hands in; once sealed, back takes the action back. Only a
+    key that completes an order, or takes one away, is heard: how many keys an order has would tell what it is.
     """
     grammar = session.playing.pad(session.state, seat)
     if press.key is PadKey.BACK and seat in session.sealed:
         return PadStep(draft, records=() if press.held else (TakeBack(seat, session.moment, press.at_s),))
     if press.key is PadKey.BACK and not draft and seat is session.may_revert and session.before:
         return PadStep(draft, records=() if press.held else (TakeBack(seat, session.before.moment, press.at_s),))
-    if press.key is PadKey.READY and press.held:
+    is_key = press.key is PadKey.READY and grammar is not None and grammar.ready_is_key and seat in session.awaited
+    if press.key is PadKey.READY and press.held and not is_key:
         return _held_ready(session, seat, draft, press)
     moment = _moment_of(session, seat, press)
     if grammar is None or (seat not in session.awaited and moment == session.moment):
         raise Illegal(Refusal.NOT_TO_ACT, "No order is wanted of this pad now")
     if press.key is PadKey.BACK:
         shorter = () if press.held else draft[:-1]
-        cue = Cue.KEYS_CLEARED if press.held else Cue.KEY_BACK
-        return PadStep(shorter, grammar.count(shorter), cue)
-    if press.held:
+        back = Cue.KEY_BACK if grammar.count(shorter) < grammar.count(draft) or not draft else None
+        return PadStep(shorter, grammar.count(shorter), Cue.KEYS_CLEARED if press.held else back)
+    if press.held and not is_key:
         return PadStep(draft, grammar.count(draft))
-    if press.key is PadKey.READY:
+    if press.key is PadKey.READY and (press.held or not is_key or not grammar.accepts(draft, press.key)):
         text = grammar.text(draft)
         if text is None:
             raise Malformed("Something is missing")
@@ -56,7 +58,8 @@ def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
     text = grammar.text(longer)
     if text is not None and grammar.is_at_once(longer):
         return PadStep((), records=(HandIn(seat, moment, text),))
-    return PadStep(longer, grammar.count(longer), Cue.KEY_TAKEN)
+    has_grown = grammar.count(longer) > grammar.count(draft)
+    return PadStep(longer, grammar.count(longer), Cue.KEY_TAKEN if has_grown else None)
 
 
 def _moment_of(session: Session, seat: Seat, press: Press) -> str:

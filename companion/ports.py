@@ -136,6 +136,10 @@ class Cue(StrEnum):
     COMBAT = "combat"
     TIME_SHORT = "time_short"
     TIME_OUT = "time_out"
+    FACE_OFF = "face_off"
+    FACE_OFF_AGAIN = "face_off_again"
+    CLOCK_LOW = "clock_low"
+    CLOCK_LAST = "clock_last"
     PAUSED = "paused"
     RESUMED = "resumed"
     OFFER = "offer"
@@ -154,6 +158,7 @@ class TurnLamp(StrEnum):
     PULSE = "pulse"
     OFFERED = "blink_2000"
     HANDS = "blink_1000"
+    LAST = "blink_500"
     WRONG = "blink_400"
     TROUBLE = "two_flashes"
 

@@ -50,7 +50,10 @@ class Begin(Record, frozen=True, tag="begin"):
 
 
 class HandIn(Record, frozen=True, tag="hand_in"):
-    """A seat's action for this moment. `salt` makes the receipt unguessable; `at` is Unix time in seconds."""
+    """A seat's action for this moment. `salt` makes the receipt unguessable; `at` is Unix time in seconds.
+
+    `read_s`: until then the program read the board before it could judge the action; nobody is charged for that.
+    """
 
     seat: Seat
     moment: str
@@ -58,6 +61,7 @@ class HandIn(Record, frozen=True, tag="hand_in"):
     salt: str = ""
     at: float = 0.0
     now_s: float = 0.0
+    read_s: float = 0.0
 
 
 class TakeBack(Record, frozen=True, tag="take_back"):

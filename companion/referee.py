@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any
 
 from companion.errors import Ambiguous
@@ -17,15 +18,17 @@ from companion.ports import Reading
 
 @dataclass(frozen=True)
 class HandMove:
-    """One thing a hand has to do with the faces of a stack, from the bottom to the top.
+    """One thing a hand has to do with the faces of a stack, from the bottom to the top, as they lie afterwards.
 
-    `origin` None: from beside the board, `target` None: off the board.
+    `origin` None: from beside the board, `target` None: off the board; the same square twice: it only turns over.
     """
 
     faces: tuple[str, ...]
     origin: Square | None
     target: Square | None
     done: bool = False
+    turned: bool = False
+    """Is a piece turned over on the way?"""
 
 
 @dataclass(frozen=True)
@@ -48,32 +51,58 @@ def tops(layout: Layout) -> dict[Square, str]:
     return {square: faces[-1] for square, faces in layout.items() if faces}
 
 
-def hand_moves(before: Layout, after: Layout, reading: Reading | None = None) -> tuple[HandMove, ...]:
+def remembered(reading: Reading, board: Layout) -> dict[Square, str]:
+    """The face on top of each square; what is hidden now is as it was."""
+    hidden = {square: face for square, face in tops(board).items() if square in reading.unknown}
+    return {**hidden, **{square: face for square, face in reading.seen.items() if square not in reading.unknown}}
+
+
+def hand_moves(kit: Kit, before: Layout, after: Layout, reading: Reading | None = None) -> tuple[HandMove, ...]:
     """The moves that turn one layout into another, each with whether the reading already shows it.
 
-    Equal faces are matched in the order of their squares; what goes the same way is one move.
+    Equal pieces are matched on their square, then in the order of their squares; what goes the same way is one move.
     """
-    gone, come = _surplus(before, after), _surplus(after, before)
-    ways: dict[tuple[Square | None, Square | None], list[str]] = {}
-    for face in sorted(gone.keys() | come.keys()):
-        for way in itertools.zip_longest(gone.get(face, []), come.get(face, [])):
-            ways.setdefault(way, []).append(face)
+    before, after = kit.anchored(before), kit.anchored(after)
+    gone, come = _surplus(kit, before, after), _surplus(kit, after, before)
+    ways: dict[tuple[Square | None, Square | None], list[tuple[str, bool]]] = {}
+    for kind in sorted(gone.keys() | come.keys()):
+        for (origin, was), (target, face) in _matched(gone.get(kind, []), come.get(kind, [])):
+            turned = bool(was and face) and was != face
+            ways.setdefault((origin, target), []).append((face or was, turned))
     moves = []
-    for (origin, target), faces in ways.items():
+    for (origin, target), pieces in ways.items():
         stack = after[target] if target is not None else before[origin] if origin is not None else ()
-        ordered = tuple(sorted(faces, key=stack.index))
-        moves.append(HandMove(ordered, origin, target, _is_done(ordered, origin, target, after, reading)))
+        ordered = tuple(sorted((face for face, _ in pieces), key=stack.index))
+        done = _is_done(ordered, origin, target, after, reading)
+        moves.append(HandMove(ordered, origin, target, done, any(turned for _, turned in pieces)))
     return tuple(moves)
 
 
-def _surplus(one: Layout, other: Layout) -> dict[str, list[Square]]:
-    """For each face the squares where `one` has more of it than `other`."""
-    surplus: dict[str, list[Square]] = {}
+_Piece = tuple[Square | None, str]
+_NOWHERE: _Piece = (None, "")
+
+
+def _surplus(kit: Kit, one: Layout, other: Layout) -> dict[str, list[_Piece]]:
+    """For each kind of piece the squares where `one` shows a face more often than `other`, and that face."""
+    surplus: dict[str, list[_Piece]] = {}
     for square in sorted(one):
         missing = Counter(one[square]) - Counter(other.get(square, ()))
         for face, count in missing.items():
-            surplus.setdefault(face, []).extend([square] * count)
+            surplus.setdefault(kit.kind(face), []).extend([(square, face)] * count)
     return surplus
+
+
+def _matched(gone: list[_Piece], come: list[_Piece]) -> Iterator[tuple[_Piece, _Piece]]:
+    """Pairs of where a piece was and where it will be: what stays on its square, then what keeps its face, then any."""
+    gone, come = list(gone), list(come)
+    for same in (itemgetter(0), itemgetter(1)):
+        for old in list(gone):
+            new = next((piece for piece in come if same(piece) == same(old)), None)
+            if new is not None:
+                gone.remove(old)
+                come.remove(new)
+                yield old, new
+    yield from itertools.zip_longest(gone, come, fillvalue=_NOWHERE)
 
 
 def _is_done(
@@ -85,7 +114,7 @@ def _is_done(
 ) -> bool:
     if reading is None:
         return False
-    left = origin is None or (origin not in reading.unknown and reading.seen.get(origin) not in faces)
+    left = origin in (None, target) or (origin not in reading.unknown and reading.seen.get(origin) not in faces)
     there = target is None or reading.seen.get(target) == after[target][-1]
     return left and there
 
@@ -137,12 +166,15 @@ def zone_words(kit: Kit, zone: Square) -> str:
     return f"the {side}'s stack of lane {zone.file}"
 
 
-def problems(before: Layout, target: Layout, reading: Reading) -> tuple[Problem, ...]:
+def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tuple[Problem, ...]:
     """What is wrong on the board while hands turn `before` into `target` (the same layout: nothing may move).
 
-    A square may show anything of what lay or will lie there, and may be empty while a piece is on its way; unknown
-    squares say nothing.
+    A square may show anything of what lay or will lie there, either face of it, and may be empty while a piece is on
+    its way; unknown squares say nothing.
     """
+    before, target = kit.anchored(before), kit.anchored(target)
+    anchored = kit.anchored({square: (face,) for square, face in reading.seen.items()})
+    reading = replace(reading, seen={square: faces[0] for square, faces in anchored.items()})
     allowed_empty = _emptyable(before, target)
     wrong: dict[Square, str | None] = {}
     for square in sorted(set(before) | set(target) | set(reading.seen)):
@@ -150,13 +182,14 @@ def problems(before: Layout, target: Layout, reading: Reading) -> tuple[Problem,
             continue
         face = reading.seen.get(square)
         allowed = {*before.get(square, ()), *target.get(square, ())}
-        if before.get(square) == target.get(square):
+        is_still = before.get(square) == target.get(square)
+        if is_still:
             allowed = set(target.get(square, ())[-1:])
         if face is None and (not allowed or square in allowed_empty):
             continue
-        if face not in allowed:
+        if face not in allowed and (is_still or face is None or kit.kind(face) not in map(kit.kind, allowed)):
             wrong[square] = face
-    return _sentences(wrong, before, target, reading)
+    return _sentences(kit, wrong, before, target, reading)
 
 
 def _emptyable(before: Layout, target: Layout) -> set[Square]:
@@ -164,7 +197,7 @@ def _emptyable(before: Layout, target: Layout) -> set[Square]:
 
 
 def _sentences(
-    wrong: Mapping[Square, str | None], before: Layout, target: Layout, reading: Reading
+    kit: Kit, wrong: Mapping[Square, str | None], before: Layout, target: Layout, reading: Reading
 ) -> tuple[Problem, ...]:
     """Say each wrong square once, pairing a piece that is missing with the place where it is seen."""
     found: list[Problem] = []
@@ -172,6 +205,13 @@ def _sentences(
     lost = {square for square in missing if square in wrong}
     for square, face in wrong.items():
         if face is None:
+            continue
+        due = target.get(square, ("",))[-1]
+        if kit.kind(face) == kit.kind(due):
+            lost.discard(square)
+            missing.discard(square)
+            text = f"{due.capitalize()} expected on {square}: turn the piece over."
+            found.append(Problem(face, square, square, text, f"Turn the piece on {square} over"))
             continue
         homes = [home for home in sorted(missing) if target[home][-1] == face]
         homes += [home for home in sorted(target) if face in target[home] and home != square]
@@ -197,12 +237,19 @@ def _is_missing(square: Square, face: str, reading: Reading) -> bool:
     return square not in reading.unknown and reading.seen.get(square) != face
 
 
-def explain(game: Game[Any, Any], seat: Seat, reading: Reading, outcomes: Iterable[tuple[Any, Layout | None]]) -> Any:
+def explain(
+    game: Game[Any, Any],
+    seat: Seat,
+    reading: Reading,
+    outcomes: Iterable[tuple[Any, Layout | None]],
+    board: Layout | None = None,
+) -> Any:
     """The one action among `outcomes` (action, layout after it) that the reading shows, or None.
 
-    Raises `Ambiguous` with the notations when several actions lead to what is seen.
+    `board` is what lay there before: what no action has moved may be hidden. Raises `Ambiguous` with the notations when
+    several actions lead to what is seen.
     """
-    fitting = [action for action, layout in outcomes if layout is not None and agrees(layout, reading)]
+    fitting = [action for action, layout in outcomes if layout is not None and agrees(layout, reading, board)]
     if len(fitting) > 1:
         name = game.sides[seat].name
         raise Ambiguous(f"The board can mean several plays of {name}", tuple(map(game.format, fitting)))

@@ -9,6 +9,7 @@ from enum import StrEnum
 from random import Random
 from typing import Any
 
+from companion.countdown import Bank, Countdown
 from companion.errors import Illegal, Refusal
 from companion.games.base import Event, Game, Outcome, Stage
 from companion.kit import SEATS, Kit, Layout, Seat
@@ -70,36 +71,6 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Countdown:
-    """The time of the decision that is due: `left_s` seconds at `since_s`, a monotonic time; None: it stands still."""
-
-    limit_s: float
-    left_s: float
-    since_s: float | None = None
-
-    @property
-    def due_s(self) -> float | None:
-        """When it runs out; None while it stands still."""
-        return None if self.since_s is None else self.since_s + self.left_s
-
-    @property
-    def has_run_out(self) -> bool:
-        """Is there no time left, and nobody has acted yet?"""
-        return self.since_s is None and self.left_s <= 0
-
-    def stopped(self, now_s: float) -> Countdown:
-        """The same, standing still from a time on."""
-        if self.since_s is None:
-            return self
-        spent_s = min(self.left_s, max(0.0, now_s - self.since_s))
-        return Countdown(self.limit_s, self.left_s - spent_s)
-
-    def started(self, now_s: float) -> Countdown:
-        """The same, running from a time on; one that has run out stays as it is."""
-        return self if self.has_run_out else Countdown(self.limit_s, self.left_s, now_s)
-
-
-@dataclass(frozen=True)
 class Session:
     """The table's public and secret state. Never hand one to a page: `companion.views` filters it for a viewer."""
 
@@ -122,6 +93,8 @@ class Session:
     draw_offer: Seat | None = None
     countdown: Countdown | None = None
     """The clock of the decision that is due; None: it may take as long as it likes."""
+    bank: Bank | None = None
+    """What each seat has left on its chess clock, of which `countdown` is the one that runs; None: there is none."""
     paused: str = ""
     """Who has stopped the clock; empty: nobody."""
     has_reverted: bool = False
@@ -165,6 +138,11 @@ class Session:
         return self.game.to_act(self.state) - set(self.sealed)
 
     @property
+    def is_checked(self) -> bool:
+        """Must the board be as it was left, unless hands are at work? Not while an action waits to be decided."""
+        return self.game is None or self.phase is not Phase.ORDERS or self.game.is_checked(self.state)
+
+    @property
     def has_moves(self) -> bool:
         """Has a hand anything to do for the current stage?"""
         if self.phase is Phase.STAGES and self.stages[self.stage].todo:
@@ -185,10 +163,17 @@ class Session:
     @property
     def is_open(self) -> bool:
         """May anybody at the table act for the seat on turn, as on a chess clock?"""
+        return bool(self.open_actions)
+
+    @property
+    def open_actions(self) -> frozenset[str]:
+        """What anybody at the table may do for the seat on turn."""
         if self.phase is not Phase.ORDERS or self.game is None:
-            return False
-        tableau = self.game.tableau(self.state, None)
-        return tableau is not None and bool(tableau.choices)
+            return frozenset()
+        if tableau := self.game.tableau(self.state, None):
+            return frozenset(choice.text for choice in tableau.choices)
+        standing = self.game.standing(self.state, None)
+        return frozenset({standing.open_action}) if standing and standing.open_action else frozenset()
 
     @property
     def is_tie_to_replay(self) -> bool:
@@ -204,11 +189,12 @@ class Session:
         return next((turn.sealed.get(seat) for turn in self.turns if turn.moment == moment), None)
 
     def candidates(self, seat: Seat) -> Iterator[tuple[Any, Layout | None]]:
-        """Every legal action of a seat that has the turn, with the layout after it."""
+        """Every legal action of a seat that has the turn, with how a hand that makes it leaves the board."""
         game = self.playing
-        for action in game.legal_actions(self.state, seat):
+        for play in game.plays(self.state, seat):
+            action = game.parse(play.text)
             step = game.apply(self.state, {seat: action}, chance(self.seed, self.tick))
-            yield action, step.stages[-1].expected if step.stages else game.expected(step.state)
+            yield action, game.as_laid(self.state, seat, action, step)
 
     @property
     def playing(self) -> Game[Any, Any]:

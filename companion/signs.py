@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from companion.games.base import Tableau
+from companion.games.screen import Standing
 from companion.kit import SEATS, Kit, Seat
 from companion.live import Instruction, Live, instructions
 from companion.ports import SeatLamps, TurnLamp
@@ -26,10 +27,14 @@ class Sign:
 def sign_of(live: Live, viewer: Seat | None) -> Sign:
     """What the table waits for, in at most 40 characters, and why."""
     session = live.session
+    if live.early:
+        return Sign("Take your hands off the board", "The clock was pressed; the board is being read.")
+    if live.choices and session.phase is Phase.ORDERS:
+        return _asked_sign(live, viewer)
     if live.problems and session.phase is not Phase.LOBBY:
         problem = live.problems[0]
         seats = _owners(session.kit, problem.face)
-        return Sign(problem.sign, problem.text, seats)
+        return Sign(problem.sign, live.why_not.message if live.why_not else problem.text, seats)
     match session.phase:
         case Phase.LOBBY:
             return _lobby_sign(live)
@@ -39,6 +44,15 @@ def sign_of(live: Live, viewer: Seat | None) -> Sign:
             return _orders_sign(live, viewer)
         case Phase.OVER:
             return _over_sign(session)
+
+
+def _asked_sign(live: Live, viewer: Seat | None) -> Sign:
+    """The board can mean several plays."""
+    (seat,) = live.session.awaited
+    if viewer is seat:
+        return Sign("Which play is it?", "The board can mean each of them: tap the right one.", frozenset({seat}))
+    name = live.session.playing.sides[seat].name.capitalize()
+    return Sign(f"{name}: tap which play it is", "The board can mean several.", frozenset({seat}))
 
 
 def _owners(kit: Kit | None, face: str) -> frozenset[Seat]:
@@ -93,8 +107,8 @@ def _hidden(live: Live, todo: list[Instruction]) -> str:
 def _orders_sign(live: Live, viewer: Seat | None) -> Sign:
     session = live.session
     game, awaited = session.playing, session.awaited
-    if tableau := game.tableau(session.state, viewer):
-        return _clock_sign(live, tableau)
+    if shown := game.tableau(session.state, viewer) or game.standing(session.state, viewer):
+        return _clock_sign(live, shown, viewer)
     names = {seat: game.sides[seat].name for seat in SEATS}
     offer = f"{names[session.draw_offer].capitalize()} offers a draw." if session.draw_offer else ""
     if viewer in awaited:
@@ -122,20 +136,25 @@ _STOPPED = {
 }
 
 
-def _clock_sign(live: Live, tableau: Tableau) -> Sign:
-    """Whose turn it is in a game of cards and counters, or that its clock stands still."""
+def _clock_sign(live: Live, shown: Tableau | Standing, viewer: Seat | None) -> Sign:
+    """What a game says is awaited, or that its clock stands still, or who has handed in already."""
     session = live.session
     sides = session.playing.sides
-    if live.laid is not None:
-        return Sign("Read right? Then press ready", f"{live.laid}. If not, lay the cards apart or tap them.", BOTH)
+    laid = next(iter(live.laid.values()), None) if session.is_open or len(session.awaited) == 1 else None
+    laid = live.laid.get(viewer) if viewer in session.awaited and laid is None else laid
+    if laid:
+        return Sign("Read right? Then press ready", f"{laid}. If not, lay the cards apart or tap them.", BOTH)
     if session.paused:
         text = "Press ready to start the clock" if session.paused == "start" else "Press ready to go on"
         return Sign(text, _STOPPED.get(session.paused, "The clock stands still."), BOTH)
     offer = f"{sides[session.draw_offer].name.capitalize()} offers a draw." if session.draw_offer else ""
     if session.countdown and session.countdown.has_run_out:
         (seat,) = session.awaited
-        return Sign(f"{sides[seat].name.capitalize()}: time is over", offer or tableau.hint, session.awaited)
-    return Sign(tableau.sign, offer or tableau.hint, session.awaited)
+        return Sign(f"{sides[seat].name.capitalize()}: time is over", offer or shown.hint, session.awaited)
+    if session.sealed and viewer not in session.awaited:
+        names = " and ".join(sides[seat].name for seat in sorted(session.awaited))
+        return Sign(f"Waiting for {names}", offer or "Both open together.", session.awaited)
+    return Sign(shown.sign, offer or shown.hint, session.awaited)
 
 
 def _over_sign(session: Session) -> Sign:
@@ -161,7 +180,8 @@ def _seat_lamps(live: Live, seat: Seat) -> SeatLamps:
     if session.phase is Phase.ORDERS:
         if seat in session.sealed:
             return SeatLamps(frozenset({1, 2, 3}), wrong or TurnLamp.OFF)
-        entered = frozenset(range(1, live.drafts.get(seat, 0) + 1))
+        count = live.drafts.get(seat, 0)
+        entered = frozenset(range(1, count - (count - 1) // 3 * 3 + 1)) if count else frozenset()
         steady = TurnLamp.PULSE if session.playing.tableau(session.state, None) is None else TurnLamp.ON
         turn = steady if seat in session.awaited else TurnLamp.OFF
         if session.paused:

@@ -11,15 +11,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from companion import referee
-from companion.desk import Desk
-from companion.errors import Ambiguous, CompanionError, Illegal, Malformed, Refusal, Stale
+from companion.errors import CompanionError, Illegal, Malformed, Refusal, Stale
 from companion.games import game_named
 from companion.grid import Square
 from companion.kit import Seat
-from companion.live import Live, problems_of
+from companion.live import EarlyPress
 from companion.pads import press_order
-from companion.ports import CameraState, CameraStatus, Cue, PadKey, Press, Reading, Signal
+from companion.ports import CameraStatus, Cue, PadKey, Press, Reading, Signal
 from companion.records import (
     Abandon,
     AnyRecord,
@@ -36,14 +34,14 @@ from companion.records import (
     TakeSeat,
     Undo,
 )
-from companion.referee import Problem
 from companion.session import BOTH, Phase
+from companion.watch import Watch
 
 MAX_SALT = 64
 MAX_ENTERED = 64
 
 
-class Table(Desk):
+class Table(Watch):
     """Every method may be called from any thread; those that change something wait for the answer and raise."""
 
     # ---- the host's and the seats' words -------------------------------------------------------------------------
@@ -79,7 +77,7 @@ class Table(Desk):
         `at_s` is when it came in, by `now_s`: an action within its turn counts, however late the table hears of it.
         """
         stamp_s = self._stamp(at_s)
-        return self._owner.ask(lambda: self._hand_in(seat, moment, action, salt, stamp_s))
+        return self._owner.ask(lambda: self._hand_in(seat, moment, action, salt, stamp_s, 0.0))
 
     def act(self, moment: str, action: str, at_s: float | None = None) -> None:
         """Anybody at the table acts for the seat on turn, where the game is as open as a chess clock."""
@@ -164,14 +162,19 @@ class Table(Desk):
             self._accept(time_out)
         self._accept(record)
 
-    def _hand_in(self, seat: Seat, moment: str, action: str, salt: str, at_s: float) -> str:
+    def _hand_in(  # noqa: PLR0917 - one input, word for word
+        self, seat: Seat, moment: str, action: str, salt: str, at_s: float, read_s: float
+    ) -> str:
         if salt and (len(salt) > MAX_SALT or not salt.isascii() or not salt.isalnum()):
             raise Malformed(f"A salt is at most {MAX_SALT} letters and digits")
         before = self._live.session.sealed_at(seat, moment)
         if before and salt and (before.action, before.salt) == (action, salt):
             return before.receipt
+        if not read_s and self._is_early(seat, moment, action, at_s):
+            self._publish(replace(self._live, early=EarlyPress(seat, action, at_s)))
+            return ""
         salt = salt or secrets.token_hex(16)
-        self._in_time(at_s, HandIn(seat, moment, action, salt, self._clock.wall_s(), at_s))
+        self._in_time(at_s, HandIn(seat, moment, action, salt, self._clock.wall_s(), at_s, read_s))
         sealed = self._live.session.sealed_at(seat, moment)
         return sealed.receipt if sealed else ""
 
@@ -179,13 +182,12 @@ class Table(Desk):
         session = self._live.session
         if moment != session.moment:
             raise Stale("That turn is over: look at the page again")
-        tableau = session.playing.tableau(session.state, None) if session.is_open else None
-        if tableau is None:
+        if not session.is_open:
             raise Illegal(Refusal.NOT_YOUR_SEAT, "Only the seat on turn can do that")
-        if action != self._live.laid and action not in {choice.text for choice in tableau.choices}:
+        if action not in session.open_actions and action not in self._live.laid.values():
             raise Illegal(Refusal.NOT_TO_ACT, "That cannot be done from the table: use the phone of the seat")
         (seat,) = session.awaited
-        self._hand_in(seat, moment, action, "", at_s)
+        self._hand_in(seat, moment, action, "", at_s, 0.0)
 
     def _undo(self, moment: str | None) -> None:
         session = self._live.session
@@ -221,66 +223,6 @@ class Table(Desk):
         if todo:
             raise Illegal(Refusal.WRONG_PHASE, f"Not yet: {todo[0]}. Or confirm against the camera.")
 
-    # ---- the board ---------------------------------------------------------------------------------------------------
-
-    def _saw(self, reading: Reading) -> None:
-        live = self._live
-        old = live.reading
-        changed = old is None or old.essence != reading.essence
-        if not changed:
-            self._live = replace(live, reading=reading)
-            return
-        suggested = reading.game if reading.quiet and live.session.phase in (Phase.LOBBY, Phase.OVER) else None
-        seen = replace(live, reading=reading, suggested=suggested, laid=_laid_open(live, reading))
-        found = problems_of(seen)
-        self._publish(replace(seen, problems=found), self._problem_signals(live.problems, found))
-        self._tick_off()
-
-    def _problem_signals(self, before: tuple[Problem, ...], now: tuple[Problem, ...]) -> tuple[Signal, ...]:
-        if now and now != before:
-            return (Signal(Cue.BOARD_WRONG, self.view().sign.seats or BOTH),)
-        if before and not now:
-            return (Signal(Cue.BOARD_AGREES, BOTH),)
-        return ()
-
-    def _tick_off(self) -> None:
-        """Accept the set-up or the stage that the camera shows finished."""
-        session, reading = self._live.session, self._live.reading
-        if session.target is None or reading is None or not self._live.watched:
-            return
-        if session.phase is Phase.ORDERS and len(session.awaited) == 1 and self._live.problems:
-            self._recognise(*session.awaited)
-        if not self._live.agrees:
-            return
-        now_s = self._clock.monotonic_s()
-        if session.phase is Phase.SETUP:
-            self._accept(Begin("camera", now_s))
-        elif session.phase is Phase.STAGES and session.has_moves:
-            self._accept(StageDone(session.moment, session.stage, "camera", now_s))
-
-    def _recognise(self, seat: Seat) -> None:
-        """Accept the play that hands have made on the board, ask when it can mean several."""
-        session, reading = self._live.session, self._live.reading
-        if reading is None or not reading.quiet:
-            return
-        try:
-            action = referee.explain(session.playing, seat, reading, session.candidates(seat))
-        except Ambiguous as question:
-            self._publish(replace(self._live, choices=question.choices), (Signal(Cue.ASKED, frozenset({seat})),))
-            return
-        if action is not None:
-            text = session.playing.format(action)
-            self._hand_in(seat, session.moment, text, "", self._clock.monotonic_s())
-
-    def _camera_is(self, status: CameraStatus) -> None:
-        if status == self._live.camera:
-            return
-        live = replace(self._live, camera=status)
-        if status.state is not CameraState.SEES_BOARD:
-            live = replace(live, reading=None, problems=(), suggested=None)
-        worse = status.state is CameraState.TROUBLE
-        self._publish(live, (Signal(Cue.TROUBLE, BOTH),) if worse else ())
-
     # ---- time --------------------------------------------------------------------------------------------------------
 
     def _let_time_pass(self) -> float:
@@ -299,6 +241,8 @@ class Table(Desk):
             self._tick_off()
         elif session.phase is Phase.OVER and shown_s >= 2 * reading_time_s and session.is_tie_to_replay:
             self._rematch()
+        elif self._live.early is not None:
+            self._settle_early_press()
         elif not self._owner.has_work and (time_out := self._timekeeper.time_out(session, now_s)):
             self._accept(time_out)  # whatever came in before is heard first: it may have been in time
         self._timekeeper.note(self._live.session, now_s)
@@ -362,29 +306,20 @@ class Table(Desk):
 
     def _press_order(self, seat: Seat, press: Press) -> None:
         """Enter, change and hand in an action key by key; the draft stays here until it is handed in."""
-        if press.key is PadKey.READY and not press.held and self._live.laid and seat in self._live.session.awaited:
-            self._hand_in(seat, self._live.session.moment, self._live.laid, "", press.at_s)
+        laid = self._live.laid.get(seat)
+        if press.key is PadKey.READY and not press.held and laid and seat in self._live.session.awaited:
+            self._hand_in(seat, self._live.session.moment, laid, "", press.at_s, 0.0)
             return
         step = press_order(self._live.session, seat, self._drafts.get(seat, ()), press)
         for record in step.records:
             match record:
                 case HandIn():
                     moment = record.moment if len(step.records) == 1 else self._live.session.moment
-                    self._hand_in(seat, moment, record.action, "", press.at_s)
+                    self._hand_in(seat, moment, record.action, "", press.at_s, 0.0)
                 case TakeBack():
                     self._accept(record)
-        if step.cue is not None:
+        if not step.records:
             self._drafts[seat] = step.draft
+        if step.cue is not None:
             counts = {**self._live.drafts, seat: step.count}
             self._publish(replace(self._live, drafts=counts), (Signal(step.cue, frozenset({seat}), step.count),))
-
-
-def _laid_open(live: Live, reading: Reading) -> str | None:
-    """The action that the cards on the table mean, once they lie still and every zone is seen."""
-    session = live.session
-    if session.phase is not Phase.ORDERS or session.game is None or not reading.quiet or reading.unknown:
-        return None
-    if reading.game != session.game.name:
-        return None
-    action = session.game.laid_open(session.state, reading.fans, live.fans_before)
-    return None if action is None else session.game.format(action)

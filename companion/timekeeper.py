@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
+from companion.countdown import Countdown
 from companion.journal import Journal
+from companion.kit import Seat
 from companion.ports import Alarm, Cue, Signal
 from companion.records import Pause, TimeOut
 from companion.session import Session
@@ -13,6 +15,9 @@ NOTE_S = 0.5
 """How often a running clock is written down: so much a power cut may give back to the turn that it hits."""
 LAST_SECONDS_S = (2.0, 1.0)
 """The last seconds tick so long before the end, in turns that are longer than both (CUES: last two seconds)."""
+LOW_S = 30.0
+LAST_S = 10
+"""A chess clock is heard once when so much is left, and then in each of so many last seconds (CUES: own clock)."""
 
 
 def alarms_of(session: Session) -> tuple[Alarm, ...]:
@@ -21,8 +26,23 @@ def alarms_of(session: Session) -> tuple[Alarm, ...]:
     due_s = countdown.due_s if countdown else None
     if countdown is None or due_s is None:
         return ()
+    if session.bank:
+        return _last_seconds(countdown, round(due_s, 4), seats)
     ticks = [due_s - left_s for left_s in LAST_SECONDS_S if countdown.limit_s > max(LAST_SECONDS_S)]
     return (*(Alarm(at_s, Signal(Cue.TIME_SHORT, seats)) for at_s in ticks), Alarm(due_s, Signal(Cue.TIME_OUT, seats)))
+
+
+def _last_seconds(countdown: Countdown, due_s: float, seats: frozenset[Seat]) -> tuple[Alarm, ...]:
+    """What a chess clock of the seat on turn says; what was due before this turn shows, but is not heard again.
+
+    The same clock always gives the same times, whatever was played meanwhile.
+    """
+    lasts = [left_s for left_s in range(LAST_S, 0, -1) if left_s < countdown.left_s + 1]
+    return (
+        Alarm(due_s - LOW_S, Signal(Cue.CLOCK_LOW, seats)),
+        *(Alarm(due_s - left_s, Signal(Cue.CLOCK_LAST, seats)) for left_s in lasts),
+        Alarm(due_s, Signal(Cue.TIME_OUT, seats)),
+    )
 
 
 class Timekeeper:

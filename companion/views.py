@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from companion.countdown import Countdown
+from companion.errors import Illegal
 from companion.games.base import Event, Order, Outcome, PadGrammar, Tableau, Tally
+from companion.games.screen import Standing
 from companion.grid import Square
 from companion.kit import SEATS, Kit, Layout, Seat, Side
 from companion.live import Instruction, Live, instructions
 from companion.ports import CameraStatus
 from companion.referee import Problem
-from companion.session import Countdown, Phase, Sealed, Session
+from companion.session import Phase, Sealed, Session
 from companion.signs import Sign, sign_of
 
 
@@ -92,9 +95,13 @@ class TableView:
     """Sums to be shown with the stage."""
     tableau: Tableau | None
     """What a game of cards and counters shows this viewer; None: the board says it all."""
+    standing: Standing | None
+    """What a game of pieces shows this viewer beside its board; None: the board says it all."""
     clock: ClockView | None
+    clocks: Mapping[Seat, ClockView]
+    """Both seats' chess clocks, of which `clock` runs; empty: there are none."""
     laid: str | None
-    """The action that the open cards mean: ready says yes."""
+    """The action that cards or pieces laid open mean: ready says yes."""
     fans: Layout
     """The open cards that the camera reads, by zone."""
     is_open: bool
@@ -113,6 +120,8 @@ class TableView:
     panel: str
     suggested: str | None
     choices: tuple[str, ...]
+    why_not: Illegal | None
+    """The rule that the board breaks as hands have left it."""
     notices: tuple[str, ...]
 
 
@@ -149,8 +158,10 @@ def view_of(live: Live, viewer: Seat | None) -> TableView:
         opened=_opened(session),
         tallies=session.stages[session.stage].tallies if in_stages else (),
         tableau=_tableau(live, viewer),
+        standing=game.standing(session.state, viewer) if game else None,
         clock=_clock_view(session.countdown, session.paused),
-        laid=live.laid if session.is_open or viewer in session.awaited else None,
+        clocks=_chess_clocks(session),
+        laid=_laid(live, viewer),
         fans=live.reading.fans if live.reading and live.watched else {},
         is_open=session.is_open,
         pad=game.pad(session.state, viewer) if game and viewer and playing else None,
@@ -166,6 +177,7 @@ def view_of(live: Live, viewer: Seat | None) -> TableView:
         panel=live.panel,
         suggested=live.suggested,
         choices=live.choices if viewer in session.awaited else (),
+        why_not=live.why_not if live.problems else None,
         notices=live.notices,
     )
 
@@ -188,6 +200,24 @@ def _clock_view(countdown: Countdown | None, paused: str) -> ClockView | None:
     if countdown is None:
         return None
     return ClockView(countdown.limit_s, countdown.left_s, countdown.due_s, paused, countdown.has_run_out)
+
+
+def _chess_clocks(session: Session) -> Mapping[Seat, ClockView]:
+    bank = session.bank
+    if bank is None:
+        return {}
+    running = _clock_view(session.countdown, session.paused)
+    left_s = bank.counted(session.countdown)
+    limit_s = running.limit_s if running else max(left_s.values())
+    still = {seat: ClockView(limit_s, left_s[seat], None, "", left_s[seat] <= 0) for seat in SEATS}
+    return {**still, bank.seat: running} if running else still
+
+
+def _laid(live: Live, viewer: Seat | None) -> str | None:
+    """What the viewer has laid open; what is open to anybody to confirm is open to everybody."""
+    if live.session.is_open:
+        return next(iter(live.laid.values()), None)
+    return live.laid.get(viewer) if viewer in live.session.awaited else None
 
 
 def _back(session: Session, viewer: Seat | None) -> str | None:

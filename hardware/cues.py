@@ -169,6 +169,10 @@ _ROWS: Mapping[Cue, _Row] = {
     Cue.COMBAT: _Row(Rank.REVEAL, tone("E5 60 A5 60 E5 60 A5 60"), True),
     Cue.TIME_SHORT: _Row(Rank.TIME, tone("C6 20")),
     Cue.TIME_OUT: _Row(Rank.TIME, tone("A4 300")),
+    Cue.FACE_OFF: _Row(Rank.TURN, tone("A5 80 ·80 A5 80 ·80 E6 160"), True),
+    Cue.FACE_OFF_AGAIN: _Row(Rank.TURN, tone("A5 80 ·80 A5 80"), True),
+    Cue.CLOCK_LOW: _Row(Rank.TIME, tone("C6 30")),
+    Cue.CLOCK_LAST: _Row(Rank.TIME, tone("C6 30")),
     Cue.PAUSED: _Row(Rank.TIME, tone("E5 200"), True),
     Cue.RESUMED: _Row(Rank.TIME, tone("A5 60 E6 60"), True),
     Cue.OFFER: _Row(Rank.TURN, tone("E6 80 ·300 E6 80"), True),
@@ -233,6 +237,7 @@ _CUE_LAMPS: Mapping[Cue, Mapping[str, Track]] = {
     Cue.BOARD_AGREES: {"turn": _track((400.0, Level.ON))},
     Cue.COMBAT: _all(_track((600.0, Level.ON)), ORDER_LAMPS),
     Cue.TIME_OUT: {"turn": _track((600.0, Level.OFF))},
+    Cue.FACE_OFF_AGAIN: {"turn": _FLASH_TWICE},
     Cue.WON: _run_up(_WON_RUNS),
     Cue.TIE: {lamp: Track((*once.steps, LampStep(1000.0, Level.ON))) for lamp, once in _run_up(1).items()},
     Cue.OFF_WAIT: _all(_blink(500.0)),
@@ -272,8 +277,14 @@ def rhythm_of(notes: Tone) -> Track:
 
 # ---- lasting patterns ------------------------------------------------------------------------------------------
 
-TIME_SHORT_LAMP = TurnLamp.WRONG
-"""How a turn lamp blinks (400 ms) from the first `Cue.TIME_SHORT` until the turn passes: a pattern that lasts."""
+SHORT_LAMPS: Mapping[Cue, TurnLamp] = {
+    Cue.TIME_SHORT: TurnLamp.WRONG,
+    Cue.CLOCK_LOW: TurnLamp.HANDS,
+    Cue.CLOCK_LAST: TurnLamp.LAST,
+}
+"""How a turn lamp blinks from the first of such a cue until the turn passes: a pattern that lasts."""
+TICKS = frozenset({Cue.TIME_SHORT, Cue.TIME_OUT, Cue.CLOCK_LOW, Cue.CLOCK_LAST})
+"""The clock is always heard, however soon the same tone comes again."""
 _STEADY: Mapping[TurnLamp, Track] = {
     TurnLamp.OFF: _track((math.inf, Level.OFF)),
     TurnLamp.ON: _track((math.inf, Level.ON)),
@@ -281,6 +292,7 @@ _STEADY: Mapping[TurnLamp, Track] = {
     TurnLamp.OFFERED: _blink(2000.0),
     TurnLamp.HANDS: _blink(1000.0),
     TurnLamp.WRONG: _blink(400.0),
+    TurnLamp.LAST: _blink(500.0),
     TurnLamp.TROUBLE: _track(
         (FLASH_MS, Level.ON),
         (FASTEST_BLINK_MS - FLASH_MS, Level.OFF),

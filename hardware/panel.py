@@ -136,7 +136,7 @@ class Panel:
     def alarms(self, alarms: Sequence[Alarm]) -> None:
         """Replace all pending alarms; each is played at its own time. Returns at once.
 
-        One that has begun and is handed in once more goes on; a `Cue.TIME_SHORT` that has begun and is not handed in
+        One that has begun and is handed in once more goes on; a cue of a short time that has begun and is not handed in
         any more ends its blinking. What is more than 250 ms late shows, but makes no sound.
         """
         if not self._is_closed:

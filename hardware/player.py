@@ -12,7 +12,8 @@ from hardware.cues import (
     LAMPS,
     REPEAT_AFTER_MS,
     SAME_TONE_MS,
-    TIME_SHORT_LAMP,
+    SHORT_LAMPS,
+    TICKS,
     Level,
     Rank,
     Tone,
@@ -64,6 +65,8 @@ class _SeatState:
     changed_ms: float = 0.0
     short_ms: float | None = None
     """Since when the time of the seat's turn is short; None: it is not."""
+    short_lamp: TurnLamp = TurnLamp.OFF
+    """How the turn lamp says so."""
 
 
 class Player:
@@ -108,7 +111,9 @@ class Player:
         sounds = not is_late and self._sounds(signal, rank, now_ms)
         for seat in SEATS:
             state = self._seats[seat]
-            if signal.cue is Cue.TIME_SHORT and seat in seats_of(signal) and state.short_ms is None:
+            lamp = SHORT_LAMPS.get(signal.cue)
+            if lamp and seat in seats_of(signal) and (state.short_ms is None or state.short_lamp is not lamp):
+                state.short_lamp = lamp
                 state.short_ms = state.changed_ms = now_ms
             tracks = lamps_of(signal, seat, self._silent and sounds)
             running = self._overlays.get(seat)
@@ -132,7 +137,7 @@ class Player:
         """May the tone be played: nothing higher sounds, and the same was not heard (seen) just now?"""
         heard_by = seats_of(signal) if self._silent else frozenset()
         name = tone_of(signal.cue), heard_by
-        may_repeat = rank is Rank.KEY or signal.cue in (Cue.TIME_SHORT, Cue.TIME_OUT)
+        may_repeat = rank is Rank.KEY or signal.cue in TICKS
         if not may_repeat and now_ms - self._sounded_ms.get(name, -math.inf) < SAME_TONE_MS:
             return False
         if self._voice is not None and self._voice.rank > rank and math.isfinite(self._voice.at(now_ms)[1]):
@@ -183,6 +188,6 @@ class Player:
     def _steady(self, seat: Seat, lamp: str, at_ms: float) -> tuple[float, float]:
         lamps, short_ms = self._seats[seat].lamps, self._seats[seat].short_ms
         if lamp == "turn" and short_ms is not None and lamps.turn is not TurnLamp.TROUBLE:
-            return steady(SeatLamps(turn=TIME_SHORT_LAMP), lamp, at_ms - short_ms, self._pwm)
+            return steady(SeatLamps(turn=self._seats[seat].short_lamp), lamp, at_ms - short_ms, self._pwm)
         began_ms = self._began_ms.get(str(lamps.turn) if lamp == "turn" else "entering", at_ms)
         return steady(lamps, lamp, at_ms - began_ms, self._pwm)

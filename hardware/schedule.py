@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from companion.kit import Seat
-from companion.ports import Alarm, Cue
-from hardware.cues import seats_of
+from companion.ports import Alarm
+from hardware.cues import SHORT_LAMPS, seats_of
 
 _ROUNDING_S = 1e-6
 
@@ -45,5 +45,5 @@ class Schedule:
     def short(self) -> frozenset[Seat]:
         """The seats whose time has been said to be short, by an alarm that is still held."""
         return frozenset(
-            seat for alarm in self._begun if alarm.signal.cue is Cue.TIME_SHORT for seat in seats_of(alarm.signal)
+            seat for alarm in self._begun if alarm.signal.cue in SHORT_LAMPS for seat in seats_of(alarm.signal)
         )

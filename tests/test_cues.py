@@ -31,7 +31,7 @@ from hardware.player import Player
 SOUTH, NORTH = SEATS
 KEYS = (Cue.KEY_TAKEN, Cue.KEY_TAKEN_FREE, Cue.KEY_REFUSED, Cue.KEY_BACK, Cue.KEYS_CLEARED, Cue.SEALED)
 ENDLESS = (Cue.OFF_WAIT, Cue.OFF)
-LASTING = (*ENDLESS, Cue.TIME_SHORT)
+LASTING = (*ENDLESS, Cue.TIME_SHORT, Cue.CLOCK_LOW, Cue.CLOCK_LAST)
 """Cues whose lamps go on until something else ends them."""
 
 

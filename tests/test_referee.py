@@ -15,6 +15,7 @@ from companion.ports import Reading
 from companion.referee import HandMove, agrees, explain, hand_moves, problems
 
 GAME = game_named("outbuffered")
+KIT = GAME.kit(GAME.options({}))
 START = GAME.expected(GAME.setup(GAME.options({}), Random(0))) or {}
 
 
@@ -59,20 +60,20 @@ def test_what_has_not_moved_may_be_hidden() -> None:
 def test_hand_moves_follow_stacks() -> None:
     before = layout(b3="lime flag, purple robot", c4="lime robot")
     after = layout(b2="lime flag, purple robot", c3="lime robot")
-    assert set(hand_moves(before, after)) == {
+    assert set(hand_moves(KIT, before, after)) == {
         HandMove(("lime flag", "purple robot"), sq("b3"), sq("b2")),
         HandMove(("lime robot",), sq("c4"), sq("c3")),
     }
     seen = reading(b2="purple robot", c4="lime robot")
-    done = {move.faces[-1]: move.done for move in hand_moves(before, after, seen)}
+    done = {move.faces[-1]: move.done for move in hand_moves(KIT, before, after, seen)}
     assert done == {"purple robot": True, "lime robot": False}
     left_behind = reading(b2="purple robot", b3="lime flag", c3="lime robot")
-    assert not hand_moves(before, after, left_behind)[0].done, "the flag was forgotten"
+    assert not hand_moves(KIT, before, after, left_behind)[0].done, "the flag was forgotten"
 
 
 def test_setting_up_and_clearing_are_moves_too() -> None:
-    assert hand_moves({}, layout(a1="purple robot"))[0].origin is None
-    assert hand_moves(layout(a1="purple robot"), {})[0].target is None
+    assert hand_moves(KIT, {}, layout(a1="purple robot"))[0].origin is None
+    assert hand_moves(KIT, layout(a1="purple robot"), {})[0].target is None
 
 
 @pytest.mark.parametrize(
@@ -89,14 +90,14 @@ def test_setting_up_and_clearing_are_moves_too() -> None:
 )
 def test_a_wrong_piece_is_named_with_its_way_back(seen: dict[str, str | None], text: str, sign: str) -> None:
     squares = {square: face for square, face in (STILL | seen).items() if face}
-    found = problems(START, START, reading(**squares))
+    found = problems(KIT, START, START, reading(**squares))
     assert text in [problem.text for problem in found]
     if sign:
         assert [problem.sign for problem in found] == [sign]
 
 
 def test_what_does_not_belong_is_sent_off() -> None:
-    found = problems(START, START, reading(**(STILL | {"b2": "lime robot"})))
+    found = problems(KIT, START, START, reading(**(STILL | {"b2": "lime robot"})))
     assert found[0].square == sq("b2")
     assert "move it back" in found[0].text or "take it off" in found[0].text
 
@@ -104,10 +105,10 @@ def test_what_does_not_belong_is_sent_off() -> None:
 def test_on_the_way_nothing_is_wrong() -> None:
     after = layout(a2="purple robot", b1="purple flag", c3="lime robot", b4="lime flag")
     lifted = {"b1": "purple flag", "b4": "lime flag"}
-    assert problems(START, after, reading(**STILL)) == (), "not begun"
-    assert problems(START, after, reading(**lifted)) == (), "both in the air"
-    assert problems(START, after, reading(**lifted, a2="purple robot", c4="lime robot")) == ()
-    wrong = problems(START, after, reading(**lifted, b2="purple robot", c4="lime robot"))
+    assert problems(KIT, START, after, reading(**STILL)) == (), "not begun"
+    assert problems(KIT, START, after, reading(**lifted)) == (), "both in the air"
+    assert problems(KIT, START, after, reading(**lifted, a2="purple robot", c4="lime robot")) == ()
+    wrong = problems(KIT, START, after, reading(**lifted, b2="purple robot", c4="lime robot"))
     assert [problem.text for problem in wrong] == ["Purple robot expected on a2, seen on b2: move it to a2."]
     assert wrong[0].home == sq("a2")
 
@@ -115,11 +116,11 @@ def test_on_the_way_nothing_is_wrong() -> None:
 def test_a_stack_may_come_apart_on_the_way() -> None:
     before = layout(b3="lime flag, purple robot", b1="purple flag", c4="lime robot")
     after = layout(b2="lime flag, purple robot", b1="purple flag", c4="lime robot")
-    assert problems(before, after, reading(b3="lime flag", b1="purple flag", c4="lime robot")) == ()
+    assert problems(KIT, before, after, reading(b3="lime flag", b1="purple flag", c4="lime robot")) == ()
 
 
 def test_unknown_squares_are_never_wrong() -> None:
-    assert problems(START, START, reading("a1 b1", c4="lime robot", b4="lime flag")) == ()
+    assert problems(KIT, START, START, reading("a1 b1", c4="lime robot", b4="lime flag")) == ()
 
 
 def test_explain_finds_the_one_play() -> None:

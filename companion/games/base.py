@@ -5,6 +5,7 @@ A game is pure: no I/O, no clock, no global state, no randomness of its own. Sta
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -120,11 +121,15 @@ class PadGrammar:
     `held_ready` is what holding the ready key down means instead of a press; empty: nothing. A game whose orders are
     more than single keys overrides `count`, `accepts` and `text`; they must depend on the keys alone, so that lamps and
     refusals never tell what was entered.
+
+    `ready_is_key`: a short press of ready is a key of the draft (`ready`) as long as `accepts` takes it, and hands in
+    only when it does not; held down it hands in at any time, so `text` then has an answer to every draft.
     """
 
     keys: tuple[Key, ...]
     length: int
     held_ready: str = ""
+    ready_is_key: bool = False
 
     def key(self, pad: str) -> Key | None:
         """The key behind a pad's button, or None."""
@@ -380,9 +385,16 @@ class Game(ABC, Generic[S, A]):
         """What a viewer (None: everybody) sees of a game of pieces beside its board; None: the board says it all."""
         return None
 
-    def plays(self, state: S, seat: Seat) -> Iterable[Play]:  # noqa: ARG002
-        """The legal actions that a seat can tap on its board, as its squares; one of several that mean the same."""
-        return ()
+    def plays(self, state: S, seat: Seat) -> Iterable[Play]:
+        """The legal actions as a seat taps them, or as hands make them; one of several that mean the same.
+
+        Unless overridden they are keys without squares.
+        """
+        for action in self.legal_actions(state, seat):
+            with contextlib.suppress(Illegal):
+                self.check(state, seat, action)
+                text = self.format(action)
+                yield Play(text, (), text, text)
 
     def as_laid(self, state: S, seat: Seat, action: A, step: Step[S]) -> Layout | None:  # noqa: ARG002
         """How the board lies when a hand has just made a legal action, before anything follows; None: by no hand.

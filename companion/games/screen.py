@@ -140,12 +140,14 @@ class Standing:
     """What a viewer sees of a game of pieces beside its board, and by which means he acts.
 
     `sign` says what is awaited in at most 40 characters, `hint` why or by which rule. `facts` are a few words on each
-    seat, such as “play 2 of 2”. `hands` are the cards of each seat that all may see. `keys` begin plays; `sheet`,
+    seat, such as “play 2 of 2”. `open_action` is what anybody at the table may do for the seat on turn, as on a chess
+    clock; empty: nothing. `hands` are the cards of each seat that all may see. `keys` begin plays; `sheet`,
     `placing` and `duel` are there while the viewer may act by them.
     """
 
     sign: str
     hint: str = ""
+    open_action: str = ""
     facts: Mapping[Seat, str] = field(default_factory=dict)
     badges: Mapping[Square, Badge] = field(default_factory=dict)
     hands: Mapping[Seat, tuple[HandCard, ...]] = field(default_factory=dict)

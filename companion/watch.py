@@ -1,0 +1,153 @@
+"""What the camera tells the table: the board is read, hands are followed, plays recognised, early presses judged."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+
+from companion import referee
+from companion.desk import Desk
+from companion.errors import Ambiguous, CompanionError, Illegal, Refusal
+from companion.kit import Seat
+from companion.live import Live, problems_of
+from companion.ports import CameraState, CameraStatus, Cue, Reading, Signal
+from companion.records import Begin, StageDone
+from companion.referee import Problem
+from companion.session import BOTH, Phase
+
+EARLY_PRESS_S = 3.0
+"""So long a press of the clock waits for a camera that does not see the board lie still."""
+
+
+class Watch(Desk):
+    """The part of the table that follows the board; `Table` adds what people say."""
+
+    @abstractmethod
+    def _hand_in(  # noqa: PLR0917 - one input, word for word
+        self, seat: Seat, moment: str, action: str, salt: str, at_s: float, read_s: float
+    ) -> str:
+        """Seal an action; `read_s`: until then the board was read."""
+
+    @abstractmethod
+    def _stamp(self, at_s: float | None) -> float:
+        """When an input counts."""
+
+    def _saw(self, reading: Reading) -> None:
+        live = self._live
+        old = live.reading
+        changed = old is None or old.essence != reading.essence
+        if not changed:
+            self._live = replace(live, reading=reading)
+            self._settle_early_press()
+            return
+        suggested = reading.game if reading.quiet and live.session.phase in (Phase.LOBBY, Phase.OVER) else None
+        self._live = replace(live, reading=reading, suggested=suggested, laid=_laid_open(live, reading), choices=())
+        found = problems_of(self._live)
+        if found and reading.quiet and live.session.phase is Phase.ORDERS and len(live.session.awaited) == 1:
+            (seat,) = live.session.awaited
+            self._recognise(seat, found)
+        else:
+            self._publish(replace(self._live, problems=found), self._problem_signals(live.problems, found))
+        self._tick_off()
+        self._settle_early_press()
+
+    def _problem_signals(self, before: tuple[Problem, ...], now: tuple[Problem, ...]) -> tuple[Signal, ...]:
+        if now and now != before:
+            return (Signal(Cue.BOARD_WRONG, self.view().sign.seats or BOTH),)
+        if before and not now:
+            return (Signal(Cue.BOARD_AGREES, BOTH),)
+        return ()
+
+    def _tick_off(self) -> None:
+        """Accept the set-up or the stage that the camera shows finished."""
+        session, reading = self._live.session, self._live.reading
+        if session.target is None or reading is None or not self._live.watched:
+            return
+        if not self._live.agrees:
+            return
+        now_s = self._clock.monotonic_s()
+        if session.phase is Phase.SETUP:
+            self._accept(Begin("camera", now_s))
+        elif session.phase is Phase.STAGES and session.has_moves:
+            self._accept(StageDone(session.moment, session.stage, "camera", now_s))
+
+    def _recognise(self, seat: Seat, found: tuple[Problem, ...]) -> None:
+        """Accept the play that hands have made on the board; ask when it can mean several, say why it is none."""
+        live, session, reading = self._live, self._live.session, self._live.reading
+        if reading is None:
+            return
+        wrong = replace(live, problems=found)
+        if session.paused:
+            self._publish(wrong, self._problem_signals(live.problems, found))
+            return
+        try:
+            action = referee.explain(session.playing, seat, reading, session.candidates(seat), session.board)
+        except Ambiguous as question:
+            self._publish(replace(wrong, choices=question.choices), (Signal(Cue.ASKED, frozenset({seat})),))
+            return
+        if action is None:
+            why_not = session.playing.why_not(session.state, seat, referee.remembered(reading, session.board or {}))
+            self._publish(replace(wrong, why_not=why_not), self._problem_signals(live.problems, found))
+            return
+        self._live = replace(live, problems=())
+        self._hand_in(seat, session.moment, session.playing.format(action), "", self._stamp(reading.at_s), 0.0)
+
+    # ---- a clock pressed while hands are still at the board ------------------------------------------------------
+
+    def _is_early(self, seat: Seat, moment: str, action: str, at_s: float) -> bool:
+        """Must the camera look once more before this end of a turn can be judged, because a hand has just moved?"""
+        session, reading = self._live.session, self._live.reading
+        if session.bank is None or moment != session.moment or seat not in session.awaited or not self._live.watched:
+            return False
+        if reading is None or action not in session.open_actions:
+            return False
+        if not reading.quiet:
+            return True
+        try:
+            session.playing.check(session.state, seat, session.playing.parse(action))
+        except Illegal:
+            return reading.at_s < at_s
+        return False
+
+    def _settle_early_press(self) -> None:
+        """Judge a press that waits for the camera, by its own time stamp, as soon as the board lies still."""
+        early, reading, now_s = self._live.early, self._live.reading, self._clock.monotonic_s()
+        if early is None:
+            return
+        session = self._live.session
+        is_over = session.phase is not Phase.ORDERS or early.seat not in session.awaited
+        is_seen = reading is not None and reading.quiet and reading.at_s >= early.at_s
+        if not is_over and not is_seen and now_s < early.at_s + EARLY_PRESS_S:
+            return
+        self._live = replace(self._live, early=None)
+        try:
+            if is_over or self._live.problems:
+                raise Illegal(Refusal.WRONG_PHASE, "The board is not as it should be")
+            self._hand_in(early.seat, session.moment, early.action, "", early.at_s, now_s)
+        except CompanionError:
+            self._publish(self._live, (Signal(Cue.KEY_REFUSED, frozenset({early.seat})),))
+
+    def _camera_is(self, status: CameraStatus) -> None:
+        if status == self._live.camera:
+            return
+        live = replace(self._live, camera=status)
+        if status.state is not CameraState.SEES_BOARD:
+            live = replace(live, reading=None, problems=(), suggested=None)
+        worse = status.state is CameraState.TROUBLE
+        self._publish(live, (Signal(Cue.TROUBLE, BOTH),) if worse else ())
+
+
+def _laid_open(live: Live, reading: Reading) -> dict[Seat, str]:
+    """The actions that cards or pieces on the table mean, once they lie still and every zone is seen."""
+    session, game = live.session, live.session.game
+    if session.phase is not Phase.ORDERS or game is None or not reading.quiet or reading.unknown:
+        return {}
+    if reading.game != game.name:
+        return {}
+    if live.has_cards:
+        found = {seat: game.laid_open(session.state, reading.fans, live.fans_before) for seat in session.awaited}
+    elif len(game.to_act(session.state)) > 1:
+        found = {seat: game.laid_out(session.state, seat, reading.seen) for seat in session.awaited}
+    else:
+        return {}
+    return {seat: game.format(action) for seat, action in found.items() if action is not None}
