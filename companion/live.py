@@ -69,8 +69,8 @@ class Live:
 
     @property
     def before(self) -> Layout:
-        """What lay on the board before hands began: nothing in the set-up."""
-        return {} if self.session.phase is Phase.SETUP else self.session.board or {}
+        """What lay on the board before hands began: nothing where a game is set up."""
+        return self.session.put_back if self.session.phase is Phase.SETUP else self.session.board or {}
 
     @property
     def watched(self) -> bool:
@@ -122,12 +122,12 @@ def _who_and_what(kit: Kit, move: HandMove) -> tuple[Seat, str]:
     """The seat whose piece is on top moves; at most 40 characters say what."""
     seat = kit.face(move.faces[-1]).seat or Seat.SOUTH
     side = kit.sides[seat].name
-    own = {face: face.removeprefix(f"{side} ") for face in move.faces}
-    what = " and ".join(own[face] for face in reversed(move.faces))
-    if len(move.faces) == 1 and own[move.faces[0]] != move.faces[0]:
-        what = f"your {what}"
-    elif len(move.faces) > 1:
-        what = " and ".join(face.split()[-1] for face in reversed(move.faces))
+    pieces = [kit.kind(face) for face in reversed(move.faces)]
+    own = pieces[0].removeprefix(f"{side} ")
+    if len(pieces) > 1:
+        what = " and ".join(piece.split()[-1] for piece in pieces)
+    else:
+        what = own if own == pieces[0] else f"your {own}"
     if move.origin is not None and move.origin == move.target:
         return seat, f"{side.capitalize()}: turn {what} on {move.target} over"
     if move.origin is None:

@@ -88,6 +88,8 @@ class Session:
     turns: tuple[Turn, ...] = ()
     board: Layout | None = None
     """What should lie on the board before the current stage is carried out; None: the board is not checked."""
+    put_back: Layout = field(default_factory=dict)
+    """What lies on the board in a set-up that puts a turn back; empty in one that begins a game."""
     outcome: Outcome | None = None
     score: tuple[int, int, int] = (0, 0, 0)
     draw_offer: Seat | None = None

@@ -182,7 +182,7 @@ def _seat_lamps(live: Live, seat: Seat) -> SeatLamps:
             return SeatLamps(frozenset({1, 2, 3}), wrong or TurnLamp.OFF)
         count = live.drafts.get(seat, 0)
         entered = frozenset(range(1, count - (count - 1) // 3 * 3 + 1)) if count else frozenset()
-        steady = TurnLamp.PULSE if session.playing.tableau(session.state, None) is None else TurnLamp.ON
+        steady = TurnLamp.ON if session.is_open or session.playing.tableau(session.state, None) else TurnLamp.PULSE
         turn = steady if seat in session.awaited else TurnLamp.OFF
         if session.paused:
             turn = TurnLamp.PULSE

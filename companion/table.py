@@ -13,6 +13,7 @@ from typing import Any
 
 from companion.errors import CompanionError, Illegal, Malformed, Refusal, Stale
 from companion.games import game_named
+from companion.games.screen import Play
 from companion.grid import Square
 from companion.kit import Seat
 from companion.live import EarlyPress
@@ -120,6 +121,13 @@ class Table(Watch):
         if moment != session.moment or seat not in session.awaited or len(entered) > MAX_ENTERED:
             return ()
         return session.playing.plan(session.state, seat, entered)
+
+    def plays(self, seat: Seat, moment: str) -> tuple[Play, ...]:
+        """The actions that a seat can tap on its board now; none unless it is its turn."""
+        session = self._live.session
+        if moment != session.moment or session.awaited != {seat}:
+            return ()
+        return tuple(session.playing.plays(session.state, seat))
 
     # ---- the devices' words: queued, never waited for ---------------------------------------------------------------
 

@@ -90,7 +90,8 @@ class Watch(Desk):
             self._publish(replace(wrong, why_not=why_not), self._problem_signals(live.problems, found))
             return
         self._live = replace(live, problems=())
-        self._hand_in(seat, session.moment, session.playing.format(action), "", self._stamp(reading.at_s), 0.0)
+        at_s = min(reading.at_s, live.early.at_s) if live.early else reading.at_s
+        self._hand_in(seat, session.moment, session.playing.format(action), "", self._stamp(at_s), 0.0)
 
     # ---- a clock pressed while hands are still at the board ------------------------------------------------------
 
