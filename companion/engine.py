@@ -18,6 +18,8 @@ from companion.games.base import Game, plain_outcome
 from companion.kit import Seat
 
 _MAX_LINE = 1_000_000
+_MAX_LEGAL = 50_000
+"""So many actions are listed, or drawn from, at most: sealed orders for many pieces can be millions."""
 
 
 class _New(msgspec.Struct, forbid_unknown_fields=True):
@@ -56,6 +58,11 @@ class Engine:
         self._game = game
         self._state: Any = None
         self._rng = Random(0)
+
+    @property
+    def state(self) -> Any:
+        """The state of the game, for who drives the engine and looks on; None before the first `new`."""
+        return self._state
 
     def answer(self, line: bytes) -> bytes:
         """The reply to one request, both without the line's end."""
@@ -99,7 +106,10 @@ class Engine:
     def _legal(self, seat: Seat, limit: int | msgspec.UnsetType) -> Reply:
         actions = self._game.legal_actions(self._state, seat)
         if isinstance(limit, msgspec.UnsetType):
-            return {"legal": [self._game.format(action) for action in actions]}
+            listed = list(itertools.islice(actions, _MAX_LEGAL + 1))
+            if len(listed) > _MAX_LEGAL:
+                raise Malformed(f"More than {_MAX_LEGAL:,} actions are legal: name a limit")
+            return {"legal": [self._game.format(action) for action in listed]}
         if limit < 0:
             raise Malformed("limit is a number from 0 upwards")
         return {"legal": [self._game.format(action) for action in _sample(actions, limit, self._rng)]}
@@ -135,8 +145,11 @@ class Engine:
 
 
 def _sample(actions: Iterable[Any], limit: int, rng: Random) -> list[Any]:
-    """At most `limit` of the actions, each subset equally likely, in one pass (reservoir sampling, algorithm R)."""
-    source = iter(actions)
+    """At most `limit` of the actions, each subset equally likely, in one pass (reservoir sampling, algorithm R).
+
+    Of more than `_MAX_LEGAL` actions the first ones count.
+    """
+    source = itertools.islice(actions, _MAX_LEGAL)
     kept = list(itertools.islice(source, limit))
     for index, action in enumerate(source, start=limit):
         place = rng.randint(0, index)

@@ -28,19 +28,10 @@ def random_game(game: Game[Any, Any], seed: int, cap: int = 60) -> list[tuple[An
     while (due := game.to_act(state)) and len(path) < cap:
         actions = {}
         for seat in due:
-            legal = [action for action in game.legal_actions(state, seat) if is_legal(game, state, seat, action)]
-            actions[seat] = rng.choice(legal)
+            actions[seat] = game.random_action(state, seat, rng)
         path.append((state, actions))
         state = game.apply(state, actions, rng).state
     return path
-
-
-def is_legal(game: Game[Any, Any], state: Any, seat: Seat, action: Any) -> bool:
-    try:
-        game.check(state, seat, action)
-    except Illegal:
-        return False
-    return True
 
 
 @EACH

@@ -13,6 +13,7 @@ import pytest
 
 from companion.engine import Engine, serve_lines
 from companion.games import GAMES, game_named
+from companion.kit import Seat
 
 
 def ask(engine: Engine, request: object) -> dict[str, Any]:
@@ -115,7 +116,13 @@ def test_the_command_speaks_the_protocol() -> None:
     assert run.stderr == b""
 
 
-GAMES_AT_RANDOM = {"outbuffered": (2000, {"turn_limit": 300}), "binmat": (60, {})}
+GAMES_AT_RANDOM = {
+    "outbuffered": (1000, {"turn_limit": 300}),
+    "scouts": (20, {}),
+    "arena": (200, {}),
+    "kahmate": (60, {}),
+    "binmat": (60, {}),
+}
 """How many here; many more in `make bench`."""
 
 
@@ -125,17 +132,19 @@ def test_random_games_never_raise(name: str) -> None:
     assert play_random_games(name, games, options, seed=3) >= games
 
 
-def play_random_games(name: str, games: int, options: dict[str, Any], seed: int) -> int:
+def play_random_games(name: str, games: int, options: dict[str, Any], seed: int, cap: int = 600) -> int:
     """Random games through the engine's own bytes; answers the number of turns, raises on any error reply."""
-    engine, rng, turns = Engine(game_named(name)), Random(seed), 0
+    game, rng, turns = game_named(name), Random(seed), 0
+    engine = Engine(game)
     for number in range(games):
         to_act = ask(engine, {"new": {"options": options, "seed": number}})["to_act"]
-        legal: dict[str, list[str]] = {}
-        while to_act:
-            if not legal or len(to_act) == 1:  # sealed orders are the same every turn
-                legal = {seat: ask(engine, {"legal": seat})["legal"] for seat in to_act}
-            answer = ask(engine, {"apply": {seat: rng.choice(legal[seat]) for seat in to_act}})
-            assert "error" not in answer, answer
+        begun = turns
+        while to_act and turns < begun + cap:
+            actions = {seat: game.random_action(engine.state, seat, rng) for seat in map(Seat, to_act)}
+            texts = {seat: game.format(action) for seat, action in actions.items()}
+            assert {seat: game.parse(text) for seat, text in texts.items()} == actions
+            answer = ask(engine, {"apply": texts})
+            assert "error" not in answer, (texts, answer)
             to_act = answer["to_act"]
             turns += 1
     return turns

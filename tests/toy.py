@@ -51,7 +51,8 @@ class Toy(Game[Race, int]):
         return frozenset() if self.outcome(state) else frozenset({state.turn})
 
     def legal_actions(self, state: Race, seat: Seat) -> Iterator[int]:
-        yield from (1, 2) if seat in self.to_act(state) else ()
+        rank = state.ranks[SEATS.index(seat)]
+        yield from (steps for steps in (1, 2) if rank + steps <= 4) if seat in self.to_act(state) else ()
 
     def check(self, state: Race, seat: Seat, action: int) -> None:
         if state.ranks[SEATS.index(seat)] + action > 4:

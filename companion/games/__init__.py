@@ -3,11 +3,14 @@
 from typing import Any
 
 from companion.errors import Malformed
+from companion.games.arena import Arena
 from companion.games.base import Game
 from companion.games.binmat import Binmat
+from companion.games.kahmate import Kahmate
 from companion.games.outbuffered import Outbuffered
+from companion.games.scouts import Scouts
 
-GAMES: dict[str, Game[Any, Any]] = {game.name: game for game in (Outbuffered(), Binmat())}
+GAMES: dict[str, Game[Any, Any]] = {game.name: game for game in (Outbuffered(), Scouts(), Arena(), Kahmate(), Binmat())}
 
 
 def game_named(name: str) -> Game[Any, Any]:

@@ -5,7 +5,6 @@ A game is pure: no I/O, no clock, no global state, no randomness of its own. Sta
 
 from __future__ import annotations
 
-import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -318,6 +317,10 @@ class Game(ABC, Generic[S, A]):
     def legal_actions(self, state: S, seat: Seat) -> Iterable[A]:
         """All legal actions of a seat, lazily where there are many."""
 
+    def random_action(self, state: S, seat: Seat, rng: Random) -> A:
+        """A legal action drawn at random, for tests and self-play; overridden where all would be too many to list."""
+        return rng.choice(list(self.legal_actions(state, seat)))
+
     @abstractmethod
     def check(self, state: S, seat: Seat, action: A) -> None:
         """Raise `Illegal` with reason and rule unless the action is legal."""
@@ -391,10 +394,8 @@ class Game(ABC, Generic[S, A]):
         Unless overridden they are keys without squares.
         """
         for action in self.legal_actions(state, seat):
-            with contextlib.suppress(Illegal):
-                self.check(state, seat, action)
-                text = self.format(action)
-                yield Play(text, (), text, text)
+            text = self.format(action)
+            yield Play(text, (), text, text)
 
     def as_laid(self, state: S, seat: Seat, action: A, step: Step[S]) -> Layout | None:  # noqa: ARG002
         """How the board lies when a hand has just made a legal action, before anything follows; None: by no hand.

@@ -66,6 +66,10 @@ class Outbuffered(Game[State, str]):
         if seat in self.to_act(state):
             yield from map("".join, itertools.product("UDLRIS", repeat=3))
 
+    def random_action(self, state: State, seat: Seat, rng: Random) -> str:  # noqa: ARG002
+        """Any three orders."""
+        return "".join(rng.choices("UDLRIS", k=3))
+
     def check(self, state: State, seat: Seat, action: str) -> None:
         """Every buffer is legal: what cannot be done bounces."""
 

@@ -1,0 +1,127 @@
+"""Robot Arena: secret orders for every robot of a side, carried out all at once in a fixed order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from random import Random
+from typing import Any
+
+from companion.errors import Illegal
+from companion.games.arena.board import NAMES, SIDES, STACKS, kit_of
+from companion.games.arena.orders import Orders, all_orders, parse_orders, random_orders
+from companion.games.arena.pad import pad_of
+from companion.games.arena.standing import plan_of, standing_of
+from companion.games.arena.state import ArenaOptions, Reason, State, check_board, first_state
+from companion.games.arena.turn import play
+from companion.games.arena.words import OPTION_ROWS, RULES
+from companion.games.base import Game, Outcome, PadGrammar, Step, View, plain_layout, plain_outcome
+from companion.games.screen import Play, Standing
+from companion.grid import Square
+from companion.kit import SEATS, Kit, Layout, Seat
+
+_BOTH, _NOBODY = frozenset(SEATS), frozenset[Seat]()
+
+
+class Arena(Game[State, Orders]):
+    """An action is the orders of a seat for its robots, such as `1:N 2:aE 3:D`."""
+
+    name = "arena"
+    title = "Robot Arena"
+    summary = "Secret orders for up to eight robots each"
+    sides = SIDES
+    options_type = ArenaOptions
+    option_rows = OPTION_ROWS
+    rules = RULES
+
+    def kit(self, options: ArenaOptions) -> Kit:
+        """Sixteen robots, and the board of the map."""
+        return kit_of(options.board)
+
+    def options(self, raw: Mapping[str, Any]) -> ArenaOptions:
+        """Also refuses a board that cannot be read or has too many starts."""
+        options: ArenaOptions = super().options(raw)
+        check_board(options)
+        return options
+
+    def setup(self, options: ArenaOptions, rng: Random) -> State:  # noqa: ARG002
+        """Robots on their starts."""
+        return first_state(options)
+
+    def to_act(self, state: State) -> frozenset[Seat]:
+        """Both, sealed, until the game is over."""
+        return _NOBODY if state.outcome else _BOTH
+
+    def legal_actions(self, state: State, seat: Seat) -> Iterator[Orders]:
+        """All orders, lazily: 12^n - 1 for n robots, in the order of `all_orders`, whose beginning is a fair sample."""
+        if state.outcome is None:
+            yield from all_orders(state.numbers(SEATS.index(seat)))
+
+    def random_action(self, state: State, seat: Seat, rng: Random) -> Orders:
+        """One of the legal actions, each equally likely, without listing them."""
+        return random_orders(state.numbers(SEATS.index(seat)), rng)
+
+    def check(self, state: State, seat: Seat, action: Orders) -> None:
+        """Every robot named must be on the board; whatever it is told may be tried."""
+        if state.outcome:
+            raise Illegal(Reason.GAME_OVER, "The game is over: no more orders are taken", "winning")
+        side = SEATS.index(seat)
+        numbers = state.numbers(side)
+        for number, _ in action.given:
+            if number not in numbers:
+                there = ", ".join(map(str, numbers))
+                name = NAMES[side].capitalize()
+                message = f"{name} robot {number} is not on the board: give orders to robots that are ({there})"
+                raise Illegal(Reason.NOT_ON_BOARD, message, "orders")
+
+    def parse(self, text: str) -> Orders:
+        """Robots by rising numbers, each with its order, one blank between."""
+        return parse_orders(text)
+
+    def apply(self, state: State, actions: Mapping[Seat, Orders], rng: Random) -> Step[State]:  # noqa: ARG002
+        """Carry out both seats' orders."""
+        return play(state, (actions[Seat.SOUTH], actions[Seat.NORTH]))
+
+    def outcome(self, state: State) -> Outcome | None:
+        """How it ended."""
+        return state.outcome
+
+    def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002
+        """Everything on the board is public; sealed orders never reach a state."""
+        return self.dump(state)
+
+    def dump(self, state: State) -> View:
+        """Each side's robots by number (`{"square": "b1", "points": 30}`), the coming turn, outcome."""
+        texts = state.ground.texts
+        robots = {
+            seat: {str(robot.number): {"square": texts[robot.place], "points": robot.points} for robot in side}
+            for seat, side in zip(SEATS, state.robots, strict=True)
+        }
+        return {
+            "to_act": sorted(self.to_act(state)),
+            "turn": state.turn,
+            "turns": state.options.turns,
+            "robots": robots,
+            "expected": plain_layout(self.expected(state)),
+            "outcome": plain_outcome(state.outcome),
+        }
+
+    def expected(self, state: State) -> Layout:
+        """One robot a square."""
+        squares = state.ground.squares
+        return {squares[robot.place]: STACKS[side][robot.number] for side in (0, 1) for robot in state.robots[side]}
+
+    def standing(self, state: State, seat: Seat | None) -> Standing:
+        """Hit points on the board, and the viewer's own sheet."""
+        return standing_of(state, seat)
+
+    def plays(self, state: State, seat: Seat) -> tuple[Play, ...]:  # noqa: ARG002
+        """None: orders are written on the sheet."""
+        return ()
+
+    def pad(self, state: State, seat: Seat) -> PadGrammar | None:
+        """One or two keys a robot, in the order of their numbers."""
+        return None if state.outcome else pad_of(seat, state.numbers(SEATS.index(seat)))
+
+    def plan(self, state: State, seat: Seat, entered: str) -> tuple[Square | None, ...]:
+        """The square that each order is about."""
+        return plan_of(state, SEATS.index(seat), parse_orders(entered)) if entered else ()

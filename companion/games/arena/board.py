@@ -1,0 +1,152 @@
+"""The arena: text maps, what the rules ask of them, the robots' names, and what has to be printed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from companion.errors import Malformed
+from companion.grid import Square, parse_map
+from companion.kit import SEATS, Board, Face, Kit, Mark, Seat, Side
+
+_EMPTY_RANK = "........."
+STANDARD_MAP = "\n".join((".nN.n.Nn.", *[_EMPTY_RANK] * 7, ".sS.s.Ss."))
+"""Ruling 3: 9 x 9 squares without walls, starts b e h, spawn points c g."""
+WALLS_MAP = "\n".join(
+    (
+        ".nN.n.Nn.",
+        ".........",
+        "..#...#..",
+        ".........",
+        "...#.#...",
+        ".........",
+        "..#...#..",
+        ".........",
+        ".sS.s.Ss.",
+    )
+)
+
+MOST_ROBOTS = 8
+"""Robots of a side: as many tags are printed for each (Ruling 3)."""
+DIRECTIONS = "NESW"
+STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))
+"""(files, ranks) of each direction of the board, in the order of `DIRECTIONS`."""
+WORDS = ("north", "east", "south", "west")
+
+SIDES = {
+    Seat.SOUTH: Side("petrol", "petrol", "#0A5468", "disc"),
+    Seat.NORTH: Side("coral", "coral", "#FF9470", "diamond"),
+}
+NAMES = tuple(SIDES[seat].name for seat in SEATS)
+ROBOTS = tuple(tuple(f"{name} robot {number}" for number in range(MOST_ROBOTS + 1)) for name in NAMES)
+"""Names of the faces by seat (0 South, 1 North) and number; the numbers begin with 1."""
+TITLES = tuple(tuple(name.capitalize() for name in names) for names in ROBOTS)
+"""The same names at the beginning of a sentence."""
+STACKS = tuple(tuple((name,) for name in names) for names in ROBOTS)
+"""What a layout shows on a robot's square."""
+
+_FIRST_MARKERS = (54, 62)
+_CORNERS = (8, 9, 10, 11)
+_HEIGHT_MM = 6.0
+
+
+@dataclass(frozen=True)
+class Ground:
+    """A board as the rules need it: a place is a square's index in `squares`, seats are 0 (South) and 1 (North)."""
+
+    files: int
+    ranks: int
+    walls: frozenset[Square]
+    starts: tuple[tuple[int, ...], tuple[int, ...]]
+    spawns: tuple[tuple[int, ...], tuple[int, ...]]
+
+    @cached_property
+    def squares(self) -> tuple[Square, ...]:
+        """All squares by file, then rank."""
+        return tuple(Square(file, rank) for file in range(self.files) for rank in range(self.ranks))
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The squares as they are written."""
+        return tuple(map(str, self.squares))
+
+    @cached_property
+    def ahead(self) -> tuple[tuple[int | None, ...], ...]:
+        """For each place where N, E, S and W lead; None: off the board or into a wall."""
+        return tuple(tuple(self._place(square.shifted(*step)) for step in STEPS) for square in self.squares)
+
+    @cached_property
+    def around(self) -> tuple[tuple[int, ...], ...]:
+        """For each place its up to eight neighbours, walls left out."""
+        ring = [(files, ranks) for files in (-1, 0, 1) for ranks in (-1, 0, 1) if files or ranks]
+        found = ((self._place(square.shifted(*step)) for step in ring) for square in self.squares)
+        return tuple(tuple(place for place in places if place is not None) for places in found)
+
+    def _place(self, square: Square) -> int | None:
+        """The place of a square on which a robot can stand."""
+        on_board = 0 <= square.file < self.files and 0 <= square.rank < self.ranks
+        return square.file * self.ranks + square.rank if on_board and square not in self.walls else None
+
+    def barrier(self, place: int, direction: int) -> str:
+        """Why nothing gets from a place to the next one: a wall or the edge, as a sentence."""
+        square = self.squares[place].shifted(*STEPS[direction])
+        word = WORDS[direction].capitalize()
+        return f"{word} leads into the wall on {square}." if square in self.walls else f"{word} leads off the board."
+
+
+@lru_cache(maxsize=64)
+def ground_of(text: str) -> Ground:
+    """Read a text map of `s S n N # .`; each side needs a start. Starts and spawn points go by file, then rank."""
+    tiles = parse_map(text, "sSnN#.")
+    for character, seat in zip("sn", SEATS, strict=True):
+        if not tiles.squares_of(character):
+            raise Malformed(f"The board has no start of {seat.title()}: mark at least one square with “{character}”")
+
+    def places(character: str) -> tuple[int, ...]:
+        return tuple(square.file * tiles.ranks + square.rank for square in tiles.squares_of(character))
+
+    return Ground(
+        tiles.files,
+        tiles.ranks,
+        frozenset(tiles.squares_of("#")),
+        (places("s"), places("n")),
+        (places("S"), places("N")),
+    )
+
+
+@lru_cache(maxsize=64)
+def kit_of(text: str) -> Kit:
+    """Sixteen robots of one face each, and a board of squares with its walls and spawn points."""
+    ground = ground_of(text)
+    marks = [Mark(wall, "wall") for wall in sorted(ground.walls)]
+    for seat, drawing, spawns in zip(SEATS, ("spawn-s", "spawn-n"), ground.spawns, strict=True):
+        marks += [Mark(ground.squares[place], drawing, seat) for place in spawns]
+    board = Board(
+        "standard" if text == STANDARD_MAP else f"{ground.files} x {ground.ranks}",
+        ground.files,
+        ground.ranks,
+        square_mm=30,
+        gap_mm=0,
+        corners=_CORNERS,
+        marks=tuple(marks),
+        holes=ground.walls,
+        tones=2,
+    )
+    faces = tuple(
+        Face(ROBOTS[side][number], SIDES[seat].drawing, (first + number - 1,), _HEIGHT_MM, seat, letter=str(number))
+        for side, (seat, first) in enumerate(zip(SEATS, _FIRST_MARKERS, strict=True))
+        for number in range(1, MOST_ROBOTS + 1)
+    )
+    return Kit(
+        "arena",
+        "Robot Arena",
+        board,
+        SIDES,
+        faces,
+        pieces=tuple((face.name,) for face in faces),
+        tag_mm=21,
+        notes=(
+            "Glue each tag on a counter of 6 mm height (two draughtsmen, a slice of cork).",
+            "Begin with the lowest numbers; keep the other robots beside the board for the spawning turns.",
+        ),
+    )

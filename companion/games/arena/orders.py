@@ -1,0 +1,97 @@
+"""The orders of a seat for a turn: their notation, all of them lazily, and one at random.
+
+Source: Ruling 3, notation: `1:N 2:aE 3:D 4:X 5:-`, by rising robot numbers, each once, one blank between.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import gcd
+from random import Random
+
+from companion.errors import Malformed
+from companion.games.arena.board import DIRECTIONS
+
+MOVES = {letter: index for index, letter in enumerate(DIRECTIONS)}
+"""Orders to move, with the index of their direction."""
+ATTACKS = {f"a{letter}": index for index, letter in enumerate(DIRECTIONS)}
+"""Orders to attack, with the index of their direction."""
+DEFEND, DESTRUCT, NOTHING = "D", "X", "-"
+CODES = (*MOVES, *ATTACKS, DEFEND, DESTRUCT, NOTHING)
+"""Every order that a robot can get."""
+
+_WAYS = len(CODES) + 1
+_GOLDEN = 0.6180339887
+_PART = re.compile(r"([1-8]):(a?[NESW]|[DX-])")
+_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """Orders by rising robot numbers, at least one: `((1, "N"), (3, "D"))`; a robot left out does nothing.
+
+    >>> str(Orders(((1, "N"), (3, "D"))))
+    '1:N 3:D'
+    """
+
+    given: tuple[tuple[int, str], ...]
+
+    def __str__(self) -> str:
+        return " ".join(f"{number}:{code}" for number, code in self.given)
+
+
+def parse_orders(text: str) -> Orders:
+    """The orders of a text such as `1:N 2:aE`; raises `Malformed` naming the part that is wrong."""
+    given: list[tuple[int, str]] = []
+    for part in text.split(" "):
+        match = _PART.fullmatch(part)
+        if not match:
+            shown = part if len(part) <= _SHOWN else f"{part[:_SHOWN]}…"
+            raise Malformed(
+                f"“{shown}” is not an order: write a robot from 1 to 8, a colon, and one of {' '.join(CODES)}, "
+                "such as 1:N 2:aE 3:D, with one blank between"
+            )
+        number = int(match[1])
+        if given and number <= given[-1][0]:
+            last = given[-1][0]
+            raise Malformed(f"Robot {number} comes after robot {last}: write rising robot numbers, each once")
+        given.append((number, match[2]))
+    return Orders(tuple(given))
+
+
+def all_orders(numbers: Sequence[int]) -> Iterator[Orders]:
+    """All orders of these robots, each once: every robot left out or with one of `CODES`, at least one with.
+
+    There are 12^n - 1 for n robots, 430 million for eight: so that any beginning of the row is a fair cross-section,
+    it goes through the numbers of `orders_at` in equal strides of about the golden section of 12^n. The stride has no
+    divisor in common with 12^n, so every number comes once, and 0, which orders nothing, would come last.
+    """
+    total = _WAYS ** len(numbers)
+    stride = round(total * _GOLDEN)
+    while gcd(stride, total) > 1:
+        stride += 1
+    index = 0
+    for _ in range(total - 1):
+        index = (index + stride) % total
+        yield orders_at(index, numbers)
+
+
+def orders_at(index: int, numbers: Sequence[int]) -> Orders:
+    """The orders with this number: its digits to base 12, the last for the first robot; 0: left out, k: `CODES[k-1]`.
+
+    >>> str(orders_at(1 + 12 * 9, (1, 2, 4)))
+    '1:N 2:D'
+    """
+    given = []
+    for number in numbers:
+        index, digit = divmod(index, _WAYS)
+        if digit:
+            given.append((number, CODES[digit - 1]))
+    return Orders(tuple(given))
+
+
+def random_orders(numbers: Sequence[int], rng: Random) -> Orders:
+    """One of `all_orders`, each equally likely, without counting them up."""
+    return orders_at(rng.randrange(1, _WAYS ** len(numbers)), numbers)

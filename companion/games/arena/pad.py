@@ -1,0 +1,73 @@
+"""How a pad spells the orders of a turn: robot by robot, in rising order of their numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from companion.games.arena.board import DIRECTIONS, WORDS
+from companion.games.arena.orders import DEFEND, DESTRUCT, NOTHING, Orders
+from companion.games.base import Key, PadGrammar
+from companion.kit import Seat
+
+_READY = "ready"
+_AWAY = {"up": "N", "down": "S", "left": "W", "right": "E"}
+"""Directions as South sees them; North sees the opposite ones."""
+_OPPOSITE = dict(zip("NESW", "SWNE", strict=True))
+
+
+@dataclass(frozen=True)
+class OrdersPad(PadGrammar):
+    """Keys for the robots in `numbers`, one after the other; `length` is how many they are.
+
+    A direction moves, `a` and a direction attacks, `a` twice self-destructs, `b` defends, a short ready does nothing;
+    `b` or ready after `a` take the `a` back. Directions are seen from the seat: up is away from the player. Until all
+    robots are done every key is taken, so that a refusal says no more than that the draft is full. Ready held down
+    hands in what there is: an attack that has no direction yet and robots that are not reached do nothing.
+    """
+
+    numbers: tuple[int, ...] = ()
+
+    def count(self, draft: tuple[str, ...]) -> int:
+        """How many robots are done."""
+        return len(self._codes(draft))
+
+    def accepts(self, draft: tuple[str, ...], pad: str) -> bool:
+        """Every key of the pad, ready too, until all robots are done."""
+        return (pad == _READY or self.key(pad) is not None) and self.count(draft) < self.length
+
+    def text(self, draft: tuple[str, ...]) -> str:
+        """The orders so far; robots that do nothing are left out, and all of them are said by the first one's `-`."""
+        done = zip(self.numbers, self._codes(draft), strict=False)
+        given = tuple((number, code) for number, code in done if code)
+        return str(Orders(given or ((self.numbers[0], NOTHING),)))
+
+    def _codes(self, draft: tuple[str, ...]) -> list[str]:
+        """The order of each robot that is done; empty: nothing."""
+        codes: list[str] = []
+        aims = False
+        for pad in draft:
+            if pad == "a" and not aims:
+                aims = True
+                continue
+            key = self.key(pad)
+            if pad == "a":
+                codes.append(DESTRUCT)
+            elif key is None or pad == "b":
+                codes.append(key.letter if key else "")
+            else:
+                codes.append(f"a{key.letter}" if aims else key.letter)
+            aims = False
+        return codes
+
+
+@lru_cache(maxsize=1024)
+def pad_of(seat: Seat, numbers: tuple[int, ...]) -> OrdersPad:
+    """The grammar of a seat whose robots have these numbers."""
+    keys = []
+    for pad, away in _AWAY.items():
+        letter = away if seat is Seat.SOUTH else _OPPOSITE[away]
+        keys.append(Key(letter, f"move {WORDS[DIRECTIONS.index(letter)]}", f"order-{pad}", pad))
+    keys.append(Key("a", "attack, then its direction; twice: self-destruct", "blade", "a"))
+    keys.append(Key(DEFEND, "defend", "shield", "b"))
+    return OrdersPad(tuple(keys), len(numbers), ready_is_key=True, numbers=numbers)

@@ -1,0 +1,87 @@
+"""What the screens show of Robot Arena beside its board, and the sheet on which a seat writes its orders."""
+
+from __future__ import annotations
+
+from companion.games.arena.board import DIRECTIONS, NAMES, STEPS, WORDS
+from companion.games.arena.orders import ATTACKS, DEFEND, DESTRUCT, MOVES, NOTHING, Orders
+from companion.games.arena.state import State, is_spawning
+from companion.games.arena.words import counted
+from companion.games.screen import Badge, Direction, OrderKind, OrderSheet, Standing, Unit
+from companion.grid import Square
+from companion.kit import SEATS, Seat
+
+_KINDS = (
+    OrderKind("", "Move", "order-up", has_direction=True),
+    OrderKind("a", "Attack", "blade", has_direction=True),
+    OrderKind(DEFEND, "Defend", "shield"),
+    OrderKind(DESTRUCT, "Self-destruct", "burst"),
+)
+_ARROWS = ("order-up", "order-right", "order-down", "order-left")
+_DIRECTIONS = tuple(
+    Direction(letter, word.capitalize(), step, arrow)
+    for letter, word, step, arrow in zip(DIRECTIONS, WORDS, STEPS, _ARROWS, strict=True)
+)
+
+
+def standing_of(state: State, seat: Seat | None) -> Standing:
+    """Hit points of every robot, sums of both sides, and for a seat that may act its sheet."""
+    squares, most = state.ground.squares, state.options.hit_points
+    return Standing(
+        sign=_sign(state, seat),
+        hint=_hint(state),
+        facts={seat: _facts([robot.points for robot in state.robots[side]]) for side, seat in enumerate(SEATS)},
+        badges={
+            squares[robot.place]: Badge(str(robot.points), robot.points / most)
+            for robots in state.robots
+            for robot in robots
+        },
+        sheet=_sheet(state, SEATS.index(seat)) if seat and state.outcome is None else None,
+    )
+
+
+def _sign(state: State, seat: Seat | None) -> str:
+    if state.outcome:
+        winner = next(iter(state.outcome.winners), None)
+        return f"{NAMES[SEATS.index(winner)].capitalize()} wins" if winner else "A tie"
+    who = "Both" if seat is None else NAMES[SEATS.index(seat)].capitalize()
+    return f"{who}: orders for your robots"
+
+
+def _hint(state: State) -> str:
+    """The turn, and when new robots appear."""
+    if state.outcome:
+        return state.outcome.reason
+    options, turn = state.options, state.turn
+    hint = f"Turn {turn} of {options.turns}."
+    if not any(state.ground.spawns) or not options.spawn_every:
+        return hint
+    if is_spawning(options, turn):
+        return f"{hint} New robots appear in this turn."
+    soonest = turn + options.spawn_every - turn % options.spawn_every
+    return f"{hint} New robots appear in turn {soonest}." if soonest <= options.turns else hint
+
+
+def _facts(points: list[int]) -> str:
+    """Such as “3 robots, 84 points”."""
+    return f"{counted(len(points), 'robot')}, {counted(sum(points), 'point')}"
+
+
+def _sheet(state: State, side: int) -> OrderSheet:
+    units = tuple(
+        Unit(str(robot.number), state.ground.squares[robot.place], counted(robot.points, "point"))
+        for robot in state.robots[side]
+    )
+    return OrderSheet(units, _KINDS, _DIRECTIONS, NOTHING)
+
+
+def plan_of(state: State, side: int, orders: Orders) -> tuple[Square | None, ...]:
+    """Where each order leads: the square that is entered or attacked (None: a wall or no square), else its own."""
+    places = {robot.number: robot.place for robot in state.robots[side]}
+    found: list[Square | None] = []
+    for number, code in orders.given:
+        place: int | None = places.get(number)
+        direction = MOVES.get(code, ATTACKS.get(code))
+        if place is not None and direction is not None:
+            place = state.ground.ahead[place][direction]
+        found.append(None if place is None else state.ground.squares[place])
+    return tuple(found)

@@ -1,0 +1,89 @@
+"""A position of Robot Arena between two turns, and the options it was begun with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, NamedTuple
+
+from msgspec import Meta
+
+from companion.errors import Malformed
+from companion.games.arena.board import MOST_ROBOTS, STANDARD_MAP, Ground, ground_of
+from companion.games.base import Options, Outcome
+from companion.kit import SEATS
+
+_Points = Annotated[int, Meta(ge=1, le=999)]
+_Damage = Annotated[int, Meta(ge=0, le=999)]
+
+
+class ArenaOptions(Options, frozen=True):
+    """The arena and the house defaults of Ruling 3; damages are the rulebook's. `spawn_every` 0: never."""
+
+    board: str = STANDARD_MAP
+    turns: Annotated[int, Meta(ge=1, le=1000)] = 30
+    hit_points: _Points = 30
+    spawn_every: Annotated[int, Meta(ge=0, le=1000)] = 5
+    max_robots: Annotated[int, Meta(ge=1, le=MOST_ROBOTS)] = MOST_ROBOTS
+    attack: _Damage = 12
+    friendly: _Damage = 8
+    blast: _Damage = 6
+
+
+class Reason(StrEnum):
+    """Why the game refuses orders; whatever else robots cannot do is legal and fails."""
+
+    NOT_ON_BOARD = "not_on_board"
+    GAME_OVER = "game_over"
+
+
+class Robot(NamedTuple):
+    """A robot on the board: its number, its place in `Ground.squares`, and its hit points."""
+
+    number: int
+    place: int
+    points: int
+
+
+Robots = tuple[tuple[Robot, ...], tuple[Robot, ...]]
+"""South's and North's robots, each side by rising numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A position: the robots, the number of the turn that comes (the first is 1), and how the game ended."""
+
+    options: ArenaOptions
+    ground: Ground
+    robots: Robots
+    turn: int = 1
+    outcome: Outcome | None = None
+
+    def numbers(self, side: int) -> tuple[int, ...]:
+        """The numbers of a side's robots, rising."""
+        return tuple([robot.number for robot in self.robots[side]])
+
+
+def check_board(options: ArenaOptions) -> None:
+    """Raise `Malformed` for a board that cannot be read or has more starts than a side may have robots."""
+    for seat, starts in zip(SEATS, ground_of(options.board).starts, strict=True):
+        if len(starts) > options.max_robots:
+            raise Malformed(
+                f"The board has {len(starts)} starts of {seat.title()}, but a side has at most "
+                f"{options.max_robots} robots: take starts away, or allow more robots (up to {MOST_ROBOTS})"
+            )
+
+
+def first_state(options: ArenaOptions) -> State:
+    """Robots 1, 2, 3 … of each side on its starts, by file, then rank."""
+    ground = ground_of(options.board)
+    south, north = (
+        tuple(Robot(number, place, options.hit_points) for number, place in enumerate(starts, start=1))
+        for starts in ground.starts
+    )
+    return State(options, ground, (south, north))
+
+
+def is_spawning(options: ArenaOptions, turn: int) -> bool:
+    """Do spawn points act in this turn?"""
+    return options.spawn_every > 0 and turn % options.spawn_every == 0
