@@ -154,9 +154,10 @@ class Desk(ABC):
         before, self._live = self._live, replace(self._live, session=session, notices=self._standing)
         if session.moment != before.session.moment or session.phase is not before.session.phase:
             self._drafts = {}
-            fans = self._live.reading.fans if self._live.reading else {}
+            reading = self._live.reading
+            fans, markers = (reading.fans, reading.markers) if reading else ({}, self._live.markers_before)
             self._live = replace(self._live, drafts={}, overruled=frozenset(), choices=(), laid={})
-            self._live = replace(self._live, why_not=None, fans_before=fans)
+            self._live = replace(self._live, why_not=None, fans_before=fans, markers_before=markers)
         shown = (session.moment, session.phase, session.stage)
         if shown != (before.session.moment, before.session.phase, before.session.stage):
             self._stage_since_s = self._clock.monotonic_s()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from companion import referee
 from companion.errors import Illegal
+from companion.grid import Square
 from companion.kit import SEATS, Kit, Layout, Seat
 from companion.ports import CameraState, CameraStatus, Reading
 from companion.referee import HandMove, Problem
@@ -47,6 +48,8 @@ class Live:
     laid: Mapping[Seat, str] = field(default_factory=dict)
     fans_before: Layout = field(default_factory=dict)
     """The cards that lay open when the decision that is due began."""
+    markers_before: Mapping[Square, int] = field(default_factory=dict)
+    """The markers that were read on the board when it was last as it should be."""
     early: EarlyPress | None = None
     panel: str = ""
     notices: tuple[str, ...] = ()
@@ -60,12 +63,15 @@ class Live:
     @property
     def agrees(self) -> bool:
         """Does the camera see what should lie on the board when hands are done?"""
-        target, reading = self.session.target, self.reading
-        if target is None or reading is None:
+        return self.shows(self.session.target)
+
+    def shows(self, layout: Layout | None) -> bool:
+        """Does the camera see this layout?"""
+        if layout is None or self.reading is None:
             return False
         if self.has_cards:
-            return referee.cards_agree(target, reading)
-        return referee.agrees(target, reading, self.before)
+            return referee.cards_agree(layout, self.reading)
+        return referee.agrees(layout, self.reading, self.before)
 
     @property
     def before(self) -> Layout:
@@ -93,6 +99,16 @@ def problems_of(live: Live) -> tuple[Problem, ...]:
             return ()
         found = referee.problems(session.kit, live.before, target, reading)
     return tuple(problem for problem in found if problem not in live.overruled)
+
+
+def is_in_hand(live: Live, found: tuple[Problem, ...]) -> bool:
+    """Is all that is wrong that the seat on turn holds one of its pieces, or one that is nobody's?"""
+    session, reading = live.session, live.reading
+    if session.phase is not Phase.ORDERS or len(session.awaited) != 1 or len(found) != 1 or reading is None:
+        return False
+    (problem,), (seat,), kit = found, session.awaited, session.kit
+    is_gone = problem.square == problem.home and problem.square not in reading.seen
+    return is_gone and kit is not None and kit.face(problem.face).seat in (None, seat)
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,7 @@ class Reading:
     marker ids that belong to no piece of this game, or to a piece seen twice. `quiet`: nothing moves and `seen` is
     settled over several frames. `game`: the game whose corner markers are seen; None: no board in view. `fans`: on a
     board of cards, the open cards of each zone from the bottom to the top, `X` for one that is there and not read.
+    `markers`: the id that was read on each square of `seen`, where a piece shows one: it tells equal faces apart.
     """
 
     seen: Mapping[Square, str]
@@ -59,11 +60,13 @@ class Reading:
     at_s: float = 0.0
     frame: int = 0
     fans: Layout = field(default_factory=dict)
+    markers: Mapping[Square, int] = field(default_factory=dict)
 
     @property
     def essence(self) -> tuple[object, ...]:
         """What of a reading can change the table: all but the frame's number and time."""
-        return dict(self.seen), self.unknown, self.beside, self.strangers, self.quiet, self.game, dict(self.fans)
+        told = (dict(self.seen), dict(self.fans), dict(self.markers))
+        return (*told, self.unknown, self.beside, self.strangers, self.quiet, self.game)
 
 
 class CameraState(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any
 
@@ -29,6 +29,14 @@ class HandMove:
     done: bool = False
     turned: bool = False
     """Is a piece turned over on the way?"""
+
+
+@dataclass(frozen=True)
+class Before:
+    """What lay on the board before a play, and the markers that were read there."""
+
+    board: Layout
+    markers: Mapping[Square, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -241,16 +249,29 @@ def explain(
     game: Game[Any, Any],
     seat: Seat,
     reading: Reading,
-    outcomes: Iterable[tuple[Any, Layout | None]],
-    board: Layout | None = None,
+    outcomes: Iterable[tuple[Any, tuple[Layout, ...]]],
+    before: Before,
 ) -> Any:
-    """The one action among `outcomes` (action, layout after it) that the reading shows, or None.
+    """The one action among `outcomes` (action, layouts after it) that the reading shows, or None.
 
-    `board` is what lay there before: what no action has moved may be hidden. Raises `Ambiguous` with the notations when
-    several actions lead to what is seen.
+    What no action has moved may be hidden. Raises `Ambiguous` with the notations when several actions lead to what is
+    seen.
     """
-    fitting = [action for action, layout in outcomes if layout is not None and agrees(layout, reading, board)]
+    fitting = [
+        action
+        for action, layouts in outcomes
+        if any(agrees(layout, reading, before.board) and _is_shown(layout, reading, before) for layout in layouts)
+    ]
     if len(fitting) > 1:
         name = game.sides[seat].name
         raise Ambiguous(f"The board can mean several plays of {name}", tuple(map(game.format, fitting)))
     return fitting[0] if fitting else None
+
+
+def _is_shown(layout: Layout, reading: Reading, before: Before) -> bool:
+    """Does the board show more than that a piece is gone? On a piece that looks the same only its marker tells."""
+    was, now = tops(before.board), tops(layout)
+    if any(was.get(square) != face for square, face in now.items()):
+        return True
+    grown = [square for square, stack in layout.items() if len(stack) > len(before.board.get(square, ()))]
+    return any(reading.markers.get(square) != before.markers.get(square) for square in grown)

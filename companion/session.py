@@ -190,13 +190,18 @@ class Session:
             return self.sealed[seat]
         return next((turn.sealed.get(seat) for turn in self.turns if turn.moment == moment), None)
 
-    def candidates(self, seat: Seat) -> Iterator[tuple[Any, Layout | None]]:
-        """Every legal action of a seat that has the turn, with how a hand that makes it leaves the board."""
+    def candidates(self, seat: Seat) -> Iterator[tuple[Any, tuple[Layout, ...]]]:
+        """Every legal action of a seat that has the turn, with how hands that make it may leave the board.
+
+        They may have followed its stages already, such as a piece that is turned over.
+        """
         game = self.playing
         for play in game.plays(self.state, seat):
             action = game.parse(play.text)
             step = game.apply(self.state, {seat: action}, chance(self.seed, self.tick))
-            yield action, game.as_laid(self.state, seat, action, step)
+            laid = game.as_laid(self.state, seat, action, step)
+            after = (laid, *(stage.expected for stage in step.stages)) if laid is not None else ()
+            yield action, tuple(layout for layout in after if layout is not None)
 
     @property
     def playing(self) -> Game[Any, Any]:

@@ -9,10 +9,10 @@ from companion import referee
 from companion.desk import Desk
 from companion.errors import Ambiguous, CompanionError, Illegal, Refusal
 from companion.kit import Seat
-from companion.live import Live, problems_of
+from companion.live import Live, is_in_hand, problems_of
 from companion.ports import CameraState, CameraStatus, Cue, Reading, Signal
 from companion.records import Begin, StageDone
-from companion.referee import Problem
+from companion.referee import Before, Problem
 from companion.session import BOTH, Phase
 
 EARLY_PRESS_S = 3.0
@@ -47,6 +47,8 @@ class Watch(Desk):
             (seat,) = live.session.awaited
             self._recognise(seat, found)
         else:
+            if reading.quiet and not found:
+                self._live = replace(self._live, markers_before=reading.markers)
             self._publish(replace(self._live, problems=found), self._problem_signals(live.problems, found))
         self._tick_off()
         self._settle_early_press()
@@ -63,30 +65,41 @@ class Watch(Desk):
         session, reading = self._live.session, self._live.reading
         if session.target is None or reading is None or not self._live.watched:
             return
-        if not self._live.agrees:
-            return
         now_s = self._clock.monotonic_s()
-        if session.phase is Phase.SETUP:
+        if session.phase is Phase.SETUP and self._live.agrees:
             self._accept(Begin("camera", now_s))
-        elif session.phase is Phase.STAGES and session.has_moves:
+        elif session.phase is Phase.STAGES and session.has_moves and self._is_followed():
             self._accept(StageDone(session.moment, session.stage, "camera", now_s))
+            self._tick_off()
+
+    def _is_followed(self) -> bool:
+        """Have hands done the stage that is shown, or a later one of a turn that one seat alone has taken?"""
+        session = self._live.session
+        if self._live.agrees:
+            return True
+        later = session.stages[session.stage + 1 :] if len(session.turns[-1].sealed) == 1 else ()
+        return any(self._live.shows(stage.expected) for stage in later)
 
     def _recognise(self, seat: Seat, found: tuple[Problem, ...]) -> None:
         """Accept the play that hands have made on the board; ask when it can mean several, say why it is none."""
         live, session, reading = self._live, self._live.session, self._live.reading
         if reading is None:
             return
+        in_hand = is_in_hand(live, found)
+        found = () if in_hand else found
         wrong = replace(live, problems=found)
         if session.paused:
             self._publish(wrong, self._problem_signals(live.problems, found))
             return
         try:
-            action = referee.explain(session.playing, seat, reading, session.candidates(seat), session.board)
+            before = Before(session.board or {}, live.markers_before)
+            action = referee.explain(session.playing, seat, reading, session.candidates(seat), before)
         except Ambiguous as question:
             self._publish(replace(wrong, choices=question.choices), (Signal(Cue.ASKED, frozenset({seat})),))
             return
         if action is None:
-            why_not = session.playing.why_not(session.state, seat, referee.remembered(reading, session.board or {}))
+            seen = referee.remembered(reading, session.board or {})
+            why_not = None if in_hand else session.playing.why_not(session.state, seat, seen)
             self._publish(replace(wrong, why_not=why_not), self._problem_signals(live.problems, found))
             return
         self._live = replace(live, problems=())

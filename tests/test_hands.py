@@ -11,7 +11,8 @@ from table_tools import Played, both_seats, playing
 from companion.errors import Illegal
 from companion.grid import Square
 from companion.kit import Layout, Seat
-from companion.ports import Cue, TurnLamp
+from companion.ports import Cue, Reading, TurnLamp
+from companion.referee import tops
 from companion.session import Phase
 from companion.signs import lamps_of
 
@@ -120,12 +121,51 @@ def test_what_is_no_play_is_named_with_the_rule_and_the_way_back(played: Played)
     assert played.table.view().problems == ()
 
 
-def test_a_stack_is_remembered_under_the_piece_that_is_seen(played: Played) -> None:
+def test_a_scout_held_in_the_hand_is_no_mistake(played: Played) -> None:
     begin(played)
-    see(played, lay(now(played), c1=None, d1=("white scout", "white scout")))
+    moment = played.table.view().moment
+    see(played, lay(now(played), c1=None))
+    view = played.table.view()
+    assert (view.moment, view.problems, view.why_not) == (moment, (), None)
+    assert Cue.BOARD_WRONG not in [signal.cue for signal in played.signals]
+    see(played, lay(now(played), c10=None))
+    assert played.table.view().problems[0].text == "Black scout is missing on c10: put it there."
+
+
+def test_a_scout_on_one_that_looks_the_same_is_told_by_its_marker(played: Played) -> None:
+    begin(played)
+    board = now(played)
+    marked(played, board, {"c1": 30, "d1": 31})
+    moment = played.table.view().moment
+    marked(played, lay(board, c1=None), {"d1": 31})
+    assert played.table.view().moment == moment, "the scout may be in the hand"
+    marked(played, lay(board, c1=None), {"d1": 30})
+    assert played.table.view().log[0] == "11. White dashes c1 to d1."
     assert now(played)[sq("d1")] == ("white scout", "white scout")
     press(played, SOUTH)
     assert played.table.view().sign.seats == {NORTH}
+
+
+def marked(played: Played, layout: Layout, markers: dict[str, int]) -> None:
+    """The camera sees this, and these markers."""
+    played.clock.advance(0.1)
+    ids = {sq(square): marker for square, marker in markers.items()}
+    reading = Reading(tops(layout), quiet=True, game="scouts", at_s=played.clock.monotonic_s(), markers=ids)
+    played.table.saw(reading)
+    played.table.step()
+
+
+def test_turning_over_in_the_same_go_is_fine(played: Played) -> None:
+    begin(played)
+    tap(played, "c1-c2", ".", "d10-d9", "e10-e9", ".")
+    for rank in range(2, 9):
+        white = (f"c{rank}-c{rank + 1}", "e1-e2" if rank % 2 == 0 else "e2-e1", ".")
+        black = ("d9-d8", "e9-e8", ".") if rank % 2 == 0 else ("d8-d9", "e8-e9", ".")
+        tap(played, *white, *black)
+    see(played, now(played))
+    see(played, lay(now(played), c9=None, b10=("white scout with intel",)))
+    assert played.table.view().phase is Phase.ORDERS
+    assert now(played)[sq("b10")] == ("white scout with intel",)
 
 
 def test_a_rock_between_two_plays_covers_its_squares(played: Played) -> None:

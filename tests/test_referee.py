@@ -12,7 +12,7 @@ from companion.games import game_named
 from companion.grid import Square
 from companion.kit import Layout, Seat
 from companion.ports import Reading
-from companion.referee import HandMove, agrees, explain, hand_moves, problems
+from companion.referee import Before, HandMove, agrees, explain, hand_moves, problems
 
 GAME = game_named("outbuffered")
 KIT = GAME.kit(GAME.options({}))
@@ -127,12 +127,13 @@ def test_explain_finds_the_one_play() -> None:
     toy = Toy()
     state = toy.setup(toy.options({}), Random(0))
     outcomes = [
-        (action, toy.expected(toy.apply(state, {Seat.SOUTH: action}, Random(0)).state))
+        (action, (toy.expected(toy.apply(state, {Seat.SOUTH: action}, Random(0)).state) or {},))
         for action in toy.legal_actions(state, Seat.SOUTH)
     ]
+    before = Before(toy.expected(state) or {})
     seen = reading(a3="white counter", b1="black counter")
-    assert explain(toy, Seat.SOUTH, seen, outcomes) == 2
-    assert explain(toy, Seat.SOUTH, reading(a5="white counter", b1="black counter"), outcomes) is None
+    assert explain(toy, Seat.SOUTH, seen, outcomes, before) == 2
+    assert explain(toy, Seat.SOUTH, reading(a5="white counter", b1="black counter"), outcomes, before) is None
     with pytest.raises(Ambiguous) as asked:
-        explain(toy, Seat.SOUTH, seen, [*outcomes, (1, outcomes[1][1])])
+        explain(toy, Seat.SOUTH, seen, [*outcomes, (1, outcomes[1][1])], before)
     assert asked.value.choices == ("2", "1")

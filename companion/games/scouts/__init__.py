@@ -1,0 +1,141 @@
+"""Scouts: walk to the other home rank, gather intel, bring it back; dashes, jumps, stacks, rocks and a chess clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from random import Random
+
+from companion.errors import Illegal
+from companion.games.base import Game, Outcome, PadGrammar, Step, View, plain_layout, plain_outcome
+from companion.games.scouts.board import KIT, NAMES, ROCK_NAMES, SIDES, squares_in
+from companion.games.scouts.hands import why_not
+from companion.games.scouts.moves import perft, texts
+from companion.games.scouts.notation import read
+from companion.games.scouts.refusals import check
+from companion.games.scouts.screen import END, PAD, plays, standing
+from companion.games.scouts.state import Position, ScoutsOptions, State, by_seat, layout_of
+from companion.games.scouts.turn import play
+from companion.games.scouts.words import OPTION_ROWS, RULES
+from companion.games.screen import ChessClock, Play, Standing
+from companion.grid import Square
+from companion.kit import SEATS, Kit, Layout, Seat
+
+__all__ = ["Scouts", "perft"]
+
+
+class Scouts(Game[State, str]):
+    """An action is its notation; all information is open."""
+
+    name = "scouts"
+    title = "Scouts"
+    summary = "Cross the board, gather intel, bring it home"
+    sides = SIDES
+    options_type = ScoutsOptions
+    option_rows = OPTION_ROWS
+    rules = RULES
+
+    def kit(self, options: ScoutsOptions) -> Kit:  # noqa: ARG002
+        """Ten two-faced scouts, two boulders, two rocks; the same with all options."""
+        return KIT
+
+    def setup(self, options: ScoutsOptions, rng: Random) -> State:  # noqa: ARG002
+        """An empty board; white places first."""
+        return State(options, Position(may_stack=options.stacking == "on"))
+
+    def to_act(self, state: State) -> frozenset[Seat]:
+        """The seat on turn, until somebody has brought intel home."""
+        return frozenset() if state.outcome else frozenset({state.seat})
+
+    def legal_actions(self, state: State, seat: Seat) -> Iterator[str]:
+        """All of them, every chain of jumps included."""
+        return texts(state.position) if seat in self.to_act(state) else iter(())
+
+    def check(self, state: State, seat: Seat, action: str) -> None:
+        """Raise `Illegal` with the rule and the square in the way."""
+        check(state, seat, read(action))
+
+    def parse(self, text: str) -> str:
+        """`@c1`, `c1-d2`, `c1^c3^e3`, `B@d5`, `R@d5-e5` or `.`; raises `Malformed`."""
+        read(text)
+        return text
+
+    def apply(self, state: State, actions: Mapping[Seat, str], rng: Random) -> Step[State]:  # noqa: ARG002
+        """Carry out the decision of the seat on turn."""
+        return play(state, read(actions[state.seat]))
+
+    def outcome(self, state: State) -> Outcome | None:
+        """How it ended."""
+        return state.outcome
+
+    def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002
+        """Everything: nothing is hidden."""
+        return self.dump(state)
+
+    def dump(self, state: State) -> View:
+        """Scouts (`upper` and `lower` squares, those with intel), rocks by their squares, what is due, outcome.
+
+        `turn` is 0 during the set-up; `played` is where the scout of this turn's last play is, `due` the plays left.
+        """
+        position = state.position
+        rocks: dict[str, dict[str, list[str]]] = {seat: {} for seat in SEATS}
+        for index, covered in enumerate(position.rocks):
+            if covered:
+                rocks[SEATS[index // 2]][ROCK_NAMES[index % 2]] = _names(covered)
+        scouts = {
+            seat: {
+                "upper": _names(upper),
+                "lower": _names(lower),
+                "with_intel": _names(upper & position.intel | lower & position.low_intel),
+            }
+            for seat, (upper, lower) in zip(SEATS, by_seat(position), strict=True)
+        }
+        return {
+            "to_act": sorted(self.to_act(state)),
+            "turn": state.turn,
+            "to_place": position.to_place,
+            "due": position.due,
+            "played": _names(position.played),
+            "scouts": scouts,
+            "rocks": rocks,
+            "expected": plain_layout(self.expected(state)),
+            "outcome": plain_outcome(state.outcome),
+        }
+
+    def expected(self, state: State) -> Layout:
+        """Scouts, lower ones first, and rocks in every square that they cover."""
+        return layout_of(state.position)
+
+    def chess_clock(self, state: State) -> ChessClock | None:
+        """While play is on; ruling, "Clock": it starts when the set-up is complete."""
+        if not state.options.seconds or not state.turn or state.outcome:
+            return None
+        return ChessClock(state.options.seconds, state.options.increment)
+
+    def is_reversible(self, state: State, seat: Seat, action: str) -> bool:  # noqa: ARG002
+        """All is open, so that nobody learns anything; but a play that has won is over."""
+        return play(state, read(action)).state.outcome is None
+
+    def standing(self, state: State, seat: Seat | None) -> Standing:
+        """What is awaited; the seat on turn has keys, anybody at the table may press the clock."""
+        return standing(state, seat)
+
+    def plays(self, state: State, seat: Seat) -> Iterator[Play]:
+        """Two squares for a dash, all squares for jumps, a key and one or two squares for rocks, a key for the end."""
+        if seat in self.to_act(state):
+            yield from plays(state.position)
+
+    def as_laid(self, state: State, seat: Seat, action: str, step: Step[State]) -> Layout | None:
+        """The scout moved but not turned over yet; the end of a turn is done by no hand."""
+        return None if action == END else super().as_laid(state, seat, action, step)
+
+    def why_not(self, state: State, seat: Seat, seen: Mapping[Square, str]) -> Illegal | None:
+        """Which rule hands have broken; None also when the board shows a legal play."""
+        return why_not(state, seen) if seat in self.to_act(state) else None
+
+    def pad(self, state: State, seat: Seat) -> PadGrammar | None:
+        """Ready ends the own turn once play is on."""
+        return PAD if seat is state.seat and state.turn and not state.outcome else None
+
+
+def _names(mask: int) -> list[str]:
+    return [NAMES[number] for number in squares_in(mask)]

@@ -1,0 +1,123 @@
+"""The board of Scouts as the rules need it, numbers and masks, and what has to be printed.
+
+A square is a number: file + 8 x rank, both from 0, so that a1 is 0, h1 is 7 and h10 is 79. A set of squares is a mask:
+an integer in which the bit of each of its squares is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from companion.grid import Square
+from companion.kit import Board, Face, Kit, Seat, Side
+
+FILES, RANKS = 8, 10
+SQUARES = tuple(Square(number % FILES, number // FILES) for number in range(FILES * RANKS))
+NAMES = tuple(map(str, SQUARES))
+NUMBERS = {name: number for number, name in enumerate(NAMES)}
+ALL = (1 << FILES * RANKS) - 1
+
+_FIRST_RANK = (1 << FILES) - 1
+_FIRST_FILE = sum(1 << FILES * rank for rank in range(RANKS))
+NOT_LAST_FILE = ALL & ~(_FIRST_FILE << FILES - 1)
+_NOT_FIRST_FILE = ALL & ~_FIRST_FILE
+HOME = (_FIRST_RANK, _FIRST_RANK << FILES * (RANKS - 1))
+"""The home rank of each seat, South first."""
+FAR = HOME[::-1]
+"""The home rank of the opponent of each seat."""
+
+SIDES = {
+    Seat.SOUTH: Side("white", "white", "#FFFFFF", "scout-s"),
+    Seat.NORTH: Side("black", "black", "#1B1814", "scout-n"),
+}
+SEAT_NAMES = tuple(side.name for side in SIDES.values())
+SCOUT_FACES = tuple((f"{name} scout", f"{name} scout with intel") for name in SEAT_NAMES)
+"""Both faces of the scouts of each seat, South first."""
+ROCK_NAMES = ("boulder", "rock")
+ROCK_FACES = tuple(f"{name} {rock}" for name in SEAT_NAMES for rock in ROCK_NAMES)
+"""South's boulder and rock, then North's."""
+
+
+def bit_at(file: int, rank: int) -> int:
+    """The mask of one square, 0 when it is off the board."""
+    return 1 << file + FILES * rank if 0 <= file < FILES and 0 <= rank < RANKS else 0
+
+
+def squares_in(mask: int) -> Iterator[int]:
+    """The squares of a mask, by rank, then file."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+def beside(mask: int) -> int:
+    """The orthogonal neighbours of the squares of a mask."""
+    sideways = (mask & NOT_LAST_FILE) << 1 | (mask & _NOT_FIRST_FILE) >> 1
+    return (sideways | mask << FILES | mask >> FILES) & ALL
+
+
+def _around(square: Square) -> int:
+    steps = [(files, ranks) for files in (-1, 0, 1) for ranks in (-1, 0, 1) if files or ranks]
+    return sum(bit_at(square.file + files, square.rank + ranks) for files, ranks in steps)
+
+
+def _jumps(square: Square) -> tuple[tuple[int, int, int], ...]:
+    found = []
+    for files, ranks in ((0, 1), (1, 0), (0, -1), (-1, 0)):
+        over = bit_at(square.file + files, square.rank + ranks)
+        landing = bit_at(square.file + 2 * files, square.rank + 2 * ranks)
+        if landing:
+            found.append((over, landing, landing.bit_length() - 1))
+    return tuple(found)
+
+
+def _boulder(square: Square) -> int:
+    covered = [bit_at(square.file + files, square.rank + ranks) for files in (0, 1) for ranks in (0, 1)]
+    return sum(covered) if all(covered) else 0
+
+
+AROUND = tuple(map(_around, SQUARES))
+"""For each square the mask of its up to eight neighbours."""
+JUMPS = tuple(map(_jumps, SQUARES))
+"""For each square every jump within the board: the mask that is jumped over, the mask and the number of the landing."""
+BESIDE = tuple(beside(1 << number) for number in range(FILES * RANKS))
+"""For each square the mask of its up to four orthogonal neighbours."""
+BOULDERS = tuple(map(_boulder, SQUARES))
+"""For each square the mask of the boulder of which it is the lowest on the left, 0 when that leaves the board."""
+
+_NOTES = (
+    "Scouts: two tags back to back on card or a coin of 4 mm, the plain face on one side and the eye on the other.",
+    "Boulder: glue the tag in the middle of a flat block of 70 x 70 mm and 10 mm height.",
+    "Rock: glue the tag in the middle of a flat block of 70 x 35 mm and 10 mm height. It may lie either way.",
+    "A scout that ends its dash on another one is put on top of it; the camera remembers the one beneath.",
+)
+
+
+def _faces() -> Iterator[Face]:
+    marker = 30
+    for seat, letter, scouts in zip(SIDES, "sn", SCOUT_FACES, strict=True):
+        for name, drawing in zip(scouts, (f"scout-{letter}", f"scout-{letter}2"), strict=True):
+            yield Face(name, drawing, tuple(range(marker, marker + 5)), 4.0, seat)
+            marker += 5
+    for name, seat, rock, size in zip(ROCK_FACES, _OWNERS, 2 * ROCK_NAMES, 2 * ((2, 2), (2, 1)), strict=True):
+        yield Face(name, rock, (marker,), 10.0, seat, size=size)
+        marker += 1
+
+
+_OWNERS = (Seat.SOUTH, Seat.SOUTH, Seat.NORTH, Seat.NORTH)
+
+KIT = Kit(
+    "scouts",
+    "Scouts",
+    Board("standard", FILES, RANKS, square_mm=35, gap_mm=0, corners=(4, 5, 6, 7), tones=2),
+    SIDES,
+    tuple(_faces()),
+    pieces=(
+        *(scouts for scouts in SCOUT_FACES for _ in range(5)),
+        *((face,) for face in ROCK_FACES),
+    ),
+    tag_mm=24.0,
+    notes=_NOTES,
+)
+"""Twenty faces of ten scouts, two boulders, two rocks, and a board in two tones."""

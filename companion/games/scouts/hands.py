@@ -1,0 +1,213 @@
+"""Which rule hands have broken on the board of Scouts: what they did is found first, then why it is no play."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import permutations
+
+from companion.errors import Illegal
+from companion.games.scouts.board import (
+    AROUND,
+    BESIDE,
+    BOULDERS,
+    FAR,
+    NAMES,
+    NUMBERS,
+    ROCK_FACES,
+    SCOUT_FACES,
+    SEAT_NAMES,
+    SQUARES,
+    squares_in,
+)
+from companion.games.scouts.moves import chains, dashes
+from companion.games.scouts.notation import Decision, Kind
+from companion.games.scouts.refusals import Reason, check, home_rank, no_play
+from companion.games.scouts.state import Position, State, layout_of, moved
+from companion.grid import Square
+from companion.kit import Layout
+
+Changes = Mapping[int, tuple[str | None, str | None]]
+"""For each square that looks different the face that was on top and the one that is."""
+
+_OWNERS = {face: seat for seat, faces in enumerate(SCOUT_FACES) for face in faces}
+_ABOUT_THE_SCOUT = {
+    Reason.SETTING_UP,
+    Reason.NO_SCOUT,
+    Reason.NOT_YOUR_SCOUT,
+    Reason.BURIED,
+    Reason.PLAYS_MADE,
+    Reason.ALREADY_PLAYED,
+    Reason.ON_STACK,
+}
+
+
+def why_not(state: State, seen: Mapping[Square, str]) -> Illegal | None:
+    """Why what hands have done is no decision; None when it is one, is nothing, or is more than one thing."""
+    if state.outcome:
+        return None
+    layout = layout_of(state.position)
+    changes = _changes(layout, seen)
+    if rocks := {now or was for was, now in changes.values()} & set(ROCK_FACES):
+        return _why_no_rock(state, str(rocks.pop()), changes) if len(rocks) == 1 else None
+    if len(changes) == 1:
+        ((square, (_, now)),) = changes.items()
+        if now is None or now == _beneath(layout, square):
+            return None  # a scout is off the board or in a hand, or put on one that looks the same
+    moves = list(_moves(layout, changes))
+    refusals = [_why_no_move(state, origin, target, seen[SQUARES[target]]) for origin, target in moves]
+    if moves and not all(refusals):
+        return None
+    return _why_no_change(state, changes) or next(iter(refusals), None)
+
+
+def _why_no_change(state: State, changes: Changes) -> Illegal | None:
+    """Why a scout cannot have been placed or turned over where it is; None when the change is another one."""
+    if len(changes) != 1:
+        return None
+    ((square, (was, now)),) = changes.items()
+    if now is None:
+        return None
+    if was is None and state.position.to_place:
+        return _why_no_placement(state, square, now)
+    return _turned(square, now) if was and _OWNERS.get(was) == _OWNERS[now] else None
+
+
+def _changes(layout: Layout, seen: Mapping[Square, str]) -> Changes:
+    tops = {square: faces[-1] for square, faces in layout.items()}
+    return {
+        NUMBERS[str(square)]: (tops.get(square), seen.get(square))
+        for square in sorted({*tops, *seen})
+        if tops.get(square) != seen.get(square)
+    }
+
+
+def _beneath(layout: Layout, square: int) -> str | None:
+    """The face that a square shows when its upper scout is gone."""
+    faces = layout.get(SQUARES[square], ())
+    return faces[-2] if len(faces) > 1 else None
+
+
+def _refused(state: State, kind: Kind, squares: tuple[int, ...]) -> Illegal | None:
+    """Why a decision of the seat on turn is refused, or None."""
+    try:
+        check(state, state.seat, Decision(kind, squares))
+    except Illegal as refusal:
+        return refusal
+    return None
+
+
+# ---- rocks ----------------------------------------------------------------------------------------------------------
+
+
+def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
+    position, index = state.position, ROCK_FACES.index(face)
+    if any(face not in pair for pair in changes.values()):
+        return None
+    if home := position.rocks[index]:
+        where = " ".join(NAMES[number] for number in squares_in(home))
+        text = f"The {face} is not moved. Once laid it stays on {where}."
+        return Illegal(Reason.ROCK_MOVED, text, "rocks", where.split()[0])
+    covered = sorted(square for square, (_, now) in changes.items() if now == face)
+    side, owner = SEAT_NAMES[position.seat], index // 2
+    if owner != position.seat:
+        text = f"The {face} is not {side}’s. {side.capitalize()} is on turn and lays only its own."
+        return Illegal(Reason.NOT_YOUR_ROCK, text, "rocks", NAMES[covered[0]])
+    if index % 2 == 0:
+        fits = sum(1 << square for square in covered) == BOULDERS[covered[0]]
+        return _refused(state, Kind.BOULDER, (covered[0],)) if fits else None
+    fits = len(covered) == 2 and bool(BESIDE[covered[0]] & 1 << covered[1])
+    return _refused(state, Kind.ROCK, tuple(covered)) if fits else None
+
+
+# ---- scouts ---------------------------------------------------------------------------------------------------------
+
+
+def _turned(square: int, now: str) -> Illegal:
+    """A scout shows the wrong side although it may be where it is."""
+    name, owner = NAMES[square], _OWNERS[now]
+    if now == SCOUT_FACES[owner][0]:
+        text = f"The scout on {name} shows its plain side. It has intel, so the eye stays up."
+        return Illegal(Reason.TURNED_BACK, text, "intel", name)
+    text = f"The scout on {name} is turned over too soon. It gathers intel on rank {home_rank(1 - owner)}."
+    return Illegal(Reason.TURNED_TOO_SOON, text, "intel", name)
+
+
+def _why_no_placement(state: State, square: int, now: str) -> Illegal | None:
+    position, name = state.position, NAMES[square]
+    if _OWNERS[now] != position.seat:
+        foe, side = SEAT_NAMES[1 - position.seat], SEAT_NAMES[position.seat]
+        text = f"{name} is not a placement. The scout is {foe}, and {side} places now."
+        return Illegal(Reason.NOT_YOUR_SCOUT, text, "setting-up", name)
+    if refusal := _refused(state, Kind.PLACE, (square,)):
+        return refusal
+    return None if now == SCOUT_FACES[position.seat][0] else _turned(square, now)
+
+
+def _moves(layout: Layout, changes: Changes) -> Iterator[tuple[int, int]]:
+    """From where to where one scout may have gone. One that left another of its face behind is not missed."""
+    if len(changes) == 1:
+        ((target, (_, now)),) = changes.items()
+        for square, faces in layout.items():
+            if len(faces) > 1 and faces[0] == faces[1] == now:
+                yield NUMBERS[str(square)], target
+    if len(changes) == 2:
+        for origin, target in permutations(changes):
+            was, left = changes[origin]
+            now = changes[target][1]
+            if was and now and left == _beneath(layout, origin) and _OWNERS[was] == _OWNERS[now]:
+                yield origin, target
+
+
+def _why_no_move(state: State, origin: int, target: int, now: str) -> Illegal | None:
+    """Why a scout cannot have gone there in one play, or be turned as it is; None when all that is right."""
+    refusal = _why_no_way(state, origin, target)
+    if refusal:
+        return refusal
+    position = state.position
+    plain, eyed = SCOUT_FACES[position.seat]
+    has_intel = bool(position.intel & 1 << origin)
+    right = {eyed} if has_intel else {plain, eyed} if FAR[position.seat] & 1 << target else {plain}
+    return None if now in right else _turned(target, now)
+
+
+def _why_no_way(state: State, origin: int, target: int) -> Illegal | None:
+    """Why no play leads from a square to another one; None when one does."""
+    position, both = state.position, (origin, target)
+    if AROUND[origin] & 1 << target:
+        return _refused(state, Kind.DASH, both)
+    jump = _refused(state, Kind.JUMP, both)
+    if jump is None or jump.reason in _ABOUT_THE_SCOUT:
+        return jump
+    ways = sorted(chains(position, origin), key=len)
+    if any(way[-1] == target for way in ways):
+        return None
+    if beyond := next((way for way in chains(position, origin, stop=0) if way[-1] == target), None):
+        return _refused(state, Kind.JUMP, beyond)
+    if mixed := _mixed(position, origin, target):
+        return no_play(Reason.DASH_AND_JUMP, both, mixed, "dash")
+    for way in ((origin,), *ways):
+        if _is_straight(way[-1], target):
+            return _refused(state, Kind.JUMP, (*way, target))
+    if jump.reason is Reason.DIAGONAL_JUMP and (position.own | position.foe) & 1 << (origin + target) // 2:
+        return jump
+    why = "A dash goes one square, a jump two over a scout."
+    return no_play(Reason.TOO_FAR, both, why, "dash")
+
+
+def _is_straight(origin: int, target: int) -> bool:
+    """Are two squares two files or two ranks apart?"""
+    one, other = SQUARES[origin], SQUARES[target]
+    return {abs(one.file - other.file), abs(one.rank - other.rank)} == {0, 2}
+
+
+def _mixed(position: Position, origin: int, target: int) -> str:
+    """In words, whether a dash and jumps together lead there; empty when they do not."""
+    for square in squares_in(dashes(position, origin)):
+        dashed = moved(position, 1 << origin, 1 << square)
+        if any(way[-1] == target for way in chains(dashed, square)):
+            return "A piece cannot dash, then jump."
+    for way in chains(position, origin):
+        jumped = moved(position, 1 << origin, 1 << way[-1])
+        if dashes(jumped, way[-1]) & 1 << target:
+            return "A piece cannot jump, then dash."
+    return ""

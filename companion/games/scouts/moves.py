@@ -1,0 +1,227 @@
+"""Which decisions a position of Scouts allows: as masks and numbers, as notation, and how many there are to a depth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from companion.games.scouts.board import (
+    ALL,
+    AROUND,
+    BESIDE,
+    BOULDERS,
+    FAR,
+    FILES,
+    HOME,
+    JUMPS,
+    NAMES,
+    NOT_LAST_FILE,
+    squares_in,
+)
+from companion.games.scouts.state import Position, State, handed_over, moved, placed, with_rock
+
+Chain = tuple[int, ...]
+"""The squares of a play by jumps, the one it begins on included."""
+
+
+# ---- scouts -------------------------------------------------------------------------------------------------------
+
+
+def places(position: Position) -> int:
+    """Where the seat on turn may place a scout now, as a mask. Rulebook, "Setup"."""
+    return HOME[position.seat] & ~position.own if position.to_place else 0
+
+
+def movers(position: Position) -> int:
+    """The scouts that may be played as far as the turn is concerned, as a mask. Rulebook, "Turns and Plays"."""
+    return position.own & ~position.played if position.due and not position.is_won else 0
+
+
+def closed(position: Position) -> int:
+    """Where no dash may end, as a mask: rocks, and stacks or (without stacking) all scouts. Ruling, "Stacks"."""
+    if position.may_stack:
+        return position.stone | position.own_low | position.foe_low
+    return position.stone | position.own | position.foe
+
+
+def dashes(position: Position, square: int) -> int:
+    """Where the scout on this square may dash, as a mask. Rulebook, "Dash"."""
+    return AROUND[square] & ~closed(position)
+
+
+def chains(position: Position, square: int, stop: int | None = None) -> Iterator[Chain]:
+    """Every play by jumps of the scout on this square, the shorter before those that go on from it.
+
+    Rulebook, "Jump"; ruling: no square twice, nothing over or onto a stack, and the play ends where the scout is turned
+    over or wins. `stop`: the play ends there instead (a mask).
+    """
+    start = 1 << square
+    stacks = position.own_low | position.foe_low
+    scouts = position.own | position.foe
+    single = scouts & ~(stacks | start)
+    if stacks & start or not BESIDE[square] & single:
+        return
+    if stop is None:
+        stop = (HOME if position.intel & start else FAR)[position.seat]
+    work: list[tuple[Chain, int]] = [((square,), ALL & ~(scouts | position.stone))]
+    while work:
+        path, empty = work.pop()
+        for over, landing, target in JUMPS[path[-1]]:
+            if over & single and landing & empty:
+                longer = (*path, target)
+                yield longer
+                if not landing & stop:
+                    work.append((longer, empty ^ landing))
+
+
+def shortest(position: Position, square: int) -> list[Chain]:
+    """For each square that the scout reaches by jumps the shortest chain, of equal ones the first by its notation."""
+    best: dict[int, Chain] = {}
+    for chain in chains(position, square):
+        kept = best.get(chain[-1])
+        if kept is None or (len(chain), chain_text(chain)) < (len(kept), chain_text(kept)):
+            best[chain[-1]] = chain
+    return list(best.values())
+
+
+def has_play(position: Position) -> bool:
+    """Can the seat on turn make a play that is due?"""
+    for square in squares_in(movers(position)):
+        if dashes(position, square) or next(chains(position, square), None):
+            return True
+    return False
+
+
+# ---- rocks --------------------------------------------------------------------------------------------------------
+
+
+def rock_left(position: Position, kind: int) -> bool:
+    """May the seat on turn still lay its boulder (0) or its rock (1)?"""
+    return not (position.to_place or position.is_won or position.rocks[2 * position.seat + kind])
+
+
+def boulder_corners(position: Position) -> int:
+    """Where the lowest square on the left of a boulder may be, as a mask. Rulebook, "Boulders"."""
+    free = ALL & ~(position.own | position.foe | position.barred)
+    columns = free & free >> FILES
+    return columns & columns >> 1 & NOT_LAST_FILE
+
+
+def rock_beginnings(position: Position) -> tuple[int, int]:
+    """Where a rock may begin that lies across, and where one that lies along the files, as masks."""
+    free = ALL & ~(position.own | position.foe | position.barred)
+    return free & free >> 1 & NOT_LAST_FILE, free & free >> FILES
+
+
+def rocks_laid(position: Position) -> Iterator[tuple[int, int]]:
+    """Every way to lay a rock now: its kind (0 boulder, 1 rock) and the mask of what it covers."""
+    if rock_left(position, 0):
+        for corner in squares_in(boulder_corners(position)):
+            yield 0, BOULDERS[corner]
+    if rock_left(position, 1):
+        for beginnings, step in zip(rock_beginnings(position), (1, FILES), strict=True):
+            for number in squares_in(beginnings):
+                yield 1, 1 << number | 1 << number + step
+
+
+# ---- notation -----------------------------------------------------------------------------------------------------
+
+_BOULDER_TEXTS = tuple(f"B@{name}" for name in NAMES)
+_ACROSS_TEXTS = tuple(f"R@{name}-{after}" for name, after in zip(NAMES, (*NAMES[1:], ""), strict=True))
+_ALONG_TEXTS = tuple(f"R@{name}-{after}" for name, after in zip(NAMES, (*NAMES[FILES:], *FILES * [""]), strict=True))
+
+
+def chain_text(chain: Chain) -> str:
+    """The notation of a play by jumps."""
+    return "^".join([NAMES[square] for square in chain])
+
+
+def texts(position: Position) -> Iterator[str]:
+    """The notation of every legal decision: placements; plays; rocks; the end of the turn."""
+    if position.is_won:
+        return
+    if position.to_place:
+        yield from [f"@{NAMES[square]}" for square in squares_in(places(position))]
+        return
+    is_due = False
+    for square in squares_in(movers(position)):
+        name = NAMES[square]
+        for target in squares_in(dashes(position, square)):
+            is_due = True
+            yield f"{name}-{NAMES[target]}"
+        for chain in chains(position, square):
+            is_due = True
+            yield chain_text(chain)
+    yield from rock_texts(position)
+    if not is_due:
+        yield "."
+
+
+def rock_texts(position: Position) -> Iterator[str]:
+    """The notation of every way to lay a rock now."""
+    if rock_left(position, 0):
+        for corner in squares_in(boulder_corners(position)):
+            yield _BOULDER_TEXTS[corner]
+    if rock_left(position, 1):
+        across, along = rock_beginnings(position)
+        for number in squares_in(across):
+            yield _ACROSS_TEXTS[number]
+        for number in squares_in(along):
+            yield _ALONG_TEXTS[number]
+
+
+# ---- counts -------------------------------------------------------------------------------------------------------
+
+
+def perft(state: State | Position, depth: int) -> int:
+    """How many sequences of so many legal decisions there are from here; the last one is counted, not made.
+
+    >>> from companion.games.scouts.state import Position
+    >>> perft(Position(), 3)  # white has 8 squares, black 8, white 7
+    448
+    """
+    position = state.position if isinstance(state, State) else state
+    if depth < 2:
+        return count(position) if depth else 1
+    return sum([perft(after, depth - 1) for after in successors(position)])
+
+
+def successors(position: Position) -> Iterator[Position]:
+    """The position after every legal decision."""
+    if position.is_won:
+        return
+    if position.to_place:
+        for square in squares_in(places(position)):
+            yield placed(position, 1 << square)
+        return
+    is_due = False
+    for square in squares_in(movers(position)):
+        origin = 1 << square
+        for target in squares_in(dashes(position, square)):
+            is_due = True
+            yield moved(position, origin, 1 << target)
+        for chain in chains(position, square):
+            is_due = True
+            yield moved(position, origin, 1 << chain[-1])
+    for kind, covered in rocks_laid(position):
+        yield with_rock(position, kind, covered)
+    if not is_due:
+        yield handed_over(position)
+
+
+def count(position: Position) -> int:
+    """How many legal decisions there are, without making any of them."""
+    if position.is_won:
+        return 0
+    if position.to_place:
+        return places(position).bit_count()
+    open_squares = ~closed(position)
+    plays = 0
+    for square in squares_in(movers(position)):
+        plays += (AROUND[square] & open_squares).bit_count()
+        plays += sum([1 for _ in chains(position, square)])
+    total = plays or 1  # nothing to play: the turn may end
+    if rock_left(position, 0):
+        total += boulder_corners(position).bit_count()
+    if rock_left(position, 1):
+        total += sum([beginnings.bit_count() for beginnings in rock_beginnings(position)])
+    return total

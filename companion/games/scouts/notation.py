@@ -1,0 +1,104 @@
+"""The notation of Scouts: `@c1`, `c1-d2`, `c1^c3^e3`, `B@d5`, `R@d5-e5`, `.`; whatever is none of these is refused.
+
+Only the form is asked for here; whether the rules allow it is told by `refusals`.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from functools import lru_cache
+from typing import NamedTuple
+
+from companion.errors import Malformed
+from companion.games.scouts.board import BESIDE, BOULDERS, NAMES, NUMBERS, RANKS
+
+_SQUARES = re.compile(r"[a-z][0-9]+(?P<sign>[-^])[a-z][0-9]+(?:(?P=sign)[a-z][0-9]+)*")
+_MIXED = re.compile(r"[a-z][0-9]+(?:[-^][a-z][0-9]+){2,}")
+_SQUARE = re.compile(r"[a-z][0-9]+")
+_FORMS = "expected @c1, c1-d2, c1^c3, B@d5, R@d5-e5 or ."
+_LONGEST = 400
+"""A text that is longer is no play: there are not so many squares."""
+
+
+class Kind(StrEnum):
+    """What a decision is."""
+
+    PLACE = "place"
+    DASH = "dash"
+    JUMP = "jump"
+    BOULDER = "boulder"
+    ROCK = "rock"
+    END = "end"
+
+
+class Decision(NamedTuple):
+    """A decision read from its notation: its kind and its squares as numbers."""
+
+    kind: Kind
+    squares: tuple[int, ...] = ()
+
+    @property
+    def covered(self) -> int:
+        """What a rock covers, as a mask; 0 when a boulder leaves the board."""
+        if self.kind is Kind.BOULDER:
+            return BOULDERS[self.squares[0]]
+        return sum(1 << square for square in self.squares)
+
+
+@lru_cache(maxsize=4096)
+def read(text: str) -> Decision:
+    """The decision of a notation; raises `Malformed` that says what was expected.
+
+    >>> read("c1^c3^e3")
+    Decision(kind=<Kind.JUMP: 'jump'>, squares=(2, 18, 20))
+    """
+    if text == ".":
+        return Decision(Kind.END)
+    if len(text) > _LONGEST:
+        raise Malformed(f"The play is longer than the board: {_FORMS}")
+    head, at, rest = text.partition("@")
+    if at and head in ("", "B"):
+        kind = Kind.BOULDER if head else Kind.PLACE
+        return Decision(kind, (_number(rest, text),))
+    if at and head == "R":
+        return Decision(Kind.ROCK, _rock(rest, text))
+    match = _SQUARES.fullmatch(text)
+    if match is None:
+        if _MIXED.fullmatch(text):
+            raise Malformed(f"“{_short(text)}” mixes dash and jump: a dash is a play of its own, such as c1-d2")
+        raise Malformed(f"“{_short(text)}” is not a play: {_FORMS}")
+    sign = match["sign"]
+    squares = tuple(_number(name, text) for name in text.split(sign))
+    if sign == "-" and len(squares) > 2:
+        raise Malformed(f"“{_short(text)}” has {len(squares) - 1} dashes: a dash has two squares, such as c1-d2")
+    return Decision(Kind.DASH if sign == "-" else Kind.JUMP, squares)
+
+
+def _number(name: str, text: str) -> int:
+    """The number of a square by its name."""
+    if name in NUMBERS:
+        return NUMBERS[name]
+    if _SQUARE.fullmatch(name):
+        raise Malformed(f"{_short(name)} is not on the board: files are a to h, ranks 1 to {RANKS}")
+    raise Malformed(f"“{_short(text)}” is not a play: {_FORMS}")
+
+
+def _rock(rest: str, text: str) -> tuple[int, int]:
+    """Both squares of a rock, the lower file or rank first."""
+    names = rest.split("-")
+    if len(names) != 2:
+        raise Malformed(f"“{_short(text)}” is not a rock: expected its two squares, such as R@d5-e5")
+    one, other = (_number(name, text) for name in names)
+    first, second = min(one, other), max(one, other)
+    if not BESIDE[first] & 1 << second:
+        text = f"{NAMES[one]} and {NAMES[other]} are not side by side"
+        raise Malformed(f"{text}: a rock covers two neighbouring squares, such as R@d5-e5")
+    if one > other:
+        raise Malformed(f"A rock is written by rising file or rank: expected R@{NAMES[first]}-{NAMES[second]}")
+    return one, other
+
+
+def _short(text: str) -> str:
+    """A text for a message, cut where it is long."""
+    return text if len(text) <= 40 else f"{text[:39]}…"

@@ -1,0 +1,195 @@
+"""A position of Scouts, how each decision changes it, and what then lies on the board.
+
+Everything is masks of squares (see `board`), seen from the seat on turn; nothing here asks whether a decision is legal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Literal, NamedTuple
+
+from msgspec import Meta
+
+from companion.games.base import Options, Outcome
+from companion.games.scouts.board import FAR, HOME, ROCK_FACES, SCOUT_FACES, SQUARES, beside, squares_in
+from companion.grid import Square
+from companion.kit import SEATS, Layout, Seat
+
+SCOUTS = 5
+"""How many scouts each side has."""
+PLAYS = 2
+"""How many plays a turn has, but for White's first one."""
+
+
+class ScoutsOptions(Options, frozen=True):
+    """Clock and house rule; `seconds` 0 means no clock."""
+
+    seconds: Annotated[float, Meta(ge=0, le=86400)] = 600
+    increment: Annotated[float, Meta(ge=0, le=3600)] = 0
+    stacking: Literal["on", "off"] = "on"
+
+
+class Position(NamedTuple):
+    """What lies where and what is due. A square with two scouts is a stack; its upper one is the one that is seen."""
+
+    own: int = 0
+    """Squares whose only or upper scout is one of the seat on turn."""
+    foe: int = 0
+    """The same for the other seat."""
+    own_low: int = 0
+    """Squares in which a scout of the seat on turn lies under another one."""
+    foe_low: int = 0
+    intel: int = 0
+    """Squares whose only or upper scout has been turned over, whosever it is."""
+    low_intel: int = 0
+    """Squares whose lower scout has been turned over."""
+    seat: int = 0
+    """Who is on turn: 0 South, 1 North."""
+    due: int = 0
+    """Plays of this turn that are not made yet."""
+    played: int = 0
+    """Where the scout of the last play of this turn is, as a mask."""
+    to_place: int = 2 * SCOUTS
+    """Scouts of both sides that are not on the board yet."""
+    rocks: tuple[int, int, int, int] = (0, 0, 0, 0)
+    """What each of `ROCK_FACES` covers; 0: it is still beside the board."""
+    stone: int = 0
+    """What all rocks cover together."""
+    barred: int = 0
+    """Where no further rock may lie because of the rocks: on them and orthogonally next to them."""
+    may_stack: bool = True
+    is_won: bool = False
+    """True when the seat on turn has just brought intel home."""
+
+
+@dataclass(frozen=True)
+class State:
+    """A position with the options, the number of the turn (0: set-up) and the end of the game, if it has one."""
+
+    options: ScoutsOptions
+    position: Position
+    turn: int = 0
+    outcome: Outcome | None = None
+
+    @property
+    def seat(self) -> Seat:
+        """Who is on turn."""
+        return SEATS[self.position.seat]
+
+
+def is_stack(position: Position, square: int) -> bool:
+    """Do two scouts lie on this square (a mask)?"""
+    return bool((position.own_low | position.foe_low) & square)
+
+
+def placed(position: Position, square: int) -> Position:
+    """A scout of the seat on turn is put on this square (a mask); the other seat is on turn."""
+    left = position.to_place - 1
+    return position._replace(
+        own=position.foe,
+        foe=position.own | square,
+        seat=1 - position.seat,
+        to_place=left,
+        due=0 if left else 1,
+    )
+
+
+def moved(position: Position, origin: int, target: int) -> Position:
+    """The upper scout of one square goes to another one (both masks) and ends its play there.
+
+    Rulebook, "Gathering Intel" and "Winning"; ruling, "Stacks".
+    """
+    own, foe, own_low, foe_low, intel, low_intel, seat, due, _, to_place, rocks, stone, barred, may_stack, _ = position
+    has_intel = intel & origin
+    own ^= origin
+    intel &= ~origin
+    if (own_low | foe_low) & origin:
+        if own_low & origin:
+            own_low ^= origin
+            own |= origin
+        else:
+            foe_low ^= origin
+            foe |= origin
+        intel |= low_intel & origin
+        low_intel &= ~origin
+    if (own | foe) & target:
+        if own & target:
+            own_low |= target
+        else:
+            foe ^= target
+            foe_low |= target
+        low_intel |= intel & target
+        intel &= ~target
+    own |= target
+    if has_intel or target & FAR[seat]:
+        intel |= target
+    is_won = bool(has_intel and target & HOME[seat])
+    return Position(
+        own,
+        foe,
+        own_low,
+        foe_low,
+        intel,
+        low_intel,
+        seat,
+        due - 1,
+        target,
+        to_place,
+        rocks,
+        stone,
+        barred,
+        may_stack,
+        is_won,
+    )
+
+
+def with_rock(position: Position, kind: int, covered: int) -> Position:
+    """The seat on turn lays its boulder (0) or rock (1) over these squares (a mask)."""
+    index = 2 * position.seat + kind
+    rocks = list(position.rocks)
+    rocks[index] = covered
+    stone = position.stone | covered
+    return position._replace(
+        rocks=(rocks[0], rocks[1], rocks[2], rocks[3]),
+        stone=stone,
+        barred=stone | beside(stone),
+    )
+
+
+def handed_over(position: Position) -> Position:
+    """The turn ends; the other seat is on turn with two plays."""
+    own, foe, own_low, foe_low, intel, low_intel, seat, _, _, to_place, rocks, stone, barred, may_stack, _ = position
+    return Position(
+        foe, own, foe_low, own_low, intel, low_intel, 1 - seat, PLAYS, 0, to_place, rocks, stone, barred, may_stack
+    )
+
+
+def by_seat(position: Position) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The upper (or only) and the lower scouts of South, and those of North, as masks."""
+    own, foe = (position.own, position.own_low), (position.foe, position.foe_low)
+    return (foe, own) if position.seat else (own, foe)
+
+
+def layout_of(position: Position) -> Layout:
+    """Which faces lie on which square, lower scouts first; a rock lies in every square that it covers."""
+    layout: dict[Square, tuple[str, ...]] = {}
+    sides = by_seat(position)
+    for level, turned in ((1, position.low_intel), (0, position.intel)):
+        for seat, faces in enumerate(SCOUT_FACES):
+            mask = sides[seat][level]
+            while mask:
+                low = mask & -mask
+                mask ^= low
+                square = SQUARES[low.bit_length() - 1]
+                face = faces[1 if turned & low else 0]
+                layout[square] = (*layout[square], face) if square in layout else (face,)
+    if position.stone:
+        for face, covered in zip(ROCK_FACES, position.rocks, strict=True):
+            layout.update(dict.fromkeys(_squares_of(covered), (face,)))
+    return layout
+
+
+@lru_cache(maxsize=256)
+def _squares_of(mask: int) -> tuple[Square, ...]:
+    return tuple(SQUARES[number] for number in squares_in(mask))

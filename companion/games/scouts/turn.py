@@ -1,0 +1,139 @@
+"""What a decision of Scouts does: the next state, what is told of it, and the stages in which hands follow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+from companion.games.base import Event, Outcome, Stage, Step
+from companion.games.scouts.board import FAR, NAMES, ROCK_NAMES, SCOUT_FACES, SEAT_NAMES, SQUARES, squares_in
+from companion.games.scouts.notation import Decision, Kind
+from companion.games.scouts.state import (
+    SCOUTS,
+    Position,
+    State,
+    by_seat,
+    handed_over,
+    is_stack,
+    layout_of,
+    moved,
+    placed,
+    with_rock,
+)
+from companion.kit import Layout
+
+
+def play(state: State, decision: Decision) -> Step[State]:
+    """Carry out a legal decision of the seat on turn."""
+    match decision.kind:
+        case Kind.PLACE:
+            return _place(state, decision.squares[0])
+        case Kind.END:
+            return _end(state)
+        case Kind.BOULDER | Kind.ROCK:
+            return _lay(state, decision)
+    return _move(state, decision)
+
+
+def _told(
+    state: State,
+    kind: str,
+    text: str,
+    rule: str,
+    *,
+    at: int | None = None,
+    to: int | None = None,
+    why: str | None = None,
+) -> Event:
+    """An event of the seat on turn; the sentence begins with its name."""
+    name = SEAT_NAMES[state.position.seat].capitalize()
+    places = [None if number is None else NAMES[number] for number in (at, to)]
+    return Event(kind, f"{name} {text}", state.seat, places[0], places[1], None, why, rule)
+
+
+def _place(state: State, square: int) -> Step[State]:
+    after = placed(state.position, 1 << square)
+    number = SCOUTS - (state.position.to_place - 1) // 2
+    why = f"Scout {number} of {SCOUTS}."
+    events = [_told(state, "placed", f"places a scout on {NAMES[square]}.", "setting-up", to=square, why=why)]
+    stage = Stage("Place a scout", {}, tuple(events), layout_of(after))
+    if not after.to_place:
+        text = "The set-up is complete. White begins with one play."
+        events.append(Event("begun", text, rule="turns"))
+        stage = replace(stage, events=tuple(events))
+    return Step(replace(state, position=after, turn=0 if after.to_place else 1), tuple(events), (stage,))
+
+
+def _end(state: State) -> Step[State]:
+    after = handed_over(state.position)
+    why = "No scout has a play left." if state.position.due else None
+    event = _told(state, "ended", "ends the turn.", "turns", why=why)
+    return Step(replace(state, position=after, turn=state.turn + 1), (event,))
+
+
+def _lay(state: State, decision: Decision) -> Step[State]:
+    kind = 0 if decision.kind is Kind.BOULDER else 1
+    after = with_rock(state.position, kind, decision.covered)
+    names = [NAMES[number] for number in squares_in(decision.covered)]
+    where = f"{', '.join(names[:-1])} and {names[-1]}"
+    text = f"lays its {ROCK_NAMES[kind]} on {where}."
+    event = _told(state, ROCK_NAMES[kind], text, "rocks", to=decision.squares[0], why="It counts as no play.")
+    stage = Stage(f"Lay the {ROCK_NAMES[kind]}", {}, (event,), layout_of(after))
+    return Step(replace(state, position=after), (event,), (stage,))
+
+
+# ---- plays ----------------------------------------------------------------------------------------------------------
+
+
+def _move(state: State, decision: Decision) -> Step[State]:
+    """A dash or jumps: one stage, and another one for a scout that is turned over."""
+    before, squares, end = state.position, decision.squares, NAMES[decision.squares[-1]]
+    origin, target = 1 << squares[0], 1 << squares[-1]
+    after = moved(before, origin, target)
+    is_dash = decision.kind is Kind.DASH
+    events = [_dashed(state, *squares)] if is_dash else _jumped(state, squares)
+    layout, outcome = layout_of(after), None
+    if after.is_won:
+        won = _told(state, "won", f"brings intel home to {end}.", "winning", to=squares[-1])
+        events.append(won)
+        outcome = Outcome(frozenset({state.seat}), won.text)
+    turns_over = bool(FAR[before.seat] & target and not before.intel & origin)
+    laid = _not_turned(layout, before, squares[-1]) if turns_over else layout
+    stages = [Stage("Dash" if is_dash else "Jump", {}, tuple(events), laid)]
+    if turns_over:
+        why = "A scout on the other home rank is turned over."
+        turned = _told(state, "intel", f"gathers intel on {end}.", "intel", at=squares[-1], why=why)
+        events.append(turned)
+        stages.append(Stage("Turn the scout over", {}, (turned,), layout))
+    return Step(replace(state, position=after, outcome=outcome), tuple(events), tuple(stages))
+
+
+def _not_turned(layout: Layout, before: Position, number: int) -> Layout:
+    """The layout with the scout that has just come to this square not turned over yet."""
+    square = SQUARES[number]
+    return {**layout, square: (*layout[square][:-1], SCOUT_FACES[before.seat][0])}
+
+
+def _dashed(state: State, origin: int, target: int) -> Event:
+    position, start, end = state.position, 1 << origin, 1 << target
+    why = []
+    if (position.own | position.foe) & end:
+        owner = position.seat if position.own & end else 1 - position.seat
+        why.append(f"The {SEAT_NAMES[owner]} scout on {NAMES[target]} waits under it.")
+    if is_stack(position, start):
+        owner = position.seat if position.own_low & start else 1 - position.seat
+        why.append(f"The {SEAT_NAMES[owner]} scout on {NAMES[origin]} is free again.")
+    text = f"dashes {NAMES[origin]} to {NAMES[target]}."
+    return _told(state, "dash", text, "stacks" if why else "dash", at=origin, to=target, why=" ".join(why) or None)
+
+
+def _jumped(state: State, squares: tuple[int, ...]) -> list[Event]:
+    """One event for each jump."""
+    events = []
+    white = by_seat(state.position)[0][0]
+    for here, there in pairwise(squares):
+        between = (here + there) // 2
+        why = f"It jumps over {SEAT_NAMES[0 if white & 1 << between else 1]}’s scout on {NAMES[between]}."
+        text = f"jumps {NAMES[here]} to {NAMES[there]}."
+        events.append(_told(state, "jump", text, "jump", at=here, to=there, why=why))
+    return events
