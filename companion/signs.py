@@ -93,7 +93,8 @@ def _hands_sign(live: Live) -> Sign:
         return Sign(todo[0].text, small, seats if len(todo) > 1 else frozenset({todo[0].seat}))
     if session.phase is Phase.SETUP:
         return Sign("Take your hands off the board", "The camera takes a last look.")
-    return Sign("Nothing to move", "The next step follows; ready skips the wait.")
+    title = session.stages[session.stage].title if session.kit and session.kit.deck else "Nothing to move"
+    return Sign(title, "The next step follows; ready skips the wait.")
 
 
 def _hidden(live: Live, todo: list[Instruction]) -> str:

@@ -92,7 +92,7 @@ class TableView:
     events: tuple[Event, ...]
     opened: tuple[Opened, ...]
     tallies: tuple[Tally, ...]
-    """Sums to be shown with the stage."""
+    """Sums to be shown with the stage: its own, or the last ones before it in this turn."""
     tableau: Tableau | None
     """What a game of cards and counters shows this viewer; None: the board says it all."""
     standing: Standing | None
@@ -156,7 +156,7 @@ def view_of(live: Live, viewer: Seat | None) -> TableView:
         steps=_steps(session) if stages else 0,
         events=session.stages[session.stage].events if in_stages else (),
         opened=_opened(session),
-        tallies=session.stages[session.stage].tallies if in_stages else (),
+        tallies=_tallies(session) if in_stages else (),
         tableau=_tableau(live, viewer),
         standing=game.standing(session.state, viewer) if game else None,
         clock=_clock_view(session.countdown, session.paused),
@@ -255,6 +255,11 @@ def _steps(session: Session) -> int:
     """A turn that a win cuts short looks as long as any other until it is over."""
     grammar = session.playing.pad(session.state, Seat.SOUTH)
     return max(grammar.length if grammar else 0, len(session.stages))
+
+
+def _tallies(session: Session) -> tuple[Tally, ...]:
+    shown = session.stages[: session.stage + 1]
+    return next((stage.tallies for stage in reversed(shown) if stage.tallies), ())
 
 
 def _opened(session: Session) -> tuple[Opened, ...]:

@@ -1,250 +1,28 @@
-"""Games of cards and clocks in real browsers: the three ways to play, two phones and the table screen, and the time."""
+"""Games of cards in real browsers: the full game by taps, and combats that are tapped in for the referee."""
 
 from __future__ import annotations
 
-import time
+import json
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
-import cv2
-import numpy as np
 import pytest
-from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import PHONE, WALL, Client, Lag, Running, browser, running, says, sit_down, tap, until, wait
+from service import PHONE, running, says, tap, until
+from window_tools import Windows, begin, left, no_errors, reaches, text_of, texts_of, three_windows
 
 from companion.games.binmat.cards import DECK
 
 pytestmark = pytest.mark.browser
-Windows = tuple[WebDriver, WebDriver, WebDriver]
-RING_S = 0.05
-"""How far a ring may be from the service's clock."""
 
 
 @pytest.fixture(scope="module")
 def windows() -> Iterator[Windows]:
     """Two phones and the table screen, for all tests of this file."""
-    with ExitStack() as stack:
-        south, north, wall = (stack.enter_context(browser(size)) for size in (PHONE, PHONE, WALL))
-        yield south, north, wall
-
-
-def begin(service: Running, windows: Windows, way: str, **options: Any) -> Client:
-    """Both sit down, the host starts the game, everybody has a page open; the clock still stands."""
-    south, north, wall = windows
-    client = Client(service.url)
-    sit_down(south, service, "south", "Mara")
-    sit_down(north, service, "north", "Jonas")
-    service.new_game("binmat", way=way, **{"seconds": 60.0, **options})
-    wall.get(service.url)
-    for window in windows:
-        window.get_log("browser")  # type: ignore[attr-defined] # Chrome has it; what an earlier test left there
-    return client
-
-
-def left(client: Client) -> int:
-    return int(client.get("/api/view")["tableau"]["count"]["number"])
-
-
-def reaches(client: Client, turns: int) -> None:
-    until(f"{turns} turns left", lambda: left(client) == turns)
-
-
-def shows(window: WebDriver, turns: int) -> None:
-    """The page has the turn, and the keys take presses again: right after a turn a bouncing finger is not heard."""
-    script = "return document.querySelector('.turns .figures, .top > span b')?.textContent"
-    until(f"{turns} on the page", lambda: window.execute_script(script) == str(turns))
-    until(
-        "the keys",
-        lambda: window.execute_script("return performance.now() - (window.seen ??= performance.now()) > 350"),
-    )
-    window.execute_script("delete window.seen")
-
-
-def no_errors(*windows: WebDriver) -> None:
-    for window in windows:
-        severe = [entry for entry in window.get_log("browser") if entry["level"] == "SEVERE"]  # type: ignore[attr-defined] # Chrome has it
-        assert [entry["message"] for entry in severe if "409 (CONFLICT)" not in entry["message"]] == []
-
-
-def text_of(window: WebDriver, selector: str) -> str:
-    return str(window.execute_script("return document.querySelector(arguments[0])?.innerText ?? ''", selector))
-
-
-# ---- the clock ---------------------------------------------------------------------------------------------------------
-
-
-def test_the_clock_on_two_phones_and_the_table_screen(tmp_path: Path, windows: Windows) -> None:
-    south, north, wall = windows
-    with running(tmp_path, "--simulate", "--port", "0") as service:
-        client = begin(service, windows, "clock")
-        says(wall, "Press ready to start the clock")
-        shows(wall, 110)
-        wall.find_element(By.TAG_NAME, "body").send_keys(" ")
-        says(south, "Defender: your turn")
-        shows(south, 110)
-        tap(south, ".key.large.go")
-        says(north, "Attacker: your turn")
-        assert "Waiting for attacker" in text_of(south, ".key.large")
-        shows(north, 109)
-        tap(north, ".key.large.go")
-        shows(wall, 108)
-        wall.find_element(By.TAG_NAME, "body").send_keys(" ")
-        reaches(client, 107)
-        shows(wall, 107)
-        ActionChains(wall).move_to_element(wall.find_element(By.CSS_SELECTOR, ".whole")).click().perform()
-        reaches(client, 106)
-        shows(south, 106)
-        tap(south, ".row-keys [data-post$='/pause']")
-        says(wall, "Press ready to go on")
-        assert text_of(wall, ".whole").startswith("Go on")
-        before = client.get("/api/view")["clock"]["left_s"]
-        south.refresh()
-        says(south, "Press ready to go on")
-        shows(south, 106)
-        tap(south, ".key.large[data-post$='/resume']")
-        until("the clock to run", lambda: client.get("/api/view")["clock"]["due_s"])
-        assert client.get("/api/view")["clock"]["left_s"] == before
-        tap(south, ".key.large.go:not([data-post$='/resume'])")
-        says(north, "Attacker: your turn")
-        tap(south, ".row-keys [data-post$='/take-back']")
-        says(south, "Defender: your turn")
-        assert left(client) == 106
-        until("the key", lambda: south.find_elements(By.CSS_SELECTOR, ".key.large.go"))
-        shows(wall, 106)
-        tap(wall, ".keysets.right .key")
-        says(wall, "Combat: the clock stands still")
-        tap(wall, ".keysets.left [data-post$='/back']")
-        says(wall, "Press ready to go on")
-        assert left(client) == 106
-        no_errors(*windows)
-
-
-def test_a_finger_that_bounces_ends_one_turn(tmp_path: Path, windows: Windows) -> None:
-    *_, wall = windows
-    with running(tmp_path, "--simulate", "--port", "0") as service:
-        client = begin(service, windows, "clock")
-        shows(wall, 110)
-        wall.find_element(By.TAG_NAME, "body").send_keys(" ")
-        shows(wall, 110)
-        chain = ActionChains(wall, duration=0).move_to_element(wall.find_element(By.CSS_SELECTOR, ".whole"))
-        for _ in range(4):
-            chain.click().pause(0.04)
-        chain.perform()
-        reaches(client, 109)
-        shows(wall, 109)
-        assert left(client) == 109
-
-
-def test_nothing_moves_when_the_turn_passes_or_the_clock_stops(tmp_path: Path, windows: Windows) -> None:
-    south, _, wall = windows
-    places = (
-        "return [...document.querySelectorAll(arguments[0])].map(each => { const { x, y, width, height } ="
-        " each.getBoundingClientRect(); return [x, y, width, height].map(Math.round) })"
-    )
-    parts = {south: ".sign, .dial, .row-keys .key, .key.large", wall: ".sign, .dial, .half, .keysets .key, .turns"}
-    with running(tmp_path, "--simulate", "--port", "0") as service:
-        client = begin(service, windows, "clock")
-        shows(wall, 110)
-        seen: dict[WebDriver, list[Any]] = {south: [], wall: []}
-
-        def look() -> None:
-            for window, selector in parts.items():
-                seen[window].append(window.execute_script(places, selector))
-
-        look()
-        client.post("/api/table/resume")
-        says(wall, "Defender: your turn")
-        says(south, "Defender: your turn")
-        look()
-        client.post("/api/table/act", moment=client.get("/api/view")["moment"], action=".")
-        says(wall, "Attacker: your turn")
-        says(south, "Attacker: your turn")
-        look()
-        for window in parts:
-            assert seen[window][0] == seen[window][1] == seen[window][2]
-
-
-def ink_height(window: WebDriver) -> int:
-    """Height in px of what is drawn of the big number, in the picture that the screen shows."""
-    box = window.execute_script("return document.querySelector('.turns').getBoundingClientRect().toJSON()")
-    picture = cv2.imdecode(np.frombuffer(window.get_screenshot_as_png(), np.uint8), cv2.IMREAD_GRAYSCALE)
-    unit = min(box["width"], box["height"]) / 720
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    inside = picture[round(y - 190 * unit) : round(y + 135 * unit), round(x - 150 * unit) : round(x + 150 * unit)]
-    ground = int(np.median(inside[:3]))
-    rows = np.flatnonzero((np.abs(inside.astype(int) - ground) > 60).any(axis=1))
-    assert rows[0] > 0
-    assert rows[-1] < len(inside) - 1
-    return int(rows[-1] - rows[0] + 1)
-
-
-@pytest.mark.parametrize(("way", "turns"), [("clock", 110), ("full", 110), ("clock", 63), ("full", 88), ("clock", 998)])
-def test_the_big_number_has_a_quarter_of_the_screens_height(
-    tmp_path: Path, windows: Windows, way: str, turns: int
-) -> None:
-    *_, wall = windows
-    with running(tmp_path, "--simulate", "--port", "0") as service:
-        service.new_game("binmat", way=way, turns=turns)
-        wall.get(service.url)
-        shows(wall, turns)
-        number = wall.execute_script(
-            "const text = document.querySelector('.turns .figures'); return [text.getBoundingClientRect().height,"
-            " text.getBoundingClientRect().width, text.closest('svg').getBoundingClientRect().height]"
-        )
-        assert number[0] >= WALL[1] / 4
-        assert number[1] < 560 / 720 * number[2]
-        assert ink_height(wall) >= WALL[1] / 4
-
-
-# ---- time --------------------------------------------------------------------------------------------------------------
-
-WRONG_DATE = """
-const real = Date;
-Date = class extends real {
-  constructor(...given) { if (given.length) super(...given); else super(real.now() + 437000); }
-  static now() { return real.now() + 437000; }
-};
-"""
-
-
-def ring_error_s(window: WebDriver) -> float:
-    """How far the ring is from the service's clock, which is this machine's monotonic one."""
-    script = (
-        "const ring = document.querySelector('[data-limit]'); const { due, limit } = ring.dataset;"
-        "return [due, limit, ring.querySelector('.sweep').getAttribute('stroke-dasharray').split(' ')[0]]"
-    )
-    before_s = time.monotonic()
-    due_s, limit_s, dash = map(float, window.execute_script(script))
-    after_s = time.monotonic()
-    shown_s = due_s - dash / 1000 * limit_s
-    return max(before_s - shown_s, shown_s - after_s, 0.0)
-
-
-def test_rings_follow_the_services_clock_not_the_phones(tmp_path: Path, windows: Windows) -> None:
-    """The browsers' dates are seven minutes wrong, and every message takes 20 to 120 ms, each another time."""
-    with (
-        running(tmp_path, "--simulate", "--port", "0") as service,
-        closing(Lag(service.port)) as lag,
-        ExitStack() as after,
-    ):
-        client = begin(service, windows, "clock", seconds=30.0)
-        client.post("/api/table/resume")
-        for window, path in zip(windows, ("/watch", "/watch", "/"), strict=True):
-            wrong = window.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WRONG_DATE})  # type: ignore[attr-defined] # Chrome has it
-            after.callback(window.execute_cdp_cmd, "Page.removeScriptToEvaluateOnNewDocument", wrong)  # type: ignore[attr-defined] # Chrome has it
-            window.get(lag.url + path)
-        for window in windows:
-            assert abs(window.execute_script("return Date.now()") / 1000 - time.time()) > 400
-            until("the time", lambda window=window: ring_error_s(window) < RING_S)
-        wait(2.5)  # the eight trips of a comparison
-        errors = [ring_error_s(window) for _ in range(8) for window in windows]
-        assert max(errors) < RING_S, errors
-        for window in windows:
-            window.get("about:blank")
+    with three_windows() as opened:
+        yield opened
 
 
 # ---- the full game -----------------------------------------------------------------------------------------------------
@@ -294,6 +72,10 @@ def test_a_full_game_by_taps(tmp_path: Path, windows: Windows) -> None:
         reaches(client, 107)
         assert "3%" not in wall.page_source
         assert text_of(south, ".ln[data-lane='2'] .own") == "3%"
+        for alpha in ("0", "1"):
+            tap(south, "#cover")
+            colour = south.find_element(By.CSS_SELECTOR, ".ln .own").value_of_css_property("color")
+            assert colour.endswith(f", {alpha})"), "hidden with the hand, and back"
         tap(south, ".side-keys [data-post$='/take-back']")
         reaches(client, 108)
         until("the card again", lambda: south.find_elements(By.CSS_SELECTOR, ".card[data-card='3%']"))
@@ -347,7 +129,7 @@ def test_a_selection_survives_a_fragment_and_ends_with_the_turn(tmp_path: Path, 
         south.execute_script("document.getElementById('cover').click()")
         assert south.find_element(By.CSS_SELECTOR, ".card b").value_of_css_property("visibility") == "hidden"
         south.refresh()
-        until("the cover", lambda: south.find_elements(By.CSS_SELECTOR, ".held.covered"))
+        until("the cover", lambda: south.find_elements(By.CSS_SELECTOR, ".hold.covered"))
         south.execute_script("document.getElementById('cover').click()")
         pick(south, "card:3%")
         service.host("pause")
@@ -357,6 +139,13 @@ def test_a_selection_survives_a_fragment_and_ends_with_the_turn(tmp_path: Path, 
 
 
 # ---- the referee -------------------------------------------------------------------------------------------------------
+
+
+COUNT_MOVES = """
+const real = Element.prototype.animate;
+window.moves = 0;
+Element.prototype.animate = function (...given) { window.moves += 1; return real.apply(this, given); };
+"""
 
 
 def test_a_combat_is_tapped_in(tmp_path: Path, windows: Windows) -> None:
@@ -386,18 +175,58 @@ def test_a_combat_is_tapped_in(tmp_path: Path, windows: Windows) -> None:
         south.refresh()
         zones = {seat: f"[data-zone='{seat}'] .up" for seat in ("north", "south")}
         until("the cards after a reload", lambda: len(south.find_elements(By.CSS_SELECTOR, zones["north"])) == 3)
-        read = {seat: [key.text for key in south.find_elements(By.CSS_SELECTOR, zones[seat])] for seat in zones}
+        read = {seat: texts_of(south, zones[seat]) for seat in zones}
         assert read == {"north": ["5&", "3%", ">+"], "south": ["4^", "2#"]}
         tap(south, "#work-out.go")
         until("the combat", lambda: client.get("/api/view")["phase"] == "stages")
+        until("the cards", lambda: "Cards open" in text_of(wall, ".strip"))
+        wall.execute_script(COUNT_MOVES)
         tap(south, ".hands [data-post$='/confirm']")
         until("the sums", lambda: wall.find_elements(By.CSS_SELECTOR, ".tally.greater"))
         totals = [each.get_attribute("textContent") for each in wall.find_elements(By.CSS_SELECTOR, ".half .total")]
         assert totals == ["6", "8"]
         assert len(wall.find_elements(By.CSS_SELECTOR, ".half.right .ladder .in")) == 3
+        assert wall.execute_script("return window.moves") == 13, (
+            "five cards, two totals, two powers, three steps, one turn"
+        )
+        wall.execute_script("window.moves = 0")
         tap(north, ".hands [data-post$='/confirm']")
         says(wall, "Attacker: 5 cards to the attacker discard")
+        assert len(wall.find_elements(By.CSS_SELECTOR, ".tally.greater")) == 1
+        assert wall.execute_script("return window.moves") == 0, "the sums lie there already"
         no_errors(*windows)
+
+
+def test_what_the_camera_reads_fills_in_only_what_nobody_has_tapped(tmp_path: Path, windows: Windows) -> None:
+    south, *_ = windows
+    with running(tmp_path, "--simulate", "--port", "0", reading_time_s=30) as service:
+        client = begin(service, windows, "referee")
+        client.post("/api/table/resume")
+        client.post("/api/table/act", moment=client.get("/api/view")["moment"], action="c")
+
+        def reads(north: str, other: str) -> None:
+            south.execute_script(
+                "document.getElementById('enter').dataset.read = arguments[0]; document.dispatchEvent(new Event('shown'))",
+                json.dumps({"north": north.split(), "south": other.split()}),
+            )
+
+        def zone(seat: str) -> list[str]:
+            return [text or "X" for text in texts_of(south, f"[data-zone='{seat}'] [data-slot]:not(.add)")]
+
+        until("the page", lambda: south.find_elements(By.ID, "enter"))
+        reads("5& X", "")
+        assert (zone("north"), text_of(south, "#work-out")) == (["5&", "X"], "Work it out: 1 card missing")
+        tap(south, "[data-value='a']")
+        tap(south, "[data-suit='%']")
+        assert zone("north") == ["5&", "10%"]
+        reads("X X 3!", "4^")
+        assert (zone("north"), zone("south")) == (["5&", "10%"], ["4^"])
+        tap(south, "#lay-open")
+        tap(south, "#work-out.go")
+        until("the combat", lambda: client.get("/api/view")["phase"] == "stages")
+        told = client.get("/api/view")["events"]
+        assert [event["text"] for event in told] == ["Attacker opens 5& 10%.", "Defender’s 4^ lay open before."]
+        south.get("about:blank")
 
 
 def test_what_is_missing_is_said(tmp_path: Path, windows: Windows) -> None:
@@ -414,6 +243,14 @@ def test_what_is_missing_is_said(tmp_path: Path, windows: Windows) -> None:
         tap(south, "[data-suit='&']")
         until("what lacks", lambda: text_of(south, "#work-out") == "Work it out: a card of attacker missing")
 
+
+BEYOND = """
+const [width] = arguments;
+return [...document.querySelectorAll('#live :is(button, a, summary, h1, h2, h3, p, li, .cd)')]
+  .filter(each => each.checkVisibility() && each.getBoundingClientRect().right > width + 1)
+  .map(each => each.textContent.trim().slice(0, 40));
+"""
+"""What sticks out at the right, where nobody can scroll to."""
 
 # ---- sizes -------------------------------------------------------------------------------------------------------------
 
@@ -441,6 +278,7 @@ def test_no_page_scrolls_sideways_on_a_small_phone_or_with_large_text(tmp_path: 
                         south.execute_script(bigger)
                     wide = south.execute_script("return document.scrollingElement.scrollWidth")
                     assert wide <= width, f"{way} {path} is {wide} px wide"
+                    assert south.execute_script(BEYOND, width) == [], f"{way} {path} {'large' if large else 'small'}"
             following = {"clock": "referee", "referee": "full"}.get(way)
             if following:
                 service.host("abandon")

@@ -1,18 +1,16 @@
-"""Games of cards and clocks through the doors: who may act for whom, by which time, and what each page shows."""
+"""Games of cards and clocks: what each page shows, and to whom."""
 
 from __future__ import annotations
 
-import http.client
 import json
 import re
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from web_fixtures import HOST_KEY, Place, error_of, open_place, without_receipts
+from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of, view_of, without_receipts
 
 from companion.games import GAMES
 from companion.games.base import Choice, ChoiceKey, Tableau
@@ -22,9 +20,8 @@ from companion.kit import Seat
 from companion.ports import CameraState, CameraStatus, Reading
 from companion.session import Phase
 from web import cards
-from web.live import SPARE_THREADS, message, serve
+from web.live import message
 
-HOST = {"X-Host-Key": HOST_KEY}
 PUBLIC = ("/", "/?screen", "/watch", "/api/view")
 
 
@@ -32,198 +29,6 @@ PUBLIC = ("/", "/?screen", "/watch", "/api/view")
 def place(tmp_path: Path) -> Iterator[Place]:
     with open_place(tmp_path) as opened:
         yield opened
-
-
-def page_of(browser: FlaskClient, path: str) -> str:
-    return browser.get(path).get_data(as_text=True)
-
-
-def view_of(place: Place) -> dict[str, Any]:
-    return dict(place.browser().get("/api/view").get_json())
-
-
-# ---- anybody at the table ----------------------------------------------------------------------------------------------
-
-
-def test_anybody_ends_a_turn_pauses_goes_on_and_takes_back(place: Place) -> None:
-    anybody, moment = place.browser(), place.to_clock()
-    place.clock.advance(2)
-    assert anybody.post("/api/table/act", json={"moment": moment, "action": "."}).status_code == 200
-    assert view_of(place)["tableau"]["count"]["number"] == 109
-    place.clock.advance(1)
-    assert anybody.post("/api/table/pause", json={}).status_code == 200
-    place.clock.advance(60)
-    assert view_of(place)["clock"] == {
-        "limit_s": 5.0, "left_s": 4.0, "due_s": None, "paused": "table", "has_run_out": False,
-    }  # fmt: skip
-    assert anybody.post("/api/table/resume", json={}).status_code == 200
-    assert view_of(place)["clock"]["due_s"] == 67.0
-    now = view_of(place)["moment"]
-    assert anybody.post("/api/table/back", json={"moment": now}).status_code == 200
-    view = view_of(place)
-    assert (view["tableau"]["count"]["number"], view["clock"]["left_s"], view["clock"]["paused"]) == (110, 3.0, "undo")
-
-
-def test_a_table_that_is_not_open_refuses_everybody(place: Place) -> None:
-    anybody, moment = place.browser(), place.to_clock("full")
-    for door, body in (
-        ("act", {"moment": moment, "action": "--"}),
-        ("back", {"moment": moment}),
-        ("pause", {}),
-        ("resume", {}),
-    ):
-        answer = anybody.post(f"/api/table/{door}", json=body)
-        assert answer.status_code == 403, door
-        assert error_of(answer)["message"]
-    assert view_of(place)["clock"]["paused"] == ""
-
-
-@pytest.mark.parametrize(
-    ("door", "body", "status"),
-    [
-        ("act", {"moment": "0.0", "action": "."}, 409),
-        ("act", {"action": "."}, 400),
-        ("act", {"moment": "1.1", "action": "!"}, 409),
-        ("act", {"moment": "1.1", "action": "3: 5& / 4^"}, 409),
-        ("act", {"moment": "1.1", "action": ".", "seat": "north"}, 400),
-        ("back", {"moment": "0.0"}, 409),
-        ("back", {}, 400),
-        ("pause", {"moment": "1.1"}, 400),
-        ("resume", {}, 409),
-    ],
-)
-def test_what_the_table_refuses_changes_nothing(place: Place, door: str, body: dict[str, str], status: int) -> None:
-    place.to_clock()
-    before = view_of(place)
-    answer = place.browser().post(f"/api/table/{door}", json=body)
-    assert (answer.status_code, bool(error_of(answer)["message"])) == (status, True)
-    assert view_of(place) == before
-
-
-def test_other_sites_cannot_end_a_turn(place: Place) -> None:
-    moment = place.to_clock()
-    body = {"moment": moment, "action": "."}
-    answer = place.browser().post("/api/table/act", json=body, headers={"Origin": "http://evil.example"})
-    assert answer.status_code == 403
-    assert view_of(place)["moment"] == moment
-
-
-def test_seat_and_host_stop_the_clock_and_start_it(place: Place) -> None:
-    south, other = place.sit("south"), place.browser()
-    place.to_clock("full")
-    for stop, start, headers, by in (
-        ("/api/seat/south/pause", "/api/seat/south/resume", {}, "south"),
-        ("/api/host/pause", "/api/host/resume", HOST, "host"),
-    ):
-        assert other.post(stop, json={}).status_code == 403
-        assert south.post(stop, json={}, headers=headers).status_code == 200
-        assert view_of(place)["clock"]["paused"] == by
-        assert "Go on" in page_of(south, "/seat/south")
-        again = south.post(stop, json={}, headers=headers)
-        assert (again.status_code, error_of(again)["message"]) == (409, "No clock is running")
-        assert other.post(start, json={}).status_code == 403
-        assert south.post(start, json={}, headers=headers).status_code == 200
-        assert view_of(place)["clock"]["paused"] == ""
-
-
-def test_the_hosts_page_has_the_clocks_keys(place: Place) -> None:
-    host = place.browser()
-    host.post("/host", data={"key": HOST_KEY})
-    assert "/api/host/pause" not in page_of(host, "/host")
-    place.to_clock()
-    with host.get("/live/host", buffered=False) as stream:
-        chunks = iter(stream.response)
-        fragment = (next(chunks) + next(chunks)).decode()
-    assert "/api/host/pause" in fragment
-
-
-# ---- time --------------------------------------------------------------------------------------------------------------
-
-
-def test_pages_ask_the_services_clock(place: Place) -> None:
-    place.clock.advance(12.5)
-    answer = place.browser().get("/clock")
-    assert answer.get_json() == {"now_s": 12.5}
-    assert answer.headers["Cache-Control"] == "no-store"
-    assert len(answer.get_data()) < 40
-
-
-def test_a_press_counts_from_when_it_came_in(place: Place) -> None:
-    """Also when the clock ran out before the table heard of it."""
-    south, moment = place.sit("south"), place.to_clock()
-    place.clock.advance(6)
-    body = {"moment": moment, "action": "."}
-    late = south.post("/api/seat/south/hand-in", json=body, environ_overrides={"companion.at_s": 4.9})
-    assert late.status_code == 200
-    assert view_of(place)["log"][0] == "1. Defender is done."
-    assert view_of(place)["clock"]["due_s"] == 9.9
-
-
-def test_a_press_after_the_end_is_too_late(place: Place) -> None:
-    south, moment = place.sit("south"), place.to_clock()
-    place.clock.advance(6)
-    body = {"moment": moment, "action": "."}
-    late = south.post("/api/seat/south/hand-in", json=body, environ_overrides={"companion.at_s": 5.1})
-    assert (late.status_code, error_of(late)["kind"]) == (409, "stale")
-    assert view_of(place)["log"][0] == "1. Defender passes."
-
-
-def test_a_request_is_stamped_before_it_waits_for_a_thread(place: Place) -> None:
-    """The only thread carries a stream while the press comes in at 4 s; it is handled at 7 s."""
-    moment = place.to_clock()
-    arrived = threading.Semaphore(0)
-
-    def now_s() -> float:
-        at_s = place.table.now_s()
-        arrived.release()
-        return at_s
-
-    place.app.extensions["now_s"] = now_s
-    with serve(place.app, "127.0.0.1", 0, 1 - SPARE_THREADS) as server:
-        server.start()
-        busy, line = (http.client.HTTPConnection("127.0.0.1", server.port, timeout=20) for _ in range(2))
-        busy.request("GET", "/live/watch")
-        stream = busy.getresponse()
-        assert arrived.acquire(timeout=10)
-        place.clock.advance(4)
-        body = json.dumps({"moment": moment, "action": "."})
-        line.request("POST", "/api/table/act", body, {"Content-Type": "application/json"})
-        assert arrived.acquire(timeout=10)
-        place.clock.advance(3)
-        stream.close()
-        busy.close()
-        assert line.getresponse().status == 200
-        line.close()
-    assert view_of(place)["log"][0] == "1. Defender is done."
-    assert view_of(place)["clock"]["due_s"] == 9.0
-
-
-def test_a_fragment_holds_while_time_runs(place: Place) -> None:
-    place.to_clock()
-    before = page_of(place.browser(), "/")
-    place.clock.advance(3)
-    assert page_of(place.browser(), "/") == before
-    assert 'data-due="5.000" data-left="5.000" data-limit="5"' in before
-
-
-def test_viewers_who_ask_at_once_wait_for_one_drawing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    place.to_clock()
-    drawn, gate, real = [], threading.Event(), place.table.view
-
-    def slow(viewer: Seat | None = None) -> Any:
-        drawn.append(viewer)
-        assert gate.wait(10)
-        return real(viewer)
-
-    monkeypatch.setattr(place.table, "view", slow)
-    pages: list[str] = []
-    viewers = [threading.Thread(target=lambda: pages.append(page_of(place.browser(), "/"))) for _ in range(8)]
-    for viewer in viewers:
-        viewer.start()
-    gate.set()
-    for viewer in viewers:
-        viewer.join()
-    assert (len(drawn), len(pages), len(set(pages))) == (1, 8, 1)
 
 
 # ---- what pages show ---------------------------------------------------------------------------------------------------
@@ -318,12 +123,53 @@ def test_a_combat_is_told_step_by_step_on_every_page(place: Place) -> None:
     while (view := place.table.view()).phase is Phase.STAGES:
         pages = [page_of(south, path) for path in ("/", "/watch", "/seat/south")]
         assert all(view.events[0].text.replace("&", "&amp;").replace(">", "&gt;") in page for page in pages)
-        if view.tallies:
+        assert bool(view.tallies) is (view.stage_title != "Cards open")
+        if view.tallies:  # once the sums are known they stay
             assert all('class="tally greater"' in page and ">power 3</p>" in page for page in pages)
             assert all(page.count('class="in"') == 3 for page in pages)
+        else:
+            assert view.sign.text == view.stage_title
         told.append(view.stage_title)
         south.post("/api/seat/south/confirm", json={"moment": view.moment, "stage": view.stage, "force": True})
     assert told == ["Cards open", "Powers", "Damage"]
+
+
+def test_cards_that_are_tapped_in_belong_to_the_lane_that_is_known(place: Place) -> None:
+    """It is known from who called the combat, or from the camera."""
+    south = place.sit("south")
+
+    def lane() -> str:
+        found = re.search(r'id="enter"[^>]* data-lane="([^"]*)"', page_of(south, "/seat/south"))
+        assert found
+        return found[1]
+
+    moment = place.to_clock("referee")
+    south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "c3"})
+    assert lane() == "3"
+    place.table.abandon()
+    moment = place.to_clock("referee")
+    south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "c"})
+    assert lane() == ""
+    place.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
+    place.table.saw(Reading({}, quiet=True, game="binmat", fans={Square(5, 1): ("5&", "X")}))
+    place.table.step()
+    assert lane() == "5"
+    moment = place.table.view().moment
+    south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "5: 5& 3% / 4^"})
+    while (view := place.table.view()).target is None:
+        place.table.confirm("host", view.moment, view.stage)
+    assert place.table.view().target == {Square(5, 1): (), Square(5, 0): ()}
+
+
+def test_a_clock_that_stands_still_looks_so_on_every_page(place: Place) -> None:
+    south = place.sit("south")
+    for way in ("clock", "full"):
+        place.to_clock(way)
+        pages = ("/", "/watch", "/seat/south")
+        assert not any(re.search(r'<main [^>]*class="[^"]*\bstill\b', page_of(south, path)) for path in pages)
+        place.table.pause("host")
+        assert all(re.search(r'<main [^>]*class="[^"]*\bstill\b', page_of(south, path)) for path in pages)
+        place.table.abandon()
 
 
 def test_the_phone_offers_no_slots_in_a_game_of_cards(place: Place) -> None:
@@ -359,6 +205,13 @@ def test_a_seat_begins_a_game_in_each_way_that_it_names(place: Place) -> None:
         wrong = south.post("/api/seat/south/start", json={"game": "binmat", "preset": number})
         assert (wrong.status_code, "can be begun in" in error_of(wrong)["message"]) == (400, True)
     assert south.post("/api/seat/south/start", json={"game": "chess", "preset": 7}).status_code == 400
+
+
+@pytest.mark.parametrize("game", sorted(GAMES))
+def test_the_hosts_rows_can_choose_every_way_to_begin(game: str) -> None:
+    rows = {row.name: [value for _, value in row.choices] for row in GAMES[game].option_rows}
+    for preset in GAMES[game].presets:
+        assert all(value in rows[name] for name, value in preset.options.items())
 
 
 # ---- every page --------------------------------------------------------------------------------------------------------

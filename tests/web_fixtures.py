@@ -79,6 +79,16 @@ def open_place(folder: Path, viewers: int = 16, workbench: Workbench | None = No
         app.extensions["streams"].close()
 
 
+def page_of(browser: FlaskClient, path: str) -> str:
+    """A page as text."""
+    return browser.get(path).get_data(as_text=True)
+
+
+def view_of(place: Place) -> dict[str, Any]:
+    """What everybody may know, as programs get it."""
+    return dict(place.browser().get("/api/view").get_json())
+
+
 def error_of(answer: Any) -> dict[str, Any]:
     """What a refused JSON request says."""
     error: dict[str, Any] = answer.get_json()["error"]

@@ -46,7 +46,9 @@ class Motion:
         small = cv2.resize(luma, size, interpolation=cv2.INTER_AREA).astype(np.float32)
         moving, drifted = _difference(small, self._before), _difference(small, self._read)
         self._before = small
-        places = NOWHERE if moving is None else np.argwhere(moving)[:, ::-1] * float(_SHRINK) + (_SHRINK - 1) / 2
+        places = NOWHERE
+        if moving is not None:
+            places = np.argwhere(moving)[:, ::-1].astype(np.float64) * _SHRINK + (_SHRINK - 1) / 2
         return Stir(moving is None or bool(moving.any()), drifted is None or bool(drifted.any()), places)
 
     def mark_read(self) -> None:

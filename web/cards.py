@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from companion.games.base import Choice, ChoiceKey, Lane, Pile, Tableau
+from companion.games.base import CardEntry, Choice, ChoiceKey, Lane, Pile, Tableau
 from companion.kit import SEATS, Card, Kit, Seat
 from companion.views import ClockView, TableView
 
@@ -160,6 +160,11 @@ def fans_of(view: TableView) -> dict[Seat, tuple[str, ...]]:
     """The open cards that the camera reads where each seat's are asked for; `X` for one that it cannot read."""
     zones = view.tableau.entry.zones if view.tableau and view.tableau.entry else {}
     return {seat: tuple(view.fans.get(zones[seat], ())) if seat in zones else () for seat in SEATS}
+
+
+def lane_of(entry: CardEntry) -> str:
+    """The number of the lane in which the cards lie that are asked for; empty while it is not known."""
+    return next((str(zone.file) for zone in entry.zones.values()), "")
 
 
 # ---- what can be tapped -------------------------------------------------------------------------------------------

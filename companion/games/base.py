@@ -204,6 +204,8 @@ class Choice:
 class CardEntry:
     """Cards of both seats to be tapped in, one value and one suit each; its text is `NORTH CARDS / SOUTH CARDS`.
 
+    Where `zones` are known `LANE: ` may come first: their file, counted from 0 at South's left.
+
     A card is `value + suit`; `open_seat` is the seat whose stack may have lain face up before: then each of its cards
     is followed by `open_mark`.
     """

@@ -7,6 +7,7 @@ that hands lay open.
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple
 
@@ -32,8 +33,11 @@ def ways_to_play(seed: int) -> dict[str, Any]:
     return {"way": way, "edition": ("rulebook", "hackmud")[seed % 2]}
 
 
+@dataclass
 class CardMatch(Match):
-    """A game of lanes; `state` is the full game as the people know it."""
+    """A game of lanes; `state` is the full game as the people know it, `laid` the open cards that hands have laid."""
+
+    laid: Layout = field(default_factory=dict)
 
     def play_to_the_end(self) -> None:
         """Sit down, start the clock, take turns."""
@@ -57,7 +61,7 @@ class CardMatch(Match):
 
     def straighten(self) -> None:
         """Lay the open cards in straight fans again."""
-        self.simulation.world.set_up(_open_stacks(self.state))
+        self.simulation.world.set_up(self.laid)
 
     def _pass_stages(self) -> None:
         """Let the parts of a combat be shown; no hands are wanted where the cards are on phones."""
@@ -71,6 +75,10 @@ class CardMatch(Match):
     # ---- turns -------------------------------------------------------------------------------------------------------
 
     def _take_turn(self) -> None:
+        if not self.game.to_act(self.state):
+            # Nobody can play on with the cards in hand, which the referee does not see: it counts to the last turn.
+            self._press(self._due_seat(), ".")
+            return
         (seat,) = self.game.to_act(self.state)
         view, rng = self.look(), self.players[seat].rng
         if rng.random() < DAWDLES and view.clock is not None:
@@ -163,7 +171,7 @@ class CardMatch(Match):
 
     def _lay(self, layout: Layout, askew: bool = False) -> None:
         """Lay open cards on the table, perhaps not quite straight, and let the camera look."""
-        world = self.simulation.world
+        world, self.laid = self.simulation.world, layout
         world.set_up(layout)
         if askew:
             cards = {card for stack in layout.values() for card in stack}
@@ -203,7 +211,8 @@ class CardMatch(Match):
                 kept = {zone: cards for zone, cards in target.items() if cards}
                 if self.rng.random() < WRONG:
                     self._leave_a_strange_card({**others, **kept}, mine)
-                self.simulation.world.set_up({**others, **kept})
+                self.laid = {**others, **kept}
+                self.simulation.world.set_up(self.laid)
             self.until("The combat is put away", *place)
 
     def _leave_a_strange_card(self, layout: Layout, zone: Square) -> None:

@@ -127,7 +127,7 @@ function words() {
   const head = [what, what && key ? key.dataset.label.toLowerCase() : key?.dataset.label].filter(Boolean).join(': ');
   const next = ways.find(way => way !== key?.dataset.key);
   const more = lane && !key ? lane.dataset.words
-    : next ? `Tap a lane. Tap the card again: ${keyOf(next).dataset.label.toLowerCase()}.`
+    : next ? `Tap a lane. Again: ${keyOf(next).dataset.label.toLowerCase()}.`
       : key ? `Tap a ${card || !choices().some(each => each.key === key.dataset.key && each.card) ? 'lane' : 'card'}.` : place.dataset.hint;
   place.replaceChildren();
   if (head) place.append(Object.assign(document.createElement('b'), { textContent: head }));
@@ -168,7 +168,7 @@ function cover() {
   const key = document.getElementById('cover');
   if (!key) return;
   const isCovered = sessionStorage.getItem(COVERED) === 'yes';
-  document.getElementById('hand')?.classList.toggle('covered', isCovered);
+  page().querySelector('.hold')?.classList.toggle('covered', isCovered);
   key.textContent = isCovered ? 'Show hand' : 'Hide hand';
   key.setAttribute('aria-pressed', String(isCovered));
 }

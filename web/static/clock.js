@@ -57,6 +57,7 @@ function paint() {
     const figures = ring.querySelector('[data-own="seconds"]');
     const text = figures && figure(rest, Boolean(ring.dataset.due));
     if (figures && figures.textContent !== text) figures.textContent = text;
+    if (figures) ring.classList.toggle('minutes', text.includes(':'));
     if (isLate) feel(rest, ring.dataset.due);
   }
 }

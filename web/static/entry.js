@@ -68,9 +68,9 @@ function move(tool) {
 }
 
 function text() {
-  const { mark, open } = form().dataset;
+  const { mark, open, lane } = form().dataset;
   const written = zone => cardsOf(zone).map(card => card + (state.layOpen && zone === open ? mark : '')).join(' ');
-  return zones().map(row => written(row.dataset.zone)).join(' / ').trim();
+  return `${lane && `${lane}: `}${zones().map(row => written(row.dataset.zone)).join(' / ')}`.trim();
 }
 
 function lacks() {
@@ -115,7 +115,9 @@ function paint() {
   }
   for (const row of zones()) {
     const { zone } = row.dataset;
-    row.replaceChildren(...[...cardsOf(zone), undefined].map((card, number) => slot(zone, number, card)));
+    const slots = [...cardsOf(zone), undefined].map((card, number) => slot(zone, number, card));
+    // What is the same stays, so that a finger on it is not lost.
+    if (slots.length !== row.children.length || slots.some((each, number) => !each.isEqualNode(row.children[number]))) row.replaceChildren(...slots);
   }
   for (const key of document.querySelectorAll('[data-value]')) key.setAttribute('aria-pressed', String(key.dataset.value === state.value));
   for (const key of document.querySelectorAll('[data-suit]')) key.disabled = used().includes(state.value + key.dataset.suit);

@@ -7,6 +7,7 @@ const SHOT = { duration: 260, delay: 540, fill: 'backwards' };
 const SUM_MS = 240;
 const landing = place => ({ duration: SUM_MS, delay: SUM_MS * place, fill: 'backwards', easing: 'cubic-bezier(.2,.7,.2,1)' });
 let played = null;
+let summed = '';
 
 const way = text => `translate(${text.split(' ').map(length => `${length}px`).join(', ')})`;
 
@@ -14,6 +15,9 @@ function play() {
   const scene = document.getElementById('live')?.dataset.scene ?? '';
   const isNew = played !== null && scene !== played;
   played = scene;
+  const sums = [...document.querySelectorAll('.tally')].map(tally => tally.textContent).join();
+  const isSummed = sums === summed; // a later step shows the same sums: they lie there already
+  summed = sums;
   if (!isNew || !scene || calm.matches) return;
   for (const piece of document.querySelectorAll('[data-slide]')) {
     piece.animate([{ transform: way(piece.dataset.slide) }, { transform: 'none' }], MOVE);
@@ -24,6 +28,7 @@ function play() {
   for (const line of document.querySelectorAll('[data-grow]')) {
     line.animate([{ strokeDasharray: '0 1' }, { strokeDasharray: '1 0' }], SHOT);
   }
+  if (isSummed) return;
   for (const part of document.querySelectorAll('[data-land]')) {
     part.animate([{ opacity: 0, transform: 'translateY(.3em)' }, { opacity: 1, transform: 'none' }], landing(part.dataset.land));
   }

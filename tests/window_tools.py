@@ -1,0 +1,67 @@
+"""Two phones and a table screen in front of a game of cards and clocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from selenium.webdriver.remote.webdriver import WebDriver
+from service import PHONE, WALL, Client, Running, browser, sit_down, until
+
+Windows = tuple[WebDriver, WebDriver, WebDriver]
+
+
+@contextmanager
+def three_windows() -> Iterator[Windows]:
+    """South's phone, North's phone, and the table screen."""
+    with ExitStack() as stack:
+        south, north, wall = (stack.enter_context(browser(size)) for size in (PHONE, PHONE, WALL))
+        yield south, north, wall
+
+
+def begin(service: Running, windows: Windows, way: str, **options: Any) -> Client:
+    """Both sit down, the host starts the game, everybody has a page open; the clock still stands."""
+    south, north, wall = windows
+    client = Client(service.url)
+    sit_down(south, service, "south", "Mara")
+    sit_down(north, service, "north", "Jonas")
+    service.new_game("binmat", way=way, **{"seconds": 60.0, **options})
+    wall.get(service.url)
+    for window in windows:
+        window.get_log("browser")  # type: ignore[attr-defined] # Chrome has it; what an earlier test left there
+    return client
+
+
+def left(client: Client) -> int:
+    return int(client.get("/api/view")["tableau"]["count"]["number"])
+
+
+def reaches(client: Client, turns: int) -> None:
+    until(f"{turns} turns left", lambda: left(client) == turns)
+
+
+def shows(window: WebDriver, turns: int) -> None:
+    """The page has the turn, and the keys take presses again: right after a turn a bouncing finger is not heard."""
+    script = "return document.querySelector('.turns .figures, .top > span b')?.textContent"
+    until(f"{turns} on the page", lambda: window.execute_script(script) == str(turns))
+    until(
+        "the keys",
+        lambda: window.execute_script("return performance.now() - (window.seen ??= performance.now()) > 350"),
+    )
+    window.execute_script("delete window.seen")
+
+
+def no_errors(*windows: WebDriver) -> None:
+    for window in windows:
+        severe = [entry for entry in window.get_log("browser") if entry["level"] == "SEVERE"]  # type: ignore[attr-defined] # Chrome has it
+        assert [entry["message"] for entry in severe if "409 (CONFLICT)" not in entry["message"]] == []
+
+
+def text_of(window: WebDriver, selector: str) -> str:
+    return str(window.execute_script("return document.querySelector(arguments[0])?.innerText ?? ''", selector))
+
+
+def texts_of(window: WebDriver, selector: str) -> list[str]:
+    script = "return [...document.querySelectorAll(arguments[0])].map(each => each.innerText)"
+    return list(window.execute_script(script, selector))
