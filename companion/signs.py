@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from companion.games.base import Tableau
-from companion.games.screen import Standing
+from companion.games.screen import Standing, Tableau
 from companion.kit import SEATS, Kit, Seat
 from companion.live import Instruction, Live, instructions
 from companion.ports import SeatLamps, TurnLamp

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from companion.countdown import Countdown
 from companion.errors import Illegal
-from companion.games.base import Event, Order, Outcome, PadGrammar, Tableau, Tally
-from companion.games.screen import Standing
+from companion.games.base import Event, Order, Outcome, PadGrammar
+from companion.games.screen import Standing, Tableau, Tally
 from companion.grid import Square
 from companion.kit import SEATS, Kit, Layout, Seat, Side
 from companion.live import Instruction, Live, instructions

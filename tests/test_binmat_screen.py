@@ -8,10 +8,10 @@ import pytest
 from binmat_tools import GAME, at, attacking, start
 
 from companion.errors import Illegal, Malformed
-from companion.games.base import Choice, Count
 from companion.games.binmat.cards import DECK
 from companion.games.binmat.combat import ATTACKER, DEFENDER
 from companion.games.binmat.orders import ORDERS, Reason
+from companion.games.screen import Choice, Count
 from companion.kit import SEATS, Seat
 
 # ---- notation and options ------------------------------------------------------------------------------------

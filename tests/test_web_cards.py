@@ -13,8 +13,8 @@ from flask.testing import FlaskClient
 from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of, view_of, without_receipts
 
 from companion.games import GAMES
-from companion.games.base import Choice, ChoiceKey, Tableau
 from companion.games.binmat.cards import DECK
+from companion.games.screen import Choice, ChoiceKey, Tableau
 from companion.grid import Square
 from companion.kit import Seat
 from companion.ports import CameraState, CameraStatus, Reading

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from companion.games.base import CardEntry, Choice, ChoiceKey, Lane, Pile, Tableau
+from companion.games.screen import CardEntry, Choice, ChoiceKey, Lane, Pile, Tableau
 from companion.kit import SEATS, Card, Kit, Seat
 from companion.views import ClockView, TableView
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
 from companion.errors import Illegal, Malformed, Refusal
-from companion.games.screen import ChessClock, Play, Standing
+from companion.games.screen import ChessClock, Play, Standing, Tableau, Tally
 from companion.grid import Square
 from companion.kit import Kit, Layout, Seat, Side
 
@@ -49,22 +49,6 @@ class Order(msgspec.Struct, frozen=True):
     letter: str
     drawing: str
     on_board: str
-
-
-@dataclass(frozen=True)
-class Tally:
-    """A seat's sum, to be shown as it builds up: its parts with what each adds, the total, and what that is worth.
-
-    `ladder` is a row of numbers (2 4 8 16 …) of which the first `reached` are filled. `is_greater`: it beats the other.
-    """
-
-    seat: Seat
-    parts: tuple[tuple[str, str], ...]
-    total: str
-    worth: str = ""
-    ladder: tuple[int, ...] = ()
-    reached: int = 0
-    is_greater: bool = False
 
 
 @dataclass(frozen=True)
@@ -151,94 +135,6 @@ class PadGrammar:
     def is_at_once(self, draft: tuple[str, ...]) -> bool:  # noqa: ARG002
         """Is it handed in with its last key, without ready?"""
         return False
-
-
-# ---- games of cards and counters: what their screens show -----------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Count:
-    """The big number of a table screen: `number` of `total` things are left, such as 63 of 110 “turns left”."""
-
-    number: int
-    total: int
-    label: str
-
-
-Pile = tuple[str | None, ...]
-"""Cards that lie together, from the bottom to the top; None: the viewer sees only its back."""
-
-
-@dataclass(frozen=True)
-class Lane:
-    """A lane between the seats: each seat's stack, the deck between them, and the discard pile behind the deck."""
-
-    name: str
-    north: Pile
-    deck: Pile
-    south: Pile
-    discard: Pile
-
-
-@dataclass(frozen=True)
-class ChoiceKey:
-    """A key of a card game's page. `hint` says when it can be used; `is_main` makes it the large one."""
-
-    name: str
-    label: str
-    hint: str = ""
-    is_main: bool = False
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A legal action in notation, and how it is tapped: a key, with a card and a lane where it needs them."""
-
-    text: str
-    key: str
-    card: str | None = None
-    lane: str | None = None
-
-
-@dataclass(frozen=True)
-class CardEntry:
-    """Cards of both seats to be tapped in, one value and one suit each; its text is `NORTH CARDS / SOUTH CARDS`.
-
-    Where `zones` are known `LANE: ` may come first: their file, counted from 0 at South's left.
-
-    A card is `value + suit`; `open_seat` is the seat whose stack may have lain face up before: then each of its cards
-    is followed by `open_mark`.
-    """
-
-    values: tuple[str, ...]
-    suits: tuple[str, ...]
-    zones: Mapping[Seat, Square]
-    """Where the camera sees them; empty while no lane is known."""
-    open_seat: Seat | None = None
-    open_mark: str = ""
-
-
-@dataclass(frozen=True)
-class Tableau:
-    """What a viewer may see of a game of cards and counters, and what he can do.
-
-    `acting` is who acts, by name. `facts` are a few words on each seat. `hands` holds the viewer's own cards by name
-    and the other's as backs. `choices` of the viewer None are those that anybody at the table may take for the seat
-    on turn. `entry` asks for cards that lie open.
-    """
-
-    count: Count | None = None
-    acting: str = ""
-    lanes: tuple[Lane, ...] = ()
-    piles: Mapping[str, Pile] = field(default_factory=dict)
-    hands: Mapping[Seat, Pile] = field(default_factory=dict)
-    facts: Mapping[Seat, str] = field(default_factory=dict)
-    keys: tuple[ChoiceKey, ...] = ()
-    choices: tuple[Choice, ...] = ()
-    entry: CardEntry | None = None
-    sign: str = ""
-    """What is awaited, in at most 40 characters; empty: the table finds its own words."""
-    hint: str = ""
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any
 
-from companion.games.base import Game, Outcome, PadGrammar, Preset, Step, Tableau, View
+from companion.games.base import Game, Outcome, PadGrammar, Preset, Step, View
 from companion.games.binmat.counter import CounterGame, is_counted, parse_counter
 from companion.games.binmat.full import FullGame
 from companion.games.binmat.screen import KIT, SIDES
 from companion.games.binmat.state import BinmatOptions, check_options
 from companion.games.binmat.words import OPTION_ROWS, RULES
+from companion.games.screen import Tableau
 from companion.kit import Kit, Layout, Seat
 
 _COUNTER = CounterGame()

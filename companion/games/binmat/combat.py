@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 
 from companion.errors import Malformed
-from companion.games.base import Event, Tally
+from companion.games.base import Event
 from companion.games.binmat.cards import BOUNCE, BREAK, MODIFIERS, NUMBERS, SHOWN, TRAP, WILD, Cards, listed
+from companion.games.screen import Tally
 from companion.kit import Seat
 
 DEFENDER, ATTACKER = Seat.SOUTH, Seat.NORTH

@@ -15,27 +15,13 @@ from random import Random
 from typing import Any, NamedTuple
 
 from companion.errors import Illegal, Malformed, Refusal
-from companion.games.base import (
-    CardEntry,
-    Choice,
-    ChoiceKey,
-    Count,
-    Event,
-    Game,
-    Key,
-    Outcome,
-    PadGrammar,
-    Stage,
-    Step,
-    Tableau,
-    View,
-    plain_outcome,
-)
+from companion.games.base import Event, Game, Key, Outcome, PadGrammar, Stage, Step, View, plain_outcome
 from companion.games.binmat.cards import BREAK, SUITS, VALUES, Cards, listed, parse_cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Fight, resolve
 from companion.games.binmat.orders import PASS
 from companion.games.binmat.screen import KIT, player_on_turn
 from companion.games.binmat.state import LANES, BinmatOptions
+from companion.games.screen import CardEntry, Choice, ChoiceKey, Count, Tableau
 from companion.grid import Square
 from companion.kit import Kit, Layout, Seat
 

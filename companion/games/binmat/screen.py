@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from companion.games.base import Choice, ChoiceKey, Count, Lane, Tableau
 from companion.games.binmat.cards import DECK, SHOWN
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES
 from companion.games.binmat.orders import ATTACKER_PILE, COMBAT, DISCARD, DOWN, DRAW, ORDERS, PASS, UP, legal
@@ -17,6 +16,7 @@ from companion.games.binmat.state import (
     known_defence,
     known_hand,
 )
+from companion.games.screen import Choice, ChoiceKey, Count, Lane, Tableau
 from companion.kit import SEATS, Board, Card, Deck, Kit, Seat, Side
 
 SIDES: Mapping[Seat, Side] = {

@@ -1,0 +1,115 @@
+"""Kahmate: rugby on a board, six pieces a side, secret strength cards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from random import Random
+
+from companion.errors import Illegal
+from companion.games.base import Game, Outcome, PadGrammar, Step, View
+from companion.games.kahmate import actions as notation
+from companion.games.kahmate import board, faults, hands, legal, moves, screen, turn
+from companion.games.kahmate.actions import Action, Kick, Pass, Run
+from companion.games.kahmate.courses import course_of
+from companion.games.kahmate.state import KahmateOptions, State, dump, expected, to_act
+from companion.games.kahmate.words import OPTION_ROWS, RULES
+from companion.games.screen import Play, Standing
+from companion.grid import Square
+from companion.kit import SEATS, Kit, Layout, Seat
+
+
+class Kahmate(Game[State, Action]):
+    """An action is a placing, a run, a pass, a kick, a tackle, the end of a round or a card.
+
+    A state holds no secret: placings and cards come in by `apply`, when both have been handed in.
+    """
+
+    name = "kahmate"
+    title = "Kahmate"
+    summary = "Rugby on a board, decided by secret strength cards"
+    sides = board.SIDES
+    options_type = KahmateOptions
+    option_rows = OPTION_ROWS
+    rules = RULES
+
+    def kit(self, options: KahmateOptions) -> Kit:  # noqa: ARG002
+        """Twelve pieces with two faces, a ball, a board of 8 x 11 squares."""
+        return board.kit()
+
+    def setup(self, options: KahmateOptions, rng: Random) -> State:  # noqa: ARG002
+        """Nothing is placed, nothing is drawn yet."""
+        return State(options)
+
+    def to_act(self, state: State) -> frozenset[Seat]:
+        """Both while they place and while a face-off waits, else the seat whose round it is."""
+        return to_act(state)
+
+    def legal_actions(self, state: State, seat: Seat) -> Iterator[Action]:
+        """All legal actions, lazily: there are 5,765,760 placings."""
+        return moves.legal_actions(state, SEATS.index(seat))
+
+    def random_action(self, state: State, seat: Seat, rng: Random) -> Action:
+        """A legal action drawn without listing them all; each can come, those that bring a try nearer more often."""
+        return moves.random_action(state, SEATS.index(seat), rng)
+
+    def check(self, state: State, seat: Seat, action: Action) -> None:
+        """Raise `Illegal` with one of the reasons of `legal.Reason`."""
+        legal.check(state, SEATS.index(seat), action)
+
+    def apply(self, state: State, actions: Mapping[Seat, Action], rng: Random) -> Step[State]:
+        """Carry it out; an action with face-offs waits in the state until cards decide it."""
+        return turn.play(state, actions, rng)
+
+    def outcome(self, state: State) -> Outcome | None:
+        """How it ended."""
+        return state.outcome
+
+    def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002
+        """Everything: what is secret never reaches a state."""
+        return dump(state)
+
+    def dump(self, state: State) -> View:
+        """Phase, pieces, ball, cards, the face-off that waits, outcome."""
+        return dump(state)
+
+    def parse(self, text: str) -> Action:
+        """The action of a notation; raises `Malformed`."""
+        return notation.parse(text)
+
+    def expected(self, state: State) -> Layout | None:
+        """The ball on top of its carrier; while a face-off waits, the board as it was before its action."""
+        return expected(state)
+
+    def is_checked(self, state: State) -> bool:
+        """Not while pieces are placed, nor while a face-off waits: hands may have gone ahead."""
+        return not state.is_placing and state.course is None
+
+    def is_reversible(self, state: State, seat: Seat, action: Action) -> bool:  # noqa: ARG002
+        """A run, pass or kick without a face-off, unless it won: all of it is open."""
+        if not isinstance(action, Run | Pass | Kick) or (isinstance(action, Run) and action.into_goal):
+            return False
+        return not course_of(state, action).face_offs
+
+    def standing(self, state: State, seat: Seat | None) -> Standing:
+        """Sign, cards, keys, placing and face-off for a viewer."""
+        return screen.standing(state, seat)
+
+    def plays(self, state: State, seat: Seat) -> Iterable[Play]:
+        """What can be tapped in a round."""
+        return screen.plays(state, SEATS.index(seat))
+
+    def as_laid(self, state: State, seat: Seat, action: Action, step: Step[State]) -> Layout | None:  # noqa: ARG002
+        """The board after a hand's play, as if every face-off were won."""
+        return hands.as_laid(state, action)
+
+    def laid_out(self, state: State, seat: Seat, seen: Mapping[Square, str]) -> Action | None:
+        """The own six pieces standing on the own two ranks are a placing."""
+        return hands.laid_out(state, SEATS.index(seat), seen)
+
+    def why_not(self, state: State, seat: Seat, seen: Mapping[Square, str]) -> Illegal | None:
+        """The rule that hands have broken."""
+        return faults.why_not(state, SEATS.index(seat), seen)
+
+    def pad(self, state: State, seat: Seat) -> PadGrammar | None:
+        """Cards 1 to 6 in a face-off; in a round ready ends it."""
+        return screen.pad(state, seat)

@@ -1,0 +1,147 @@
+"""The decisions of Kahmate as values, and their notation.
+
+Set-up `R@b1 R@d1 B@c2 T@e2 F@g1 S@d2`, run `b2-b3-c3`, into goal `b10-b11-goal`, pass `b5*c4`, kick `b5!c8`, tackle
+`b4-b5xb6` or with two `b4-b5&c7-c6xb6`, end of the round `.`, card of a face-off `1` to `6` (Rulings, section 4).
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from companion.errors import Malformed
+from companion.games.kahmate.board import NAMES, NUMBERS, ROLES
+
+Path = tuple[int, ...]
+"""Squares from the one where a piece stands, each a step from the one before."""
+
+
+class Placement(msgspec.Struct, frozen=True):
+    """Where a seat puts its six pieces, in the order R R B T F S."""
+
+    squares: Path
+
+    def __str__(self) -> str:
+        return " ".join(f"{role.letter}@{NAMES[at]}" for role, at in zip(ROLES, self.squares, strict=True))
+
+
+class Run(msgspec.Struct, frozen=True):
+    """A run along every square of `path`, its own first; `into_goal`: then over the far end."""
+
+    path: Path
+    into_goal: bool = False
+
+    def __str__(self) -> str:
+        return path_text(self.path) + ("-goal" if self.into_goal else "")
+
+
+class Pass(msgspec.Struct, frozen=True):
+    """The ball goes from one piece to another."""
+
+    start: int
+    end: int
+
+    def __str__(self) -> str:
+        return f"{NAMES[self.start]}*{NAMES[self.end]}"
+
+
+class Kick(msgspec.Struct, frozen=True):
+    """The ball goes ahead."""
+
+    start: int
+    end: int
+
+    def __str__(self) -> str:
+        return f"{NAMES[self.start]}!{NAMES[self.end]}"
+
+
+class Tackle(msgspec.Struct, frozen=True):
+    """One or two pieces tackle the one on `target`; each path ends next to it."""
+
+    paths: tuple[Path, ...]
+    target: int
+
+    def __str__(self) -> str:
+        return f"{'&'.join(map(path_text, self.paths))}x{NAMES[self.target]}"
+
+
+class EndRound(msgspec.Struct, frozen=True):
+    """The round is over."""
+
+    def __str__(self) -> str:
+        return "."
+
+
+class Card(msgspec.Struct, frozen=True):
+    """The card chosen for a face-off."""
+
+    value: int
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+Action = Placement | Run | Pass | Kick | Tackle | EndRound | Card
+
+_SQUARE = "[a-h](?:1[01]|[1-9])"
+_PATH = f"{_SQUARE}(?:-{_SQUARE})*"
+_FORMS = {
+    kind: re.compile(form)
+    for kind, form in (
+        (Run, f"{_SQUARE}(?:(?:-{_SQUARE})+(?:-goal)?|-goal)"),
+        (Pass, rf"{_SQUARE}\*{_SQUARE}"),
+        (Kick, f"{_SQUARE}!{_SQUARE}"),
+        (Tackle, f"{_PATH}(?:&{_PATH})?x{_SQUARE}"),
+        (EndRound, r"\."),
+        (Card, "[1-6]"),
+        (Placement, " ".join(f"{role.letter}@{_SQUARE}" for role in ROLES)),
+    )
+}
+_LIKE_A_SQUARE = re.compile(r"[a-z][1-9][0-9]*")
+_EXPECTED = (
+    "expected a run b2-b3-c3 (into goal b11-goal), a pass b5*c4, a kick b5!c8, a tackle b4-b5xb6 or "
+    "b4-b5&c7-c6xb6, a card 1 to 6, . for the end of the round, or a set-up R@b1 R@d1 B@c2 T@e2 F@g1 S@d2"
+)
+
+
+def path_text(path: Path) -> str:
+    """The notation of a path.
+
+    >>> path_text((9, 17, 18))
+    'b2-b3-c3'
+    """
+    return "-".join([NAMES[square] for square in path])
+
+
+def _path(text: str) -> Path:
+    return tuple(NUMBERS[name] for name in text.split("-"))
+
+
+def parse(text: str) -> Action:
+    """The action of a notation; raises `Malformed`.
+
+    >>> str(parse("b4-b5&c7-c6xb6"))
+    'b4-b5&c7-c6xb6'
+    """
+    kind = next((kind for kind, form in _FORMS.items() if form.fullmatch(text)), None)
+    if kind is Run:
+        return Run(_path(text.removesuffix("-goal")), text.endswith("-goal"))
+    if kind is Pass:
+        return Pass(*(NUMBERS[name] for name in text.split("*")))
+    if kind is Kick:
+        return Kick(*(NUMBERS[name] for name in text.split("!")))
+    if kind is Tackle:
+        paths, target = text.split("x")
+        return Tackle(tuple(map(_path, paths.split("&"))), NUMBERS[target])
+    if kind is EndRound:
+        return EndRound()
+    if kind is Card:
+        return Card(int(text))
+    if kind is Placement:
+        return Placement(tuple(NUMBERS[part[2:]] for part in text.split(" ")))
+    shown = text if len(text) <= 60 else f"{text[:60]}…"
+    beyond = next((name for name in _LIKE_A_SQUARE.findall(shown) if name not in NUMBERS), None)
+    if beyond:
+        raise Malformed(f"“{beyond}” in “{shown}” is no square of this board: files are a to h, ranks 1 to 11")
+    raise Malformed(f"“{shown}” is no action: {_EXPECTED}")

@@ -1,0 +1,157 @@
+"""The board of Kahmate and its pieces: squares as numbers, tables of steps and of passes, and what has to be printed.
+
+Squares are counted by rank, then file: a1 is 0, h1 is 7, a2 is 8, h11 is 87. Pieces are counted by seat, then in the
+order R R B T F S: South's are 0 to 5, North's 6 to 11. Seats are 0 (South) and 1 (North).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from companion.grid import Square
+from companion.kit import SEATS, Board, Face, Kit, Seat, Side
+
+FILES, RANKS = 8, 11
+AREA = FILES * RANKS
+SOUTH, NORTH = 0, 1
+
+SQUARES = tuple(Square(number % FILES, number // FILES) for number in range(AREA))
+NAMES = tuple(map(str, SQUARES))
+NUMBERS = {name: number for number, name in enumerate(NAMES)}
+NUMBER_OF = {square: number for number, square in enumerate(SQUARES)}
+
+IN_GOAL = -1
+"""Where a runner and its ball are after a try: beyond the board."""
+
+AHEAD = (FILES, -FILES)
+"""What one square ahead of each seat adds to a square's number."""
+OWN_LINE = (0, RANKS - 1)
+"""The rank, from 0, of each seat's own goal line; the other one is the line it runs for."""
+BALL_RANK = 5
+"""The rank, from 0, on which the ball begins."""
+
+SIDES = {
+    Seat.SOUTH: Side("blue", "blue", "#1C4FB0", "disc"),
+    Seat.NORTH: Side("pink", "pink", "#FFA3C4", "diamond"),
+}
+SIDE_NAMES = tuple(SIDES[seat].name for seat in SEATS)
+
+
+class Role(NamedTuple):
+    """What a piece is and can do (rulebook, "Beginning of the game")."""
+
+    letter: str
+    name: str
+    speed: int
+    attack: int
+    defence: int
+
+
+_REGULAR = Role("R", "regular", 3, 0, 0)
+ROLES = (
+    _REGULAR,
+    _REGULAR,
+    Role("B", "big", 2, 2, 1),
+    Role("T", "tough", 3, 1, 0),
+    Role("F", "fast", 4, -1, -1),
+    Role("S", "smart", 3, 0, 1),
+)
+TEAM = len(ROLES)
+PIECES = range(2 * TEAM)
+TEAMS = (range(TEAM), range(TEAM, 2 * TEAM))
+
+ROLE_OF = ROLES + ROLES
+SEAT_OF = (SOUTH,) * TEAM + (NORTH,) * TEAM
+SPEED = tuple(role.speed for role in ROLE_OF)
+PIECE_NAMES = tuple(f"{SIDE_NAMES[seat]} {role.name}" for seat, role in zip(SEAT_OF, ROLE_OF, strict=True))
+"""Such as “blue big”: also the name of its standing face."""
+DOWN_NAMES = tuple(f"{name} turned over" for name in PIECE_NAMES)
+BALL = "ball"
+
+
+def _neighbours(square: Square) -> tuple[int, ...]:
+    steps = (square.shifted(*step) for step in ((-1, 0), (0, -1), (0, 1), (1, 0)))
+    return tuple(NUMBER_OF[step] for step in steps if step in NUMBER_OF)
+
+
+STEPS = tuple(map(_neighbours, SQUARES))
+"""Where one step leads from each square."""
+OWN_RANKS = tuple(
+    tuple(number for number in range(AREA) if abs(number // FILES - OWN_LINE[seat]) < 2) for seat in (SOUTH, NORTH)
+)
+"""The squares on which each seat places its pieces."""
+OWN_RANK_WORDS = ("ranks 1 and 2", "ranks 10 and 11")
+
+
+def file_of(square: int) -> int:
+    """The file, from 0."""
+    return square % FILES
+
+
+def rank_of(square: int) -> int:
+    """The rank, from 0."""
+    return square // FILES
+
+
+def behind(square: int, seat: int) -> int:
+    """One square behind for that seat; what would lie beyond the board stays on its nearest square."""
+    further = square - AHEAD[seat]
+    return further if 0 <= further < AREA else square
+
+
+_CROSSED = {
+    (0, 1): (),
+    (1, 1): (),  # exactly through a corner: the inside of neither neighbour is touched
+    (2, 1): ((1, 0), (1, 1)),
+    (0, 2): ((0, 1),),
+    (1, 2): ((0, 1), (1, 1)),
+    (2, 2): ((1, 1),),
+}
+"""By how far a pass goes (files, ranks): the squares whose inside its line crosses, the nearest to the passer first."""
+
+
+def crossed(start: int, end: int) -> tuple[int, ...]:
+    """The squares between the two ends of a pass, 1 or 2 ranks and at most 2 files apart, whose inside it crosses."""
+    files, ranks = file_of(end) - file_of(start), rank_of(end) - rank_of(start)
+    across, along = (-1 if files < 0 else 1), (-FILES if ranks < 0 else FILES)
+    return tuple(start + file * across + rank * along for file, rank in _CROSSED[abs(files), abs(ranks)])
+
+
+_HEIGHT_MM, _BALL_MM = 5.0, 3.0
+_STANDING = {"R": (0, 1), "B": (2,), "T": (3,), "F": (4,), "S": (5,)}
+_FIRST_MARKER = {Seat.SOUTH: 70, Seat.NORTH: 82}
+
+
+def _faces(seat: Seat) -> list[Face]:
+    """Standing and turned-over faces of a side; the second six markers are the undersides of the first six."""
+    side, first, faces = SIDES[seat], _FIRST_MARKER[seat], []
+    for role in ROLES[1:]:
+        markers = tuple(first + place for place in _STANDING[role.letter])
+        name = f"{side.name} {role.name}"
+        faces.append(Face(name, side.drawing, markers, _HEIGHT_MM, seat, letter=role.letter))
+        under = tuple(marker + TEAM for marker in markers)
+        lying = Face(f"{name} turned over", side.drawing, under, _HEIGHT_MM, seat, letter=role.letter, lies=True)
+        faces.append(lying)
+    return faces
+
+
+@lru_cache(maxsize=1)
+def kit() -> Kit:
+    """Twelve pieces with two faces, the ball, and a board with a goal behind each end."""
+    printed = Board("pitch", FILES, RANKS, square_mm=31, gap_mm=0, corners=(12, 13, 14, 15), tones=2, has_goals=True)
+    ball = Face(BALL, "ball", (94,), _BALL_MM, carried=True)
+    return Kit(
+        "kahmate",
+        "Kahmate",
+        printed,
+        SIDES,
+        (*_faces(Seat.SOUTH), *_faces(Seat.NORTH), ball),
+        pieces=(*zip(PIECE_NAMES, DOWN_NAMES, strict=True), (BALL,)),
+        tag_mm=22,
+        notes=(
+            "Pieces: glue the two tags of a piece on both sides of a disc or card of 5 mm height.",
+            "Ball: glue its tag on card of 3 mm. It lies on top of the piece that has it, or on its square.",
+            "A piece that is turned over shows its other tag, with the letter on its side.",
+        ),
+    )

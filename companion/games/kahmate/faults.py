@@ -1,0 +1,200 @@
+"""Which rule the board breaks as hands have left it: the one thing they did, and why it is no play."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+
+from companion.errors import Illegal
+from companion.games.kahmate.actions import Action, Kick, Pass, Path, Run, Tackle
+from companion.games.kahmate.board import (
+    AHEAD,
+    BALL,
+    DOWN_NAMES,
+    IN_GOAL,
+    NAMES,
+    NUMBER_OF,
+    PIECE_NAMES,
+    PIECES,
+    SEAT_OF,
+    SIDE_NAMES,
+    STEPS,
+    rank_of,
+)
+from companion.games.kahmate.hands import Seen
+from companion.games.kahmate.legal import Reason, check, refuse, words
+from companion.games.kahmate.state import EMPTY, State, layout_of
+
+
+@dataclass(frozen=True)
+class _Change:
+    """Squares that look otherwise than expected: what was on top of them, and what is."""
+
+    was: Mapping[int, str]
+    now: Mapping[int, str]
+
+    def came(self, face: str) -> list[int]:
+        """Squares where that face is on top now and was not."""
+        return [square for square, name in self.now.items() if name == face]
+
+
+def why_not(state: State, seat: int, seen: Seen) -> Illegal | None:
+    """The rule that hands of the seat on turn have broken; None when it was no single play, or a legal one."""
+    if state.is_placing or state.course or state.outcome:
+        return None
+    try:
+        _judge(state, seat, _changes(state, seen))
+    except Illegal as refusal:
+        return refusal
+    return None
+
+
+def _changes(state: State, seen: Seen) -> _Change:
+    layout = layout_of(state.places, state.down, state.ball)
+    tops = {NUMBER_OF[square]: faces[-1] for square, faces in layout.items()}
+    now = {NUMBER_OF[square]: face for square, face in seen.items() if square in NUMBER_OF}
+    differing = [square for square in {**tops, **now} if tops.get(square) != now.get(square)]
+    return _Change(
+        {square: tops[square] for square in differing if square in tops},
+        {square: now[square] for square in differing if square in now},
+    )
+
+
+def _judge(state: State, seat: int, change: _Change) -> None:
+    """Raise `Illegal` for the one thing that hands have done."""
+    _judge_flips(state, change)
+    gone = [piece for piece in PIECES if state.places[piece] in change.was.keys() - change.now.keys()]
+    for piece in gone:
+        if SEAT_OF[piece] != seat and len(gone) == 1:
+            name = NAMES[state.places[piece]]
+            sentence = f"{words(piece)} is not {SIDE_NAMES[seat]}’s to move: put it back on {name}."
+            refuse(Reason.OTHER_SIDE, sentence, "round", state.places[piece])
+    if not gone:
+        _judge_left_ball(state, change)
+        _judge_ball(state, change)
+    elif len(gone) == 1:
+        _judge_mover(state, seat, gone[0], change)
+    elif len(gone) == 2 and not change.was.keys() - {*(state.places[piece] for piece in gone), state.ball}:
+        _judge_pair(state, seat, gone, change)
+
+
+def _judge_flips(state: State, change: _Change) -> None:
+    """A piece that shows its other face on its own square."""
+    for piece in PIECES:
+        square = state.places[piece]
+        pair = {PIECE_NAMES[piece], DOWN_NAMES[piece]}
+        if square != IN_GOAL and {change.was.get(square), change.now.get(square)} == pair:
+            deed = "stands up" if state.down[piece] else "is turned over"
+            sentence = f"{words(piece)} on {NAMES[square]} {deed} by hand alone: turn it back."
+            refuse(Reason.FLIPPED_BY_HAND, sentence, "turned-over", square)
+
+
+def _judge_mover(state: State, seat: int, mover: int, change: _Change) -> None:
+    """One piece has left its square: it has run or tackled."""
+    start, carrier = state.places[mover], state.carrier
+    has_ball = change.was[start] == BALL
+    ends = change.came(PIECE_NAMES[mover]) + change.came(DOWN_NAMES[mover])
+    has_fetched = not has_ball and carrier == EMPTY and not ends
+    if has_ball or has_fetched:
+        ends = ends or change.came(BALL)
+    if has_fetched and not ends:
+        ends = [state.ball]  # it went under the loose ball
+    if len(ends) != 1:
+        return
+    end = ends[0]
+    play = f"{NAMES[start]} to {NAMES[end]}"
+    if end == state.ball and carrier != EMPTY and SEAT_OF[carrier] != seat:
+        _explain(state, seat, Tackle((_way_to_tackle(state, start),), end), f"{play} is no tackle.")
+        return
+    way = _way(start, end, _forbidden(state, seat))
+    if has_fetched:
+        way = (*_way(start, state.ball, frozenset()), *_way(state.ball, end, frozenset())[1:])
+    _explain(state, seat, Run(way), f"{play} is no run.")
+    if carrier == EMPTY and end == state.ball and change.now.get(end) == PIECE_NAMES[mover]:
+        sentence = f"The ball is under {PIECE_NAMES[mover]} on {NAMES[end]}: lay it on top."
+        refuse(Reason.BALL_UNDER_PIECE, sentence, "loose-ball", end)
+
+
+def _judge_pair(state: State, seat: int, gone: list[int], change: _Change) -> None:
+    """Two pieces have left their squares, and one of them is seen on the carrier: the other one lies below it."""
+    for first, second in itertools.permutations(gone):
+        if change.now.get(state.ball) == PIECE_NAMES[second]:
+            ways = tuple(_way_to_tackle(state, state.places[piece]) for piece in (first, second))
+            play = f"{NAMES[state.places[first]]} and {NAMES[state.places[second]]} to {NAMES[state.ball]}"
+            _explain(state, seat, Tackle(ways, state.ball), f"{play} is no tackle.")
+            return
+
+
+def _judge_left_ball(state: State, change: _Change) -> None:
+    """The carrier stands elsewhere, but the ball lies where it was."""
+    carrier = state.carrier
+    if carrier != EMPTY and not change.was and list(change.now.values()) == [PIECE_NAMES[carrier]]:
+        sentence = f"{words(carrier)} has left the ball on {NAMES[state.ball]}: it carries the ball along."
+        refuse(Reason.BALL_LEFT_BEHIND, sentence, "loose-ball", state.ball)
+
+
+def _judge_ball(state: State, change: _Change) -> None:
+    """The ball alone is on another square: a pass or a kick."""
+    start, ends = state.ball, change.came(BALL)
+    if len(ends) != 1 or change.was.keys() - {start, ends[0]} or start not in change.was:
+        return
+    end = ends[0]
+    if state.carrier == EMPTY:
+        sentence = f"The ball on {NAMES[start]} is loose: a piece has to fetch it by a run."
+        refuse(Reason.NO_BALL, sentence, "loose-ball", start)
+    mate = state.board[end] != EMPTY and SEAT_OF[state.board[end]] == state.seat
+    is_ahead = (rank_of(end) - rank_of(start)) * AHEAD[state.seat] > 0
+    action = Kick(start, end) if is_ahead and not mate else Pass(start, end)
+    what = "kick" if isinstance(action, Kick) else "pass"
+    _explain(state, state.seat, action, f"{NAMES[start]} to {NAMES[end]} is no {what}.")
+
+
+def _explain(state: State, seat: int, action: Action, first: str) -> None:
+    """Raise the refusal of an action with a sentence before it; nothing when it is legal."""
+    try:
+        check(state, seat, action)
+    except Illegal as refusal:
+        raise Illegal(refusal.reason, f"{first} {refusal.message}", refusal.rule, refusal.square) from None
+
+
+# ---- the way that a hand has most likely meant ----------------------------------------------------------------------
+
+
+def _forbidden(state: State, seat: int) -> frozenset[int]:
+    """The square of the other side's carrier: no run enters it."""
+    carrier = state.carrier
+    return frozenset({state.ball}) if carrier != EMPTY and SEAT_OF[carrier] != seat else frozenset()
+
+
+def _way_to_tackle(state: State, start: int) -> Path:
+    """The way to a square next to the carrier."""
+    standing = (piece for piece in PIECES if SEAT_OF[piece] != state.seat and not state.down[piece])
+    return _way(start, state.ball, {state.places[piece] for piece in standing})[:-1]
+
+
+def _way(start: int, end: int, avoided: Set[int]) -> Path:
+    """A shortest way, if there is one round the avoided squares; else a shortest at all, to say what bars it."""
+    shortest = _shortest(start, end, frozenset())
+    return next((way for way in (_shortest(start, end, avoided),) if len(way) == len(shortest)), shortest)
+
+
+def _shortest(start: int, end: int, avoided: Set[int]) -> Path:
+    """A shortest way that goes through none of the avoided squares, empty where there is none."""
+    came_from = {start: start}
+    queue = deque([start])
+    while queue:
+        square = queue.popleft()
+        if square == end:
+            way = [end]
+            while way[-1] != start:
+                way.append(came_from[way[-1]])
+            return tuple(reversed(way))
+        if square in avoided:
+            continue
+        for following in STEPS[square]:
+            if following not in came_from:
+                came_from[following] = square
+                queue.append(following)
+    return ()

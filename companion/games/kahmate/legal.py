@@ -1,0 +1,293 @@
+"""Which actions are legal, and the sentence, rule and square of every refusal.
+
+Sources: rulebook, "One round" and "Special Cases"; Rulings, section 4.
+"""
+
+from __future__ import annotations
+
+import itertools
+from enum import StrEnum
+from typing import NoReturn
+
+from companion.errors import Illegal
+from companion.games.kahmate.actions import Action, Card, Kick, Pass, Path, Placement, Run, Tackle
+from companion.games.kahmate.board import (
+    AHEAD,
+    NAMES,
+    OWN_LINE,
+    OWN_RANK_WORDS,
+    OWN_RANKS,
+    PIECE_NAMES,
+    SEAT_OF,
+    SIDE_NAMES,
+    SPEED,
+    STEPS,
+    TEAMS,
+    file_of,
+    rank_of,
+)
+from companion.games.kahmate.state import EMPTY, RUNS, State
+
+
+class Reason(StrEnum):
+    """Why the game refuses an action, or what hands have done."""
+
+    GAME_OVER = "game_over"
+    PLACING_DUE = "placing_due"
+    ALREADY_PLACED = "already_placed"
+    OUTSIDE_OWN_RANKS = "outside_own_ranks"
+    PLACED_TWICE = "placed_twice"
+    FACE_OFF_DUE = "face_off_due"
+    NO_FACE_OFF = "no_face_off"
+    CARD_SPENT = "card_spent"
+    NOT_YOUR_ROUND = "not_your_round"
+    NOBODY_THERE = "nobody_there"
+    OTHER_SIDE = "other_side"
+    TURNED_OVER = "turned_over"
+    RAN_ALREADY = "ran_already"
+    NO_RUN_LEFT = "no_run_left"
+    NOT_A_STEP = "not_a_step"
+    TOO_FAR = "too_far"
+    INTO_CARRIER = "into_carrier"
+    STOPS_ON_TEAM_MATE = "stops_on_team_mate"
+    STOPS_ON_TURNED_OVER = "stops_on_turned_over"
+    STOPS_ON_OPPONENT = "stops_on_opponent"
+    GOAL_TOO_EARLY = "goal_too_early"
+    GOAL_WITHOUT_BALL = "goal_without_ball"
+    NO_BALL = "no_ball"
+    PASS_NOT_BEHIND = "pass_not_behind"
+    PASS_TOO_FAR = "pass_too_far"
+    NO_RECEIVER = "no_receiver"
+    KICK_NOT_AHEAD = "kick_not_ahead"
+    KICK_TOO_FAR = "kick_too_far"
+    TEAM_MATE_AHEAD = "team_mate_ahead"
+    NO_CARRIER = "no_carrier"
+    WAY_BLOCKED = "way_blocked"
+    SAME_TACKLER = "same_tackler"
+    FLIPPED_BY_HAND = "flipped_by_hand"
+    BALL_UNDER_PIECE = "ball_under_piece"
+    BALL_LEFT_BEHIND = "ball_left_behind"
+
+
+def refuse(reason: Reason, sentence: str, rule: str, square: int | None = None) -> NoReturn:
+    """Raise `Illegal`; `square` is what stands in the way."""
+    raise Illegal(reason, sentence, rule, None if square is None else NAMES[square])
+
+
+def words(piece: int) -> str:
+    """A piece at the beginning of a sentence, such as “Blue big”."""
+    return PIECE_NAMES[piece].capitalize()
+
+
+def check(state: State, seat: int, action: Action) -> None:
+    """Raise `Illegal` unless that seat may do this now."""
+    if state.outcome:
+        refuse(Reason.GAME_OVER, "The game is over: start a new one.", "try")
+    if isinstance(action, Placement):
+        _check_placement(state, seat, action)
+    elif state.is_placing:
+        refuse(Reason.PLACING_DUE, "The pieces are not placed yet: give each of your six a square.", "setting-up")
+    elif isinstance(action, Card):
+        _check_card(state, seat, action)
+    elif state.course:
+        hand = " ".join(map(str, state.hands[seat]))
+        refuse(Reason.FACE_OFF_DUE, f"A face-off waits for cards: choose one of {hand}.", "face-off")
+    elif seat != state.seat:
+        name = SIDE_NAMES[state.seat]
+        refuse(Reason.NOT_YOUR_ROUND, f"It is {name}’s round: wait until {name} ends it.", "round")
+    elif isinstance(action, Run):
+        _check_run(state, action)
+    elif isinstance(action, Pass):
+        _check_pass(state, action)
+    elif isinstance(action, Kick):
+        _check_kick(state, action)
+    elif isinstance(action, Tackle):
+        _check_tackle(state, action)
+    # what is left is the end of the round, which may come at any time
+
+
+def _check_placement(state: State, seat: int, action: Placement) -> None:
+    if not state.is_placing:
+        sentence = "The pieces are placed already: run, pass, kick, tackle or end the round."
+        refuse(Reason.ALREADY_PLACED, sentence, "setting-up")
+    for place, square in enumerate(action.squares):
+        if square not in OWN_RANKS[seat]:
+            sentence = f"{NAMES[square]} is not on {OWN_RANK_WORDS[seat]}: {SIDE_NAMES[seat]} places its pieces there."
+            refuse(Reason.OUTSIDE_OWN_RANKS, sentence, "setting-up", square)
+        if square in action.squares[:place]:
+            sentence = f"Two pieces are placed on {NAMES[square]}: give each a square of its own."
+            refuse(Reason.PLACED_TWICE, sentence, "setting-up", square)
+
+
+def _check_card(state: State, seat: int, action: Card) -> None:
+    if state.course is None:
+        refuse(
+            Reason.NO_FACE_OFF, "No face-off waits for a card: run, pass, kick, tackle or end the round.", "face-off"
+        )
+    if action.value not in state.hands[seat]:
+        hand = " ".join(map(str, state.hands[seat]))
+        refuse(Reason.CARD_SPENT, f"Card {action.value} is spent: choose one of {hand}.", "face-off")
+
+
+def _own_piece(state: State, square: int, deed: str) -> int:
+    """The piece on a square, which must belong to the seat on turn; `deed` is what was tried with it."""
+    piece, name = state.board[square], SIDE_NAMES[state.seat]
+    if piece == EMPTY:
+        sentence = f"Nobody stands on {NAMES[square]}: {deed} with a piece of {name}."
+        refuse(Reason.NOBODY_THERE, sentence, "round", square)
+    if SEAT_OF[piece] != state.seat:
+        sentence = f"{words(piece)} stands on {NAMES[square]}: {deed} with a piece of {name}."
+        refuse(Reason.OTHER_SIDE, sentence, "round", square)
+    return piece
+
+
+def _check_runner(state: State, square: int, deed: str) -> int:
+    """The piece on a square, which must be able to use one of the round's runs."""
+    piece = _own_piece(state, square, deed)
+    if piece in state.ran:
+        sentence = f"{words(piece)} on {NAMES[square]} has run already: each piece runs once in a round."
+        refuse(Reason.RAN_ALREADY, sentence, "round", square)
+    if state.down[piece]:
+        when = "this round" if state.down[piece] == 1 else f"{SIDE_NAMES[state.seat]}’s next round"
+        sentence = f"{words(piece)} on {NAMES[square]} is turned over: it stands up at the end of {when}."
+        refuse(Reason.TURNED_OVER, sentence, "turned-over", square)
+    if not state.runs_left:
+        refuse(Reason.NO_RUN_LEFT, "Two pieces have run in this round: pass, kick or end the round.", "round")
+    return piece
+
+
+def _check_way(piece: int, path: Path, more: int) -> None:
+    """The steps of a path, and whether the piece's speed covers them and `more` beyond its end."""
+    for square, following in itertools.pairwise(path):
+        if following not in STEPS[square]:
+            sentence = f"{NAMES[square]} to {NAMES[following]} is no step: a step goes to the next square, not aslant."
+            refuse(Reason.NOT_A_STEP, sentence, "running", following)
+    steps = len(path) - 1 + more
+    if steps > SPEED[piece]:
+        sentence = f"{words(piece)} runs at most {SPEED[piece]} squares: this way has {steps} steps."
+        refuse(Reason.TOO_FAR, sentence, "running", path[-1])
+
+
+def _check_run(state: State, run: Run) -> None:
+    path, seat, carrier = run.path, state.seat, state.carrier
+    piece = _check_runner(state, path[0], "run")
+    _check_way(piece, path, int(run.into_goal))
+    has_ball = carrier == piece
+    for square in path[1:]:
+        if square == state.ball and carrier != EMPTY and SEAT_OF[carrier] != seat:
+            sentence = f"{words(carrier)} on {NAMES[square]} has the ball: it is tackled, nobody runs onto it."
+            refuse(Reason.INTO_CARRIER, sentence, "in-the-way", square)
+        has_ball = has_ball or (square == state.ball and carrier == EMPTY)
+    if run.into_goal:
+        _check_goal(seat, piece, path[-1], has_ball)
+    else:
+        _check_stop(state, piece, path)
+
+
+def _check_goal(seat: int, piece: int, last: int, has_ball: bool) -> None:
+    if rank_of(last) != OWN_LINE[1 - seat]:
+        sentence = (
+            f"{NAMES[last]} is not on rank {OWN_LINE[1 - seat] + 1}: {SIDE_NAMES[seat]} runs into goal from there."
+        )
+        refuse(Reason.GOAL_TOO_EARLY, sentence, "try", last)
+    if not has_ball:
+        sentence = f"{words(piece)} does not have the ball on this way: only a carrier runs into goal."
+        refuse(Reason.GOAL_WITHOUT_BALL, sentence, "try", last)
+
+
+def _check_stop(state: State, piece: int, path: Path) -> None:
+    """May the run end on the last square of its path?"""
+    last = path[-1]
+    other = state.board[last]
+    if other in (EMPTY, piece):
+        return
+    name, square = words(other), NAMES[last]
+    if state.down[other]:
+        sentence = f"{name} lies on {square}: a run goes over it and stops beyond."
+        refuse(Reason.STOPS_ON_TURNED_OVER, sentence, "running", last)
+    if SEAT_OF[other] == state.seat:
+        sentence = f"{name} stands on {square}: a run goes through team-mates and stops beyond."
+        refuse(Reason.STOPS_ON_TEAM_MATE, sentence, "running", last)
+    sentence = f"{name} stands on {square}: a run that meets it needs a step beyond."
+    if len(path) - 1 == SPEED[piece]:
+        sentence = f"{name} stands on {square}: {PIECE_NAMES[piece]} has no step left to go beyond it."
+    refuse(Reason.STOPS_ON_OPPONENT, sentence, "in-the-way", last)
+
+
+def _check_carrier(state: State, square: int, deed: str) -> None:
+    piece = _own_piece(state, square, deed)
+    if piece != state.carrier:
+        sentence = f"{words(piece)} on {NAMES[square]} does not have the ball: {deed} with the carrier."
+        refuse(Reason.NO_BALL, sentence, deed, square)
+
+
+def _check_pass(state: State, action: Pass) -> None:
+    _check_carrier(state, action.start, "pass")
+    start, end = NAMES[action.start], NAMES[action.end]
+    back = (rank_of(action.start) - rank_of(action.end)) * (1 if AHEAD[state.seat] > 0 else -1)
+    aside = abs(file_of(action.start) - file_of(action.end))
+    if back < 1:
+        refuse(
+            Reason.PASS_NOT_BEHIND, f"{end} is not behind {start}: a pass goes 1 or 2 ranks behind.", "pass", action.end
+        )
+    if back > 2 or aside > 2:
+        sentence = f"{start} to {end} is too far: a pass goes at most 2 ranks behind and 2 files aside."
+        refuse(Reason.PASS_TOO_FAR, sentence, "pass", action.end)
+    receiver = state.board[action.end]
+    if receiver == EMPTY:
+        sentence = f"Nobody stands on {end}: a pass goes to a team-mate."
+    elif SEAT_OF[receiver] != state.seat:
+        sentence = f"{words(receiver)} is on {end}: a pass goes to a team-mate."
+    elif state.down[receiver]:
+        sentence = f"{words(receiver)} on {end} is turned over: it cannot receive a pass."
+    else:
+        return
+    refuse(Reason.NO_RECEIVER, sentence, "pass", action.end)
+
+
+def _check_kick(state: State, action: Kick) -> None:
+    _check_carrier(state, action.start, "kick")
+    ahead = 1 if AHEAD[state.seat] > 0 else -1
+    start, end = NAMES[action.start], NAMES[action.end]
+    for mate in TEAMS[state.seat]:
+        if (rank_of(state.places[mate]) - rank_of(action.start)) * ahead > 0:
+            square = state.places[mate]
+            sentence = (
+                f"{words(mate)} on {NAMES[square]} is ahead of the kicker: nobody of {SIDE_NAMES[state.seat]} may be."
+            )
+            refuse(Reason.TEAM_MATE_AHEAD, sentence, "kick", square)
+    ranks = (rank_of(action.end) - rank_of(action.start)) * ahead
+    if ranks < 1:
+        refuse(
+            Reason.KICK_NOT_AHEAD, f"{end} is not ahead of {start}: a kick goes 1 to 3 ranks ahead.", "kick", action.end
+        )
+    if ranks > 3 or abs(file_of(action.end) - file_of(action.start)) > 3:
+        sentence = f"{start} to {end} is too far: a kick goes at most 3 ranks ahead and 3 files aside."
+        refuse(Reason.KICK_TOO_FAR, sentence, "kick", action.end)
+
+
+def _check_tackle(state: State, action: Tackle) -> None:
+    tacklers = [_check_runner(state, path[0], "tackle") for path in action.paths]
+    if len(set(tacklers)) < len(tacklers):
+        square = action.paths[0][0]
+        sentence = f"{words(tacklers[0])} on {NAMES[square]} is named twice: two tacklers are two pieces."
+        refuse(Reason.SAME_TACKLER, sentence, "tackle", square)
+    if len(tacklers) > state.runs_left:
+        sentence = f"Two tacklers need both runs of the round: {RUNS - state.runs_left} is used."
+        refuse(Reason.NO_RUN_LEFT, sentence, "tackle")
+    carrier, target = state.carrier, NAMES[action.target]
+    if state.board[action.target] == EMPTY or state.board[action.target] != carrier:
+        sentence = f"Nobody on {target} has the ball: only the carrier is tackled."
+        refuse(Reason.NO_CARRIER, sentence, "tackle", action.target)
+    if SEAT_OF[carrier] == state.seat:
+        sentence = f"{words(carrier)} on {target} is a team-mate: only a carrier of the other side is tackled."
+        refuse(Reason.NO_CARRIER, sentence, "tackle", action.target)
+    for piece, path in zip(tacklers, action.paths, strict=True):
+        _check_way(piece, (*path, action.target), 0)
+        for square in path[1:]:
+            other = state.board[square]
+            if other != EMPTY and SEAT_OF[other] != state.seat and not state.down[other]:
+                sentence = (
+                    f"{words(other)} stands on {NAMES[square]}: the way to a tackle crosses no standing opponent."
+                )
+                refuse(Reason.WAY_BLOCKED, sentence, "tackle", square)

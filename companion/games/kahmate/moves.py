@@ -1,0 +1,258 @@
+"""Every legal action of a position, one of several that come to the same, and one drawn at random.
+
+Ways are walked here, step by step; `legal.check` judges a given action without walking any other.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from random import Random
+
+from companion.games.kahmate.actions import Action, Card, EndRound, Kick, Pass, Path, Placement, Run, Tackle
+from companion.games.kahmate.board import (
+    AHEAD,
+    AREA,
+    FILES,
+    OWN_LINE,
+    OWN_RANKS,
+    RANKS,
+    SEAT_OF,
+    SPEED,
+    STEPS,
+    TEAMS,
+    file_of,
+    rank_of,
+)
+from companion.games.kahmate.courses import course_of
+from companion.games.kahmate.state import EMPTY, Course, State
+
+_KICK_REACH, _PASS_REACH = 3, 2
+
+
+def legal_actions(state: State, seat: int) -> Iterator[Action]:
+    """All legal actions of a seat, lazily: it may place its pieces in 5,765,760 ways."""
+    if state.outcome:
+        return
+    if state.is_placing:
+        yield from map(Placement, itertools.permutations(OWN_RANKS[seat], len(TEAMS[seat])))
+    elif state.course:
+        yield from map(Card, state.hands[seat])
+    elif seat == state.seat:
+        for piece in able(state):
+            yield from runs(state, piece)
+        yield from passes(state)
+        yield from kicks(state)
+        ways = {piece: tuple(ways_to_carrier(state, piece)) for piece in able(state)}
+        yield from _tackles(state, ways)
+        yield EndRound()
+
+
+def able(state: State) -> list[int]:
+    """The pieces of the seat on turn that may still run or tackle in this round."""
+    if not state.runs_left:
+        return []
+    return [piece for piece in TEAMS[state.seat] if not state.down[piece] and piece not in state.ran]
+
+
+def _other_carrier(state: State) -> int:
+    """The carrier of the seat that is not on turn, or EMPTY."""
+    carrier = state.carrier
+    return carrier if carrier != EMPTY and SEAT_OF[carrier] != state.seat else EMPTY
+
+
+def runs(state: State, piece: int) -> Iterator[Run]:
+    """Every run of a piece that is able to, the shorter ones first."""
+    board, ball, speed, goal = state.board, state.ball, SPEED[piece], OWN_LINE[1 - state.seat]
+    forbidden = _other_carrier(state)
+    loose = ball if state.carrier == EMPTY else -1
+    start = state.places[piece]
+    ways: list[tuple[Path, bool]] = [((start,), start == ball)]
+    for _ in range(speed):
+        further: list[tuple[Path, bool]] = []
+        for path, has_ball in ways:
+            if has_ball and rank_of(path[-1]) == goal:
+                yield Run(path, True)
+            for square in STEPS[path[-1]]:
+                other = board[square]
+                if other == forbidden != EMPTY:
+                    continue
+                way = (*path, square)
+                if other in (EMPTY, piece):
+                    yield Run(way)
+                further.append((way, has_ball or square == loose))
+        ways = further
+
+
+def passes(state: State) -> Iterator[Pass]:
+    """Every pass of the carrier."""
+    carrier = state.carrier
+    if carrier == EMPTY or SEAT_OF[carrier] != state.seat:
+        return
+    ahead = AHEAD[state.seat] // FILES
+    for mate in TEAMS[state.seat]:
+        end = state.places[mate]
+        back = (rank_of(state.ball) - rank_of(end)) * ahead
+        aside = abs(file_of(state.ball) - file_of(end))
+        if not state.down[mate] and 1 <= back <= _PASS_REACH and aside <= _PASS_REACH:
+            yield Pass(state.ball, end)
+
+
+def kicks(state: State) -> Iterator[Kick]:
+    """Every kick of the carrier."""
+    carrier = state.carrier
+    if carrier == EMPTY or SEAT_OF[carrier] != state.seat:
+        return
+    ahead, ball = AHEAD[state.seat] // FILES, state.ball
+    if any((rank_of(state.places[mate]) - rank_of(ball)) * ahead > 0 for mate in TEAMS[state.seat]):
+        return
+    files = range(max(0, file_of(ball) - _KICK_REACH), min(FILES, file_of(ball) + _KICK_REACH + 1))
+    for ranks in range(1, _KICK_REACH + 1):
+        rank = rank_of(ball) + ranks * ahead
+        if 0 <= rank < RANKS:
+            for file in files:
+                yield Kick(ball, rank * FILES + file)
+
+
+def ways_to_carrier(state: State, piece: int) -> Iterator[Path]:
+    """Every way of a piece to a square next to the other side's carrier, the shorter ones first."""
+    if _other_carrier(state) == EMPTY:
+        return
+    board, down, target, seat = state.board, state.down, state.ball, state.seat
+    ways: list[Path] = [(state.places[piece],)]
+    for _ in range(SPEED[piece]):
+        further = []
+        for path in ways:
+            for square in STEPS[path[-1]]:
+                other = board[square]
+                if square == target:
+                    yield path
+                elif other == EMPTY or down[other] or SEAT_OF[other] == seat:
+                    further.append((*path, square))
+        ways = further
+
+
+def _tackles(state: State, ways: dict[int, tuple[Path, ...]]) -> Iterator[Tackle]:
+    """Tackles by one or two pieces along those ways."""
+    for paths in ways.values():
+        for path in paths:
+            yield Tackle((path,), state.ball)
+    if state.runs_left < 2:
+        return
+    for first, second in itertools.permutations(ways, 2):
+        for pair in itertools.product(ways[first], ways[second]):
+            yield Tackle(pair, state.ball)
+
+
+# ---- one of several that come to the same -----------------------------------------------------------------------
+
+
+def canonical(state: State) -> list[tuple[Action, Course | None]]:
+    """The legal actions of a round with their courses; of those of one course the shortest, then alphabetically first.
+
+    Actions of one course lead to the same state, and hands that make them leave the board alike. The end of the round
+    has no course and comes last.
+    """
+    candidates: list[Iterable[Run | Pass | Kick | Tackle]] = [runs(state, piece) for piece in able(state)]
+    candidates += [passes(state), kicks(state)]
+    ways = {piece: _shortest(ways_to_carrier(state, piece)) for piece in able(state)}
+    candidates.append(_tackles(state, ways))
+    best: dict[Course, tuple[int, str, Action]] = {}
+    for action in itertools.chain.from_iterable(candidates):
+        course = course_of(state, action)
+        length = _length(action)
+        known = best.get(course)
+        if known is None or length < known[0]:
+            best[course] = (length, str(action), action)
+        elif length == known[0] and (text := str(action)) < known[1]:
+            best[course] = (length, text, action)
+    found: list[tuple[Action, Course | None]] = [(action, course) for course, (_, _, action) in best.items()]
+    return [*found, (EndRound(), None)]
+
+
+def _length(action: Run | Pass | Kick | Tackle) -> int:
+    """How many squares its notation names."""
+    if isinstance(action, Run):
+        return len(action.path) + action.into_goal
+    if isinstance(action, Tackle):
+        return sum(map(len, action.paths))
+    return 2
+
+
+def _shortest(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """The paths that are as short as any with the same last square, which decides the side of a tackle."""
+    lengths: dict[int, int] = {}
+    return tuple(path for path in paths if len(path) == lengths.setdefault(path[-1], len(path)))
+
+
+# ---- at random ----------------------------------------------------------------------------------------------------
+
+
+def random_action(state: State, seat: int, rng: Random) -> Action:
+    """A legal action drawn without listing them all; each one can come, those that bring a try nearer more often."""
+    if state.is_placing:
+        return Placement(tuple(rng.sample(OWN_RANKS[seat], len(TEAMS[seat]))))
+    if state.course:
+        return Card(rng.choice(state.hands[seat]))
+    chance = rng.random()
+    if chance < 0.2 and (tackle := _random_tackle(state, rng)):
+        return tackle
+    if chance < 0.3 and (ball_play := _random_ball_play(state, rng)):
+        return ball_play
+    if chance < 0.95 and (run := _random_run(state, rng)):
+        return run
+    return EndRound()
+
+
+def _random_ball_play(state: State, rng: Random) -> Pass | Kick | None:
+    plays: list[Pass | Kick] = [*passes(state), *kicks(state)]
+    return rng.choice(plays) if plays else None
+
+
+def _random_tackle(state: State, rng: Random) -> Tackle | None:
+    ways = {piece: paths for piece in able(state) if (paths := tuple(ways_to_carrier(state, piece)))}
+    if not ways:
+        return None
+    number = rng.choice((1, 2)) if len(ways) > 1 and state.runs_left > 1 else 1
+    return Tackle(tuple(rng.choice(ways[piece]) for piece in rng.sample(list(ways), number)), state.ball)
+
+
+def _random_run(state: State, rng: Random) -> Run | None:
+    """A random walk, now and then straight to the goal or to the ball; cut back to where it may stop, None: nowhere."""
+    pieces = able(state)
+    if not pieces:
+        return None
+    piece, lean = rng.choice(pieces), rng.choice((0.0, 0.8, 1.0))
+    if state.carrier in pieces and rng.random() < lean:
+        piece = state.carrier
+    board, ball, goal = state.board, state.ball, OWN_LINE[1 - state.seat]
+    forbidden = _other_carrier(state)
+    loose = ball if state.carrier == EMPTY else -1
+    path = [state.places[piece]]
+    has_ball = path[0] == ball
+    for _ in range(rng.randint(1, SPEED[piece]) if rng.random() > lean else SPEED[piece]):
+        if has_ball and rank_of(path[-1]) == goal and rng.random() < 0.9:
+            return Run(tuple(path), True)
+        square = rng.choice(STEPS[path[-1]])
+        if rng.random() < lean:
+            square = _nearer(state, path[-1], square, has_ball)
+        if board[square] == forbidden != EMPTY:
+            break
+        path.append(square)
+        has_ball = has_ball or square == loose
+    while len(path) > 1 and board[path[-1]] not in (EMPTY, piece):
+        path.pop()
+    return Run(tuple(path)) if len(path) > 1 else None
+
+
+def _nearer(state: State, square: int, otherwise: int, has_ball: bool) -> int:
+    """A step ahead while the own side has the ball, else a step nearer to it; `otherwise` where there is none."""
+    carrier = state.carrier
+    if has_ball or (carrier != EMPTY and SEAT_OF[carrier] == state.seat):
+        ahead = square + AHEAD[state.seat]
+        return ahead if 0 <= ahead < AREA else otherwise
+    if rank_of(square) != rank_of(state.ball):
+        return square + (FILES if state.ball > square else -FILES)
+    if square != state.ball:
+        return square + (1 if state.ball > square else -1)
+    return otherwise

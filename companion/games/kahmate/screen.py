@@ -1,0 +1,222 @@
+"""What screens and pads show: the sign, the hands of cards, the face-off that waits, and what can be tapped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from companion.games.base import Key, PadGrammar
+from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
+from companion.games.kahmate.board import (
+    IN_GOAL,
+    NAMES,
+    NUMBERS,
+    OWN_RANKS,
+    PIECE_NAMES,
+    ROLE_OF,
+    SEAT_OF,
+    SIDE_NAMES,
+    SIDES,
+    SQUARES,
+    TEAMS,
+    rank_of,
+)
+from companion.games.kahmate.moves import able, canonical
+from companion.games.kahmate.state import EMPTY, FULL_HAND, RUNS, Course, FaceOff, Kind, State
+from companion.games.screen import Duel, Duellist, HandCard, Placing, Play, PlayKey, Standing
+from companion.kit import SEATS, Seat
+
+_FORMATIONS = (("c2", "f2", "d2", "e2", "a2", "d1"), ("f10", "c10", "e10", "d10", "h10", "e11"))
+"""Where a page begins to place R R B T F S for each seat: a line on the second rank, smart behind it."""
+_KEYS = (
+    PlayKey("pass", "Pass"),
+    PlayKey("kick", "Kick"),
+    PlayKey("tackle", "Tackle"),
+    PlayKey("tackle2", "Tackle with two"),
+    PlayKey("goal", "Run into goal"),
+    PlayKey("end", "End the round", is_main=True),
+)
+_HINTS = {
+    Kind.TACKLE: "More than 2 ahead takes the ball.",
+    Kind.RUN: "Who loses is turned over.",
+    Kind.PASS: "Who intercepts has the ball.",
+}
+
+
+def standing(state: State, viewer: Seat | None) -> Standing:
+    """What a viewer sees beside the board; keys and placing are there for the seat that may use them."""
+    may_act = viewer is not None and SEATS[state.seat] is viewer
+    in_round = not (state.is_placing or state.course or state.outcome)
+    return Standing(
+        sign=_sign(state),
+        hint=_hint(state),
+        facts={} if state.is_placing else {seat: _facts(state, place) for place, seat in enumerate(SEATS)},
+        hands={} if state.is_placing else {seat: _hand(state.hands[place]) for place, seat in enumerate(SEATS)},
+        keys=_keys(state) if may_act and in_round else (),
+        placing=_placing(SEATS.index(viewer)) if state.is_placing and viewer else None,
+        duel=_duel(state, state.course, state.face_off) if state.course and state.face_off else None,
+    )
+
+
+def _sign(state: State) -> str:
+    """What is awaited, in at most 40 characters."""
+    name = SIDE_NAMES[state.seat].capitalize()
+    if state.outcome:
+        return f"{name} wins by a try"
+    if state.is_placing:
+        return "Both: place your six pieces"
+    if state.course:
+        return "Both: choose a card"
+    can = []
+    if able(state):
+        can.append("run")
+    if state.carrier != EMPTY:
+        if SEAT_OF[state.carrier] == state.seat:
+            can += ["pass", "kick"]
+        elif can:
+            can.append("tackle")
+    return f"{name}: {', '.join(can)} or end the round" if can else f"{name}: end the round"
+
+
+def _hint(state: State) -> str:
+    """Why, or by which rule."""
+    if state.is_placing:
+        return "The ball’s card and who begins are drawn when both are ready."
+    if state.course:
+        return _HINTS[state.course.kind]
+    return "" if state.outcome else "A tackle ends the round."
+
+
+def _facts(state: State, seat: int) -> str:
+    """Such as “cards 2 3 5, run 1 of 2”; the run that comes next is told of the seat on turn."""
+    cards = f"cards {' '.join(map(str, state.hands[seat]))}"
+    if seat != state.seat or state.outcome:
+        return cards
+    return f"{cards}, run {len(state.ran) + 1} of {RUNS}" if state.runs_left else f"{cards}, no run left"
+
+
+def _hand(cards: tuple[int, ...]) -> tuple[HandCard, ...]:
+    return tuple(HandCard(str(card), card not in cards) for card in FULL_HAND)
+
+
+def _keys(state: State) -> tuple[PlayKey, ...]:
+    """The keys behind which there is a legal play."""
+    used = {play.key for play in plays(state, state.seat)}
+    return tuple(key for key in _KEYS if key.name in used)
+
+
+@lru_cache(maxsize=2)
+def _placing(seat: int) -> Placing:
+    return Placing(
+        tuple((ROLE_OF[piece].letter, PIECE_NAMES[piece]) for piece in TEAMS[seat]),
+        tuple(SQUARES[square] for square in OWN_RANKS[seat]),
+        tuple(SQUARES[NUMBERS[name]] for name in _FORMATIONS[seat]),
+    )
+
+
+def _duel(state: State, course: Course, face_off: FaceOff) -> Duel:
+    """Both sides of the face-off that waits."""
+    mover, other = course.movers[0], face_off.defender
+    start, there = NAMES[state.places[mover]], NAMES[state.places[other]]
+    match course.kind:
+        case Kind.TACKLE:
+            also = "".join(f" with {ROLE_OF[each].name} on {NAMES[state.places[each]]}" for each in course.movers[1:])
+            texts = f"tackles from {start}{also}", f"has the ball on {there}"
+        case Kind.PASS:
+            texts = f"passes from {start} to {NAMES[course.ball]}", f"intercepts on {there}"
+        case _:
+            goal = "into goal" if course.end == IN_GOAL else f"to {NAMES[course.end]}"
+            texts = f"runs from {start} {goal}", f"is in the way on {there}"
+    attack = tuple(ROLE_OF[piece].attack for piece in course.movers)
+    sides = {
+        SEATS[state.seat]: Duellist(PIECE_NAMES[mover], SQUARES[state.places[mover]], texts[0], attack),
+        SEATS[1 - state.seat]: Duellist(
+            PIECE_NAMES[other], SQUARES[state.places[other]], texts[1], (ROLE_OF[other].defence,)
+        ),
+    }
+    return Duel({seat: sides[seat] for seat in SEATS}, _HINTS[course.kind])
+
+
+# ---- what can be tapped -------------------------------------------------------------------------------------------
+
+
+def plays(state: State, seat: int) -> tuple[Play, ...]:
+    """The legal actions of a round as they are tapped; one of several that come to the same."""
+    if state.is_placing or state.course or state.outcome or seat != state.seat:
+        return ()
+    return _plays(state)
+
+
+@lru_cache(maxsize=8)
+def _plays(state: State) -> tuple[Play, ...]:
+    return tuple(_play(state, action, course) for action, course in canonical(state))
+
+
+def _play(state: State, action: Action, course: Course | None) -> Play:
+    """One action, its squares in the order in which they are tapped, and its label of at most 40 characters."""
+    if course is None:
+        return Play(str(action), (), "End the round", "end")
+    met = " ".join(NAMES[state.places[face_off.defender]] for face_off in course.face_offs)
+    against = f" against {met}" if met else ""
+    match action:
+        case Run(path=path, into_goal=into_goal):
+            fetches = course.ball == course.end and state.ball in path[1:-1]
+            where = "into goal" if into_goal else f"to {NAMES[path[-1]]}{' with ball' if fetches else ''}"
+            squares, key = path, "goal" if into_goal else ""
+            label = f"Run {NAMES[path[0]]} {where}{against}"
+        case Pass(start=start, end=end):
+            squares, key, label = (start, end), "pass", f"Pass {NAMES[start]} to {NAMES[end]}{against}"
+        case Kick(start=start, end=end):
+            squares, key, label = (start, end), "kick", f"Kick {NAMES[start]} to {NAMES[end]}"
+        case Tackle(paths=paths, target=target):
+            squares = tuple(square for path in (*paths, (target,)) for square in path)
+            key = "tackle" if len(paths) == 1 else "tackle2"
+            label = f"Tackle {NAMES[target]} from {' and '.join(NAMES[path[0]] for path in paths)}"
+            if rank_of(course.ball) == rank_of(target):
+                label += f", ball to {NAMES[course.ball]}"
+        case _:
+            raise AssertionError(f"{action} has no course")
+    return Play(str(action), tuple(SQUARES[square] for square in squares), label, key)
+
+
+# ---- pads ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CardPad(PadGrammar):
+    """One key for one card; the spent ones, which are open to all, are refused."""
+
+    spent: frozenset[str] = frozenset()
+
+    def accepts(self, draft: tuple[str, ...], pad: str) -> bool:
+        """May this key follow?"""
+        key = self.key(pad)
+        return super().accepts(draft, pad) and key is not None and key.letter not in self.spent
+
+
+class EndPad(PadGrammar):
+    """No keys: ready ends the round."""
+
+    def text(self, draft: tuple[str, ...]) -> str | None:  # noqa: ARG002
+        """The end of the round."""
+        return "."
+
+
+_END_PAD = EndPad((), 0)
+_PADS = ("up", "down", "left", "right", "a", "b")
+
+
+def pad(state: State, seat: Seat) -> PadGrammar | None:
+    """Cards in a face-off, the end of the own round; everything else is tapped, or made by hand."""
+    if state.is_placing or state.outcome:
+        return None
+    if state.course:
+        return _card_pad(seat, state.hands[SEATS.index(seat)])
+    return _END_PAD if SEATS[state.seat] is seat else None
+
+
+@lru_cache(maxsize=128)
+def _card_pad(seat: Seat, hand: tuple[int, ...]) -> CardPad:
+    cards = dict(zip(_PADS, map(str, FULL_HAND), strict=True))
+    keys = tuple(Key(card, f"card {card}", SIDES[seat].drawing, key) for key, card in cards.items())
+    return CardPad(keys, 1, spent=frozenset(card for card in cards.values() if int(card) not in hand))

@@ -1,0 +1,213 @@
+"""The options, the position between two decisions, and what an action comes to: its course."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from companion.games.base import Options, Outcome, plain_layout, plain_outcome
+from companion.games.kahmate.board import (
+    AREA,
+    BALL,
+    DOWN_NAMES,
+    IN_GOAL,
+    NAMES,
+    PIECE_NAMES,
+    PIECES,
+    ROLE_OF,
+    SEAT_OF,
+    SOUTH,
+    SQUARES,
+)
+from companion.grid import Square
+from companion.kit import SEATS, Layout, Seat
+
+EMPTY = -1
+FULL_HAND = (1, 2, 3, 4, 5, 6)
+RUNS = 2
+"""How many pieces may run or tackle in a round (rulebook, "move one or two players")."""
+
+
+class KahmateOptions(Options, frozen=True):
+    """What is drawn when it is not given: the ball's card and who begins."""
+
+    ball_card: Annotated[int, Meta(ge=1, le=6)] | None = None
+    starter: Literal["south", "north"] | None = None
+
+
+class Kind(StrEnum):
+    """What is done by a course."""
+
+    RUN = "run"
+    PASS = "pass"
+    KICK = "kick"
+    TACKLE = "tackle"
+
+
+@dataclass(frozen=True)
+class FaceOff:
+    """One face-off of a course: who defends and, should the attacker lose it, where that stays and the ball goes."""
+
+    defender: int
+    stop: int
+    ball: int
+
+
+@dataclass(frozen=True)
+class Course:
+    """What an action comes to: its face-offs in their order and, once all are won, where mover and ball are.
+
+    The first of `movers` runs, passes, kicks or leads the tackle. Two actions of one course have the same consequences.
+    The `ball` of a tackle is where it goes when the attack wins by 2 or less.
+    """
+
+    kind: Kind
+    movers: tuple[int, ...]
+    end: int
+    ball: int
+    face_offs: tuple[FaceOff, ...] = ()
+
+
+@dataclass(frozen=True)
+class State:
+    """A position between two decisions; it holds nothing that is secret.
+
+    `places` are the squares of the pieces, none while they are being placed. `down`: how many rounds of its owner a
+    turned-over piece still lies, the one that goes on included; 0: it stands. `course` waits for cards, `won` of its
+    face-offs are won. Pairs are (South, North).
+    """
+
+    options: KahmateOptions
+    places: tuple[int, ...] = ()
+    down: tuple[int, ...] = (0,) * len(PIECES)
+    ball: int = IN_GOAL
+    seat: int = SOUTH
+    ran: tuple[int, ...] = ()
+    hands: tuple[tuple[int, ...], tuple[int, ...]] = (FULL_HAND, FULL_HAND)
+    course: Course | None = None
+    won: int = 0
+    round: int = 1
+    outcome: Outcome | None = None
+
+    @cached_property
+    def board(self) -> Sequence[int]:
+        """Which piece is on each square, or EMPTY."""
+        board = [EMPTY] * (AREA + 1)  # the last place is the in-goal strip, which nobody asks about
+        for piece, square in enumerate(self.places):
+            board[square] = piece
+        return board
+
+    @cached_property
+    def carrier(self) -> int:
+        """The standing piece that has the ball, or EMPTY."""
+        if self.ball == IN_GOAL:
+            return EMPTY
+        piece = self.board[self.ball]
+        return EMPTY if piece == EMPTY or self.down[piece] else piece
+
+    @property
+    def is_placing(self) -> bool:
+        """Are the pieces still to be placed?"""
+        return not self.places
+
+    @property
+    def runs_left(self) -> int:
+        """How many pieces may still run or tackle in this round."""
+        return RUNS - len(self.ran)
+
+    @property
+    def face_off(self) -> FaceOff | None:
+        """The face-off that waits for cards."""
+        return self.course.face_offs[self.won] if self.course else None
+
+
+def layout_of(places: Sequence[int], down: Sequence[int], ball: int) -> dict[Square, tuple[str, ...]]:
+    """What lies where: the ball on top of the piece with which it shares a square; what is in goal is left out."""
+    layout: dict[Square, tuple[str, ...]] = {
+        SQUARES[square]: (DOWN_NAMES[piece] if down[piece] else PIECE_NAMES[piece],)
+        for piece, square in enumerate(places)
+        if square != IN_GOAL
+    }
+    if ball != IN_GOAL:
+        square = SQUARES[ball]
+        layout[square] = (*layout.get(square, ()), BALL)
+    return layout
+
+
+def expected(state: State) -> Layout | None:
+    """What lies where; None while pieces are being placed."""
+    return None if state.is_placing else layout_of(state.places, state.down, state.ball)
+
+
+def to_act(state: State) -> frozenset[Seat]:
+    """Both place and choose cards at once; otherwise the seat whose round it is."""
+    if state.outcome:
+        return frozenset()
+    if state.is_placing or state.course:
+        return frozenset(SEATS)
+    return frozenset({SEATS[state.seat]})
+
+
+def dump(state: State) -> dict[str, Any]:
+    """Everything in plain JSON; all of it is public."""
+    return {
+        "to_act": sorted(to_act(state)),
+        "phase": _phase(state),
+        "turn": state.round,
+        "seat": None if state.is_placing else SEATS[state.seat],
+        "pieces": [_plain_piece(state, piece) for piece in PIECES] if state.places else [],
+        "ball": _plain_ball(state),
+        "ran": [NAMES[state.places[piece]] for piece in state.ran if state.places[piece] != IN_GOAL],
+        "runs_left": state.runs_left,
+        "cards": {seat: list(hand) for seat, hand in zip(SEATS, state.hands, strict=True)},
+        "face_off": _plain_face_off(state),
+        "expected": plain_layout(expected(state)),
+        "outcome": plain_outcome(state.outcome),
+    }
+
+
+def _phase(state: State) -> str:
+    if state.outcome:
+        return "over"
+    if state.is_placing:
+        return "placing"
+    return "face-off" if state.course else "round"
+
+
+def _plain_piece(state: State, piece: int) -> dict[str, Any]:
+    square = state.places[piece]
+    return {
+        "seat": SEATS[SEAT_OF[piece]],
+        "role": ROLE_OF[piece].letter,
+        "square": "goal" if square == IN_GOAL else NAMES[square],
+        "rounds_down": state.down[piece],
+    }
+
+
+def _plain_ball(state: State) -> dict[str, Any] | None:
+    """Where the ball is, and who has it; None before its card is drawn."""
+    if state.is_placing:
+        return None
+    if state.ball == IN_GOAL:
+        return {"square": "goal", "seat": SEATS[state.seat]}
+    carrier = state.carrier
+    return {"square": NAMES[state.ball], "seat": None if carrier == EMPTY else SEATS[SEAT_OF[carrier]]}
+
+
+def _plain_face_off(state: State) -> dict[str, Any] | None:
+    """The face-off that waits for cards: by what, who attacks and who defends, and how many are won already."""
+    course, face_off = state.course, state.face_off
+    if course is None or face_off is None:
+        return None
+    return {
+        "kind": course.kind,
+        "attackers": [NAMES[state.places[piece]] for piece in course.movers],
+        "defender": NAMES[state.places[face_off.defender]],
+        "won": state.won,
+        "of": len(course.face_offs),
+    }
