@@ -75,6 +75,9 @@ class Watch(Desk):
     def _is_followed(self) -> bool:
         """Have hands done the stage that is shown, or a later one of a turn that one seat alone has taken?"""
         session = self._live.session
+        shown_s = self._clock.monotonic_s() - self._stage_since_s
+        if session.stages[session.stage].tallies and shown_s < self._settings.reading_time_s:
+            return False  # sums are read before the board moves on
         if self._live.agrees:
             return True
         later = session.stages[session.stage + 1 :] if len(session.turns[-1].sealed) == 1 else ()

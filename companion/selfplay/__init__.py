@@ -14,7 +14,7 @@ from companion.games import game_named
 from companion.kit import SEATS, Seat
 from companion.selfplay.cards import CardMatch, ways_to_play
 from companion.selfplay.people import FRAME_S, Phone, Player, Report, Stuck
-from companion.selfplay.pieces import PieceMatch
+from companion.selfplay.plays import PlayMatch
 from companion.session import chance
 
 __all__ = ["Phone", "Report", "Stuck", "play_games"]
@@ -48,6 +48,6 @@ def _play_game(name: str, seed: int) -> Report:
                 for seat in SEATS
             }
             state = game.setup(game.options({**options, "way": "full"} if has_cards else {}), chance(seed, 0))
-            kind = CardMatch if has_cards else PieceMatch
+            kind = CardMatch if has_cards else PlayMatch
             simulation = companion.simulation
             return kind(companion, simulation, clock, game, seed, rng, options, players, state).play()

@@ -33,7 +33,7 @@ class PieceMatch(Match):
             self._work_with_hands()
             if self.look().phase is Phase.ORDERS:
                 self.turns += 1
-                self._give_orders()
+                self.give_orders()
 
     def check(self, after: TableView) -> None:
         """The layout that the table has accepted must lie there."""
@@ -51,38 +51,59 @@ class PieceMatch(Match):
         while (view := self.look()).phase in (Phase.SETUP, Phase.STAGES):
             place = (view.moment, view.stage, view.phase)
             for move in [i.move for i in view.instructions if not i.move.done]:
-                self._carry_out(move)
+                self.follow(move)
                 now = self.look()
                 if (now.moment, now.stage, now.phase) != place:
                     break
             self.until("Hands are done", *place)
 
-    def _carry_out(self, move: HandMove) -> None:
+    def follow(self, move: HandMove) -> None:
         """One move, sometimes first to a wrong square."""
-        pieces = [self._piece(face, move.origin) for face in move.faces]
-        if self.rng.random() < WRONG and (wrong := self._wrong_square(move)) is not None:
+        pieces = [self.piece(face, move.origin) for face in move.faces]
+        if move.origin is not None and move.origin == move.target:
+            self.turn_over(pieces[-1])
+            return
+        may_err = self.rng.random() < WRONG and not self._is_big(move.faces[-1])
+        if may_err and (wrong := self._wrong_square(move)) is not None:
             self.count.wrong += 1
-            self._put(pieces[-1], wrong)
-            problem = self._wait_for_problem(wrong)
+            self.put(pieces[-1], wrong)
+            problem = self.wait_for_problem(wrong)
             if problem is None:
                 return
             self.count.noticed += 1
-            self._put(pieces[-1], problem.home or wrong)
+            self.put(pieces[-1], problem.home or wrong)
             pieces = pieces[:-1]
-            if not pieces:
+            if pieces:
+                self._put_under(pieces, move)
+            else:
                 self.round(1)
-                return
-            self._put_under(pieces, move)
-            return
-        for piece in pieces:
-            self._put(piece, move.target)
+        else:
+            for piece in pieces:
+                self.put(piece, move.target)
+            self.round(1)
+        for face in move.faces if move.turned else ():
+            piece = self.piece(face, move.target)
+            if piece.face != face:
+                self.turn_over(piece)
+
+    def turn_over(self, piece: WorldPiece) -> None:
+        """A hand turns a piece over where it lies."""
+        world = self.simulation.world
+        world.hold_hand(piece.square)
         self.round(1)
+        world.flip(piece.id)
+        world.hold_hand(None)
+        self.round(1)
+
+    def _is_big(self, face: str) -> bool:
+        kit = self.look().kit
+        return kit is not None and kit.face(face).size != (1, 1)
 
     def _put_under(self, pieces: list[WorldPiece], move: HandMove) -> None:
         """The rest of a stack goes below the piece that is there already: lift it, put them down, put it back."""
-        top = self._piece(move.faces[-1], move.target)
+        top = self.piece(move.faces[-1], move.target)
         for piece in (*pieces, top):
-            self._put(piece, move.target)
+            self.put(piece, move.target)
         self.round(1)
 
     def straighten(self) -> None:
@@ -91,10 +112,15 @@ class PieceMatch(Match):
             if piece.square is not None:
                 self.simulation.world.move_to(piece.id, piece.square)
 
-    def _piece(self, face: str, square: Square | None) -> WorldPiece:
-        """The piece with that face there; raises `Stuck` when there is none."""
-        for piece in self.simulation.world.pieces():
-            if piece.face == face and piece.square == square:
+    def piece(self, face: str, square: Square | None) -> WorldPiece:
+        """The piece with that face there, or with its other one; raises `Stuck` when there is none."""
+        kit = self.look().kit
+        there = [piece for piece in self.simulation.world.pieces() if piece.square == square]
+        for piece in there:
+            if piece.face == face:
+                return piece
+        for piece in there:
+            if kit is not None and kit.kind(piece.face) == kit.kind(face):
                 return piece
         raise Stuck(f"There is no {face} on {square or 'the table beside the board'}")
 
@@ -109,7 +135,7 @@ class PieceMatch(Match):
         free = [square for square in view.kit.board.squares if square not in busy]
         return self.rng.choice(free) if free else None
 
-    def _put(self, piece: WorldPiece, square: Square | None) -> None:
+    def put(self, piece: WorldPiece, square: Square | None) -> None:
         """A hand carries a piece to a square, is seen over it, puts it down a little askew, and goes."""
         world = self.simulation.world
         if square is None:
@@ -123,7 +149,7 @@ class PieceMatch(Match):
         self.round(1)
         world.hold_hand(None)
 
-    def _wait_for_problem(self, square: Square) -> Problem | None:
+    def wait_for_problem(self, square: Square) -> Problem | None:
         """What the table says about a wrong square once the board is quiet; None when it never says a word."""
         for _ in range(people.PATIENCE_FRAMES):
             self.round()
@@ -134,19 +160,31 @@ class PieceMatch(Match):
 
     # ---- orders --------------------------------------------------------------------------------------------------
 
-    def _give_orders(self) -> None:
+    def give_orders(self) -> None:
+        """Both seats hand in, one after the other in any order."""
         view = self.look()
-        actions = {seat: _choose(self.game, self.state, seat, self.players[seat].rng) for seat in SEATS}
         due = sorted(self.game.to_act(self.state), key=lambda _: self.rng.random())
+        chosen = {seat: self._choose(seat) for seat in SEATS if seat in due}
         for seat in due:
-            self._hand_in(self.players[seat], view.moment, self.game.format(actions[seat]))
+            self._hand_in(self.players[seat], view.moment, *chosen[seat])
         tick = int(view.moment.rpartition(".")[2])
-        step = self.game.apply(self.state, {seat: actions[seat] for seat in due}, chance(self.seed, tick))
-        self.state = step.state
+        actions = {seat: self.game.parse(text) for seat, (text, _) in chosen.items()}
+        self.state = self.game.apply(self.state, actions, chance(self.seed, tick)).state
         if self.look().moment == view.moment and self.look().phase is Phase.ORDERS:
             raise Stuck(f"Both have handed in, but the table says “{self.look().sign.text}”")
 
-    def _hand_in(self, player: Player, moment: str, text: str) -> None:
+    def _choose(self, seat: Seat) -> tuple[str, tuple[str, ...]]:
+        """An action, and the pad keys that spell it."""
+        player, grammar = self.players[seat], self.game.pad(self.state, seat)
+        if player.phone or grammar is None or not grammar.ready_is_key:
+            text = self.game.format(_best(self.game, self.state, seat, player.rng))
+            return text, () if player.phone or grammar is None else (*_spell(grammar, text), "ready")
+        draft: tuple[str, ...] = ()
+        while grammar.count(draft) < grammar.length:  # ready is a key among others, until nothing is left to order
+            draft = (*draft, player.rng.choice([*(key.pad for key in grammar.keys), "ready"]))
+        return grammar.text(draft) or "", (*draft, "ready")
+
+    def _hand_in(self, player: Player, moment: str, text: str, keys: tuple[str, ...]) -> None:
         """Hand an action in; now and then somebody changes their mind first."""
         wavers = player.rng.random() < 0.2
         if player.phone:
@@ -156,14 +194,13 @@ class PieceMatch(Match):
                 player.phone.post("take-back", {"moment": moment})
             player.phone.post("hand-in", body)
             return
-        grammar = self.game.pad(self.state, player.seat)
-        if grammar is None:
-            raise Stuck("This game cannot be played at a pad")
-        keys = _spell(grammar, text)
+        if not keys:  # what a pad cannot say is said at the table's own page
+            self.companion.table.hand_in(player.seat, moment, text)
+            return
         if wavers:
             self.press(player.seat, keys[0])
             self.press(player.seat, "back")
-        for key in (*keys, "ready"):
+        for key in keys:
             self.press(player.seat, key)
 
 
@@ -173,13 +210,11 @@ def _spell(grammar: PadGrammar, text: str) -> tuple[str, ...]:
     return tuple(pads[letter] for letter in text)
 
 
-def _choose(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> Any:
+def _best(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> Any:
     """An action of somebody who sees a win that is near and plays at random otherwise."""
-    own = list(game.legal_actions(state, seat))
-    if len(own) > 72:
-        own = rng.sample(own, 72)
+    own = [game.random_action(state, seat, rng) for _ in range(48)]
     others = [other for other in game.to_act(state) if other is not seat]
-    replies = [{other: rng.choice(list(game.legal_actions(state, other))) for other in others} for _ in range(2)]
+    replies = [{other: game.random_action(state, other, rng) for other in others} for _ in range(2)]
 
     def gain(action: Any) -> float:
         total = rng.random()

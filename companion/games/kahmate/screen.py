@@ -50,6 +50,7 @@ def standing(state: State, viewer: Seat | None) -> Standing:
     return Standing(
         sign=_sign(state),
         hint=_hint(state),
+        open_action="." if in_round else "",
         facts={} if state.is_placing else {seat: _facts(state, place) for place, seat in enumerate(SEATS)},
         hands={} if state.is_placing else {seat: _hand(state.hands[place]) for place, seat in enumerate(SEATS)},
         keys=_keys(state) if may_act and in_round else (),
