@@ -8,7 +8,7 @@ from typing import Any
 
 from companion.games.base import Game, PadGrammar
 from companion.grid import Square
-from companion.kit import SEATS, Seat
+from companion.kit import SEATS, Layout, Seat
 from companion.ports import WorldPiece
 from companion.referee import HandMove, Problem, tops
 from companion.selfplay import people
@@ -16,6 +16,8 @@ from companion.selfplay.people import MAX_TURNS, Match, Player, Stuck
 from companion.session import Phase, chance
 from companion.views import TableView
 
+ASKEW, NEAT = 0.12, 0.06
+"""So far from the middle of its square, by its width, a hand puts a piece at most; the latter beside others."""
 WRONG = 0.15
 """How often a hand puts a piece on a wrong square."""
 
@@ -51,20 +53,25 @@ class PieceMatch(Match):
         while (view := self.look()).phase in (Phase.SETUP, Phase.STAGES):
             place = (view.moment, view.stage, view.phase)
             for move in [i.move for i in view.instructions if not i.move.done]:
-                self.follow(move)
+                self.follow(move, view.target or {})
                 now = self.look()
                 if (now.moment, now.stage, now.phase) != place:
                     break
             self.until("Hands are done", *place)
 
-    def follow(self, move: HandMove) -> None:
-        """One move, sometimes first to a wrong square."""
+    def follow(self, move: HandMove, layout: Layout) -> None:
+        """One move towards a layout, sometimes first to a wrong square."""
+        if self._is_big(move.faces[-1]):
+            squares = [square for square, faces in layout.items() if move.faces[-1] in faces]
+            is_along = len({square.file for square in squares}) == 1
+            self.put(self.piece(move.faces[-1], move.origin), move.target, 90.0 if is_along else 0.0)
+            self.round(1)
+            return
         pieces = [self.piece(face, move.origin) for face in move.faces]
         if move.origin is not None and move.origin == move.target:
             self.turn_over(pieces[-1])
             return
-        may_err = self.rng.random() < WRONG and not self._is_big(move.faces[-1])
-        if may_err and (wrong := self._wrong_square(move)) is not None:
+        if self.rng.random() < WRONG and (wrong := self._wrong_square(move)) is not None:
             self.count.wrong += 1
             self.put(pieces[-1], wrong)
             problem = self.wait_for_problem(wrong)
@@ -135,19 +142,33 @@ class PieceMatch(Match):
         free = [square for square in view.kit.board.squares if square not in busy]
         return self.rng.choice(free) if free else None
 
-    def put(self, piece: WorldPiece, square: Square | None) -> None:
-        """A hand carries a piece to a square, is seen over it, puts it down a little askew, and goes."""
+    def put(self, piece: WorldPiece, square: Square | None, turn_deg: float = 0.0) -> None:
+        """A hand carries a piece to a square, is seen over it, puts it down a little askew, and goes.
+
+        `turn_deg` is how it is meant to lie: a piece that covers two squares lies across or, by 90, along.
+        """
         world = self.simulation.world
         if square is None:
             world.take_off(piece.id)
             return
+        askew_mm, askew_deg = self._carelessness(piece.face, square)
         world.hold_hand(square)
         self.round(1)
+        world.turn(piece.id, turn_deg + self.rng.uniform(-askew_deg, askew_deg))
         world.move_to(piece.id, square)
-        world.nudge(piece.id, self.rng.uniform(-5, 5), self.rng.uniform(-5, 5))
-        world.turn(piece.id, self.rng.uniform(-40, 40))
+        world.nudge(piece.id, self.rng.uniform(-askew_mm, askew_mm), self.rng.uniform(-askew_mm, askew_mm))
         self.round(1)
         world.hold_hand(None)
+
+    def _carelessness(self, face: str, square: Square) -> tuple[float, float]:
+        """How far from the middle (mm) and how askew (degrees) a piece is put down: with care beside other pieces."""
+        kit, taken = self.look().kit, self._truth()
+        around = [square.shifted(files, ranks) for files in (-1, 0, 1) for ranks in (-1, 0, 1)]
+        if kit is None or self._is_big(face):
+            return 2.0, 5.0
+        if any(near in taken for near in around if near != square):
+            return kit.board.square_mm * NEAT, 10.0
+        return kit.board.square_mm * ASKEW, 40.0
 
     def wait_for_problem(self, square: Square) -> Problem | None:
         """What the table says about a wrong square once the board is quiet; None when it never says a word."""

@@ -35,7 +35,8 @@ class PlayMatch(PieceMatch):
         step = self.game.apply(self.state, {seat: action}, self._chance())
         laid = self.game.as_laid(self.state, seat, action, step)
         before = self._place()
-        if laid is None or self.players[seat].rng.random() > BY_HAND:
+        is_seen = laid is not None and tops(laid) != tops(self.look().layout)
+        if laid is None or not is_seen or self.players[seat].rng.random() > BY_HAND:
             self._tap(seat, play)
         else:
             if self.rng.random() < WRONG_PLAY:
@@ -82,7 +83,7 @@ class PlayMatch(PieceMatch):
             raise Stuck("There is no board")
         before = (view.moment, view.stage, view.phase)
         for move in hand_moves(kit, view.layout, laid):
-            self.follow(move)
+            self.follow(move, laid)
         for _ in range(people.PATIENCE_FRAMES):
             now = self.companion.table.view(seat)
             if (now.moment, now.stage, now.phase) != before:

@@ -144,7 +144,7 @@ def kit_of(text: str) -> Kit:
         SIDES,
         faces,
         pieces=tuple((face.name,) for face in faces),
-        tag_mm=21,
+        tag_mm=17,
         notes=(
             "Glue each tag on a counter of 6 mm height (two draughtsmen, a slice of cork).",
             "Begin with the lowest numbers; keep the other robots beside the board for the spawning turns.",

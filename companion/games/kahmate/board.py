@@ -148,7 +148,7 @@ def kit() -> Kit:
         SIDES,
         (*_faces(Seat.SOUTH), *_faces(Seat.NORTH), ball),
         pieces=(*zip(PIECE_NAMES, DOWN_NAMES, strict=True), (BALL,)),
-        tag_mm=22,
+        tag_mm=17,
         notes=(
             "Pieces: glue the two tags of a piece on both sides of a disc or card of 5 mm height.",
             "Ball: glue its tag on card of 3 mm. It lies on top of the piece that has it, or on its square.",

@@ -117,7 +117,7 @@ KIT = Kit(
         *(scouts for scouts in SCOUT_FACES for _ in range(5)),
         *((face,) for face in ROCK_FACES),
     ),
-    tag_mm=24.0,
+    tag_mm=20.0,
     notes=_NOTES,
 )
 """Twenty faces of ten scouts, two boulders, two rocks, and a board in two tones."""
