@@ -222,7 +222,8 @@ def _sentences(
             found.append(Problem(face, square, square, text, f"Turn the piece on {square} over"))
             continue
         homes = [home for home in sorted(missing) if target[home][-1] == face]
-        homes += [home for home in sorted(target) if face in target[home] and home != square]
+        below = [home for home in sorted(target) if face in target[home][:-1] or home in reading.unknown]
+        homes += [home for home in below if face in target[home] and home != square]
         if not homes:
             text = f"{face.capitalize()} does not belong on {square}: take it off the board."
             found.append(Problem(face, square, None, text, f"Take the {face} off {square}"))

@@ -43,7 +43,8 @@ class Watch(Desk):
         suggested = reading.game if reading.quiet and live.session.phase in (Phase.LOBBY, Phase.OVER) else None
         self._live = replace(live, reading=reading, suggested=suggested, laid=_laid_open(live, reading), choices=())
         found = problems_of(self._live)
-        if found and reading.quiet and live.session.phase is Phase.ORDERS and len(live.session.awaited) == 1:
+        is_other = found or reading.markers != live.markers_before  # a piece may lie on one that looks the same
+        if is_other and reading.quiet and live.session.phase is Phase.ORDERS and len(live.session.awaited) == 1:
             (seat,) = live.session.awaited
             self._recognise(seat, found)
         else:
@@ -101,6 +102,8 @@ class Watch(Desk):
             self._publish(replace(wrong, choices=question.choices), (Signal(Cue.ASKED, frozenset({seat})),))
             return
         if action is None:
+            if not found and not in_hand:
+                wrong = replace(wrong, markers_before=reading.markers)
             seen = referee.remembered(reading, session.board or {})
             why_not = None if in_hand else session.playing.why_not(session.state, seat, seen)
             self._publish(replace(wrong, why_not=why_not), self._problem_signals(live.problems, found))

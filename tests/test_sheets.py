@@ -33,6 +33,7 @@ from companion.games import GAMES
 from companion.kit import DICTIONARY, SEATS, Board, Face, Kit, Seat, Side
 from vision.paper import MODULES, marker_outline
 from vision.sheets import FOOT_MM, MARGIN_MM, SIZES_MM, Paper, SheetError, Sheets, kit_pdf, write_kit
+from vision.tags import tags_of, top_mm
 from vision.tiling import board_extent, quiet_mm, tile_board
 
 BOARDS = {
@@ -64,7 +65,12 @@ def chequered() -> Kit:
     return Kit("scouts", "Scouts", board, sides, faces, (white, white, black, black, ("ball",)), tag_mm=15.0)
 
 
-KITS = {**{name: outbuffered(name) for name in BOARDS}, "chequered": chequered()}
+MANY_SQUARES = ("scouts", "arena", "kahmate")
+KITS = {
+    **{name: outbuffered(name) for name in BOARDS},
+    "chequered": chequered(),
+    **{name: GAMES[name].kit(GAMES[name].options({})) for name in MANY_SQUARES},
+}
 
 
 @cache
@@ -117,7 +123,7 @@ def test_joined_pages_keep_the_corners_in_place(name: str, paper: Paper) -> None
 
 @needs_poppler
 @pytest.mark.parametrize("spares", [0, 2])
-@pytest.mark.parametrize("name", ["standard", "chequered"])
+@pytest.mark.parametrize("name", ["standard", "chequered", *MANY_SQUARES])
 def test_every_tag_is_there_as_often_as_asked(name: str, spares: int) -> None:
     kit = KITS[name]
     sheets, pages = printed(name, "a4", spares)
@@ -136,7 +142,7 @@ def test_every_tag_is_there_as_often_as_asked(name: str, spares: int) -> None:
 
 
 @needs_poppler
-@pytest.mark.parametrize("name", ["standard", "walls", "chequered"])
+@pytest.mark.parametrize("name", ["standard", "walls", "chequered", *MANY_SQUARES])
 def test_markers_have_their_white_round_them(name: str) -> None:
     sheets, pages = printed(name, "a4")
     for names, page in zip(sheets.names, pages, strict=True):
@@ -151,6 +157,79 @@ def test_markers_have_their_white_round_them(name: str) -> None:
                 patch = page[ring[1] : end[1], ring[0] : end[0]]
                 border = np.concatenate([patch[0], patch[-1], patch[:, 0], patch[:, -1]])
                 assert border.min() > 200, (names, marker, reach)
+
+
+@needs_poppler
+@pytest.mark.parametrize("name", ["scouts", "kahmate"])
+def test_both_faces_of_a_piece_fold_back_to_back(name: str) -> None:
+    """Side by side, apart by a face and the thickness between them."""
+    kit = KITS[name]
+    sheets, pages = printed(name, "a4", 0)
+    middles = {
+        marker: corners.mean(axis=0)
+        for names, page in zip(sheets.names, pages, strict=True)
+        if not names[0].startswith(("board", "instructions"))
+        for marker, corners in markers_mm(page)
+    }
+    pairs = [tag for tag in tags_of(kit) if len(tag) == 2]
+    assert len(pairs) >= 10
+    for (face, front), (_, back) in pairs:
+        wide = top_mm(kit, face)[0] + face.height_mm
+        assert middles[back] - middles[front] == pytest.approx([wide, 0], abs=0.3)
+
+
+@needs_poppler
+def test_stones_are_printed_in_their_size_in_the_grey_of_stone() -> None:
+    kit = KITS["scouts"]
+    sheets, pages = printed("scouts", "a4", 0)
+    stones = {face.markers[0]: face for face in kit.faces if face.size != (1, 1)}
+    found = [
+        (stones[marker], corners, page)
+        for names, page in zip(sheets.names, pages, strict=True)
+        if names[0].startswith(("white", "black"))
+        for marker, corners in markers_mm(page)
+        if marker in stones
+    ]
+    assert len(found) == 4
+    for face, corners, page in found:
+        x, y = corners.mean(axis=0)
+        for side, (across, along) in zip(top_mm(kit, face), ((1, 0), (0, 1)), strict=True):
+            for sign in (-1, 1):
+                tones = [
+                    int(
+                        page[
+                            round((y + sign * reach * along) * PX_PER_MM),
+                            round((x + sign * reach * across) * PX_PER_MM),
+                        ]
+                    )
+                    for reach in (side / 2 - 1.5, side / 2 + 1.5)
+                ]
+                assert 120 < tones[0] < 175, (face.name, tones)
+                assert tones[1] > 240, (face.name, tones)
+
+
+@needs_poppler
+@pytest.mark.parametrize(("name", "letters"), [("arena", "12345678"), ("kahmate", "RRBTFS")])
+def test_letters_stand_on_all_four_sides_and_in_the_picture(name: str, letters: str) -> None:
+    pdf = kit_pdf(KITS[name], spares=0)
+    run = subprocess.run(["pdftotext", "-raw", "-", "-"], input=pdf, capture_output=True, check=True)
+    pages = [page for page in run.stdout.decode().split("\f") if "mm high" in page]
+    single = Counter(word for page in pages for word in page.split() if len(word) == 1)
+    faces = 2 * len(KITS[name].pieces[0])
+    for letter, times in Counter(letters).items():
+        assert single[letter] >= 5 * faces * times, letter
+
+
+@needs_poppler
+def test_a_goal_is_tinted_between_the_corner_markers_only() -> None:
+    sheets, pages = printed("kahmate", "a4", 0)
+    page = next(page for names, page in zip(sheets.names, pages, strict=True) if names == ("board A1",))
+    middles = {marker: corners.mean(axis=0) for marker, corners in markers_mm(page)}
+    (left, y), (right, _) = (middles[marker] for marker in KITS["kahmate"].board.corners[:2])
+    row = page[round((y + 8) * PX_PER_MM)]
+    tones = [int(row[round(x * PX_PER_MM)]) for x in (left + 14.5, left + 30, right - 30, right - 14.5)]
+    assert tones[0] == tones[3] == 255
+    assert all(200 < tone < 250 for tone in tones[1:3]), tones
 
 
 @needs_poppler

@@ -18,10 +18,14 @@ from vision.markers import Luma
 from vision.pose import Points, Pose, flat
 
 _REACH = 3.0
+_LEAST_PX = 12.0
+"""How far the search goes where the pose claims to be more certain than hidden markers let it be."""
 _DIRECTIONS = 3
 _COARSE_PX = 1.5
 _BETTER = 1.15
-"""The lines must fit so many times better than before, or nothing is changed."""
+"""The lines must fit so many times better than before, or stand out from what is around, or nothing is changed."""
+_AROUND_PX, _OUTSTANDING = 5.0, 1.06
+"""So far around in every uncertain direction the lines must fit so many times worse."""
 
 
 def aligned_pose(luma: Luma, board: Board, pose: Pose) -> Pose:
@@ -35,9 +39,9 @@ def aligned_pose(luma: Luma, board: Board, pose: Pose) -> Pose:
     steps = max(sweep, key=lambda trial: search.fit(trial, soft=True))
     for step_px in (1.0, 0.5, 0.25):
         steps = search.climb(steps, step_px)
-    if search.fit(steps) < _BETTER * search.fit(np.zeros(len(steps))):
-        return pose
-    return search.answer(steps)
+    if search.fit(steps) >= _BETTER * search.fit(np.zeros(len(steps))) or search.stands_out(steps):
+        return search.answer(steps)
+    return pose
 
 
 class _Search:
@@ -48,7 +52,8 @@ class _Search:
         self._points = _outline_points(board)
         self._changes, self.reach_px = _directions(board, pose)
         half_square_px = 0.46 * board.pitch_mm * min(pose.px_per_mm(x, y) for x, y in _ends(board))
-        self.limits = np.minimum(_REACH, half_square_px / np.maximum(self.reach_px, 1e-6))
+        reach_px = np.maximum(self.reach_px, 1e-6)
+        self.limits = np.minimum(np.maximum(_REACH, _LEAST_PX / reach_px), half_square_px / reach_px)
         kernel = np.ones((9, 9), np.uint8)
         dark = cv2.morphologyEx(luma, cv2.MORPH_BLACKHAT, kernel).astype(np.float32).clip(0, 60)
         self._sharp: NDArray[np.float32] = np.asarray(cv2.GaussianBlur(dark, (0, 0), 0.7), np.float32)
@@ -81,6 +86,12 @@ class _Search:
                 if value > best * 1.001:
                     best, steps, better = value, trial, True
         return steps
+
+    def stands_out(self, steps: Points) -> bool:
+        """Do the lines fit clearly worse some pixels away in every direction that is less certain than these?"""
+        away = np.diag(_AROUND_PX / np.maximum(self.reach_px, 1e-6))[self.reach_px > _AROUND_PX]
+        worse = [self.fit(steps + sign * way) for way in away for sign in (-1, 1)]
+        return self.fit(steps) >= _OUTSTANDING * max(worse, default=0.0)
 
     def answer(self, steps: Points) -> Pose:
         """The pose there; along the directions searched it is certain to about a pixel, unless a limit was hit."""

@@ -17,7 +17,7 @@ from vision.pose import Points
 Bgr = NDArray[np.uint8]
 """(height, width, 3): blue, green, red."""
 
-_PAPER = (238, 243, 244)
+_PAPER, _DARK_TILE = (238, 243, 244), (205, 222, 230)
 _INK = (24, 20, 27)
 _BOARD_SCALE = 5.0  # px per mm of the board's texture
 _CARD_SCALE = 6.0  # px per mm of a card's face
@@ -93,18 +93,25 @@ def _rectangle(x: float, y: float, half: float, half_depth: float | None = None)
 def board_sheet(kit: Kit) -> Sheet:
     """The printed board of a kit."""
     board = kit.board
-    low = (-8.0, -board.strip_mm - 3)
-    high = (board.width_mm + 8.0, board.height_mm + board.strip_mm + 3)
+    outside = 0.0 if board.labels_in_squares or kit.deck else 7.0
+    low = (-8.0, -board.strip_mm - 3 - outside)
+    high = (board.width_mm + 8.0, board.height_mm + board.strip_mm + 3 + outside)
     shape = (round((high[1] - low[1]) * _BOARD_SCALE), round((high[0] - low[0]) * _BOARD_SCALE), 3)
     pen = _Pen(np.full(shape, _PAPER, dtype=np.uint8), low, high)
     for square in board.squares:
         x, y = board.centre_mm(square)
         half, half_depth = board.square_mm / 2, (board.depth_mm or board.square_mm) / 2
+        if board.tones == 2 and (square.file + square.rank) % 2 == 0:
+            pen.fill(_rectangle(x, y, half, half_depth), _DARK_TILE)
         pen.lines(_rectangle(x, y, half, half_depth), _INK, 0.6, closed=True)
         if kit.deck:
             _draw_zone(pen, board, kit.deck, square)
         elif board.labels_in_squares:
             pen.text(x - half + 2, y + half - 5.5, str(square), 3.5)
+    if outside:
+        _draw_labels(pen, board)
+    if board.has_goals:
+        _draw_goals(pen, kit)
     for mark in board.marks:
         _draw_mark(pen, kit, mark)
     for marker, (x, y) in board.corner_centres_mm.items():
@@ -137,6 +144,33 @@ def _draw_zone(pen: _Pen, board: Board, deck: Deck, square: Square) -> None:
     pen.text(x - 4, edge - away * board.strip_mm / 2 - 5, str(square.file), 10)
 
 
+def _draw_labels(pen: _Pen, board: Board) -> None:
+    """Files beyond the strips, ranks on both sides."""
+    for square in board.squares:
+        x, y = board.centre_mm(square)
+        if square.rank == 0:
+            for line in (-board.strip_mm - 7.5, board.height_mm + board.strip_mm + 4):
+                pen.text(x - 1.5, line, str(square)[0], 3.5)
+        if square.file == 0:
+            for line in (-7.0, board.width_mm + 2):
+                pen.text(line, y - 1.5, str(square)[1:], 3.0)
+
+
+def _draw_goals(pen: _Pen, kit: Kit) -> None:
+    """The strips between the corner markers, lightly in the colour of who defends them, North's dotted."""
+    board = kit.board
+    reach, depth = board.corner_mm * 9 / 7 + 2, board.strip_mm - 4
+    for seat, y in ((Seat.SOUTH, -board.strip_mm / 2), (Seat.NORTH, board.height_mm + board.strip_mm / 2)):
+        tint = tuple(
+            round(0.8 * paper + 0.2 * own) for paper, own in zip(_PAPER, bgr_of(kit.sides[seat].rgb), strict=True)
+        )
+        middle, half = board.width_mm / 2, board.width_mm / 2 - reach
+        pen.fill(_rectangle(middle, y, half, depth / 2), (tint[0], tint[1], tint[2]))
+        for column in range(round(2 * half / 6) if seat is Seat.NORTH else 0):
+            for row in range(round(depth / 6)):
+                pen.ring(reach + 3 + 6 * column, y - depth / 2 + 3 + 6 * row, 0.5, bgr_of(kit.sides[seat].rgb), 0.6)
+
+
 def _draw_mark(pen: _Pen, kit: Kit, mark: Mark) -> None:
     board = kit.board
     (x, y), side = board.centre_mm(mark.square), board.square_mm
@@ -144,8 +178,8 @@ def _draw_mark(pen: _Pen, kit: Kit, mark: Mark) -> None:
     width = side * 0.06
     if mark.drawing == "wall":
         pen.fill(_rectangle(x, y, side / 2), _INK)
-    elif mark.drawing.startswith("start"):
-        for sx, sy in ((1, 1), (1, -1), (-1, -1)):
+    elif mark.drawing.startswith(("start", "spawn")):
+        for sx, sy in ((1, 1), (1, -1), (-1, -1), (-1, 1))[: 4 if mark.drawing.startswith("spawn") else 3]:
             far, near = side * 0.40, side * 0.24
             path = [(x + sx * far, y + sy * near), (x + sx * far, y + sy * far), (x + sx * near, y + sy * far)]
             pen.lines(path, _INK, width + 1)
@@ -201,12 +235,39 @@ def back_picture(width_mm: float, height_mm: float) -> Bgr:
     return back
 
 
-@lru_cache(maxsize=256)
-def top_picture(marker: int, rgb: str) -> Bgr:
-    """The top of a piece: rim, white tag, marker."""
-    side, module = 140, 100 / 7
-    top = np.full((side, side, 3), bgr_of(rgb), dtype=np.uint8)
-    white = round((side - 9 * module) / 2)
-    top[white : side - white, white : side - white] = _PAPER
-    top[20:120, 20:120] = _printed(marker, 100)
+@lru_cache(maxsize=512)
+def top_picture(marker: int, rgb: str, size: tuple[float, float], letter: str = "", *, lies: bool = False) -> Bgr:
+    """The top of a piece, of a width and depth in sides of its marker: rim, white tag, marker, a letter on all sides.
+
+    One that `lies` has a white rim and its letters turned by a right angle.
+    """
+    side, white = 100, 129
+    width, depth = (max(white + 2, round(part * side)) for part in size)
+    colour = bgr_of(rgb)
+    top = np.full((depth, width, 3), _PAPER if lies else colour, dtype=np.uint8)
+    if lies:
+        cv2.rectangle(top, (0, 0), (width - 1, depth - 1), colour, 8)
+    if letter and width == depth:
+        ink = _PAPER if sum(colour) < 380 and not lies else _INK
+        _letter_rim(top, letter, (min(width, depth) - white) // 2, ink, turns=1 if lies else 0)
+    for extent, picture in ((white, np.full((white, white, 3), _PAPER, np.uint8)), (side, _printed(marker, side))):
+        left, upper = (width - extent) // 2, (depth - extent) // 2
+        top[upper : upper + extent, left : left + extent] = picture
     return top
+
+
+def _letter_rim(top: Bgr, letter: str, rim: int, ink: tuple[int, int, int], turns: int) -> None:
+    """Write a letter into the middle of each side, to be read from there; `turns` right angles counter-clockwise."""
+    if rim < 10:
+        return
+    plate = np.full((rim, rim * len(letter), 3), top[rim // 2, top.shape[1] // 2], dtype=np.uint8)
+    scale = 0.7 * rim / 22
+    (wide, high), _ = cv2.getTextSize(letter, cv2.FONT_HERSHEY_SIMPLEX, scale, max(1, round(2.5 * scale)))
+    at = (plate.shape[1] - wide) // 2, (rim + high) // 2
+    cv2.putText(plate, letter, at, cv2.FONT_HERSHEY_SIMPLEX, scale, ink, max(1, round(2.5 * scale)), cv2.LINE_AA)
+    plate = np.rot90(plate, turns)
+    for _ in range(4):
+        high, wide = plate.shape[:2]
+        left = (top.shape[1] - wide) // 2
+        top[top.shape[0] - high :, left : left + wide] = plate
+        top[:] = np.rot90(top)

@@ -6,7 +6,7 @@ each with a zone of either seat, in which a fan of cards grows away from the sea
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
 from companion.kit import SEATS, Board, Deck, Kit, Seat, Side
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _LANE_FIGURE_MM = 17.0
 _SIGN_MM = 18.0
 _TICK_MM = 6.0
+_GOAL_RIM_MM, _GOAL_DOTS_MM = 1.5, 5.0
 
 
 def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, room: Extent) -> None:
@@ -30,6 +31,8 @@ def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, room: Extent
             _lanes(pen, kit, kit.deck)
         else:
             _squares(pen, kit)
+        if kit.board.has_goals:
+            _goals(pen, kit)
         for marker, (corner_x, corner_y) in kit.board.corner_centres_mm.items():
             pen.marker(marker, corner_x, corner_y, kit.board.corner_mm)
         _strips(pen, kit, tiling.cuts_x)
@@ -44,7 +47,7 @@ def _squares(pen: Pen, kit: Kit) -> None:
     marks = {mark.square: mark for mark in board.marks}
     for square in board.squares:
         x, y = (v - board.square_mm / 2 for v in board.centre_mm(square))
-        dark = board.gap_mm == 0 and (square.file + square.rank) % 2 == 0
+        dark = board.tones == 2 and (square.file + square.rank) % 2 == 0
         pen.tile(x, y, board.square_mm, dark=dark)
         if mark := marks.get(square):
             pen.drawing(mark.drawing, x, y, board.square_mm, kit.sides.get(mark.seat) if mark.seat else None)
@@ -55,6 +58,22 @@ def _squares(pen: Pen, kit: Kit) -> None:
         pen.rectangle(0, 0, board.width_mm, board.height_mm, stroke_mm=0.8)
     if has_outside_labels(board):
         _outside_labels(pen, board)
+
+
+def _goals(pen: Pen, kit: Kit) -> None:
+    """The strips as goals, lightly in the pattern of who defends them, clear of the corner markers' white."""
+    from vision.paper import tinted  # noqa: PLC0415  imported late, with the pen
+
+    board = kit.board
+    left = board.corner_mm + 2 * quiet_mm(board.corner_mm)
+    width, depth = board.width_mm - 2 * left, board.strip_mm - 2 * _GOAL_RIM_MM
+    for seat, low in ((Seat.SOUTH, _GOAL_RIM_MM - board.strip_mm), (Seat.NORTH, board.height_mm + _GOAL_RIM_MM)):
+        rgb = kit.sides[seat].rgb
+        pen.rectangle(left, low, width, depth, fill=tinted(rgb, 0.16))
+        columns, rows = int(width / _GOAL_DOTS_MM), int(depth / _GOAL_DOTS_MM)
+        for column, row in product(range(columns), range(rows)) if seat is Seat.NORTH else ():
+            x, y = left + width * (column + 0.5) / columns, low + depth * (row + 0.5) / rows
+            pen.dot(x, y, 0.55, fill=tinted(rgb, 0.6))
 
 
 def _strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:

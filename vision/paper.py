@@ -230,9 +230,14 @@ class Pen:
         self._canvas.setFillColor(HexColor(BLACK))
         self._canvas.drawPath(path, stroke=0, fill=1, fillMode=0)
 
-    def drawing(self, name: str, x: float, y: float, size: float, side: Side | None, *, fill: str = WHITE) -> None:
-        """A drawing of `companion.drawings` in the side's colour or else `fill`, its lower left corner at (x, y)."""
-        drawing = _picture(name, side.rgb if side else fill)
+    def drawing(
+        self, name: str, x: float, y: float, size: float, side: Side | None, *, fill: str = WHITE, plain: bool = False
+    ) -> None:
+        """A drawing of `companion.drawings` in the side's colour or else `fill`, its lower left corner at (x, y).
+
+        `plain`: nothing is printed on the fill, no dots.
+        """
+        drawing = _picture(name, side.rgb if side else fill, plain)
         with self.at(x, y):
             self._canvas.scale(size / drawing.width, size / drawing.height)
             renderPDF.draw(drawing, self._canvas, 0, 0)
@@ -281,7 +286,7 @@ class Pen:
         low, high, count = width / 2, size - width / 2, max(1, round((size - width) / 2.4))
         for step in (low + (high - low) * n / count for n in range(count)):
             for x, y in ((step, low), (high, step), (size - step, high), (low, size - step)):
-                self.dot(x, y, 0.25 * width, fill=printed_on(colour))
+                self.dot(x, y, min(0.25 * width, 0.45), fill=printed_on(colour))
 
     def head(self, title: str, words: str, margin: float) -> None:
         """The head of a page within its margins: a thick rule, the title in big letters, one sentence at the right."""
@@ -320,6 +325,12 @@ def broken(words: str, width: float, size: float, *, bold: bool = False) -> list
     return lines
 
 
+def tinted(colour: str, share: float) -> str:
+    """A colour that is so much `#rrggbb` and else white paper."""
+    parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(255 + share * (part - 255)):02X}" for part in parts)
+
+
 def printed_on(colour: str) -> str:
     """Ink or white, whichever stands out more on a `#rrggbb` fill (relative luminance as in WCAG 2)."""
     red, green, blue = ((int(colour[i : i + 2], 16) / 255) ** 2.2 for i in (1, 3, 5))
@@ -327,9 +338,10 @@ def printed_on(colour: str) -> str:
 
 
 @cache
-def _picture(name: str, colour: str) -> Any:
+def _picture(name: str, colour: str, plain: bool) -> Any:
     """A drawing as reportlab's own graphics: vectors."""
-    svg = standalone(name, colour=colour, edge=BLACK if colour == BLACK else INK, face=printed_on(colour))
+    face = colour if plain else printed_on(colour)
+    svg = standalone(name, colour=colour, edge=BLACK if colour == BLACK else INK, face=face)
     return svg2rlg(io.BytesIO(svg.encode()))
 
 

@@ -4,33 +4,37 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from companion.grid import Square
-from companion.kit import Deck, Kit, Seat
+from companion.kit import Deck, Face, Kit, Layout, Seat
 from vision.artwork import Bgr, back_picture, card_picture, top_picture
 from vision.pose import Points
-from vision.render import TOP_TO_TAG, Block
+from vision.render import Block
+from vision.tags import TOP_TO_TAG, middle_mm, nearest_first, tags_of, top_mm, turned_size
 
 BACK = "back"
 """Name of the face of a card that lies face down."""
 CARD_THICK_MM = 0.3
+STONE = "#9c9282"
+_NOBODYS = "#8a7f70"
 _PILE_GAP_MM = 12.0
 """Between the board and the pile beside it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Top:
-    """What a piece can show: the face's name, how to get its picture, colour of its sides, height, whose it is."""
+    """What a piece can show: the face's name, how to get its picture, colour of its sides, measures, whose it is."""
 
     name: str
     picture: Callable[[], Bgr]
     rgb: str
+    width_mm: float
+    depth_mm: float
     height_mm: float
     seat: Seat | None = None
 
@@ -66,6 +70,16 @@ class Pieces(ABC):
     def all(self) -> list[Piece]:
         """Every piece of the kit, not yet placed."""
 
+    def spread(self, layout: Layout) -> Iterator[tuple[Square, str, float]]:
+        """Each piece of a layout once: its square (the first that it covers), its face, and how it is turned."""
+        for square, faces in layout.items():
+            for name in faces:
+                yield square, name, 0.0
+
+    def square_of(self, piece: Piece) -> Square | None:
+        """The square on which a piece lies, the first of those that it covers; None beside the board."""
+        return self._kit.board.square_at(piece.x_mm, piece.y_mm)
+
     @abstractmethod
     def put_beside(self, pieces: Iterable[Piece]) -> None:
         """Lay pieces beside the board."""
@@ -95,39 +109,68 @@ def pieces_of(kit: Kit) -> Pieces:
 
 
 class Tags(Pieces):
-    """Pieces with a marker on top; they stand in the middle of squares and on each other."""
+    """Pieces with a marker on top; they stand in the middle of squares, over several of them, and on each other."""
+
+    def __init__(self, kit: Kit) -> None:
+        super().__init__(kit)
+        self._places: dict[int, tuple[float, float]] = {}
 
     def all(self) -> list[Piece]:
-        """Every physical piece; the n-th piece with a face has the face's n-th marker."""
+        """Every physical piece."""
+        tags = enumerate(tags_of(self._kit))
+        found = [Piece(number, tuple(self._top(face, marker) for face, marker in piece)) for number, piece in tags]
+        self._places = {number: place for right in (False, True) for number, place in self._columns(found, right)}
+        return found
+
+    def _top(self, face: Face, marker: int) -> Top:
         kit = self._kit
-        names = kit.pieces or tuple((face.name,) for face in kit.faces for _ in face.markers)
-        used: Counter[str] = Counter()
-        pieces = []
-        for number, piece in enumerate(names):
-            tops = []
-            for face in (kit.face(name) for name in piece):
-                marker = face.markers[used[face.name] % len(face.markers)]
-                rgb = kit.sides[face.seat].rgb if face.seat else "#8a7f70"
-                tops.append(Top(face.name, partial(top_picture, marker, rgb), rgb, face.height_mm, face.seat))
-                used[face.name] += 1
-            pieces.append(Piece(number, tuple(tops)))
-        return pieces
+        width, depth = top_mm(kit, face)
+        own = kit.sides[face.seat].rgb if face.seat else _NOBODYS
+        rgb = STONE if self._is_big(face.name) else own
+        size = width / kit.tag_mm, depth / kit.tag_mm
+        picture = partial(top_picture, marker, rgb, size, face.letter, lies=face.lies)
+        return Top(face.name, picture, rgb, width, depth, face.height_mm, face.seat)
+
+    def _is_big(self, name: str) -> bool:
+        return self._kit.face(name).size != (1, 1)
+
+    def spread(self, layout: Layout) -> Iterator[tuple[Square, str, float]]:
+        """A piece of several squares lies turned when these are further along than across as printed."""
+        for square, faces in self._kit.anchored(layout).items():
+            for name in faces:
+                size = self._kit.face(name).size
+                is_along = size[0] != size[1] and name in layout.get(square.shifted(0, size[0] - 1), ())
+                yield square, name, 90.0 if is_along else 0.0
+
+    def square_of(self, piece: Piece) -> Square | None:
+        """Of a piece of several squares the lowest left of those over which it lies best."""
+        board, size = self._kit.board, turned_size(self._kit.face(piece.top.name), piece.turn_deg)
+        if board.square_at(piece.x_mm, piece.y_mm) is None or size == (1, 1):
+            return board.square_at(piece.x_mm, piece.y_mm)
+        first = nearest_first(board, size, piece.x_mm, piece.y_mm)[0]
+        return Square(max(0, first.file), max(0, first.rank))
 
     def put_beside(self, pieces: Iterable[Piece]) -> None:
-        """North's pieces to the right of the board, all others to the left, in columns from South upwards."""
-        board, top = self._kit.board, self._kit.tag_mm * TOP_TO_TAG
-        step = top * 1.2
-        rows = max(1, math.floor((board.height_mm + step - top) / step))
-        together = list(pieces)
-        for right in (False, True):
-            column = [p for p in together if (p.top.seat is Seat.NORTH) is right]
-            for index, piece in enumerate(column):
-                away = top * 0.8 + step * (index // rows)
-                piece.lay(board.width_mm + away if right else -away, top / 2 + step * (index % rows))
+        """Each to its own place, North's to the right of the board, all others to the left."""
+        for piece in pieces:
+            piece.lay(*self._places[piece.id])
+
+    def _columns(self, pieces: Iterable[Piece], right: bool) -> Iterator[tuple[int, tuple[float, float]]]:
+        """Places beside the board, in columns from South upwards."""
+        board, plain = self._kit.board, self._kit.tag_mm * TOP_TO_TAG
+        near, low, widest = 0.3 * plain, 0.0, 0.0
+        for piece in (p for p in pieces if (p.top.seat is Seat.NORTH) is right):
+            width, depth = piece.top.width_mm, piece.top.depth_mm
+            if low and low + depth / 2 > board.height_mm:
+                near, low, widest = near + widest + 0.2 * plain, 0.0, 0.0
+            away = near + width / 2
+            yield piece.id, (board.width_mm + away if right else -away, low + depth / 2)
+            low, widest = low + depth + 0.2 * plain, max(widest, width)
 
     def put_on(self, piece: Piece, square: Square, lying: Iterable[Piece]) -> None:  # noqa: ARG002 - cards need it
-        """In the middle of the square."""
-        piece.x_mm, piece.y_mm = self._kit.board.centre_mm(square)
+        """In the middle of the square, or of all squares of which this is the lowest on the left."""
+        size = turned_size(self._kit.face(piece.top.name), piece.turn_deg)
+        piece.x_mm, piece.y_mm = middle_mm(self._kit.board, square, size)
 
     def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[Block]:
         """Far stacks first, and within a stack from the bottom to the top."""
@@ -140,18 +183,25 @@ class Tags(Pieces):
     def _stacks(self, pieces: Iterable[Piece]) -> list[list[Block]]:
         """The pieces as blocks; one that lies over another stands on it. Each stack from the bottom to the top."""
         stacks: list[list[Block]] = []
-        tag = self._kit.tag_mm
         for piece in pieces:
-
-            def is_below(block: Block, x_mm: float = piece.x_mm, y_mm: float = piece.y_mm) -> bool:
-                return math.hypot(block.x_mm - x_mm, block.y_mm - y_mm) < tag * 0.7
-
+            block = _block(piece, 0.0)
+            is_below = partial(self._overlap, block)
             under = [stack for stack in stacks if any(map(is_below, stack))]
             z_mm = max((b.z_mm + b.height_mm for stack in under for b in stack if is_below(b)), default=0.0)
-            block = _block(piece, tag * TOP_TO_TAG, tag * TOP_TO_TAG, z_mm)
             stacks = [stack for stack in stacks if stack not in under]
-            stacks.append([*sorted((b for stack in under for b in stack), key=lambda b: b.z_mm), block])
+            below = sorted((b for stack in under for b in stack), key=lambda b: b.z_mm)
+            stacks.append([*below, replace(block, z_mm=z_mm)])
         return stacks
+
+    def _overlap(self, one: Block, other: Block) -> bool:
+        """Do two pieces lie over each other, by more than neighbours that are not quite in their places?"""
+        big = max(one, other, key=lambda block: block.width_mm * block.depth_mm)
+        x, y, turn = one.x_mm - other.x_mm, one.y_mm - other.y_mm, math.radians(big.turn_deg)
+        least = 0.7 * self._kit.tag_mm
+        if big.width_mm < 2 * self._kit.tag_mm:
+            return math.hypot(x, y) < least
+        across, along = x * math.cos(turn) + y * math.sin(turn), y * math.cos(turn) - x * math.sin(turn)
+        return abs(across) < big.width_mm / 2 and abs(along) < max(least, big.depth_mm / 2)
 
 
 class Cards(Pieces):
@@ -164,8 +214,9 @@ class Cards(Pieces):
     def all(self) -> list[Piece]:
         """The deck, face down."""
         deck, white = self._deck, "#d8d8d4"
-        back = Top(BACK, partial(back_picture, deck.width_mm, deck.height_mm), white, CARD_THICK_MM)
-        faces = [Top(card.name, partial(card_picture, card, deck), white, CARD_THICK_MM) for card in deck.cards]
+        size = deck.width_mm, deck.height_mm, CARD_THICK_MM
+        back = Top(BACK, partial(back_picture, deck.width_mm, deck.height_mm), white, *size)
+        faces = [Top(card.name, partial(card_picture, card, deck), white, *size) for card in deck.cards]
         return [Piece(number, (face, back), shown=1) for number, face in enumerate(faces)]
 
     def take(self, free: list[Piece], name: str, wanted: Collection[str]) -> Piece:
@@ -202,14 +253,14 @@ class Cards(Pieces):
         for index in reversed(range(len(pieces))):
             piece = pieces[index]
             below = np.hypot(*(places[:index] - places[index]).T) < deck.height_mm / 2
-            block = _block(piece, deck.width_mm, deck.height_mm, CARD_THICK_MM * float(below.sum()))
+            block = _block(piece, CARD_THICK_MM * float(below.sum()))
             place = piece.x_mm, piece.y_mm, piece.turn_deg
             blocks.append(replace(block, covered=place in covered))
             covered.add(place)
         return blocks[::-1]
 
 
-def _block(piece: Piece, width_mm: float, depth_mm: float, z_mm: float) -> Block:
+def _block(piece: Piece, z_mm: float) -> Block:
     """A piece as it is drawn, standing at this height."""
     top, place = piece.top, (piece.x_mm, piece.y_mm, z_mm, piece.turn_deg)
-    return Block(piece.id, top.picture(), top.rgb, width_mm, depth_mm, top.height_mm, *place)
+    return Block(piece.id, top.picture(), top.rgb, top.width_mm, top.depth_mm, top.height_mm, *place)

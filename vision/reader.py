@@ -15,32 +15,20 @@ import numpy as np
 
 from companion.errors import ConfigError
 from companion.grid import Square
-from companion.kit import Face, Kit, Layout
+from companion.kit import Kit, Layout
 from companion.ports import Frame, Reading
 from vision.cards import CardReader, agreed_fans
 from vision.locate import BoardLocator
 from vision.markers import Found, Luma, MarkerFinder, Sighting, best_guess, sharpened
 from vision.motion import NOWHERE, Motion
-from vision.pose import LENSES, Lens, Maps, Points, Pose, flat, square_corners_mm
+from vision.placing import body_mm, faces_on_squares, place_pieces
+from vision.pose import LENSES, Lens, Maps, Points, Pose, flat
 from vision.squares import EmptySquares
 
 _RETRY_FRAMES = 10
 """After so many still frames squares that stayed unknown are looked at again."""
-_BODY = 1.67
-"""The largest side of a piece by that of its marker."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Placed:
-    """A piece marker on the board: centre in mm at its height; `squares` where it may lie, one when that is certain."""
-
-    face: Face
-    sighting: Sighting
-    x_mm: float
-    y_mm: float
-    squares: frozenset[Square | None]
-    fits: bool
-    """Its size is that of a tag at this height."""
+_SAME_PX = 2.0
+"""Poses that differ by less are one."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +37,7 @@ class _Look:
 
     game: str | None
     seen: Mapping[Square, str]
+    markers: Mapping[Square, int] = field(default_factory=dict, kw_only=True)
     unknown: frozenset[Square]
     beside: tuple[str, ...] = ()
     strangers: tuple[int, ...] = ()
@@ -126,7 +115,8 @@ class BoardReader:
         with self._lock:
             self._restart()
             look = self._look(luma, still=True)
-            return Reading(look.seen, look.unknown, look.beside, look.strangers, game=look.game, fans=look.fans)
+            told = look.seen, look.unknown, look.beside, look.strangers
+            return Reading(*told, game=look.game, fans=look.fans, markers=look.markers)
 
     # ---- over frames ----
 
@@ -142,6 +132,7 @@ class BoardReader:
     def _read_anew(self, frame: Frame, moving: bool, places: Points) -> Reading:
         before = self._pose
         look = self._look(frame.luma, still=not moving, moving_px=places)
+        before = self._pose if _agree(self._pose, before) else before
         self._motion.mark_read()
         self._since_look = 0
         if moving or self._pose is not before:  # what was read with a worse pose has no vote
@@ -160,6 +151,7 @@ class BoardReader:
             frame.at_s,
             frame.number,
             joined.fans,
+            joined.markers,
         )
         self._settled = reading if quiet else None
         return reading
@@ -182,23 +174,23 @@ class BoardReader:
             return self._card_look(luma, kit, pose, found, moving_px)
         if kit is not self._kit or self._empties is None:
             self._kit, self._empties = kit, EmptySquares(kit.board)
-        placed, strangers = _pieces(kit, pose, found.sightings)
+        placed, strangers = place_pieces(kit, pose, found.sightings)
         corners = [s.marker for s in found.sightings if s.marker in kit.board.corners]
-        shot = self._empties.snapshot(luma, pose, corners, (_body(kit, pose, p) for p in placed))
-        seen, doubtful = _on_squares(placed)
+        shot = self._empties.snapshot(luma, pose, corners, (body_mm(kit, pose, p) for p in placed))
+        seen, markers, doubtful = faces_on_squares(placed)
         rest = [s for s in kit.board.squares if s not in seen and s not in kit.board.holes]
         empty = {s for s in rest if s not in doubtful and self._empties.is_empty(shot, s)}
         if still and len(empty) < len(rest):
             more = self._second_look(kit, pose, luma, found, set(rest) - empty)
             if more:
-                placed, strangers = _pieces(kit, pose, found.sightings + more)
-                seen, doubtful = _on_squares(placed)
+                placed, strangers = place_pieces(kit, pose, found.sightings + more)
+                seen, markers, doubtful = faces_on_squares(placed)
                 empty -= doubtful | set(seen)
         if still:
             self._empties.learn(shot, empty)
         beside = sorted(p.face.name for p in placed if p.squares == {None})
         unknown = frozenset(s for s in rest if s not in seen and s not in empty) | doubtful
-        return _Look(kit.game, seen, unknown, tuple(beside), strangers)
+        return _Look(kit.game, seen, unknown, tuple(beside), strangers, markers=markers)
 
     def _card_look(self, luma: Luma, kit: Kit, pose: Pose, found: Found, moving_px: Points) -> _Look:
         """What a picture of a board of cards says."""
@@ -248,6 +240,17 @@ class BoardReader:
         return tuple(more.values())
 
 
+def _agree(pose: Pose | None, before: Pose | None) -> bool:
+    """Do two poses put the board in the same place of the picture?"""
+    if pose is before or pose is None or before is None:
+        return pose is before
+    if pose.size != before.size:
+        return False
+    middle = before.to_plane(np.array([pose.size]) / 2)[0]
+    around = flat(middle + np.array([[-100.0, -100.0], [100.0, -100.0], [100.0, 100.0], [-100.0, 100.0]]))
+    return bool(np.abs(pose.to_px(around) - before.to_px(around)).max() < _SAME_PX)
+
+
 def _heights(kit: Kit) -> list[float]:
     return sorted({face.height_mm for face in kit.faces}, reverse=True)
 
@@ -279,70 +282,6 @@ def _guesses(
     return found
 
 
-def _pieces(kit: Kit, pose: Pose, sightings: Iterable[Sighting]) -> tuple[list[_Placed], tuple[int, ...]]:
-    """All piece markers where their rays meet the plane of their height, and the ids that nobody expects."""
-    times = Counter(sighting.marker for sighting in sightings)
-    strangers = {m for m in times if m not in kit.board.corners and kit.face_of_marker(m) is None}
-    strangers |= {m for m, number in times.items() if number > 1}
-    placed = []
-    for sighting in sightings:
-        face = kit.face_of_marker(sighting.marker)
-        if face is None:
-            continue
-        spot = _place(kit, pose, face, sighting)
-        if spot is not None:
-            placed.append(spot if times[sighting.marker] == 1 else replace(spot, fits=False))
-    return placed, tuple(sorted(strangers))
-
-
-def _place(kit: Kit, pose: Pose, face: Face, sighting: Sighting) -> _Placed | None:
-    """Where a piece lies; None when its ray does not meet the table."""
-    points = np.vstack([sighting.centre_px, sighting.corners_px])
-    on_plane = pose.to_plane(points, face.height_mm)
-    if not np.isfinite(on_plane).all():
-        return None
-    x, y = (float(v) for v in on_plane[0])
-    a, b, c, d = on_plane[1:]
-    across, along = c - a, d - b
-    side = float(np.sqrt(abs(across[0] * along[1] - across[1] * along[0]) / 2))
-    allowed = 0.10 + 1.0 / sighting.side_px
-    fits = abs(side / kit.tag_mm - 1) <= allowed
-    spread = float(pose.spread_mm(np.array([[x, y, face.height_mm]]))[0])
-    margin = max(1.5, 0.05 * kit.board.pitch_mm) + 2 * spread
-    offsets = ((-margin, -margin), (margin, -margin), (margin, margin), (-margin, margin), (0.0, 0.0))
-    squares = frozenset(kit.board.square_at(x + dx, y + dy) for dx, dy in offsets)
-    return _Placed(face, sighting, x, y, squares, fits)
-
-
-def _body(kit: Kit, pose: Pose, piece: _Placed) -> Points:
-    """(8, 2) board coordinates of what a piece hides of the board: its foot, and what lies behind its top."""
-    size = kit.tag_mm * _BODY
-    foot = square_corners_mm(piece.x_mm, piece.y_mm, size)
-    top = flat(foot, piece.face.height_mm + 3)
-    return np.vstack([foot, np.nan_to_num(pose.to_plane(pose.to_px(top)), nan=0.0)])
-
-
-def _on_squares(placed: Iterable[_Placed]) -> tuple[dict[Square, str], set[Square]]:
-    """The face on top of each square, and the squares where a piece lies that cannot be told for certain."""
-    by_square: dict[Square, list[Face]] = {}
-    doubtful: set[Square] = set()
-    for piece in placed:
-        squares = {square for square in piece.squares if square is not None}
-        if len(piece.squares) == 1 and piece.fits:
-            for square in squares:
-                by_square.setdefault(square, []).append(piece.face)
-        else:
-            doubtful |= squares
-    seen = {}
-    for square, faces in by_square.items():
-        faces.sort(key=lambda face: face.height_mm, reverse=True)
-        if len(faces) > 1 and faces[0].height_mm - faces[1].height_mm < 3:
-            doubtful.add(square)
-        elif square not in doubtful:
-            seen[square] = faces[0].name
-    return seen, doubtful
-
-
 def _vote(looks: Iterable[_Look]) -> tuple[_Look, bool]:
     """What several pictures of a still table say together, and whether none contradicts another.
 
@@ -355,17 +294,17 @@ def _vote(looks: Iterable[_Look]) -> tuple[_Look, bool]:
         return last, False
     if len(all_looks) == 1:
         return last, True
-    seen, unknown, agreed = {}, set[Square](), True
+    seen, markers, unknown, agreed = {}, {}, set[Square](), True
     for square in {s for look in all_looks for s in (*look.seen, *look.unknown)}:
-        faces = {look.seen[square] for look in all_looks if square in look.seen}
+        pieces = {(look.seen[square], look.markers[square]) for look in all_looks if square in look.seen}
         empty = any(square not in look.seen and square not in look.unknown for look in all_looks)
-        if len(faces) == 1 and not empty:
-            seen[square] = faces.pop()
+        if len(pieces) == 1 and not empty:
+            seen[square], markers[square] = pieces.pop()
         else:
             unknown.add(square)
-            agreed = agreed and not faces
+            agreed = agreed and not pieces
     beside = max((look.beside for look in all_looks), key=len)
     strangers = set.intersection(*(set(look.strangers) for look in all_looks))
     fans, torn = agreed_fans([look.fans for look in all_looks], unknown)
     hidden = frozenset(unknown | torn)
-    return _Look(last.game, seen, hidden, beside, tuple(sorted(strangers)), fans), agreed and not torn
+    return _Look(last.game, seen, hidden, beside, tuple(sorted(strangers)), fans, markers=markers), agreed and not torn

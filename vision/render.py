@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from companion.kit import Board, Kit, Seat
 from vision.artwork import Bgr, bgr_of, board_sheet
 from vision.pose import Lens, Points, Pose, flat, rectangle_corners_mm
+from vision.tags import TOP_TO_TAG, top_mm
 
 Shade = NDArray[np.float32]
 
-TOP_TO_TAG = 1.4
-"""Side of a piece's top by side of its marker: one module of quiet zone and a thin coloured rim."""
 BESIDE_TOPS = 2.6
 """Room beside the board, in tops of pieces."""
 BESIDE_CARDS_MM = 24.0
@@ -93,7 +92,9 @@ class Block:
 def camera_pose(kit: Kit, view: View) -> Pose:
     """The pose with which the whole board and the room beside it fill the picture."""
     board, lens = kit.board, Lens(view.focal_ratio, view.k1)
-    room = kit.deck.width_mm + BESIDE_CARDS_MM if kit.deck else kit.tag_mm * TOP_TO_TAG * BESIDE_TOPS
+    tag = kit.tag_mm * TOP_TO_TAG
+    widest = max((top_mm(kit, face)[0] for face in kit.faces), default=0.0)
+    room = kit.deck.width_mm + BESIDE_CARDS_MM if kit.deck else max(tag * BESIDE_TOPS, widest + tag / 2)
     low = (-room, -board.strip_mm - 6)
     high = (board.width_mm + room, board.height_mm + board.strip_mm + 6)
     corners = flat(np.array([low, (high[0], low[1]), high, (low[0], high[1])]))

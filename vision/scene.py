@@ -77,12 +77,13 @@ class SimulatedTable:
             free = list(self._pieces)
             placed: list[Piece] = []
             wanted = {name for faces in layout.values() for name in faces}
-            for square, faces in layout.items():
-                for name in faces:
-                    piece = self._things.take(free, name, wanted)
-                    piece.turn_deg = 0.0
-                    self._things.put_on(piece, square, placed)
-                    placed.append(piece)
+            for square, name, turn_deg in self._things.spread(layout):
+                piece = self._things.take(free, name, wanted)
+                piece.turn_deg = turn_deg
+                self._things.put_on(piece, square, placed)
+                placed.append(piece)
+            for piece in free:
+                piece.shown = 0
             self._things.put_beside(free)
             self._pieces = free + placed
             self._changed()
@@ -111,14 +112,15 @@ class SimulatedTable:
             for piece in self._pieces:
                 place = piece.x_mm, piece.y_mm, piece.turn_deg
                 outline = tuple((float(x), float(y)) for x, y in blocks[piece.id].outline(pose))
-                square = self._kit.board.square_at(piece.x_mm, piece.y_mm)
+                square = self._things.square_of(piece)
                 found.append(WorldPiece(piece.id, piece.top.name, *place, outline, square))
             return tuple(found)
 
     def move_to(self, piece: int, square: Square) -> None:
         """Put a piece on the middle of a square, on top of what lies there. Raises KeyError for an unknown piece.
 
-        A card is laid at the end of the zone's fan.
+        A piece that covers several squares is put over those of which this is the lowest on the left, lying as it
+        does: `turn` it first. A card is laid at the end of the zone's fan.
         """
         with self._lock:
             found = self._piece(piece)
@@ -143,10 +145,15 @@ class SimulatedTable:
                 self._raise(found)
 
     def flip(self, piece: int) -> None:
-        """Show the next face of a piece."""
+        """Show the next face of a piece; one that is longer than wide and has no other is turned by a right angle."""
         with self._lock:
             found = self._piece(piece)
             found.shown = (found.shown + 1) % len(found.tops)
+            square = self._things.square_of(found)
+            if len(found.tops) == 1 and found.top.width_mm != found.top.depth_mm:
+                found.turn_deg = (found.turn_deg + 90) % 180
+                if square is not None:
+                    self._things.put_on(found, square, self._pieces)
             self._changed()
 
     def hold_hand(self, over: Square | None) -> None:

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, get_args
 
 from companion.errors import Malformed, SystemTrouble
-from companion.kit import SEATS, Face, Kit, Seat
+from companion.kit import SEATS, Face, Kit
 from vision.board_pages import print_board
 from vision.deck_pages import card_grid, part_title, pile_parts, print_backs, print_fronts, print_part
+from vision.tag_faces import print_big_face, print_face, print_picture
+from vision.tags import has_wide_rim, tags_of, top_mm
 from vision.tiling import Extent, Tiling, Window, quiet_mm, tile_board
 
 if TYPE_CHECKING:
@@ -207,19 +209,19 @@ class _Cell:
 
 def _tags(kit: Kit, spare: bool) -> Iterator[_Tag]:
     """All pieces, South's first; equal pieces take their face's markers in turn."""
-    used: Counter[str] = Counter()
-    tags = []
-    for piece in kit.pieces:
-        faces = [kit.face(name) for name in piece]
-        for face in faces:
-            if used[face.name] >= len(face.markers):
-                raise ValueError(f"the kit of {kit.game} has more pieces “{face.name}” than markers for it")
-        tags.append((faces[0].seat, tuple((face, face.markers[used[face.name]]) for face in faces)))
-        used.update(piece)
+    _check_markers(kit)
+    tags = [(faces[0][0].seat, faces) for faces in tags_of(kit)] if kit.pieces else []
     for seat in (*SEATS, None):
         owner = f"{seat.title()} is {kit.sides[seat].name}" if seat else "For both"
         section = "Spares: the same tags once more" if spare else owner
         yield from (_Tag(faces, section) for owner_seat, faces in tags if owner_seat is seat)
+
+
+def _check_markers(kit: Kit) -> None:
+    """Raises ValueError when two pieces would have to share a marker."""
+    for name, number in Counter(name for piece in kit.pieces for name in piece).items():
+        if number > len(kit.face(name).markers):
+            raise ValueError(f"the kit of {kit.game} has more pieces “{name}” than markers for it")
 
 
 class _TagSize:
@@ -228,21 +230,28 @@ class _TagSize:
     def __init__(self, tag: _Tag, kit: Kit) -> None:
         first, square = tag.faces[0][0], kit.board.square_mm
         white = kit.tag_mm + 2 * quiet_mm(kit.tag_mm)
-        self.folds_down = len(tag.faces) == 1 and first.height_mm >= _FOLD_DOWN_MM
+        self.is_big = first.size != (1, 1)
+        is_wide = has_wide_rim(kit, first)
+        self.folds_down = len(tag.faces) == 1 and first.height_mm >= _FOLD_DOWN_MM and not self.is_big
         self.rim = max(0.0, min(_RIM_MM, (square - white) / 2))
+        if is_wide:
+            self.rim = max(self.rim, (top_mm(kit, first)[0] - white) / 2)
         self.apron = min(_APRON_MM, first.height_mm) if self.folds_down else 0.0
         """Height of the drawing on the tag: down the front of a block, or flat where the square has room for it."""
-        for rim in (_RIM_MM, _RIM_MM / 2):
+        for rim in () if is_wide or self.is_big else (_RIM_MM, _RIM_MM / 2):
             flat = square - white - 2 * rim - _PLAY_MM
             if not self.apron and flat >= _LEAST_APRON_MM:
                 self.rim, self.apron = rim, min(_APRON_MM, flat)
-        self.outer = white + 2 * self.rim
+        self.outer, self.deep = (white + 2 * self.rim,) * 2
+        """Width and depth of what is cut out for one face, without the drawing on it."""
+        if self.is_big:
+            self.outer, self.deep = top_mm(kit, first)
         self.spine = first.height_mm if len(tag.faces) > 1 and first.height_mm >= 1 else 0.0
         """Between two faces: the thickness of what lies between them."""
-        self.strip = self.apron or _PICTURE_MM
+        self.strip = self.apron or (0.0 if self.is_big else _PICTURE_MM)
         """Height of the drawing below the marker: on the tag, or else printed below what is cut out."""
         self.width = len(tag.faces) * (self.outer + self.spine) - self.spine
-        self.height = self.outer + self.strip + _CAPTION_MM
+        self.height = self.deep + self.strip + _CAPTION_MM
 
 
 class _Flow:
@@ -262,7 +271,7 @@ class _Flow:
             size = _TagSize(tag, self._kit)
             opens = tag.section != section
             wide = max(size.width, 24.0)
-            if not pages or opens or x + wide > self._width:
+            if not pages or opens or x + wide > self._width or y - size.height < 0:
                 y -= row + (_CELL_GAP_MM / 2 if row else 0)
                 x, row = 0.0, 0.0
                 need = size.height + (self._SECTION if opens else 0)
@@ -298,14 +307,19 @@ def _tag(pen: Pen, tag: _Tag, size: _TagSize, kit: Kit) -> None:
     for number, (face, marker) in enumerate(tag.faces):
         side = kit.sides.get(face.seat) if face.seat else None
         with pen.at(x, size.strip):
-            pen.rim(size.outer, size.rim, side, dotted=face.seat is Seat.NORTH)
-            pen.marker(marker, size.outer / 2, size.outer / 2, kit.tag_mm)
-        picture = size.strip - (1.2 if size.strip >= 6 else 0.5)
-        for middle in (0.2, 0.5, 0.8) if size.strip < 6 else (0.5,):  # a small drawing is seen better three times
-            pen.drawing(face.drawing, x + middle * size.outer - picture / 2, (size.strip - picture) / 2, picture, side)
+            if size.is_big:
+                print_big_face(pen, face, (size.outer, size.deep), kit.tag_mm, side)
+            else:
+                print_face(pen, face, size.outer, size.rim, side, letters=has_wide_rim(kit, face))
+            pen.marker(marker, size.outer / 2, size.deep / 2, kit.tag_mm)
+        if size.strip:
+            picture = size.strip - (1.2 if size.strip >= 6 else 0.5)
+            for middle in (0.2, 0.5, 0.8) if size.strip < 6 else (0.5,):  # a small drawing is seen better three times
+                with pen.at(x + middle * size.outer, size.strip / 2):
+                    print_picture(pen, face, picture, side)
         y = pen.paragraph(x, -0.8, max(size.outer, 24.0 if len(tag.faces) == 1 else 0.0), face.name, 3.0, bold=True)
         pen.text(x, y - 2.6, f"id {marker}, {face.height_mm:g} mm high", 2.6)
-        pen.outline(x, low, size.outer, size.outer + size.apron)
+        pen.outline(x, low, size.outer, size.deep + size.apron)
         if size.folds_down:
             pen.fold((x, size.strip), (x + size.outer, size.strip))
         x += size.outer

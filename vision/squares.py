@@ -52,8 +52,20 @@ class Snapshot:
     glare: Mapping[Square, float]
     lines: Mapping[Square, Tone]
     shade: Mapping[Square, Tone]
-    line_depth: float
-    """What an outline of this picture can be expected to have; 0 when none can be made out."""
+    line_depth: Tone
+    """(12,): what the parts of an outline can be expected to have in this picture; 0 when none can be made out."""
+
+
+def _typical(outlines: Tone) -> Tone:
+    """(12,): the median depth of lines across for the parts above and below, of those along for left and right."""
+    depths = outlines.reshape(-1, 4, _THIRDS)
+    if not (~np.isnan(depths)).any():
+        return np.zeros(4 * _THIRDS, dtype=np.float32)
+    both = [part[~np.isnan(part)] for part in (depths[:, ::2], depths[:, 1::2])]
+    across, along = (float(np.median(part)) if part.size else 0.0 for part in both)
+    if max(across, along) < _LINE:
+        return np.zeros(4 * _THIRDS, dtype=np.float32)
+    return np.repeat(np.array([across, along, across, along], dtype=np.float32), _THIRDS)
 
 
 class EmptySquares:
@@ -63,13 +75,19 @@ class EmptySquares:
         self._board = board
         self._cell = max(48, round(1.6 * board.pitch_mm))
         self._scale = self._cell / board.pitch_mm
-        self._edge = max(2, round(2.0 * self._scale))
+        # Without gaps there is room to look for a line that a slightly wrong pose has put elsewhere.
+        self._edge = max(2, round((2.0 if board.gap_mm else 3.0) * self._scale))
+        self._rim = max(1, round(1.0 * self._scale))
         self._strip = max(self._edge, round(board.strip_mm * self._scale))
         self._known: dict[Square, _Known] = {}
         self._maps: tuple[Pose, Maps, Mask] | None = None
         self._whites: dict[int, float] = {}
         self._marked = {mark.square for mark in board.marks}
         self._open, self._disc = self._regions()
+        # Between a square and a wall there is no line, unless a gap parts them.
+        around = ((0, 1), (1, 0), (0, -1), (-1, 0))
+        walled = [[not board.gap_mm and s.shifted(*step) in board.holes for step in around] for s in board.squares]
+        self._walled: Mask = np.repeat(np.array(walled), _THIRDS, axis=1)
 
     def forget(self) -> None:
         """Learn anew."""
@@ -88,22 +106,24 @@ class EmptySquares:
         for body in bodies:
             hull = cv2.convexHull(maps.to_view(body).round().astype(np.int32))
             cv2.fillConvexPoly(hidden, hull, 255)
-        hidden = np.asarray(cv2.dilate(hidden, np.ones((3, 3), np.uint8), iterations=max(1, self._edge // 2)), np.uint8)
+        hidden = np.asarray(cv2.dilate(hidden, np.ones((3, 3), np.uint8), iterations=self._rim), np.uint8)
         tone = np.asarray(view / white, dtype=np.float32)
         glare = (view >= 252) & (white < 242)
         visible = inside & (hidden == 0)
-        tones, masks, glares, lines, shades = {}, {}, {}, {}, {}
-        for square in self._board.squares:
-            place = self._place(square)
-            tones[square], masks[square] = tone[place], visible[place]
-            glares[square] = float(glare[place].mean())
-            lines[square], shades[square] = self._outline(tones[square], masks[square])
-        depths = np.concatenate(
-            [lines[s] for s in self._board.squares if s not in self._board.holes] or [np.empty(0, np.float32)]
+        squares = self._board.squares
+        places = [self._place(square) for square in squares]
+        cells, seen = np.array([tone[place] for place in places]), np.array([visible[place] for place in places])
+        lines, shades = self._outlines(cells, seen)
+        lines[self._walled], shades[self._walled] = np.nan, np.nan
+        solid = [square not in self._board.holes for square in squares]
+        return Snapshot(
+            dict(zip(squares, cells, strict=True)),
+            dict(zip(squares, seen, strict=True)),
+            {square: float(glare[place].mean()) for square, place in zip(squares, places, strict=True)},
+            dict(zip(squares, lines, strict=True)),
+            dict(zip(squares, shades, strict=True)),
+            _typical(lines[solid]),
         )
-        depths = depths[~np.isnan(depths)]
-        typical = float(np.median(depths)) if depths.size else 0.0
-        return Snapshot(tones, masks, glares, lines, shades, typical if typical >= _LINE else 0.0)
 
     def is_empty(self, shot: Snapshot, square: Square) -> bool:
         """Is nothing on this square, and is that certain?"""
@@ -137,16 +157,16 @@ class EmptySquares:
         if region.sum() < 0.4 * wanted.sum():
             return False
         values = tone[region]
-        own = float(np.percentile(values, 90))
+        ninth = int(0.9 * (values.size - 1))
+        own = float(np.partition(values, ninth)[ninth])  # np.percentile takes ten times as long
         if 0.8 <= own <= 1.25:
             values = values / own
         dark, dim = float((values < _DARK).mean()), float(((values >= _DARK) & (values < _DIM)).mean())
         if dark > (0.01 if strict else 0.03) or float((values > _BRIGHT).mean()) > 0.12:
             return False
-        if strict and (dim > 0.03 or not shot.line_depth):
+        if strict and (dim > 0.03 or not shot.line_depth.any()):
             return False
-        needed = np.full(4 * _THIRDS, 0.4 * shot.line_depth, dtype=np.float32)
-        return self._outlined(shot, square, needed, shaded=dim > 0.08)
+        return self._outlined(shot, square, 0.4 * shot.line_depth, shaded=dim > 0.08)
 
     def _as_known(self, shot: Snapshot, square: Square, known: _Known) -> bool:
         """The same print as before, possibly under another light."""
@@ -176,7 +196,7 @@ class EmptySquares:
         if not shaded:
             return True
         darkened = there & (shade < _DIM)
-        return bool(shot.line_depth and darkened.any() and not (darkened & missing).any())
+        return bool(shot.line_depth.any() and darkened.any() and not (darkened & missing).any())
 
     # ---- geometry ----
 
@@ -233,24 +253,44 @@ class EmptySquares:
         field = slope[0] + slope[1] * x[None, :] + slope[2] * y[:, None]
         return np.asarray(field.clip(0.5 * levels.min(), 1.3 * levels.max()), dtype=np.float32)
 
-    def _outline(self, tone: Tone, visible: Mask) -> tuple[Tone, Tone]:
-        """Depth of the outline and brightness along it, (12,): top, right, bottom, left, three parts each."""
+    def _outlines(self, tones: Tone, visible: Mask) -> tuple[Tone, Tone]:
+        """Depth of the outlines and brightness along them, (N, 12): top, right, bottom, left, three parts each.
+
+        `tones` and `visible` are (N, h, h), all cells at once: one by one they would take most of a picture's time.
+        """
         depth = 2 * self._edge + round((self._board.gap_mm / 2 + 1.0) * self._scale)
-        side = tone.shape[0]
+        side = tones.shape[1]
         start = self._edge + round((self._board.gap_mm / 2 + 2.0) * self._scale)
         cuts = np.linspace(start, side - start, _THIRDS + 1).round().astype(int)
-        lines = np.full(4 * _THIRDS, np.nan, dtype=np.float32)
-        shade = np.full(4 * _THIRDS, np.nan, dtype=np.float32)
+        found = []
         for turn in range(4):
-            band, seen = np.rot90(tone, turn)[:depth], np.rot90(visible, turn)[:depth]
+            band, seen = np.rot90(tones, turn, (1, 2))[:, :depth], np.rot90(visible, turn, (1, 2))[:, :depth]
             for third in range(_THIRDS):
                 part = slice(cuts[third], cuts[third + 1])
-                if seen[:, part].mean() < 0.6:
-                    continue
-                counts = seen[:, part].sum(axis=1)
-                profile = (band[:, part] * seen[:, part]).sum(axis=1)[counts > 0] / counts[counts > 0]
-                before, after = np.maximum.accumulate(profile), np.maximum.accumulate(profile[::-1])[::-1]
-                index = turn * _THIRDS + third
-                lines[index] = float((np.minimum(before, after) - profile).max())
-                shade[index] = float(np.percentile(profile, 80))
-        return lines, shade
+                found.append(_line(band[:, :, part], seen[:, :, part]))
+        lines, shades = (np.stack(columns, axis=1).astype(np.float32) for columns in zip(*found, strict=True))
+        return lines, shades
+
+
+def _line(band: Tone, seen: Mask) -> tuple[Points, Points]:
+    """(N,) each: how much darker than before and behind it is somewhere in a band (N, depth, length), and how bright.
+
+    NaN where too little is seen.
+    """
+    counts = seen.sum(axis=2)
+    there = counts > 0
+    profile = (band * seen).sum(axis=2) / np.maximum(counts, 1)
+    lowest = np.where(there, profile, -np.inf)
+    before, after = np.maximum.accumulate(lowest, axis=1), np.maximum.accumulate(lowest[:, ::-1], axis=1)[:, ::-1]
+    depths = np.where(there, np.minimum(before, after) - profile, -np.inf).max(axis=1)
+    # The 80th percentile of each row's seen values, which come first when sorted.
+    ordered = np.sort(np.where(there, profile, np.inf), axis=1)
+    last = np.maximum(there.sum(axis=1) - 1, 0)
+    place = 0.8 * last
+    low = np.floor(place).astype(int)
+    rows = np.arange(len(ordered))
+    lower, upper = ordered[rows, low], ordered[rows, np.minimum(low + 1, last)]
+    hidden = seen.mean(axis=(1, 2)) < 0.6
+    with np.errstate(invalid="ignore"):
+        shade = lower + (place - low) * (upper - lower)
+    return np.where(hidden, np.nan, depths), np.where(hidden, np.nan, shade)

@@ -40,7 +40,7 @@ class PieceMatch(Match):
     def check(self, after: TableView) -> None:
         """The layout that the table has accepted must lie there."""
         if after.kit is not None and after.outcome is None and after.phase is not Phase.SETUP:
-            self.count.misread += tops(after.layout) != self._truth()
+            self.count.misread += tops(after.kit.anchored(after.layout)) != self._truth()
 
     def _truth(self) -> dict[Square, str]:
         """The face on top of each square of the rendered table."""
@@ -59,8 +59,8 @@ class PieceMatch(Match):
                     break
             self.until("Hands are done", *place)
 
-    def follow(self, move: HandMove, layout: Layout) -> None:
-        """One move towards a layout, sometimes first to a wrong square."""
+    def follow(self, move: HandMove, layout: Layout, wrong: float = WRONG) -> None:
+        """One move towards a layout, now and then (that often) first to a wrong square."""
         if self._is_big(move.faces[-1]):
             squares = [square for square, faces in layout.items() if move.faces[-1] in faces]
             is_along = len({square.file for square in squares}) == 1
@@ -71,14 +71,14 @@ class PieceMatch(Match):
         if move.origin is not None and move.origin == move.target:
             self.turn_over(pieces[-1])
             return
-        if self.rng.random() < WRONG and (wrong := self._wrong_square(move)) is not None:
+        if self.rng.random() < wrong and (square := self._wrong_square(move)) is not None:
             self.count.wrong += 1
-            self.put(pieces[-1], wrong)
-            problem = self.wait_for_problem(wrong)
+            self.put(pieces[-1], square)
+            problem = self.wait_for_problem(square)
             if problem is None:
                 return
             self.count.noticed += 1
-            self.put(pieces[-1], problem.home or wrong)
+            self.put(pieces[-1], problem.home or move.target)
             pieces = pieces[:-1]
             if pieces:
                 self._put_under(pieces, move)
@@ -87,11 +87,19 @@ class PieceMatch(Match):
         else:
             for piece in pieces:
                 self.put(piece, move.target)
+            self._restack(layout.get(move.target, ()) if move.target else (), move.target)
             self.round(1)
         for face in move.faces if move.turned else ():
             piece = self.piece(face, move.target)
             if piece.face != face:
                 self.turn_over(piece)
+
+    def _restack(self, faces: tuple[str, ...], square: Square | None) -> None:
+        """Lay on top what was on a square before and belongs above what has come, such as a ball."""
+        there = [piece.face for piece in self.simulation.world.pieces() if piece.square == square]
+        if set(there) == set(faces) and there != list(faces):
+            for face in faces[1:]:
+                self.put(self.piece(face, square), square)
 
     def turn_over(self, piece: WorldPiece) -> None:
         """A hand turns a piece over where it lies."""

@@ -42,7 +42,7 @@ class PlayMatch(PieceMatch):
             if self.rng.random() < WRONG_PLAY:
                 self._play_wrongly(seat)
             self._make(seat, play, laid)
-        self.until("A play is made", *before)
+        self.until(f"{play.text} is made", *before)
         self.state = step.state
 
     def _place(self) -> tuple[str, int, Phase]:
@@ -83,7 +83,7 @@ class PlayMatch(PieceMatch):
             raise Stuck("There is no board")
         before = (view.moment, view.stage, view.phase)
         for move in hand_moves(kit, view.layout, laid):
-            self.follow(move, laid)
+            self.follow(move, laid, wrong=0.0)
         for _ in range(people.PATIENCE_FRAMES):
             now = self.companion.table.view(seat)
             if (now.moment, now.stage, now.phase) != before:
