@@ -119,6 +119,12 @@ def unread_card(mark: Points, covers: Iterable[str] = ()) -> Lying:
     return Lying(UNREAD, float(x), float(y), 0.0, (mark,), mark, frozenset(covers))
 
 
+def card_of_ink(ink: Points) -> Lying:
+    """A card, or more than one, of which nothing is seen but some of its print, (N, 2) mm."""
+    box = cv2.boxPoints(cv2.minAreaRect(ink.astype(np.float32)))
+    return unread_card(np.asarray(box, np.float64))
+
+
 def fan_order(cards: Sequence[Lying], seat_up: float) -> tuple[str, ...]:
     """The names of a zone's open cards from the bottom to the top; `UNREAD` for every card whose place is a guess.
 
