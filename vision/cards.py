@@ -19,7 +19,16 @@ from numpy.typing import NDArray
 
 from companion.grid import Square
 from companion.kit import CARD_DICTIONARY, Kit, Layout, Seat
-from vision.fans import UNREAD, Lying, card_of_ink, card_of_marks, fan_order, marker_places, unread_card
+from vision.fans import (
+    UNREAD,
+    Lying,
+    card_of_ink,
+    card_of_marks,
+    fan_order,
+    marker_places,
+    printed_places,
+    unread_card,
+)
 from vision.litter import PAPER, Litter, bold_print, evened, paper_of
 from vision.markers import (
     Luma,
@@ -218,6 +227,7 @@ class CardReader:
         read = [card for card in cards if card.name != UNREAD]
         seen = [mark for card in cards for mark in card.marks]
         places = [place for card in read for place in marker_places(self._deck, card)]
+        places += [printed_places(self._deck, card)[0] for card in read]
         found: list[Lying] = []
         for is_solid, picture in ((False, blobs), (True, solid)):
             for box, area in _boxes(np.asarray(picture, np.uint8), 0.4 * side, 1.6 * side):

@@ -33,8 +33,6 @@ additional step in mm."""
 _HOW_OFTEN = (8, 3, 3, 3, 1)
 _WHITE_MM = 1.0
 """A marker shows when so much white round it does, too."""
-_LEAST_SHOWN = 0.5
-"""What shows less cannot be told from the other print of cards: it may be missed."""
 
 _CLEAR_MM = 8.0
 """So far within its zone lies the middle of a card."""
@@ -44,9 +42,9 @@ _CLEAR_MM = 8.0
 class Dealt:
     """One picture: `truth` is what lies open in each zone, from the bottom to the top.
 
-    `touched` are the zones over which a hand reaches, `hidden` those with a card of which no marker shows as much as
-    `_LEAST_SHOWN`. `complete`: every open card of the other zones shows at least one
-    whole marker, and nothing but them lies there.
+    `touched` are the zones over which a hand reaches, `hidden` those with a card that shows no whole marker.
+    `complete`: every marker is shown that matters: those of the board, and one at least of every card in the zones that
+    are not touched.
     """
 
     luma: NDArray[np.uint8]
@@ -103,8 +101,8 @@ def deal(kit: Kit, frames: int, seed: int) -> Iterator[Dealt]:
         zones = kit.board.squares if hand is not None else ()
         touched = frozenset(z for z in zones if hand is not None and _share_outside(_zone_mm(kit, z), [hand]) < 1)
         shown = _shown(table, kit.deck)
-        hidden = frozenset(zone for zone, share in shown.items() if share < _LEAST_SHOWN)
-        complete = all(share == 1 for zone, share in shown.items() if zone not in touched)
+        hidden = frozenset(zone for zone, share in shown.items() if share < 1)
+        complete = hidden <= touched and _shows_corners(table, kit, kit.deck)
         yield Dealt(table.render_luma(), truth, touched, hidden, complete)
 
 
@@ -184,6 +182,14 @@ def _shown(table: SimulatedTable, deck: Deck) -> dict[Square, float]:
         share = max(_share_outside(place, outlines[index + 1 :]) for place in places)
         shown[piece.square] = min(share, shown.get(piece.square, 1.0))
     return shown
+
+
+def _shows_corners(table: SimulatedTable, kit: Kit, deck: Deck) -> bool:
+    """Does no card lie on a corner marker of the board, or on the white round it?"""
+    size, side = (deck.width_mm, deck.height_mm), kit.board.corner_mm + 2 * _WHITE_MM
+    cards = [rectangle_corners_mm(p.x_mm, p.y_mm, *size, math.radians(p.turn_deg)) for p in table.pieces()]
+    corners = kit.board.corner_centres_mm.values()
+    return all(_share_outside(rectangle_corners_mm(x, y, side, side, 0.0), cards) == 1 for x, y in corners)
 
 
 def _grown(quad: Points, factor: float) -> Points:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from companion.grid import Square
 from companion.kit import Board, Deck
-from vision.fans import Lying
+from vision.fans import UNREAD, Lying, clear_places, printed_places
 from vision.markers import Luma
 from vision.pose import Maps, Points, rectangle_corners_mm
 
@@ -48,7 +48,7 @@ _PRINT_MM = 15.0
 _STROKE_MM = 1.5
 """Its strokes and the rims of markers are wider than this, those of the board's own print outside the art are not."""
 _INK_MM2 = 5.0
-_OUTLINE_MM = 3.0
+_OUTLINE_MM = 5.0
 """Half the width of what is printed as the outline of a zone, with blur."""
 _OFF_MM = 2.5
 """So far beyond outlines it is not looked for: an edge and its shadow may lie beside a line of the board."""
@@ -80,7 +80,7 @@ class Litter:
         scale = maps.scale / _SHRINK
         tone = _without_lines(np.asarray(small, np.uint8), scale)
         edges = _edges(tone, self._known(tone.shape, maps, cards, _TOUCH_MM), scale)
-        bold = self._print(ink, maps) & ~self._known(tone.shape, maps, cards, _OFF_MM)
+        bold = self._print(ink, maps) & ~self._explained(tone.shape, maps, cards)
         dark = np.asarray(tone < _BACK * PAPER)
         littered, unread = set(), {}
         for zone in self._zones:
@@ -120,6 +120,21 @@ class Litter:
             middle = card.outline.mean(axis=0)
             out = card.outline - middle
             _fill(mask, maps, middle + out * (1 + 1.5 * touch_mm / np.linalg.norm(out, axis=1, keepdims=True)))
+        return np.asarray(mask > 0)
+
+    def _explained(self, shape: tuple[int, ...], maps: Maps, cards: Sequence[Lying]) -> Mask:
+        """Where bold print is known: what `_known` says, but on cards only where they have print, or an edge."""
+        mask = self._known(shape, maps, cards, _OFF_MM).astype(np.uint8)
+        read = [card for card in cards if card.name != UNREAD]
+        for card in read:
+            for place in clear_places(self._deck, card):
+                _fill(mask, maps, place, 0)
+        mask |= self._known(shape, maps, [card for card in cards if card.name == UNREAD], _OFF_MM).astype(np.uint8)
+        for card in read:
+            for place in printed_places(self._deck, card):
+                _fill(mask, maps, place)
+            edge = (maps.to_view(card.outline) / _SHRINK).round().astype(np.int32)
+            cv2.polylines(mask, [edge], True, 255, round(2 * _OFF_MM * maps.scale / _SHRINK))
         return np.asarray(mask > 0)
 
     def _rectangle(self, zone: Square) -> tuple[float, float, float, float]:
@@ -209,5 +224,5 @@ def _edges(tone: Luma, known: Mask, scale: float) -> Mask:
     return np.asarray(~known & (high.astype(np.int16) - low > _EDGE * PAPER))
 
 
-def _fill(mask: NDArray[np.uint8], maps: Maps, points_mm: Points) -> None:
-    cv2.fillConvexPoly(mask, (maps.to_view(points_mm) / _SHRINK).round().astype(np.int32), 255)
+def _fill(mask: NDArray[np.uint8], maps: Maps, points_mm: Points, value: int = 255) -> None:
+    cv2.fillConvexPoly(mask, (maps.to_view(points_mm) / _SHRINK).round().astype(np.int32), value)

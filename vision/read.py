@@ -180,8 +180,8 @@ class CardCounts:
 
     Of `frames` pictures `complete` show a marker of every card; of these `right` gave exactly the right stacks in all
     zones that no hand touches. `wrong` counts all pictures in which a card, an order or an empty zone was accepted that
-    is not there; `missed` those in which only a card was left out of which less than half a marker shows. `ms` a
-    picture, `peer_ms` OpenCV's `ArucoDetector` with its defaults on the same picture (medians).
+    is not there; `missed` those in which only a card was left out that shows no whole marker. `ms` a picture, `peer_ms`
+    OpenCV's `ArucoDetector` with its defaults on the same picture (medians).
     """
 
     frames: int
