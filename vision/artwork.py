@@ -180,7 +180,7 @@ def _card_picture(card: Card, width_mm: float, height_mm: float, marker_mm: floa
     low = height // 2 - round(6 * scale)
     _write(half, card.value, width // 2 - round(14 * scale), low, 13.0 * scale / len(card.value))
     _write(half, card.suit, width // 2 + round(1.5 * scale), low, 13.0 * scale)
-    half[height // 2 - round(0.5 * scale) : height // 2, inset : width - inset] = _INK
+    half[height // 2 - round(0.5 * scale) : height // 2, inset + side : width - inset - side] = _INK
     whole = np.minimum(half, half[::-1, ::-1])
     cv2.rectangle(whole, (0, 0), (width - 1, height - 1), (120, 125, 125), max(1, round(0.2 * scale)))
     return whole

@@ -19,7 +19,8 @@ from vision.pose import Points, rectangle_corners_mm
 from vision.render import View, default_view, hand_mm
 from vision.scene import SimulatedTable
 
-_FRAMES_A_VIEW = 10
+FRAMES_A_VIEW = 10
+"""So many pictures are taken from one place with one camera, in one light."""
 _SIZES = (0, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8)
 _HABITS = (
     (0.0, 1.5, 0.0, 2.5),
@@ -89,7 +90,7 @@ def deal(kit: Kit, frames: int, seed: int) -> Iterator[Dealt]:
     rng = Random(seed)
     table, ways = SimulatedTable(kit), views(kit, rng)
     for number in range(frames):
-        if number % _FRAMES_A_VIEW == 0:
+        if number % FRAMES_A_VIEW == 0:
             table.look(next(ways))
         truth = _lay(table, kit, kit.deck, rng)
         over = rng.choice(kit.board.squares) if rng.random() < 0.25 else None

@@ -157,7 +157,7 @@ def _half(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
     size = _INDEX_MM / DIGIT
     pen.notation(inset, top - _INDEX_MM, card.value + card.suit, size)
     middle = deck.height_mm / 2
-    pen.rectangle(inset, middle, deck.width_mm - 2 * inset, _RULE_MM, fill=BLACK)
+    pen.rectangle(inset + side, middle, deck.width_mm - 2 * (inset + side), _RULE_MM, fill=BLACK)
     centre = deck.width_mm / 2
     size = min(_FIGURE_MM, _PICTURE_MM / (CELL * len(card.value)))
     width, low = CELL * size * len(card.value), middle + _ABOVE_MM
