@@ -178,8 +178,8 @@ def bench_reader(kit: Kit, frames: int = 30) -> dict[str, float]:
 class CardCounts:
     """How tables of cards were read, a single picture each.
 
-    Of `frames` pictures `complete` show a marker of every card and those of the board; of these `right` gave exactly the
-    right stacks, those under a hand apart. `wrong` counts all pictures in which a card, an order or an empty zone was
+    Of `frames` pictures `complete` show a marker of every card and those of the board; of these `right` gave the
+    exact stacks, those under a hand apart. `wrong` counts all pictures in which a card, an order or an empty zone was
     accepted that is not there; `missed` those in which only a card was left out that shows no whole marker. `ms` a
     picture, `peer_ms` OpenCV's `ArucoDetector` with its defaults on the same picture (medians).
     """
