@@ -200,7 +200,7 @@ def _printed(marker: int, side: int, dictionary: str = DICTIONARY) -> NDArray[np
 
 
 def card_picture(card: Card, deck: Deck) -> Bgr:
-    """The face of a card: marker, value and suit, a large suit, the same when turned by 180 degrees."""
+    """The face of a card as it is printed: marker, value and suit, both large once more, the same turned by 180°."""
     return _card_picture(card, deck.width_mm, deck.height_mm, deck.marker_mm, deck.inset_mm)
 
 
@@ -210,8 +210,11 @@ def _card_picture(card: Card, width_mm: float, height_mm: float, marker_mm: floa
     width, height, side, inset = (round(v * scale) for v in (width_mm, height_mm, marker_mm, inset_mm))
     half = np.full((height, width, 3), _PAPER, dtype=np.uint8)
     half[inset : inset + side, width - inset - side : width - inset] = _printed(card.marker, side, CARD_DICTIONARY)
-    _write(half, f"{card.value}{card.suit}", inset, inset + round(11 * scale), 10.0 * scale)
-    _write(half, card.suit, width // 2 - round(7 * scale), height // 2 - round(2 * scale), 17 * scale)
+    _write(half, f"{card.value}{card.suit}", inset, inset + round(10.3 * scale), 10.0 * scale)
+    low = height // 2 - round(6 * scale)
+    _write(half, card.value, width // 2 - round(14 * scale), low, 13.0 * scale / len(card.value))
+    _write(half, card.suit, width // 2 + round(1.5 * scale), low, 13.0 * scale)
+    half[height // 2 - round(0.5 * scale) : height // 2, inset + side : width - inset - side] = _INK
     whole = np.minimum(half, half[::-1, ::-1])
     cv2.rectangle(whole, (0, 0), (width - 1, height - 1), (120, 125, 125), max(1, round(0.2 * scale)))
     return whole

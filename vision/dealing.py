@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -19,7 +19,8 @@ from vision.pose import Points, rectangle_corners_mm
 from vision.render import View, default_view, hand_mm
 from vision.scene import SimulatedTable
 
-_FRAMES_A_VIEW = 10
+FRAMES_A_VIEW = 10
+"""So many pictures are taken from one place with one camera, in one light."""
 _SIZES = (0, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8)
 _HABITS = (
     (0.0, 1.5, 0.0, 2.5),
@@ -31,21 +32,26 @@ _HABITS = (
 """Neat, turned as a whole, card by card, widely spread, too close: degrees of the fan and of a card, least and most
 additional step in mm."""
 _HOW_OFTEN = (8, 3, 3, 3, 1)
-_WHITE_MM = 0.5
+_WHITE_MM = 1.0
 """A marker shows when so much white round it does, too."""
+
+_CLEAR_MM = 8.0
+"""So far within its zone lies the middle of a card."""
 
 
 @dataclass(frozen=True, eq=False)
 class Dealt:
     """One picture: `truth` is what lies open in each zone, from the bottom to the top.
 
-    `touched` are the zones over which a hand reaches. `complete`: every open card of the other zones shows at least one
-    whole marker, and nothing but them lies there.
+    `touched` are the zones over which a hand reaches, `hidden` those with a card that shows no whole marker.
+    `complete`: every marker is shown that matters: those of the board, and one at least of every card in the zones that
+    are not touched.
     """
 
     luma: NDArray[np.uint8]
     truth: Layout
     touched: frozenset[Square]
+    hidden: frozenset[Square]
     complete: bool
 
 
@@ -55,14 +61,14 @@ def views(kit: Kit, rng: Random) -> Iterator[View]:
     kinds: tuple[dict[str, object], ...] = (
         {},
         {"light": 0.3, "noise": 4.0},
-        {"defocus_px": 1.3},
+        {"defocus_px": 1.0},
         {"shadow": (rng.uniform(0, board.width_mm), rng.uniform(0, board.height_mm), rng.uniform(60, 200), 0.45)},
         {"gradient": 0.5, "light": 0.8},
         {"noise": 5.0},
         {"motion_px": 2.5, "motion_deg": rng.uniform(0, 180)},
         {"jpeg_quality": 50},
         {"cast_bgr": (0.6, 0.9, 1.1), "light": 0.7},
-        {"defocus_px": 1.0, "light": 0.4, "noise": 3.0},
+        {"defocus_px": 0.8, "light": 0.4, "noise": 3.0},
     )
     while True:
         for kind in kinds:
@@ -84,7 +90,7 @@ def deal(kit: Kit, frames: int, seed: int) -> Iterator[Dealt]:
     rng = Random(seed)
     table, ways = SimulatedTable(kit), views(kit, rng)
     for number in range(frames):
-        if number % _FRAMES_A_VIEW == 0:
+        if number % FRAMES_A_VIEW == 0:
             table.look(next(ways))
         truth = _lay(table, kit, kit.deck, rng)
         over = rng.choice(kit.board.squares) if rng.random() < 0.25 else None
@@ -93,9 +99,12 @@ def deal(kit: Kit, frames: int, seed: int) -> Iterator[Dealt]:
         if over is not None:
             seat = Seat.SOUTH if over.rank < kit.board.ranks / 2 else Seat.NORTH
             hand = hand_mm(*kit.board.centre_mm(over), seat)
-        touched = frozenset(z for z in kit.board.squares if hand is not None and _meet(hand, _zone_mm(kit, z)))
-        complete = _is_complete(table, kit.deck, touched)
-        yield Dealt(table.render_luma(), truth, touched, complete)
+        zones = kit.board.squares if hand is not None else ()
+        touched = frozenset(z for z in zones if hand is not None and _share_outside(_zone_mm(kit, z), [hand]) < 1)
+        shown = _shown(table, kit.deck)
+        hidden = frozenset(zone for zone, share in shown.items() if share < 1)
+        complete = hidden <= touched and _shows_corners(table, kit, kit.deck)
+        yield Dealt(table.render_luma(), truth, touched, hidden, complete)
 
 
 # ---- hands that lay cards --------------------------------------------------------------------------------------
@@ -132,7 +141,7 @@ def _places(kit: Kit, deck: Deck, zone: Square, number: int, rng: Random) -> lis
     """Middles and turns of a fan: neat, turned as a whole, card by card, widely spread, or sloppy."""
     x, middle = kit.board.centre_mm(zone)
     away = -1.0 if deck.zones[Seat.NORTH] == zone.rank else 1.0
-    room = kit.board.depth_mm / 2 - 6
+    room = kit.board.depth_mm / 2 - _CLEAR_MM
     whole, each, low, high = rng.choices(_HABITS, _HOW_OFTEN)[0]
     for attempt in range(200):
         bend = math.radians(rng.uniform(-whole, whole) * (0.98**attempt))
@@ -151,7 +160,7 @@ def _places(kit: Kit, deck: Deck, zone: Square, number: int, rng: Random) -> lis
         for aside, place, turn in places:
             up = away * (place - length / 2)
             laid.append((x + aside * cosine - up * sine, middle + centre + aside * sine + up * cosine, turn))
-        if all(abs(px - x) < kit.board.square_mm / 2 - 6 and abs(py - middle) < room for px, py, _ in laid):
+        if all(abs(px - x) < kit.board.square_mm / 2 - _CLEAR_MM and abs(py - middle) < room for px, py, _ in laid):
             return laid
     return laid
 
@@ -159,20 +168,29 @@ def _places(kit: Kit, deck: Deck, zone: Square, number: int, rng: Random) -> lis
 # ---- what can be seen ------------------------------------------------------------------------------------------
 
 
-def _is_complete(table: SimulatedTable, deck: Deck, touched: frozenset[Square]) -> bool:
-    """Does every open card that no hand hides show a marker?"""
+def _shown(table: SimulatedTable, deck: Deck) -> dict[Square, float]:
+    """Of each zone with open cards the card whose markers are hidden most: the share that shows of its better one."""
     pieces = [piece for piece in table.pieces() if piece.square is not None]
     size = deck.width_mm, deck.height_mm
     outlines = [rectangle_corners_mm(p.x_mm, p.y_mm, *size, math.radians(p.turn_deg)) for p in pieces]
     side = deck.marker_mm + 2 * _WHITE_MM
+    shown: dict[Square, float] = {}
     for index, piece in enumerate(pieces):
-        if piece.face == BACK or piece.square in touched:
+        if piece.face == BACK or piece.square is None:
             continue
         card = Lying(piece.face, piece.x_mm, piece.y_mm, math.radians(piece.turn_deg), (), outlines[index])
         places = [_grown(place, side / deck.marker_mm) for place in marker_places(deck, card)]
-        if all(any(_meet(place, upper) for upper in outlines[index + 1 :]) for place in places):
-            return False
-    return True
+        share = max(_share_outside(place, outlines[index + 1 :]) for place in places)
+        shown[piece.square] = min(share, shown.get(piece.square, 1.0))
+    return shown
+
+
+def _shows_corners(table: SimulatedTable, kit: Kit, deck: Deck) -> bool:
+    """Does no card lie on a corner marker of the board, or on the white round it?"""
+    size, side = (deck.width_mm, deck.height_mm), kit.board.corner_mm + 2 * _WHITE_MM
+    cards = [rectangle_corners_mm(p.x_mm, p.y_mm, *size, math.radians(p.turn_deg)) for p in table.pieces()]
+    corners = kit.board.corner_centres_mm.values()
+    return all(_share_outside(rectangle_corners_mm(x, y, side, side, 0.0), cards) == 1 for x, y in corners)
 
 
 def _grown(quad: Points, factor: float) -> Points:
@@ -184,13 +202,13 @@ def _zone_mm(kit: Kit, zone: Square) -> Points:
     return rectangle_corners_mm(*kit.board.centre_mm(zone), kit.board.square_mm, kit.board.depth_mm, 0.0)
 
 
-def _meet(one: Points, other: Points) -> bool:
-    """Do two outlines, the second convex, overlap? Drawn on a raster of 1/8 mm."""
-    low = other.min(axis=0) - 1
-    shape = (np.ceil((np.ptp(other, axis=0) + 2) * 8)[::-1]).astype(int)
-    masks = []
-    for outline in (one, other):
-        mask = np.zeros(shape, np.uint8)
-        cv2.fillPoly(mask, [((outline - low) * 8).round().astype(np.int32)], 1)
-        masks.append(mask)
-    return bool((masks[0] & masks[1]).any())
+def _share_outside(one: Points, others: Iterable[Points]) -> float:
+    """How much of a convex outline lies in none of the others. Drawn on a raster of 1/8 mm."""
+    low = one.min(axis=0) - 1
+    shape = np.ceil((np.ptp(one, axis=0) + 2) * 8)[::-1].astype(int)
+    mask = np.zeros(shape, np.uint8)
+    cv2.fillPoly(mask, [((one - low) * 8).round().astype(np.int32)], 1)
+    whole = int(mask.sum())
+    for outline in others:
+        cv2.fillPoly(mask, [((outline - low) * 8).round().astype(np.int32)], 0)
+    return int(mask.sum()) / whole

@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from vision.paper import Pen
 
 _TICK_MM, _ARM_MM, _BLEED_MM = 4.0, 2.0, 2.0
-_INDEX_RULE_MM = 1.1
-_PICTURE_MM = 21.5
-_FIGURE_MM = 29.5
+_INDEX_MM = 10.3
+"""Height of the digits in the corner."""
+_RULE_MM = 0.55
+_PICTURE_MM = 14.0
+"""Width of the big suit, and of the big value beside it."""
+_FIGURE_MM = 23.0
 """Size of the big value; its digits are `DIGIT` of that."""
-_FIGURE_WIDTH_MM = 31.0
-_APART_MM = 2.75
+_APART_MM = 1.0
+_ABOVE_MM = 5.0
 _PLACE_GAP_MM = 3.0
 
 
@@ -142,7 +145,7 @@ def print_card(pen: Pen, deck: Deck, card: Card, *, readable: bool = True) -> No
 
 
 def _half(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
-    """Value and suit, marker, and in the middle suit and value once more, big."""
+    """Value and suit, marker, and both once more, big, between the columns of the markers, which stay clear."""
     from vision.paper import BLACK, CELL, DIGIT  # noqa: PLC0415  imported late, with the pen
 
     inset, side = deck.inset_mm, deck.marker_mm
@@ -151,17 +154,17 @@ def _half(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
         pen.marker(card.marker, right - side / 2, top - side / 2, side)
     else:
         pen.rectangle(right - side, top - side, side, side, fill=BLACK)
-    size = (side - 2 * _INDEX_RULE_MM) / DIGIT
-    words = card.value + card.suit
-    pen.notation(inset, top - DIGIT * size, words, size)
-    pen.rectangle(inset, top - side, CELL * size * len(words), _INDEX_RULE_MM, fill=BLACK)
+    size = _INDEX_MM / DIGIT
+    pen.notation(inset, top - _INDEX_MM, card.value + card.suit, size)
     middle = deck.height_mm / 2
-    pen.rectangle(inset, middle, deck.width_mm - 2 * inset, _INDEX_RULE_MM / 2, fill=BLACK)
-    pen.drawing(card.drawing, inset, middle + _APART_MM, _PICTURE_MM, None, fill=BLACK)
-    size = min(_FIGURE_MM, _FIGURE_WIDTH_MM / (CELL * len(card.value)))
-    width = CELL * size * len(card.value)
-    y = middle + _APART_MM + (_PICTURE_MM - DIGIT * size) / 2
-    pen.notation(right - width, y, card.value, size)
+    pen.rectangle(inset + side, middle, deck.width_mm - 2 * (inset + side), _RULE_MM, fill=BLACK)
+    centre = deck.width_mm / 2
+    size = min(_FIGURE_MM, _PICTURE_MM / (CELL * len(card.value)))
+    width, low = CELL * size * len(card.value), middle + _ABOVE_MM
+    pen.notation(
+        centre - _APART_MM - (_PICTURE_MM + width) / 2, low + (_PICTURE_MM - DIGIT * size) / 2, card.value, size
+    )
+    pen.drawing(card.drawing, centre + _APART_MM, low, _PICTURE_MM, None, fill=BLACK)
 
 
 # ---- places for piles -----------------------------------------------------------------------------------------

@@ -29,6 +29,8 @@ _APART_MM = 8.0
 _GAP_MM = 15.0
 """A fan may have a gap of this; what lies further off may be another stack."""
 _ASIDE_MM = 35.0
+_BESIDE_MM = 3.0
+"""So much is kept clear beside print, for blur and for cards that lie a little elsewhere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +64,32 @@ class Lying:
         if self.name in other.covers:
             return True
         return other.name != UNREAD and any(other.depth_inside(mark).max() >= _ON_TOP_MM for mark in self.marks)
+
+
+def clear_places(deck: Deck, card: Lying) -> tuple[Points, Points]:
+    """(4, 2) each: the parts of a card's face on which nothing is printed, right and left of its middle."""
+    room = deck.inset_mm + deck.marker_mm
+    width, depth = room, deck.height_mm - 2 * room - _BESIDE_MM
+    return _opposite(card, (deck.width_mm - width) / 2, 0.0, width, depth)
+
+
+def printed_places(deck: Deck, card: Lying) -> tuple[Points, ...]:
+    """(4, 2) each: the parts of a card's face that hold its print: the middle, and the strips of both corners."""
+    room = deck.inset_mm + deck.marker_mm
+    middle = rectangle_corners_mm(
+        card.x_mm, card.y_mm, deck.width_mm - 2 * room, deck.height_mm - 2 * room + _BESIDE_MM, card.turn
+    )
+    strip = room + _BESIDE_MM / 2
+    return middle, *_opposite(card, 0.0, (deck.height_mm - strip) / 2, deck.width_mm, strip)
+
+
+def _opposite(card: Lying, x: float, y: float, width: float, depth: float) -> tuple[Points, Points]:
+    """A rectangle that lies at (x, y) on the face of a card, and the one opposite."""
+    places = []
+    for turn in (card.turn, card.turn + math.pi):
+        middle_x, middle_y = card.middle + _turned(np.array([x, y]), turn)
+        places.append(rectangle_corners_mm(middle_x, middle_y, width, depth, turn))
+    return places[0], places[1]
 
 
 def marker_places(deck: Deck, card: Lying) -> tuple[Points, Points]:
@@ -117,6 +145,12 @@ def unread_card(mark: Points, covers: Iterable[str] = ()) -> Lying:
     """A card of which only a marker that does not decode, or a part of one, is seen."""
     x, y = mark.mean(axis=0)
     return Lying(UNREAD, float(x), float(y), 0.0, (mark,), mark, frozenset(covers))
+
+
+def card_of_ink(ink: Points) -> Lying:
+    """A card, or more than one, of which nothing is seen but some of its print, (N, 2) mm."""
+    box = cv2.boxPoints(cv2.minAreaRect(ink.astype(np.float32)))
+    return unread_card(np.asarray(box, np.float64))
 
 
 def fan_order(cards: Sequence[Lying], seat_up: float) -> tuple[str, ...]:

@@ -1,12 +1,14 @@
 """What does not belong into a zone of cards: a hand, a thing, glare; judged by the paper that must be seen there.
 
-The board's own print is thin where it is judged; cards that are read are known. Whatever else has an edge is litter.
-Cards that lie face down are no litter as long as nothing lies open in the zone.
+The board's own print is thin where it is judged; cards that are read are known. Whatever else has an edge is litter;
+bold print that lies on no known card is that of a card which is not read. Cards that lie face down are no litter as
+long as nothing lies open in the zone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import cv2
 import numpy as np
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 
 from companion.grid import Square
 from companion.kit import Board, Deck
-from vision.fans import Lying
+from vision.fans import UNREAD, Lying, clear_places, printed_places
 from vision.markers import Luma
 from vision.pose import Maps, Points, rectangle_corners_mm
 
@@ -27,7 +29,7 @@ _LINE_MM = 8.0
 """Print that is thinner than this is not seen."""
 _EDGE = 0.22
 """A change of brightness, by that of paper, within `_EDGE_MM`, that is an edge. Soft shadows change less."""
-_EDGE_MM = 3.0
+_EDGE_MM = 2.0
 _AREA_MM2 = 25.0
 _TOUCH_MM = 3.0
 """So far beyond their outlines cards are let be: blur, shadow, a bent corner."""
@@ -39,6 +41,25 @@ _BACK = 0.45
 """The backs of cards are darker than this, by paper."""
 _BACK_MM2 = 150.0
 _OUT_MM = 12.0
+_INK = 0.55
+"""The bold print of cards is darker than this, by the paper just beside it."""
+_PRINT_MM = 15.0
+"""Markers and signs are not larger than this."""
+_STROKE_MM = 1.5
+"""Its strokes and the rims of markers are wider than this, those of the board's own print outside the art are not."""
+_INK_MM2 = 5.0
+_OUTLINE_MM = 5.0
+"""Half the width of what is printed as the outline of a zone, with blur."""
+_OFF_MM = 2.5
+"""So far beyond outlines it is not looked for: an edge and its shadow may lie beside a line of the board."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """`littered` zones hold anything but paper and cards; `ink` is (N, 2) mm of print of cards that were not read."""
+
+    littered: set[Square]
+    ink: dict[Square, Points]
 
 
 class Litter:
@@ -48,31 +69,45 @@ class Litter:
         self._board, self._deck = board, deck
         self._zones = tuple(square for square in board.squares if square.rank in set(deck.zones.values()))
 
-    def zones(self, even: Luma, glare: Mask, maps: Maps, cards: Sequence[Lying]) -> set[Square]:
-        """The zones that hold anything but paper and known cards.
+    def judge(self, even: Luma, ink: Luma, glare: Mask, maps: Maps, cards: Sequence[Lying]) -> Found:
+        """What the zones hold but paper and known cards.
 
-        `even` is the (h, w) view of `maps` with even paper, `glare` (h, w) is where light hides what lies there.
+        `even` is the (h, w) view of `maps` with even paper, `ink` is `bold_print` of it, `glare` (h, w) is where light
+        hides what lies there.
         """
         small = cv2.resize(even, None, fx=1 / _SHRINK, fy=1 / _SHRINK, interpolation=cv2.INTER_AREA)
         dazzled = glare[::_SHRINK, ::_SHRINK]
         scale = maps.scale / _SHRINK
         tone = _without_lines(np.asarray(small, np.uint8), scale)
-        edges = _edges(tone, self._known(tone.shape, maps, cards), scale)
+        edges = _edges(tone, self._known(tone.shape, maps, cards, _TOUCH_MM), scale)
+        bold = self._print(ink, maps) & ~self._explained(tone.shape, maps, cards)
         dark = np.asarray(tone < _BACK * PAPER)
-        found = set()
+        littered, unread = set(), {}
         for zone in self._zones:
-            here = self._place(zone, maps)
-            littered = edges[here].sum() / scale**2 > _AREA_MM2
-            if littered and not any(self._board.square_at(card.x_mm, card.y_mm) == zone for card in cards):
-                littered = not self._is_face_down(zone, maps, edges, dark)
-            if littered or dazzled[here].sum() / scale**2 > _AREA_MM2:
-                found.add(zone)
-        return found
+            here = self._place(self._rectangle(zone), maps)
+            is_littered = edges[here].sum() / scale**2 > _AREA_MM2
+            is_printed = bold[here].sum() / scale**2 > _INK_MM2
+            if not any(self._board.square_at(card.x_mm, card.y_mm) == zone for card in cards):
+                is_littered = (is_littered or is_printed) and not self._is_face_down(zone, maps, edges | bold, dark)
+            elif is_printed:
+                places = np.argwhere(bold[here])[:, ::-1] + (here[1].start, here[0].start)
+                unread[zone] = maps.to_board((places + 0.5) * _SHRINK - 0.5)
+            if is_littered or dazzled[here].sum() / scale**2 > _AREA_MM2:
+                littered.add(zone)
+        return Found(littered, unread)
 
     # ---- parts ----
 
-    def _known(self, shape: tuple[int, ...], maps: Maps, cards: Iterable[Lying]) -> Mask:
-        """Where nothing is judged: on cards and close to them, and on the art in the middle of zones."""
+    def _print(self, ink: Luma, maps: Maps) -> Mask:
+        """Where in the small view there is bold print within the outlines of zones."""
+        bold = cv2.resize(ink, None, fx=1 / _SHRINK, fy=1 / _SHRINK, interpolation=cv2.INTER_AREA) > 127
+        inside = np.zeros(bold.shape, np.bool_)
+        for zone in self._zones:
+            inside[self._place(self._inside(zone), maps)] = True
+        return np.asarray(bold & inside)
+
+    def _known(self, shape: tuple[int, ...], maps: Maps, cards: Iterable[Lying], touch_mm: float) -> Mask:
+        """Where nothing is judged: on cards and that close to them, and on the art in the middle of zones."""
         mask = np.zeros(shape, np.uint8)
         for zone in self._zones:
             x, y = self._board.centre_mm(zone)
@@ -84,7 +119,22 @@ class Litter:
         for card in cards:
             middle = card.outline.mean(axis=0)
             out = card.outline - middle
-            _fill(mask, maps, middle + out * (1 + 1.5 * _TOUCH_MM / np.linalg.norm(out, axis=1, keepdims=True)))
+            _fill(mask, maps, middle + out * (1 + 1.5 * touch_mm / np.linalg.norm(out, axis=1, keepdims=True)))
+        return np.asarray(mask > 0)
+
+    def _explained(self, shape: tuple[int, ...], maps: Maps, cards: Sequence[Lying]) -> Mask:
+        """Where bold print is known: what `_known` says, but on cards only where they have print, or an edge."""
+        mask = self._known(shape, maps, cards, _OFF_MM).astype(np.uint8)
+        read = [card for card in cards if card.name != UNREAD]
+        for card in read:
+            for place in clear_places(self._deck, card):
+                _fill(mask, maps, place, 0)
+        mask |= self._known(shape, maps, [card for card in cards if card.name == UNREAD], _OFF_MM).astype(np.uint8)
+        for card in read:
+            for place in printed_places(self._deck, card):
+                _fill(mask, maps, place)
+            edge = (maps.to_view(card.outline) / _SHRINK).round().astype(np.int32)
+            cv2.polylines(mask, [edge], True, 255, round(2 * _OFF_MM * maps.scale / _SHRINK))
         return np.asarray(mask > 0)
 
     def _rectangle(self, zone: Square) -> tuple[float, float, float, float]:
@@ -96,16 +146,23 @@ class Litter:
         high = y + depth + (_BEYOND_MM if zone.rank == board.ranks - 1 else 0)
         return x - side, low, x + side, high
 
-    def _place(self, zone: Square, maps: Maps) -> tuple[slice, slice]:
-        """Rows and columns of a zone in the small view."""
-        left, low, right, high = self._rectangle(zone)
+    def _inside(self, zone: Square) -> tuple[float, float, float, float]:
+        """The same of a zone within its own outline."""
+        x, y = self._board.centre_mm(zone)
+        side, depth = self._board.square_mm / 2 - _OUTLINE_MM, self._board.depth_mm / 2 - _OUTLINE_MM
+        return x - side, y - depth, x + side, y + depth
+
+    @staticmethod
+    def _place(rectangle: tuple[float, float, float, float], maps: Maps) -> tuple[slice, slice]:
+        """Rows and columns of a rectangle in the small view."""
+        left, low, right, high = rectangle
         ends = maps.to_view(np.array([[left, high], [right, low]])) / _SHRINK
         (column, row), (column_end, row_end) = ends.round().astype(int).clip(0)
         return slice(row, row_end), slice(column, column_end)
 
     def _is_face_down(self, zone: Square, maps: Maps, edges: Mask, dark: Mask) -> bool:
         """Do all edges of a zone belong to dark cards that lie within it?"""
-        here = self._place(zone, maps)
+        here = self._place(self._rectangle(zone), maps)
         row, column = (max(0, part.start - self._out(maps)) for part in here)
         window = (slice(row, here[0].stop + self._out(maps)), slice(column, here[1].stop + self._out(maps)))
         own = np.zeros(edges.shape, np.bool_)
@@ -148,6 +205,14 @@ def evened(view: Luma, paper: Tone) -> Luma:
     return np.asarray(cv2.divide(view, paper, scale=PAPER, dtype=cv2.CV_8U), np.uint8)
 
 
+def bold_print(even: Luma, scale: float) -> Luma:
+    """(h, w): 255 where a view with even paper, `scale` px a mm, shows print as bold as only that of cards is."""
+    reach, stroke = (np.ones((round(size * scale),) * 2, np.uint8) for size in (_PRINT_MM, _STROKE_MM))
+    beside = cv2.morphologyEx(even, cv2.MORPH_CLOSE, reach)
+    ink = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_INK), cv2.CMP_LT)
+    return np.asarray(cv2.morphologyEx(ink, cv2.MORPH_OPEN, stroke), np.uint8)
+
+
 def _edges(tone: Luma, known: Mask, scale: float) -> Mask:
     """Where brightness changes at once among what is not known."""
     size = 2 * round(_EDGE_MM * scale / 2) + 1
@@ -159,5 +224,5 @@ def _edges(tone: Luma, known: Mask, scale: float) -> Mask:
     return np.asarray(~known & (high.astype(np.int16) - low > _EDGE * PAPER))
 
 
-def _fill(mask: NDArray[np.uint8], maps: Maps, points_mm: Points) -> None:
-    cv2.fillConvexPoly(mask, (maps.to_view(points_mm) / _SHRINK).round().astype(np.int32), 255)
+def _fill(mask: NDArray[np.uint8], maps: Maps, points_mm: Points, value: int = 255) -> None:
+    cv2.fillConvexPoly(mask, (maps.to_view(points_mm) / _SHRINK).round().astype(np.int32), value)

@@ -152,11 +152,18 @@ def resembles_marker(luma: Luma, quad: Points) -> bool:
     return bool(np.ptp(means) > 60 and rim.mean() >= 0.9 and 0.1 <= dark[1:-1, 1:-1].mean() <= 0.9)
 
 
-def best_guess(luma: Luma, quad: Points, candidates: Iterable[int]) -> Sighting | None:
+def best_guess(
+    luma: Luma,
+    quad: Points,
+    candidates: Iterable[int],
+    dictionary: str = DICTIONARY,
+    least: tuple[float, float] = (0.68, 0.25),
+) -> Sighting | None:
     """The candidate whose print correlates with the content of a quadrangle, if one clearly does.
 
-    A wrong entry is worse than none: at least .68 correlation and .25 more than the next candidate. Measured: prints of
-    other ids reach .57 in sharp pictures and less in soft ones; the right one falls to .76 where decoding ends.
+    A wrong entry is worse than none: `least` is the correlation it needs, and how much more than the next candidate.
+    Measured: prints of other ids reach .57 in sharp pictures and less in soft ones; the right one falls to .76 where
+    decoding ends.
     """
     means = modules_in(luma, quad)
     means -= means.mean()
@@ -165,14 +172,14 @@ def best_guess(luma: Luma, quad: Points, candidates: Iterable[int]) -> Sighting 
         return None
     scores: list[tuple[float, int, int]] = []
     for marker in candidates:
-        print_ = marker_modules(marker).astype(np.float64)
+        print_ = marker_modules(marker, dictionary).astype(np.float64)
         print_ -= print_.mean()
         print_ /= np.linalg.norm(print_)
         fits = [float((np.rot90(print_, turns) * means).sum()) / norm for turns in range(4)]
         turns = int(np.argmax(fits))
         scores.append((fits[turns], marker, turns))
     scores.sort(reverse=True)
-    if not scores or scores[0][0] < 0.68 or (len(scores) > 1 and scores[0][0] - scores[1][0] < 0.25):
+    if not scores or scores[0][0] < least[0] or (len(scores) > 1 and scores[0][0] - scores[1][0] < least[1]):
         return None
     # rot90 turns counter-clockwise: the print's upper left corner has gone to that many corners before the first.
     return Sighting(scores[0][1], np.roll(quad, scores[0][2], axis=0))

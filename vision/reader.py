@@ -42,6 +42,8 @@ class _Look:
     beside: tuple[str, ...] = ()
     strangers: tuple[int, ...] = ()
     fans: Layout = field(default_factory=dict)
+    stirred: bool = False
+    """Zones of cards are unknown because something moved in them: it has no vote once all is still."""
 
 
 class BoardReader:
@@ -135,7 +137,8 @@ class BoardReader:
         before = self._pose if _agree(self._pose, before) else before
         self._motion.mark_read()
         self._since_look = 0
-        if moving or self._pose is not before:  # what was read with a worse pose has no vote
+        stirred = bool(self._votes) and self._votes[-1].stirred
+        if moving or stirred or self._pose is not before:  # what was read with a worse pose has no vote
             self._votes.clear()
             self._settled = None
         self._votes.append(look)
@@ -201,7 +204,8 @@ class BoardReader:
         own = {*kit.board.corners, *self._cards.markers}
         strangers = {m for m in times if m not in own} | {m for m in kit.board.corners if times[m] > 1}
         strangers |= set(cards.strangers)
-        return _Look(kit.game, {}, cards.unknown, cards.beside, tuple(sorted(strangers)), cards.fans)
+        beside, stirred = cards.beside, bool(len(moving_px))
+        return _Look(kit.game, {}, cards.unknown, beside, tuple(sorted(strangers)), cards.fans, stirred)
 
     def _blind(self) -> _Look:
         """No board in view: nothing is known of any square."""
