@@ -19,6 +19,7 @@ from companion.live import Live, problems_of
 from companion.owner import Owner
 from companion.ports import Alarm, CameraState, Cue, SeatLamps, Signal
 from companion.records import AnyRecord, FreeSeat, TakeSeat
+from companion.session import Phase
 from companion.signs import lamps_of
 from companion.timekeeper import Timekeeper, alarms_of
 from companion.views import TableView, view_of
@@ -155,7 +156,8 @@ class Desk(ABC):
         if session.moment != before.session.moment or session.phase is not before.session.phase:
             self._drafts = {}
             reading = self._live.reading
-            fans, markers = (reading.fans, reading.markers) if reading else ({}, self._live.markers_before)
+            fans = reading.fans if reading else {}
+            markers = reading.markers if reading and session.phase is Phase.ORDERS else self._live.markers_before
             self._live = replace(self._live, drafts={}, overruled=frozenset(), choices=(), laid={})
             self._live = replace(self._live, why_not=None, fans_before=fans, markers_before=markers)
         shown = (session.moment, session.phase, session.stage)

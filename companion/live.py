@@ -71,7 +71,10 @@ class Live:
             return False
         if self.has_cards:
             return referee.cards_agree(layout, self.reading)
-        return referee.agrees(layout, self.reading, self.before)
+        if not referee.agrees(layout, self.reading, self.before):
+            return False
+        grown = referee.hidden_growth(self.before, layout)
+        return not grown or any(self.reading.markers.get(square) != self.markers_before.get(square) for square in grown)
 
     @property
     def before(self) -> Layout:
@@ -95,7 +98,7 @@ def problems_of(live: Live) -> tuple[Problem, ...]:
     if live.has_cards and session.kit:
         found = referee.card_problems(session.kit, live.before, target, reading)
     else:
-        if session.kit is None or not session.is_checked:
+        if session.kit is None:
             return ()
         found = referee.problems(session.kit, live.before, target, reading)
     return tuple(problem for problem in found if problem not in live.overruled)

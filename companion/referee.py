@@ -35,6 +35,7 @@ class HandMove:
 class Before:
     """What lay on the board before a play, and the markers that were read there."""
 
+    kit: Kit
     board: Layout
     markers: Mapping[Square, int] = field(default_factory=dict)
 
@@ -256,17 +257,26 @@ def explain(
     """The one action among `outcomes` (action, layouts after it) that the reading shows, or None.
 
     What no action has moved may be hidden. Raises `Ambiguous` with the notations when several actions lead to what is
-    seen.
+    seen, or when a piece is gone that may have left the board or lie under one that is carried, such as a ball.
     """
-    fitting = [
-        action
-        for action, layouts in outcomes
-        if any(agrees(layout, reading, before.board) and _is_shown(layout, reading, before) for layout in layouts)
-    ]
-    if len(fitting) > 1:
+    fitting, hidden = [], []
+    for action, layouts in outcomes:
+        agreeing = [layout for layout in layouts if agrees(layout, reading, before.board)]
+        if any(_is_shown(layout, reading, before) for layout in agreeing):
+            fitting.append(action)
+        elif any(_may_be_meant(before.kit, layout, before.board) for layout in agreeing):
+            hidden.append(action)
+    if len(fitting) > 1 or (hidden and not fitting):
         name = game.sides[seat].name
-        raise Ambiguous(f"The board can mean several plays of {name}", tuple(map(game.format, fitting)))
+        raise Ambiguous(f"The board can mean several plays of {name}", tuple(map(game.format, fitting or hidden)))
     return fitting[0] if fitting else None
+
+
+def hidden_growth(before: Layout, after: Layout) -> tuple[Square, ...]:
+    """Squares on which a piece comes to lie on one that looks the same, where nothing else of a change can be seen."""
+    if tops(before) != tops(after):
+        return ()
+    return tuple(square for square, stack in after.items() if len(stack) > len(before.get(square, ())))
 
 
 def _is_shown(layout: Layout, reading: Reading, before: Before) -> bool:
@@ -274,5 +284,21 @@ def _is_shown(layout: Layout, reading: Reading, before: Before) -> bool:
     was, now = tops(before.board), tops(layout)
     if any(was.get(square) != face for square, face in now.items()):
         return True
+    gone = _faces(before.board) - _faces(layout)
+    if gone and gone <= Counter(reading.beside):
+        return True
     grown = [square for square, stack in layout.items() if len(stack) > len(before.board.get(square, ()))]
     return any(reading.markers.get(square) != before.markers.get(square) for square in grown)
+
+
+def _faces(layout: Layout) -> Counter[str]:
+    return Counter(face for stack in layout.values() for face in stack)
+
+
+def _may_be_meant(kit: Kit, layout: Layout, board: Layout) -> bool:
+    """Has a piece left the board, or gone under one that is carried on top? Both look as if it were only lifted."""
+    return _faces(layout).total() < _faces(board).total() or any(
+        kit.face(stack[-1]).carried and len(stack) > len(board[square])
+        for square, stack in layout.items()
+        if square in board
+    )

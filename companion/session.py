@@ -127,10 +127,10 @@ class Session:
 
     @property
     def target(self) -> Layout | None:
-        """What should lie on the board when hands are done."""
+        """What should lie on the board when hands are done; None: nobody checks now."""
         if self.phase is Phase.STAGES:
             return self.stages[self.stage].expected
-        return self.board
+        return self.board if self.is_checked else None
 
     @property
     def awaited(self) -> frozenset[Seat]:

@@ -48,7 +48,7 @@ class Watch(Desk):
             (seat,) = live.session.awaited
             self._recognise(seat, found)
         else:
-            if reading.quiet and not found:
+            if reading.quiet and not found and live.session.phase is Phase.ORDERS:
                 self._live = replace(self._live, markers_before=reading.markers)
             self._publish(replace(self._live, problems=found), self._problem_signals(live.problems, found))
         self._tick_off()
@@ -96,10 +96,11 @@ class Watch(Desk):
             self._publish(wrong, self._problem_signals(live.problems, found))
             return
         try:
-            before = Before(session.board or {}, live.markers_before)
+            before = Before(session.playing.kit(session.options), session.board or {}, live.markers_before)
             action = referee.explain(session.playing, seat, reading, session.candidates(seat), before)
         except Ambiguous as question:
-            self._publish(replace(wrong, choices=question.choices), (Signal(Cue.ASKED, frozenset({seat})),))
+            asked = () if in_hand else (Signal(Cue.ASKED, frozenset({seat})),)
+            self._publish(replace(wrong, choices=question.choices), asked)
             return
         if action is None:
             if not found and not in_hand:

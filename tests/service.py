@@ -18,6 +18,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -260,3 +261,33 @@ def browser(size: tuple[int, int], dark: bool = False) -> Iterator[webdriver.Chr
         yield window
     finally:
         window.quit()
+
+
+# ---- what fingers do on a board --------------------------------------------------------------------------------------
+
+_TAP = """
+const svg = document.querySelector('#live .view .board[tabindex]');
+if (!svg) return false;
+const [files, ranks, pitch, turned] = svg.dataset.grid.split(' ').map(Number);
+const [file, rank] = arguments;
+const at = new DOMPoint((turned ? files - 1 - file : file) * pitch + 50, (turned ? rank : ranks - 1 - rank) * pitch + 50);
+const { x, y } = at.matrixTransform(svg.getScreenCTM());
+const hit = document.elementFromPoint(x, y);
+if (!svg.contains(hit)) return false;
+hit.dispatchEvent(new MouseEvent('click', { bubbles: true, clientX: x, clientY: y }));
+return true;
+"""
+
+
+def tap_square(window: WebDriver, *squares: str) -> None:
+    """Tap squares of the board on a seat's page, where they are seen and nothing covers them."""
+    for square in squares:
+        place = ord(square[0]) - 97, int(square[1:]) - 1
+        until(f"the square {square}", partial(window.execute_script, _TAP, *place))
+
+
+def main_key(window: WebDriver, words: str) -> None:
+    """Tap the main key once it says so."""
+    script = "return document.querySelector('#live .act.main .key.go')?.innerText ?? ''"
+    until(f"the main key “{words}”", lambda: words in window.execute_script(script))
+    tap(window, "#live .act.main .key.go")

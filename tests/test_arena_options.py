@@ -79,7 +79,7 @@ def test_the_kit_has_sixteen_robots_and_the_map() -> None:
     assert {(face.seat, face.drawing) for face in kit.faces} == {(SOUTH, "disc"), (NORTH, "diamond")}
     assert (kit.face("coral robot 5").letter, kit.face("coral robot 5").height_mm) == ("5", 6.0)
     board = kit.board
-    assert (board.corners, board.square_mm, board.gap_mm, board.tones, kit.tag_mm) == ((8, 9, 10, 11), 30, 0, 2, 21)
+    assert (board.corners, board.square_mm, board.gap_mm, board.tones, kit.tag_mm) == ((8, 9, 10, 11), 30, 0, 2, 17)
     assert {(str(mark.square), mark.drawing) for mark in board.marks} == {
         ("c1", "spawn-s"),
         ("g1", "spawn-s"),

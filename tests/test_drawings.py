@@ -40,6 +40,8 @@ PROMISED = frozenset(
         "blade",
         "start-s",
         "start-n",
+        "spawn-s",
+        "spawn-n",
         "base-s",
         "base-n",
         "wall",

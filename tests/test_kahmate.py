@@ -22,7 +22,7 @@ BLUE, PINK = "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@f10 R@c10 B@e10 T@d10 F@h10 S@e
 def test_the_kit_has_twelve_pieces_with_two_faces_and_a_ball() -> None:
     kit = GAME.kit(GAME.options({}))
     assert (kit.board.files, kit.board.ranks, kit.board.square_mm, kit.board.gap_mm) == (8, 11, 31, 0)
-    assert (kit.board.corners, kit.board.tones, kit.board.has_goals, kit.tag_mm) == ((12, 13, 14, 15), 2, True, 22)
+    assert (kit.board.corners, kit.board.tones, kit.board.has_goals, kit.tag_mm) == ((12, 13, 14, 15), 2, True, 17)
     assert Counter(map(len, kit.pieces)) == {2: 12, 1: 1}
     assert kit.pieces[0] == kit.pieces[1] == ("blue regular", "blue regular turned over")
     assert kit.pieces[-1] == ("ball",)

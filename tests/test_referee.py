@@ -130,7 +130,7 @@ def test_explain_finds_the_one_play() -> None:
         (action, (toy.expected(toy.apply(state, {Seat.SOUTH: action}, Random(0)).state) or {},))
         for action in toy.legal_actions(state, Seat.SOUTH)
     ]
-    before = Before(toy.expected(state) or {})
+    before = Before(toy.kit(toy.options({})), toy.expected(state) or {})
     seen = reading(a3="white counter", b1="black counter")
     assert explain(toy, Seat.SOUTH, seen, outcomes, before) == 2
     assert explain(toy, Seat.SOUTH, reading(a5="white counter", b1="black counter"), outcomes, before) is None

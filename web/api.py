@@ -12,8 +12,9 @@ from werkzeug.exceptions import UnsupportedMediaType
 from companion.errors import Illegal, Malformed, Refusal
 from companion.games.base import Key
 from companion.kit import Seat
+from web.beside import plain_plays
 from web.board import plan_svg
-from web.house import House, own_square
+from web.house import House, own_square, start_board
 from web.plain import plain_view
 
 Text = Annotated[str, Meta(max_length=200)]
@@ -114,6 +115,7 @@ class Api:
         api = Blueprint("api", __name__, url_prefix="/api")
         api.add_url_rule("/view", view_func=self.view)
         api.add_url_rule(f"/seat/{SEAT}/view", view_func=self.seat_view)
+        api.add_url_rule(f"/seat/{SEAT}/plays", view_func=self.plays)
         seat_doors = (
             self.take, self.hand_in, self.take_back, self.confirm, self.resign, self.draw, self.start, self.rematch,
             self.leave, self.plan, self.mine, self.pause, self.resume,
@@ -126,7 +128,7 @@ class Api:
             api.add_url_rule(f"/table/{name}", view_func=table_door, methods=["POST"])
         host_doors = (
             self.new_game, self.abandon, self.undo, self.host_confirm, self.free_seat, self.host_pause,
-            self.host_resume,
+            self.host_resume, self.preview,
         )  # fmt: skip
         for host_door in host_doors:
             name = host_door.__name__.removeprefix("host_").replace("_", "-")
@@ -142,6 +144,12 @@ class Api:
     def seat_view(self, seat: str) -> Response:
         """What a seat may know; its own order is behind `mine`."""
         return jsonify(plain_view(self._table.view(self._own(seat))))
+
+    def plays(self, seat: str) -> Response:
+        """What a seat can tap on its board now: notation, squares, words and key of each; nothing unless it is due."""
+        mine = self._own(seat)
+        moment = self._table.view(mine).moment
+        return jsonify(moment=moment, plays=plain_plays(self._table.plays(mine, moment)))
 
     # ---- seats ----
 
@@ -198,7 +206,7 @@ class Api:
         view = self._table.view(mine)
         if view.mine is None:
             return jsonify(action=None, orders=[])
-        keys = {key.letter: key for key in view.pad.keys} if view.pad else {}
+        keys = {key.letter: key for key in view.pad.keys} if view.pad and not view.standing else {}
         spelt = [keys.get(letter) for letter in view.mine.action]
         return jsonify(action=view.mine.action, orders=[_order(key) for key in spelt if key])
 
@@ -270,6 +278,12 @@ class Api:
         body = self._host(NewGame)
         self._table.new_game(body.game, body.options, body.seed)
         return jsonify({})
+
+    def preview(self) -> Response:
+        """How the board of a game looks at the start with these options; raises `Malformed` for those it refuses."""
+        body = self._host(NewGame)
+        game = self._house.games.get(body.game)
+        return jsonify(svg=start_board(game, body.options) if game else "")
 
     def abandon(self) -> Response:
         """End the game without a result."""

@@ -7,24 +7,29 @@ stay upright. Colours come from the style sheet through classes; no style attrib
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from markupsafe import Markup, escape
 
 from companion.games.base import Event
+from companion.games.screen import Badge
 from companion.grid import Square
-from companion.kit import Board, Kit, Layout, Seat
+from companion.kit import SEATS, Board, Kit, Layout, Seat
 from companion.referee import HandMove, Problem
 from companion.views import TableView
+from web.pieces import big_piece, covered, is_big, side_class, stack, use
 
 Point = tuple[float, float]
 
 _MARGIN = 3.0
-_ROOM = 30.0
+_ROOM, _ROOM_BELOW = 44.0, 48.0
 """Room for labels beside the squares. Bounce bars and arrows may reach beyond the picture; its size never changes."""
-_PIECE, _SMALL, _BURDEN = 72.0, 52.0, 46.0
-"""Sizes of a piece, of one that is carried when it lies alone, and of one at its carrier's shoulder."""
+_GOAL = 54.0
+"""How deep the goals are drawn."""
+_FRAME = 6.0
+_AROUND = {"defend": ("shield", 112), "armed": ("burst", 124), "blast": ("burst", 220)}
+"""What is drawn round a piece while an event of this kind is told, and how large."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,13 @@ class Scene:
     events: tuple[Event, ...] = ()
     wrong: tuple[Problem, ...] = ()
     unknown: frozenset[Square] = frozenset()
+    target: Layout = field(default_factory=dict)
+    """How the board lies when hands are done: tells which squares a big piece will cover."""
+    came_from: frozenset[Square] = frozenset()
+    """Where pieces were that hands have moved already."""
+    breaks: Square | None = None
+    """What breaks the rule on a board that is wrong."""
+    badges: Mapping[Square, Badge] = field(default_factory=dict)
 
 
 def scene_of(view: TableView) -> Scene | None:
@@ -48,11 +60,29 @@ def scene_of(view: TableView) -> Scene | None:
         return None
     moves = tuple(instruction.move for instruction in view.instructions)
     before = {} if view.phase == "setup" else view.layout
-    layout = layout_after(before, (move for move in moves if move.done))
+    done = tuple(move for move in moves if move.done)
+    layout = _spread(view.kit, layout_after(before, done), view.target or {}, done)
     todo = tuple(move for move in moves if not move.done)
     for problem in view.problems:
         layout, todo = _without(layout, todo, problem)
-    return Scene(view.kit, layout, todo, view.events, view.problems, view.unknown)
+    origins = frozenset(move.origin for move in done if move.origin and move.origin != move.target)
+    reason = view.why_not.square if view.why_not else None
+    return Scene(
+        view.kit, layout, todo, view.events, view.problems, view.unknown, view.target or {}, origins,
+        Square.parse(reason) if reason else None,
+        view.standing.badges if view.standing and view.phase != "stages" else {},
+    )  # fmt: skip
+
+
+def _spread(kit: Kit, layout: Layout, target: Layout, done: tuple[HandMove, ...]) -> Layout:
+    """The layout with the big pieces that hands have just put down in all their squares: moves name the first alone."""
+    big = {face for move in done for face in move.faces if is_big(kit, face)}
+    if not big:
+        return layout
+    bare = {square: tuple(face for face in faces if face not in big) for square, faces in layout.items()}
+    for square, faces in target.items():
+        bare[square] = (*bare.get(square, ()), *(face for face in faces if face in big))
+    return bare
 
 
 def _without(layout: Layout, todo: tuple[HandMove, ...], problem: Problem) -> tuple[Layout, tuple[HandMove, ...]]:
@@ -84,29 +114,33 @@ def layout_after(layout: Layout, moves: Iterable[HandMove]) -> Layout:
 
 
 def board_words(scene: Scene) -> str:
-    """The board's text twin, such as `lime robot c4, purple robot a1`."""
-    places = [f"{face} {square}" for square, faces in sorted(scene.layout.items()) for face in faces]
+    """The board's text twin, such as `lime robot c4, purple robot a1`; what is told of a piece stands behind it."""
+    big = [f"{face} {squares[0]} to {squares[-1]}" for face, squares in covered(scene.kit, scene.layout)]
+    places = []
+    for square, faces in sorted(scene.layout.items()):
+        badge = scene.badges.get(square)
+        told = f" ({badge.text})" if badge and badge.text else ""
+        places += [f"{face} {square}{told}" for face in faces if not is_big(scene.kit, face)]
     hidden = ", ".join(str(square) for square in sorted(scene.unknown))
-    words = ", ".join(places) or "The board is empty"
+    words = ", ".join(places + big) or "The board is empty"
     return f"{words}. The camera does not see {hidden}" if hidden else words
 
 
 def board_svg(scene: Scene, turned: bool = False) -> Markup:
-    """The picture of a board; `turned`: North sits below."""
+    """The picture of a board; `turned`: North sits below.
+
+    `data-grid` tells scripts of the page files, ranks, pitch and whether it is turned; what they draw lies in the
+    groups `under` (below the pieces) and `plan` (above them).
+    """
     sketch = _Sketch(scene, turned)
     x, y, width, height = sketch.box()
     words = escape(board_words(scene))
+    grid = f"{sketch.board.files} {sketch.board.ranks} {sketch.pitch:g} {int(turned)}"
     return Markup(
-        f'<svg class="board" viewBox="{x:g} {y:g} {width:g} {height:g}" role="img" aria-label="{words}">'
-        f'{sketch.ground()}{sketch.shots()}{sketch.pieces()}{sketch.hands()}{sketch.bounces()}<g id="plan"></g></svg>'
+        f'<svg class="board" viewBox="{x:g} {y:g} {width:g} {height:g}" role="img" aria-label="{words}"'
+        f' data-grid="{grid}">{sketch.ground()}<g id="under"></g>{sketch.stances()}{sketch.shots()}'
+        f'{sketch.pieces()}{sketch.blows()}{sketch.hands()}{sketch.bounces()}<g id="plan"></g></svg>'
     )
-
-
-def use(drawing: str, x: float, y: float, size: float, classes: str = "") -> str:
-    """A drawing centred on a point."""
-    of_class = f' class="{classes}"' if classes else ""
-    left, top = x - size / 2, y - size / 2
-    return f'<use href="#{drawing}" x="{left:g}" y="{top:g}" width="{size:g}" height="{size:g}"{of_class}/>'
 
 
 class _Sketch:
@@ -122,8 +156,12 @@ class _Sketch:
 
     def box(self) -> tuple[float, float, float, float]:
         """x, y, width, height of the picture."""
-        edge = _MARGIN if self.board.labels_in_squares else _ROOM
-        return -edge, -_MARGIN, self.width + edge + _MARGIN, self.height + edge + _MARGIN
+        if self.board.labels_in_squares:
+            left, above, right, below = (_MARGIN,) * 4
+        else:
+            left, above, right, below = _ROOM, _FRAME, _FRAME, _ROOM_BELOW
+        goals = _GOAL if self.board.has_goals else 0
+        return -left, -above - goals, self.width + left + right, self.height + above + below + 2 * goals
 
     def centre(self, square: Square) -> Point:
         """The middle of a square in the picture."""
@@ -134,35 +172,61 @@ class _Sketch:
 
     def side(self, seat: Seat | None) -> str:
         """The class that gives a seat's colours."""
-        return f"side-{self.scene.kit.sides[seat].colour}" if seat else "side-none"
+        return side_class(self.scene.kit, seat)
 
     # ---- the ground ----
 
     def ground(self) -> str:
         """Tiles, labels and printed marks, and the shutter over what the camera does not see."""
-        parts = []
-        checked = self.board.gap_mm == 0
-        for square in self.board.squares:
-            x, y = self.centre(square)
-            tone = " alt" if checked and (square.file + square.rank) % 2 else ""
-            parts.append(f'<rect class="tile{tone}" x="{x - 50:g}" y="{y - 50:g}" width="100" height="100" rx="3"/>')
+        parts = [self._tiles()]
         for mark in self.board.marks:
             parts.append(use(mark.drawing, *self.centre(mark.square), 100, self.side(mark.seat)))
         for square in sorted(self.scene.unknown):
             x, y = self.centre(square)
             parts.append(f'<rect class="unseen" x="{x - 50:g}" y="{y - 50:g}" width="100" height="100" rx="3"/>')
+        parts += [self._trace(square) for square in sorted(self.scene.came_from)]
         return "".join(parts) + self._labels()
+
+    def _tiles(self) -> str:
+        """Separate tiles, or a board in two tones in a frame, with the goals beyond it."""
+        corners = [(square, *self.centre(square)) for square in self.board.squares]
+        if self.board.gap_mm:
+            return "".join(
+                f'<rect class="tile" x="{x - 50:g}" y="{y - 50:g}" width="100" height="100" rx="3"/>'
+                for _, x, y in corners
+            )
+        goals = "".join(self._goal(seat) for seat in SEATS) if self.board.has_goals else ""
+        tones = ["", ""]
+        for square, x, y in corners:
+            tone = (square.file + square.rank + 1) % 2 if self.board.tones == 2 else 0
+            tones[tone] += f"M{x - 50:g} {y - 50:g}h100v100h-100z"
+        frame = f'<rect class="frame" x="0" y="0" width="{self.width:g}" height="{self.height:g}"/>'
+        return f'{goals}<path class="tile" d="{tones[0]}"/><path class="tile alt" d="{tones[1]}"/>{frame}'
+
+    def _goal(self, seat: Seat) -> str:
+        """The strip behind a seat's last rank: plain for South, dotted for North."""
+        is_below = (seat is Seat.SOUTH) != self.turned
+        y = self.height if is_below else -_GOAL
+        strip = f'x="0" y="{y:g}" width="{self.width:g}" height="{_GOAL:g}"'
+        dots = f'<rect {strip} fill="url(#dots)"/>' if seat is Seat.NORTH else ""
+        fill = f'<rect {strip} fill="currentColor"/>{dots}<rect class="frame" {strip}/>'
+        return f'<g class="goal {self.side(seat)}">{fill}</g>'
+
+    def _trace(self, square: Square) -> str:
+        """Two dots on the lower edge of the square from which a piece has come."""
+        x, y = self.centre(square)
+        return "".join(f'<circle class="trace" cx="{x + dx:g}" cy="{y + 38:g}" r="7"/>' for dx in (-12, 12))
 
     def _labels(self) -> str:
         if self.board.labels_in_squares:
             shown = [square for square in self.board.squares if square not in self.board.holes]
             return "".join(self._label(square) for square in shown)
-        first = self.board.ranks - 1 if self.turned else 0
-        files = [(self.centre(Square(f, first))[0], chr(97 + f)) for f in range(self.board.files)]
+        below = self.height + 38 + (_GOAL if self.board.has_goals else 0)
+        files = [(self.centre(Square(f, 0))[0], chr(97 + f)) for f in range(self.board.files)]
         ranks = [(self.centre(Square(0, r))[1], str(r + 1)) for r in range(self.board.ranks)]
-        return "".join(
-            f'<text class="lab edge" x="{x:g}" y="{self.height + 24:g}">{t}</text>' for x, t in files
-        ) + "".join(f'<text class="lab edge" x="-16" y="{y + 8:g}">{t}</text>' for y, t in ranks)
+        return "".join(f'<text class="lab edge" x="{x:g}" y="{below:g}">{t}</text>' for x, t in files) + "".join(
+            f'<text class="lab edge" x="-25" y="{y + 11:g}">{t}</text>' for y, t in ranks
+        )
 
     def _label(self, square: Square) -> str:
         x, y = self.centre(square)
@@ -171,10 +235,17 @@ class _Sketch:
     # ---- pieces ----
 
     def pieces(self) -> str:
-        """Every stack where it lies, and what is wrong in rings of its own."""
-        stacks = {square: list(faces) for square, faces in self.scene.layout.items()}
-        drawn = [self._bumped(square, self._stack(square, faces)) for square, faces in sorted(stacks.items()) if faces]
-        return "".join(drawn) + "".join(self._wrong(problem) for problem in self.scene.wrong)
+        """Every stack where it lies, what covers several squares once, and what is wrong in rings of its own."""
+        kit, drawn = self.scene.kit, []
+        for square, faces in sorted(self.scene.layout.items(), key=lambda item: self.centre(item[0])[::-1]):
+            if small := [face for face in faces if not is_big(kit, face)]:
+                lies = stack(kit, small, *self.centre(square), self.scene.badges.get(square))
+                drawn.append(self._bumped(square, f'<g data-at="{square}">{lies}</g>'))
+        big = [self._big(face, squares) for face, squares in covered(kit, self.scene.layout)]
+        return "".join(big + drawn) + "".join(self._wrong(problem) for problem in self.scene.wrong) + self._broken()
+
+    def _big(self, face: str, squares: Sequence[Square]) -> str:
+        return big_piece(self.scene.kit, face, [self.centre(square) for square in squares])
 
     def _bumped(self, square: Square, drawn: str) -> str:
         """A stack whose move was refused says how far it got: 60 % of the way, in the picture's units."""
@@ -185,26 +256,20 @@ class _Sketch:
         return f'<g data-bump="{files * 60} {-ranks * 60}">{drawn}</g>'
 
     def _stack(self, square: Square, faces: Sequence[str], classes: str = "") -> str:
-        """A stack from the bottom to the top; what is carried is small, at the upper right."""
-        x, y = self.centre(square)
-        top, below = faces[-1], faces[:-1]
-        carried = [face for face in below if self.scene.kit.face(face).carried]
-        lower = [face for face in below if face not in carried]
-        parts = [self._face(face, x + 12 * level, y - 12 * level, _PIECE) for level, face in enumerate(lower)]
-        lift = 12 * len(lower)
-        parts.append(self._piece(top, x + lift, y - lift))
-        parts += [self._face(face, x + 33 - 14 * i, y - 31, _BURDEN) for i, face in enumerate(carried)]
-        drawn = "".join(parts)
+        """What lies on a square, or will: a big piece over all the squares that it covers in the end."""
+        kit = self.scene.kit
+        drawn = stack(kit, [face for face in faces if not is_big(kit, face)], *self.centre(square))
+        for face in faces:
+            if is_big(kit, face):
+                there = dict(covered(kit, self.scene.target)).get(face, (square,))
+                drawn = self._big(face, there) + drawn
         return f'<g class="{classes}">{drawn}</g>' if classes else drawn
 
     def _piece(self, name: str, x: float, y: float) -> str:
         """A piece by itself."""
-        is_small = self.scene.kit.face(name).carried
-        return self._face(name, x + (4 if is_small else 0), y + 3, _SMALL if is_small else _PIECE)
-
-    def _face(self, name: str, x: float, y: float, size: float) -> str:
-        face = self.scene.kit.face(name)
-        return use(face.drawing, x, y, size, self.side(face.seat))
+        if is_big(self.scene.kit, name):
+            return big_piece(self.scene.kit, name, [(x, y)])
+        return stack(self.scene.kit, (name,), x, y)
 
     def _wrong(self, problem: Problem) -> str:
         """A piece that should not be there, in a ring, with the way back."""
@@ -219,6 +284,14 @@ class _Sketch:
         frame = self._frame(problem.home)
         return f'{frame}<g class="ghost">{home}</g>{piece}{ring}{self._arrow(problem.square, problem.home)}'
 
+    def _broken(self) -> str:
+        """A cross on what breaks the rule: in the middle of an empty square, else at the shoulder of a piece."""
+        square = self.scene.breaks
+        if square is None or any(problem.square == square for problem in self.scene.wrong):
+            return ""
+        x, y = self.centre(square)
+        return use("cross", x + 30, y - 30, 40) if self.scene.layout.get(square) else use("cross", x, y, 50)
+
     # ---- hands ----
 
     def hands(self) -> str:
@@ -228,9 +301,13 @@ class _Sketch:
     def _move(self, move: HandMove) -> str:
         if move.target is None:
             return self._away(move.origin) if move.origin else ""
-        frame, ghost = self._frame(move.target), self._stack(move.target, move.faces, "ghost")
+        big = [squares for face, squares in covered(self.scene.kit, self.scene.target) if face in move.faces]
+        frame = "".join(map(self._frame, big[0] if big else (move.target,)))
+        ghost = self._stack(move.target, move.faces, "ghost")
         if move.origin is None:
             return frame + ghost
+        if move.origin == move.target:
+            return frame
         (x0, y0), (x1, y1) = self.centre(move.origin), self.centre(move.target)
         slid = f'<g data-slide="{x0 - x1:g} {y0 - y1:g}">{ghost}</g>'
         return frame + slid + self._arrow(move.origin, move.target)
@@ -268,8 +345,33 @@ class _Sketch:
 
     def shots(self) -> str:
         """Lines of fire of the step that is shown; they lie under the pieces."""
-        told = [(event.square, event.to) for event in self.scene.events if event.kind == "shot"]
-        return "".join(self._shot(Square.parse(one), Square.parse(other)) for one, other in told if one and other)
+        return "".join(self._shot(one, other) for one, other in self._fire("shot") if not _is_next(one, other))
+
+    def _fire(self, *kinds: str) -> list[tuple[Square, Square]]:
+        told = [(event.square, event.to) for event in self.scene.events if event.kind in kinds]
+        return [(Square.parse(one), Square.parse(other)) for one, other in told if one and other]
+
+    def stances(self) -> str:
+        """Shields and bursts round the pieces of which the step that is shown tells."""
+        told = [(event.kind, event.square) for event in self.scene.events if event.kind in _AROUND]
+        return "".join(
+            use(drawing, x, y - 2, size, f"deed {kind}")
+            for kind, square in told
+            if square
+            for (drawing, size), (x, y) in [(_AROUND[kind], self.centre(Square.parse(square)))]
+        )
+
+    def blows(self) -> str:
+        """What pieces do to the squares next to theirs in the step that is shown."""
+        hits = [use("shot", *self.centre(to), 100, "hit") for one, to in self._fire("shot") if _is_next(one, to)]
+        return "".join(hits + [self._blow(*way) for way in self._fire("shot", "miss") if _is_next(*way)])
+
+    def _blow(self, origin: Square, target: Square) -> str:
+        """A hollow arrow half over the edge between two squares."""
+        (x0, y0), (x1, y1) = self.centre(origin), self.centre(target)
+        degrees = math.degrees(math.atan2(y1 - y0, x1 - x0))
+        x, y = (x0 + x1) / 2, (y0 + y1) / 2
+        return f'<g class="deed">{use("blade", x, y, 46, "blade", degrees=degrees)}</g>'
 
     def _bounce(self, square: Square, edge: tuple[int, int]) -> str:
         """A bar at the edge that refused, and three rays beyond it."""
@@ -288,6 +390,11 @@ class _Sketch:
         line = f"M{x0 + dx * 44:g} {y0 + dy * 44:g}L{x1 - dx * 40:g} {y1 - dy * 40:g}"
         grown = f'd="{line}" pathLength="1" data-grow'
         return f'<path class="fire case" {grown}/><path class="fire" {grown}/>{use("shot", x1, y1, 112, "hit")}'
+
+
+def _is_next(one: Square, other: Square) -> bool:
+    """Do two squares share an edge?"""
+    return abs(one.file - other.file) + abs(one.rank - other.rank) == 1
 
 
 def _curve(start: Point, end: Point, normal: Point) -> str:

@@ -26,11 +26,12 @@ from companion.kit import SEATS, Kit, Seat, Side
 from companion.ports import CameraState, PanelHands, World
 from companion.table import Table
 from companion.views import TableView
-from web import cards
+from web import beside, cards
 from web.board import Scene, board_svg, board_words, scene_of
 from web.cards import lanes_sign
 from web.guard import Guard
 from web.live import Streams
+from web.pieces import picture
 
 _Page = tuple[str, Seat | None, bool]
 STATIC = Path(__file__).parent / "static"
@@ -80,9 +81,11 @@ class House:
         known = view if viewer is None else self.table.view()
         while known.version != view.version:  # both of one moment: what is secret is told by their difference
             view, known = self.table.view(viewer), self.table.view()
+        acting = cards.acting_seat(view) if view.standing else None
         html = app.jinja_env.get_template(f"_{page}.html").render(
             view=view,
             known=known.tableau,
+            plays=self.table.plays(acting, view.moment) if acting and (view.choices or view.is_open) else (),
             south=self.table_settings.tip_south,
             viewer=viewer,
             games=self.games,
@@ -107,6 +110,8 @@ def furnish(app: Flask) -> None:
         words=lambda view: board_words(scene) if (scene := scene_of(view)) else "",
         ic=icon,
         cards=cards,
+        beside=beside,
+        picture=picture,
         small_board=lambda game: small_board(game.kit(game.options({}))),
         start_board=start_board,
         qr=qr_code,
@@ -163,23 +168,27 @@ def small_board(kit: Kit) -> Markup:
         for s in board.squares
         if (s.file + s.rank) % 2 or s in board.holes
     )
-    lines = "".join(f"M{f * 10} 0v{board.ranks * 10}" for f in range(board.files + 1))
-    lines += "".join(f"M0 {r * 10}h{board.files * 10}" for r in range(board.ranks + 1))
     width, height = board.files * 10, board.ranks * 10
+    if board.tones == 2:
+        lines, tone = f"M0 0h{width}v{height}h-{width}z", "tile-4"
+    else:
+        lines, tone = "".join(f"M{f * 10} 0v{height}" for f in range(board.files + 1)), "tile-2"
+        lines += "".join(f"M0 {r * 10}h{width}" for r in range(board.ranks + 1))
     return Markup(
         f'<svg class="mini" viewBox="-1 -1 {width + 2} {height + 2}" aria-hidden="true">'
-        f'<rect class="tile-1" width="{width}" height="{height}"/><path class="tile-2" d="{dark}"/>'
+        f'<rect class="tile-1" width="{width}" height="{height}"/><path class="{tone}" d="{dark}"/>'
         f'<path class="lines" d="{lines}"/></svg>'
     )
 
 
-def start_board(game: Game[Any, Any]) -> Markup:
-    """The beginning of a game with its delivered options, as South sees it."""
-    options = game.options({})
+def start_board(game: Game[Any, Any], raw: Mapping[str, Any] | None = None) -> Markup:
+    """The beginning of a game with its delivered or other options, as South sees it; raises `Malformed`."""
+    options = game.options(raw or {})
     if game.kit(options).deck:
         return lanes_sign(game.kit(options))
-    layout = game.expected(game.setup(options, Random(0)))
-    return board_svg(Scene(game.kit(options), layout or {}))
+    state = game.setup(options, Random(0))
+    shown = game.standing(state, None)
+    return board_svg(Scene(game.kit(options), game.expected(state) or {}, badges=shown.badges if shown else {}))
 
 
 @lru_cache(maxsize=16)
@@ -231,7 +240,8 @@ def device_words(view: TableView) -> str:
         CameraState.NO_BOARD: "Camera sees no board.",
         CameraState.TROUBLE: "Camera in trouble.",
     }[view.camera.state]
-    return " ".join(filter(None, (view.camera.sentence or camera, view.panel)))
+    told = (view.camera.sentence or camera, view.panel)
+    return " ".join(f"{sentence.rstrip('.')}." for sentence in told if sentence)
 
 
 def own_square(view: TableView, seat: Seat) -> Square | None:

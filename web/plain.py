@@ -10,6 +10,7 @@ from companion.games.base import plain_layout, plain_outcome
 from companion.kit import SEATS
 from companion.live import Instruction
 from companion.views import TableView
+from web.beside import plain_reason, plain_standing
 
 
 def plain_view(view: TableView) -> dict[str, Any]:
@@ -43,6 +44,9 @@ def plain_view(view: TableView) -> dict[str, Any]:
         "tallies": [msgspec.to_builtins(tally) for tally in view.tallies],
         "tableau": msgspec.to_builtins(view.tableau, str_keys=True) if view.tableau else None,
         "clock": msgspec.to_builtins(view.clock) if view.clock else None,
+        "clocks": {seat: msgspec.to_builtins(clock) for seat, clock in view.clocks.items()},
+        "standing": plain_standing(view.standing) if view.standing else None,
+        "why_not": plain_reason(view.why_not),
         "laid": view.laid,
         "fans": {str(square): list(cards) for square, cards in sorted(view.fans.items())},
         "is_open": view.is_open,

@@ -56,7 +56,7 @@ class CardMatch(Match):
     def _is_referee(self) -> bool:
         return bool(self.options["way"] == "referee")
 
-    def check(self, after: TableView) -> None:
+    def check(self, before: TableView, after: TableView) -> None:
         """Turns left, and with hidden hands everything that anybody sees, must be those of the people's own game."""
 
     def straighten(self) -> None:

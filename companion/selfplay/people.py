@@ -150,7 +150,7 @@ class Match(ABC):
         """Sit down, set up, play; raises `Stuck`."""
 
     @abstractmethod
-    def check(self, after: TableView) -> None:
+    def check(self, before: TableView, after: TableView) -> None:
         """Hold what the table has just accepted against what is true, and count what differs."""
 
     @abstractmethod
@@ -170,7 +170,7 @@ class Match(ABC):
             self.count.frames += 1
             after = self.look()
             if (after.moment, after.stage, after.phase) != (before.moment, before.stage, before.phase):
-                self.check(after)
+                self.check(before, after)
 
     def until(self, done: str, *before: object) -> None:
         """Let frames pass until the table has moved on from `before`; raises `Stuck` with what it waits for."""

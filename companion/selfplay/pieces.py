@@ -37,9 +37,10 @@ class PieceMatch(Match):
                 self.turns += 1
                 self.give_orders()
 
-    def check(self, after: TableView) -> None:
-        """The layout that the table has accepted must lie there."""
-        if after.kit is not None and after.outcome is None and after.phase is not Phase.SETUP:
+    def check(self, before: TableView, after: TableView) -> None:
+        """The layout that the table has accepted must lie there, unless hands have gone ahead unchecked."""
+        is_told = before.target is not None and after.target is not None and after.outcome is None
+        if is_told and after.kit is not None and after.phase is not Phase.SETUP:
             self.count.misread += tops(after.kit.anchored(after.layout)) != self._truth()
 
     def _truth(self) -> dict[Square, str]:
@@ -52,6 +53,11 @@ class PieceMatch(Match):
         """Follow the instructions of the set-up or of all stages of a turn."""
         while (view := self.look()).phase in (Phase.SETUP, Phase.STAGES):
             place = (view.moment, view.stage, view.phase)
+            for problem in view.problems:  # hands went ahead of a face-off
+                if problem.home not in (None, problem.square):
+                    self.put(self.piece(problem.face, problem.square), problem.home)
+                    self.round(1)
+            view = self.look()
             for move in [i.move for i in view.instructions if not i.move.done]:
                 self.follow(move, view.target or {})
                 now = self.look()
@@ -128,9 +134,9 @@ class PieceMatch(Match):
                 self.simulation.world.move_to(piece.id, piece.square)
 
     def piece(self, face: str, square: Square | None) -> WorldPiece:
-        """The piece with that face there, or with its other one; raises `Stuck` when there is none."""
+        """The uppermost piece with that face there, or with its other one; raises `Stuck` when there is none."""
         kit = self.look().kit
-        there = [piece for piece in self.simulation.world.pieces() if piece.square == square]
+        there = [piece for piece in reversed(self.simulation.world.pieces()) if piece.square == square]
         for piece in there:
             if piece.face == face:
                 return piece

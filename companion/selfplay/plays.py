@@ -35,7 +35,7 @@ class PlayMatch(PieceMatch):
         step = self.game.apply(self.state, {seat: action}, self._chance())
         laid = self.game.as_laid(self.state, seat, action, step)
         before = self._place()
-        is_seen = laid is not None and tops(laid) != tops(self.look().layout)
+        is_seen = laid is not None and dict(laid) != dict(self.look().layout)
         if laid is None or not is_seen or self.players[seat].rng.random() > BY_HAND:
             self._tap(seat, play)
         else:

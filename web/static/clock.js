@@ -40,6 +40,26 @@ function figure(rest, isRunning) {
   return whole < 60 ? String(whole) : `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`;
 }
 
+// The time for a whole game: tenths when little is left, and a plate that turns over once a second at the very end.
+const TENTHS_S = 30;
+const HURRY_S = 10;
+
+function whole(rest) {
+  if (rest < TENTHS_S) return (Math.floor(rest * 10) / 10).toFixed(1);
+  return `${Math.floor(rest / 60)}:${String(Math.floor(rest % 60)).padStart(2, '0')}`;
+}
+
+function paintPlate(plate) {
+  const { due, left: rest, time } = plate.dataset;
+  const now = left({ due, left: rest, limit: time });
+  const text = whole(now);
+  if (plate.textContent !== text) plate.textContent = text;
+  const box = plate.closest('.clk');
+  const isOver = Boolean(due) && now < HURRY_S && Math.floor(now) % 2 === 1;
+  if (box.classList.contains('over') !== isOver) box.classList.toggle('over', isOver);
+  if (due && now <= LAST_S) feel(now, due);
+}
+
 function feel(rest, due) {
   const second = `${due} ${Math.ceil(rest)}`;
   if (second === told || rest > LAST_S || rest <= 0) return;
@@ -62,8 +82,13 @@ function paint() {
   }
 }
 
+function paintPlates() {
+  for (const each of document.querySelectorAll('[data-time]')) paintPlate(each);
+}
+
 function frame() {
   paint();
+  paintPlates();
   requestAnimationFrame(frame);
 }
 

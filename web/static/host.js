@@ -1,5 +1,5 @@
 // The host's options: gathered from the rows when the game is started.
-import { post } from './post.js';
+import { post, say } from './post.js';
 
 const form = document.getElementById('options');
 
@@ -19,8 +19,29 @@ function showMaps() {
   }
 }
 
-form.addEventListener('change', showMaps);
+// The board as it would be, or what is wrong with the map.
+const LATER_MS = 400;
+let later = 0;
+
+async function preview() {
+  const row = form.querySelector('.own .preview');
+  if (!row) return;
+  const answer = await post('/api/host/preview', { game: form.dataset.game, options: options() });
+  if (answer.ok) row.innerHTML = answer.svg;
+  else row.textContent = answer.error?.message ?? '';
+  say('');
+}
+
+form.addEventListener('change', () => {
+  showMaps();
+  preview();
+});
+form.addEventListener('input', () => {
+  clearTimeout(later);
+  later = setTimeout(preview, LATER_MS);
+});
 document.addEventListener('click', event => {
   if (event.target.closest?.('#start')) post('/api/host/new-game', { game: form.dataset.game, options: options() });
 });
 showMaps();
+preview();

@@ -74,7 +74,7 @@ function enter(letter) {
   else say('All slots are full: hand in, or go back');
 }
 
-async function handIn(action) {
+export async function handIn(action) {
   const { seat, moment } = page().dataset;
   const salt = [...crypto.getRandomValues(new Uint8Array(16))].map(byte => byte.toString(16).padStart(2, '0')).join('');
   const answer = await post(`/api/seat/${seat}/hand-in`, { moment, action, salt });

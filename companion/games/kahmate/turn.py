@@ -83,11 +83,11 @@ class _Turn:
         """What lies where now."""
         return layout_of(self.places, self.down, self.ball)
 
-    def stage(self, title: str) -> None:
-        """What hands do for everything said since the last stage."""
+    def stage(self, title: str, *, is_decided: bool = True) -> None:
+        """What hands do for everything said since the last stage; until all is decided they may have gone ahead."""
         events = tuple(self.events[self._told :])
         self._told = len(self.events)
-        self.stages.append(Stage(title, {}, events, self.layout(), self.tallies))
+        self.stages.append(Stage(title, {}, events, self.layout() if is_decided else None, self.tallies))
         self.tallies = ()
 
     def move_ball(self, square: int, rule: str, falls: tuple[int, ...] = (), why: str | None = None) -> None:
@@ -231,7 +231,7 @@ def _face_off(state: State, cards: tuple[int, int]) -> Step[State]:
     _discard(turn, cards)
     if attack.total == defence.total or (attack.total > defence.total and state.won + 1 < len(course.face_offs)):
         turn.changes |= {"course": course, "won": state.won + (attack.total > defence.total)}
-        turn.stage("Face-off")
+        turn.stage("Face-off", is_decided=False)
     elif course.kind is Kind.TACKLE:
         _settle_tackle(turn, course, face_off, attack.total - defence.total)
     elif attack.total > defence.total:

@@ -9,7 +9,7 @@ from companion.errors import Illegal
 from companion.games.base import Game, Outcome, PadGrammar, Step, View, plain_layout, plain_outcome
 from companion.games.scouts.board import KIT, NAMES, ROCK_NAMES, SIDES, squares_in
 from companion.games.scouts.hands import why_not
-from companion.games.scouts.moves import perft, texts
+from companion.games.scouts.moves import eagerness, perft, texts
 from companion.games.scouts.notation import read
 from companion.games.scouts.refusals import check
 from companion.games.scouts.screen import END, PAD, plays, standing
@@ -49,6 +49,11 @@ class Scouts(Game[State, str]):
     def legal_actions(self, state: State, seat: Seat) -> Iterator[str]:
         """All of them, every chain of jumps included."""
         return texts(state.position) if seat in self.to_act(state) else iter(())
+
+    def random_action(self, state: State, seat: Seat, rng: Random) -> str:
+        """One of the legal actions; scouts rather go where they want to, and rocks are seldom laid."""
+        listed = list(self.legal_actions(state, seat))
+        return rng.choices(listed, [eagerness(state.position, text) for text in listed])[0]
 
     def check(self, state: State, seat: Seat, action: str) -> None:
         """Raise `Illegal` with the rule and the square in the way."""

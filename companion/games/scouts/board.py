@@ -88,8 +88,8 @@ BOULDERS = tuple(map(_boulder, SQUARES))
 
 _NOTES = (
     "Scouts: two tags back to back on card or a coin of 4 mm, the plain face on one side and the eye on the other.",
-    "Boulder: glue the tag in the middle of a flat block of 70 x 70 mm and 10 mm height.",
-    "Rock: glue the tag in the middle of a flat block of 70 x 35 mm and 10 mm height. It may lie either way.",
+    "Boulder: glue the tag in the middle of a flat block of 66 x 66 mm and 10 mm height.",
+    "Rock: glue the tag in the middle of a flat block of 66 x 31 mm and 10 mm height. It may lie either way.",
     "A scout that ends its dash on another one is put on top of it; the camera remembers the one beneath.",
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from companion.games.scouts.board import (
@@ -18,6 +19,7 @@ from companion.games.scouts.board import (
     squares_in,
 )
 from companion.games.scouts.state import Position, State, handed_over, moved, placed, with_rock
+from companion.grid import Square
 
 Chain = tuple[int, ...]
 """The squares of a play by jumps, the one it begins on included."""
@@ -225,3 +227,15 @@ def count(position: Position) -> int:
     if rock_left(position, 1):
         total += sum([beginnings.bit_count() for beginnings in rock_beginnings(position)])
     return total
+
+
+def eagerness(position: Position, text: str) -> float:
+    """How likely a random player is to choose this: scouts run for the far rank, and home with their intel."""
+    if text[0] in "BR":
+        return 0.02
+    if text[0] in "@.":
+        return 6.0
+    origin, target = Square.parse(re.split("[-^]", text)[0]), Square.parse(re.split("[-^]", text)[-1])
+    ahead = (target.rank - origin.rank) * (-1 if position.seat else 1)
+    goes_home = bool(position.intel >> origin.file + FILES * origin.rank & 1)
+    return float(4.0 ** max(-1, min(2, -ahead if goes_home else ahead)))

@@ -1,0 +1,412 @@
+"""Games of pieces in real browsers, by taps alone: two phones and the table screen, no camera, no pads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+from selenium.webdriver import ActionChains, Keys
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webdriver import WebDriver
+from service import Client, Running, main_key, running, says, sit_down, tap, tap_square, until, wait
+from window_tools import Windows, no_errors, text_of, texts_of, three_windows
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def windows() -> Iterator[Windows]:
+    """Two phones and the table screen, for all tests of this file."""
+    with three_windows() as opened:
+        yield opened
+
+
+def alone(folder: Path) -> tuple[str, ...]:
+    """Arguments of a service whose camera sees no board: everything is tapped."""
+    picture = folder / "floor.png"
+    assert cv2.imwrite(str(picture), np.full((360, 640), 120, np.uint8))
+    return "--camera", str(picture), "--port", "0"
+
+
+def to_lobby(service: Running, windows: Windows) -> Client:
+    """Both sit down, the table screen is on."""
+    south, north, wall = windows
+    sit_down(south, service, "south", "Mara")
+    sit_down(north, service, "north", "Jonas")
+    wall.get(service.url)
+    for window in windows:
+        window.get_log("browser")  # type: ignore[attr-defined] # Chrome has it; what an earlier test left there
+    return Client(service.url)
+
+
+def choose(window: WebDriver, title: str) -> None:
+    """Start a game in the lobby with the delivered options."""
+    script = (
+        "const key = [...document.querySelectorAll('.games .key, .ways .key')].find(each =>"
+        " each.innerText.startsWith(arguments[0])); key?.click(); return Boolean(key)"
+    )
+    until(f"the key of {title}", lambda: window.execute_script(script, title))
+    until("the game", lambda: title in text_of(window, ".top"))
+
+
+def passes(client: Client, moment: str) -> dict[str, Any]:
+    """The view once a decision has been handed in."""
+
+    def look() -> dict[str, Any] | None:
+        view = client.get("/api/view")
+        return view if view["moment"] != moment or view["phase"] != "orders" else None
+
+    return dict(until("the next decision", look))
+
+
+def play(phone: WebDriver, client: Client, words: str) -> None:
+    """Hand in what is tapped once the main key says so."""
+    moment = client.get("/api/view")["moment"]
+    wait(0.5)  # a finger that bounces right after a turn is not heard
+    main_key(phone, words)
+    passes(client, moment)
+
+
+def hands_are_done(client: Client, *phones: WebDriver) -> None:
+    """Say that hands have followed, stage by stage, on the phones in turn; stages without moves pass by themselves."""
+
+    def look() -> bool:
+        view = client.get("/api/view")
+        if view["phase"] not in ("setup", "stages"):
+            return True
+        phone = phones[view["stage"] % len(phones)]
+        phone.execute_script("document.querySelector('.act.hands .key.go')?.click()")
+        return False
+
+    until("the stages", look)
+
+
+def no_sideways_scroll(*windows: WebDriver) -> None:
+    for window in windows:
+        wide = window.execute_script("return document.documentElement.scrollWidth - window.innerWidth")
+        assert wide <= 0, window.current_url
+
+
+# ---- plays by taps, both clocks ----------------------------------------------------------------------------------------
+
+PLACES = ("c1", "c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10")
+
+
+def all_stand(client: Client, south: WebDriver, north: WebDriver) -> None:
+    """Both place their scouts in turns, by taps; the clock runs."""
+    hands_are_done(client, south, north)
+    for square in PLACES:
+        phone, other = (south, north) if square.endswith("1") else (north, south)
+        moment = client.get("/api/view")["moment"]
+        tap_square(phone, square)
+        main_key(phone, f"Place a scout on {square}")
+        passes(client, moment)
+        hands_are_done(client, other)
+    if client.get("/api/view")["clock"]["paused"]:
+        main_key(south, "clock")
+    says(south, "White: play 1 of 1")
+
+
+def white_begins(client: Client, south: WebDriver, north: WebDriver, wall: WebDriver) -> None:
+    """A piece is tapped and dropped, the clock pressed too early, a dash made, a boulder laid, the clock pressed."""
+    tap_square(south, "d1")
+    until("frames", lambda: south.find_elements(By.CSS_SELECTOR, "#under .may"))
+    assert south.find_elements(By.CSS_SELECTOR, "#under .chosen")
+    tap_square(south, "d1")
+    until("no frames", lambda: not south.find_elements(By.CSS_SELECTOR, "#under .may, #under .chosen"))
+    wait(0.5)
+    tap(south, "#commit")
+    until("a word about what is due", lambda: "play" in text_of(south, "#said"))
+    tap_square(south, "d1", "d2")
+    play(south, client, "Dash d1 to d2")
+    hands_are_done(client, north)
+    says(south, "White: press the clock")
+    tap(south, "[data-begin=boulder]")
+    tap_square(south, "d5")
+    play(south, client, "Boulder on d5 to e6")
+    hands_are_done(client, south)
+    assert client.get("/api/view")["layout"]["e6"] == ["white boulder"]
+    until("the boulder on the screen", lambda: wall.find_elements(By.CSS_SELECTOR, ".board use[href='#boulder']"))
+    assert len(wall.find_elements(By.CSS_SELECTOR, ".board use[href='#boulder']")) == 1
+    play(south, client, "Press the clock")
+
+
+def test_plays_rocks_and_clocks_by_taps(tmp_path: Path, windows: Windows) -> None:
+    south, north, wall = windows
+    with running(tmp_path, *alone(tmp_path)) as service:
+        client = to_lobby(service, windows)
+        choose(south, "Scouts")
+        all_stand(client, south, north)
+        white_begins(client, south, north, wall)
+        says(north, "Black: play 1 of 2")
+        until("both clocks", lambda: len(texts_of(wall, ".clk .time")) == 2)
+        assert re.fullmatch(r"9:[345]\d|10:00", texts_of(wall, ".clk .time")[0])
+        tap_square(north, "d10", "d8")
+        until("a word about d8", lambda: "Nothing can be done with d8" in text_of(north, "#said"))
+        tap_square(north, "d10", "d9")
+        play(north, client, "Dash d10 to d9")
+        hands_are_done(client, south)
+        says(north, "Black: play 2 of 2")
+        tap_square(north, "c10", "d9")
+        play(north, client, "Dash c10 to d9")
+        hands_are_done(client, south)
+        assert client.get("/api/view")["layout"]["d9"] == ["black scout", "black scout"]
+        says(wall, "Black: press the clock")
+        wait(0.5)
+        wall.find_element(By.TAG_NAME, "body").send_keys(" ")
+        says(south, "White: play 1 of 2")
+        tap(south, ".row-keys [data-post$='/pause']")
+        says(wall, "Press ready to go on")
+        until("the key to go on", lambda: "Go on" in text_of(wall, ".openkeys .go"))
+        tap(wall, ".openkeys .go")
+        says(south, "White: play 1 of 2")
+        tap_square(south, "f1", "b1")  # both jumps, by their end alone
+        play(south, client, "Jump f1 to b1 over e1, c1")
+        hands_are_done(client, south)
+        assert client.get("/api/view")["layout"]["b1"] == ["white scout"]
+        no_sideways_scroll(*windows)
+        no_errors(*windows)
+
+
+def test_a_piece_can_be_played_without_a_pointer(tmp_path: Path, windows: Windows) -> None:
+    south, north, _ = windows
+    with running(tmp_path, *alone(tmp_path)) as service:
+        client = to_lobby(service, windows)
+        choose(south, "Scouts")
+        all_stand(client, south, north)
+        board = south.find_element(By.CSS_SELECTOR, ".board")
+
+        def at() -> str:
+            return board.get_attribute("aria-description") or ""
+
+        board.send_keys(Keys.ARROW_UP)
+        until("a cursor", at)
+        for _ in range(10):
+            board.send_keys(Keys.ARROW_LEFT, Keys.ARROW_DOWN)
+        assert at() == "a1"
+        board.send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ENTER)
+        until("the piece", lambda: "c1" in text_of(south, "#told"))
+        board.send_keys(Keys.ARROW_UP, Keys.ENTER)
+        play(south, client, "Dash c1 to c2")
+        hands_are_done(client, south)
+        assert client.get("/api/view")["layout"]["c2"] == ["white scout"]
+        no_errors(south, north)
+
+
+# ---- orders for each piece ---------------------------------------------------------------------------------------------
+
+
+def test_orders_on_a_sheet_are_drawn_changed_and_sealed(tmp_path: Path, windows: Windows) -> None:
+    south, north, wall = windows
+    with running(tmp_path, *alone(tmp_path)) as service:
+        client = to_lobby(service, windows)
+        choose(south, "Robot Arena")
+        hands_are_done(client, south, north)
+        says(south, "Petrol: orders for your robots")
+        until("the units", lambda: texts_of(south, ".unit b") == ["1:", "2:", "3:"])
+        until("who does nothing", lambda: text_of(south, "#commit") == "Hand in: 3 do nothing")
+        tap(south, "[data-way=N]")
+        until("the next one", lambda: texts_of(south, ".unit b") == ["1:N", "2:", "3:"])
+        tap(south, "[data-kind='1']")
+        until("neighbours", lambda: south.find_elements(By.CSS_SELECTOR, "#under .may"))
+        tap_square(south, "f1")
+        until("the blow", lambda: texts_of(south, ".unit b") == ["1:N", "2:aE", "3:"])
+        ActionChains(south).send_keys("d").perform()
+        until("the shield", lambda: texts_of(south, ".unit b") == ["1:N", "2:aE", "3:D"])
+        drawings = {
+            each.get_attribute("href") for each in south.find_elements(By.CSS_SELECTOR, "#plan use, #under use")
+        }
+        assert drawings == {"#order-up", "#blade", "#shield"}
+        tap_square(south, "h1")
+        tap(south, "[data-kind='2']")  # once more: away with it
+        until("taken away", lambda: texts_of(south, ".unit b") == ["1:N", "2:aE", "3:"])
+        assert text_of(south, "#commit") == "Hand in: 3 does nothing"
+        south.refresh()
+        until("kept over a reload", lambda: texts_of(south, ".unit b") == ["1:N", "2:aE", "3:"])
+        for window in (north, wall):
+            assert "aE" not in window.page_source
+        tap(south, "#commit")
+        until("the shutter", lambda: "Sealed at" in text_of(south, "#shutter"))
+        assert not south.find_elements(By.CSS_SELECTOR, ".board, .unit")
+        assert south.execute_script("return sessionStorage.length") == 0 or "aE" not in south.execute_script(
+            "return JSON.stringify(sessionStorage)"
+        )
+        for window in windows:
+            assert "2:aE" not in window.page_source
+        look = south.find_element(By.ID, "look")
+        ActionChains(south).click_and_hold(look).perform()
+        until("the own sheet", lambda: text_of(south, ".peek") == "1:N 2:aE")
+        ActionChains(south).release(look).perform()
+        until("closed again", lambda: not south.find_elements(By.CSS_SELECTOR, ".peek"))
+        says(north, "Coral: orders for your robots")
+        until("the units", lambda: texts_of(north, ".unit b") == ["1:", "2:", "3:"])
+        tap_square(north, "e9", "e8")  # towards the other side: South on the board
+        until("a move", lambda: texts_of(north, ".unit b") == ["1:", "2:S", "3:"])
+        tap(north, "#commit")
+        until("the reveal", lambda: client.get("/api/view")["phase"] == "stages")
+        hands_are_done(client, south, north)
+        says(wall, "Both: orders for your robots")
+        layout = client.get("/api/view")["layout"]
+        assert (layout["b2"], layout["e8"]) == (["petrol robot 1"], ["coral robot 2"])
+        no_sideways_scroll(*windows)
+        no_errors(*windows)
+
+
+# ---- placing and face-off ----------------------------------------------------------------------------------------------
+
+RUN = "const [seat, done] = arguments; fetch(`/api/seat/${seat}/plays`).then(answer => answer.json()).then(done)"
+
+
+def plays_of(window: WebDriver, seat: str) -> list[list[Any]]:
+    return list(until("plays", lambda: window.execute_async_script(RUN, seat)["plays"]))
+
+
+def play_on(client: Client, phones: dict[str, WebDriver]) -> str:
+    """One decision by taps: a tackle or a run into somebody where there is one, else a run ahead; answers its words."""
+    view = client.get("/api/view")
+    (seat,) = (seat for seat, shown in view["seats"].items() if shown["awaited"])
+    phone, ahead = phones[seat], 1 if seat == "south" else -1
+    legal = plays_of(phone, seat)
+
+    def worth(play: list[Any]) -> tuple[bool, int]:
+        _, squares, label, _ = play
+        ranks = [int(square[1:]) for square in squares]
+        return "against" in label, (ranks[-1] - ranks[0]) * ahead if ranks else -99
+
+    text, squares, label, _ = max((play for play in legal if play[3] == ""), key=worth, default=legal[-1])
+    if not squares:
+        play(phone, client, "End the round")
+        return str(label)
+    tap_square(phone, *squares)
+    main_key(phone, label) if len([play for play in legal if play[1] == squares]) == 1 else tap(
+        phone, f"[data-play='{text}']"
+    )
+    passes(client, view["moment"])
+    return str(label)
+
+
+def test_placing_a_run_and_a_face_off_by_taps(tmp_path: Path, windows: Windows) -> None:
+    south, north, wall = windows
+    phones = {"south": south, "north": north}
+    with running(tmp_path, *alone(tmp_path)) as service:
+        client = to_lobby(service, windows)
+        choose(north, "Kahmate")
+        hands_are_done(client, south)
+        says(south, "Both: place your six pieces")
+        until("the proposal", lambda: len(south.find_elements(By.CSS_SELECTOR, "#plan text")) == 6)
+        tap_square(south, "d2", "d1")  # big and smart change places
+        tap_square(south, "a2")
+        until("chosen", lambda: "blue fast a2" in text_of(south, "#told"))
+        tap_square(south, "a1")
+        assert "side-blue" not in re.sub(
+            r'class="goal[^>]*>',
+            "",
+            str(north.find_element(By.CSS_SELECTOR, ".view .board").get_attribute("outerHTML")),
+        )
+        tap(south, "#commit")
+        until("the shutter", lambda: "Sealed at" in text_of(south, "#shutter"))
+        for window in windows:
+            assert "B@d1" not in window.page_source
+        tap(north, "#commit")
+        until("both in", lambda: client.get("/api/view")["phase"] == "stages")
+        hands_are_done(client, south, north)
+        layout = client.get("/api/view")["layout"]
+        assert (layout["d1"], layout["d2"], layout["a1"]) == (["blue big"], ["blue smart"], ["blue fast"])
+        for _ in range(60):
+            view = client.get("/api/view")
+            if view["standing"]["duel"]:
+                break
+            if view["phase"] == "stages":
+                hands_are_done(client, south)
+                continue
+            play_on(client, phones)
+        assert view["standing"]["duel"], "nobody met anybody"
+        says(south, "Both: choose a card")
+        until("six cards", lambda: len(south.find_elements(By.CSS_SELECTOR, "[data-card]")) == 6)
+        tap(south, "[data-card='4']")
+        until("the sum", lambda: "with card 4 makes" in text_of(south, "#told"))
+        tap(south, "[data-card='5']")
+        main_key(south, "Hand in 5")
+        until("a closed card", lambda: len(wall.find_elements(By.CSS_SELECTOR, ".strength.shut")) == 1)
+        assert len(north.find_elements(By.CSS_SELECTOR, ".strength.shut")) == 1
+        tap(north, "[data-card='2']")
+        main_key(north, "Hand in 2")
+        until("the reveal", lambda: client.get("/api/view")["phase"] == "stages")
+        until("the sums", lambda: len(wall.find_elements(By.CSS_SELECTOR, ".tally .total")) == 2)
+        hands_are_done(client, south, north)
+        hands = client.get("/api/view")["standing"]["hands"]
+        assert [card["value"] for card in hands["south"] if card["is_spent"]] == ["5"]
+        assert [card["value"] for card in hands["north"] if card["is_spent"]] == ["2"]
+        no_sideways_scroll(*windows)
+        no_errors(*windows)
+
+
+def acts(window: WebDriver, client: Client, seat: str, action: str, then: WebDriver) -> None:
+    """A seat's phone hands in an action in notation; hands follow."""
+    script = (
+        "const [seat, moment, action, done] = arguments; fetch(`/api/seat/${seat}/hand-in`, { method: 'POST',"
+        " headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ moment, action }) })"
+        ".then(answer => answer.status).then(done)"
+    )
+    moment = client.get("/api/view")["moment"]
+    assert window.execute_async_script(script, seat, moment, action) == 200, action
+    if not client.get("/api/view")["sealed"][seat]:
+        passes(client, moment)
+    hands_are_done(client, then)
+
+
+def test_a_key_begins_a_play_and_a_piece_may_be_tapped_before_it(tmp_path: Path, windows: Windows) -> None:
+    south, north, _ = windows
+    with running(tmp_path, *alone(tmp_path)) as service:
+        client = to_lobby(service, windows)
+        service.new_game("kahmate", starter="south", ball_card=1)
+        hands_are_done(client, south)
+        acts(south, client, "south", "R@b2 R@c2 B@d2 T@e2 F@a2 S@d1", south)
+        acts(north, client, "north", "R@f10 R@g10 B@e10 T@d10 F@h10 S@e11", north)
+        until("the first round", lambda: client.get("/api/view")["phase"] == "orders")
+        for action in ("b2-b3-b4-b5", "c2-c3-c4-c5", "."):
+            acts(south, client, "south", action, south)
+        acts(north, client, "north", ".", north)
+        acts(south, client, "south", "b5-b6", south)
+        tap_square(south, "b6")
+        tap(south, "[data-begin=pass]")
+        until("whom to pass to", lambda: south.find_elements(By.CSS_SELECTOR, "#under .may"))
+        tap_square(south, "c5")
+        play(south, client, "Pass b6 to c5")
+        hands_are_done(client, north)
+        assert client.get("/api/view")["layout"]["c5"] == ["blue regular", "ball"]
+        no_errors(*windows)
+
+
+# ---- small screens -----------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_cut_off_on_the_smallest_phone(tmp_path: Path, windows: Windows) -> None:
+    south, north, _ = windows
+    small = {"width": 320, "height": 640, "deviceScaleFactor": 1, "mobile": True}
+    usual = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    with running(tmp_path, *alone(tmp_path)) as service:
+        to_lobby(service, windows)
+        for game in ("scouts", "arena", "kahmate"):
+            service.new_game(game)
+            hands_are_done(Client(service.url), south, north)
+            until("a way to act", lambda: south.find_elements(By.CSS_SELECTOR, "[data-mode]"))
+            south.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", small)
+            until("the small page", lambda: south.execute_script("return innerWidth") == 320)
+            sizes = south.execute_script(
+                "const page = document.documentElement; const key = document.querySelector('#commit');"
+                "const { bottom, height } = key.getBoundingClientRect();"
+                "return [page.scrollWidth, page.scrollHeight, bottom, height]"
+            )
+            south.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", usual)
+            assert sizes[0] <= 320, game
+            assert sizes[1] <= 640, game
+            assert sizes[2] <= 640, game
+            assert sizes[3] >= 48, game
+            service.host("abandon")
+        no_errors(south, north)

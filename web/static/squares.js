@@ -1,0 +1,112 @@
+// The squares of the page's board: which one a finger means, where each is drawn, and marks over and under the pieces.
+// Units of the picture: a square is 100 wide, x to the right, y down.
+export const page = () => document.getElementById('live');
+export const board = () => page()?.querySelector('.view .board');
+
+const THICK = 0.8; // a finger beside a square means it, by so much of a square
+
+function grid() {
+  const [files, ranks, pitch, turned] = board().dataset.grid.split(' ').map(Number);
+  return { files, ranks, pitch, turned: Boolean(turned) };
+}
+
+const nameOf = (file, rank) => `${String.fromCharCode(97 + file)}${rank + 1}`;
+export const place = square => [square.charCodeAt(0) - 97, Number(square.slice(1)) - 1];
+export const isTurned = () => grid().turned;
+
+export function centre(square) {
+  const [file, rank] = place(square);
+  const { files, ranks, pitch, turned } = grid();
+  const [column, row] = turned ? [files - 1 - file, rank] : [file, ranks - 1 - rank];
+  return [column * pitch + 50, row * pitch + 50];
+}
+
+export function shifted(square, [filesOn, ranksOn]) {
+  const [file, rank] = place(square);
+  const { files, ranks } = grid();
+  const [to, up] = [file + filesOn, rank + ranksOn];
+  return to >= 0 && to < files && up >= 0 && up < ranks ? nameOf(to, up) : null;
+}
+
+// The square under a pointer; one of `wanted` when the finger is just beside it.
+function squareAt(event, wanted) {
+  const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(board().getScreenCTM().inverse());
+  const { files, ranks, pitch, turned } = grid();
+  let column = Math.floor(at.x / pitch);
+  let row = Math.floor(at.y / pitch);
+  const isOn = column >= 0 && column < files && row >= 0 && row < ranks;
+  if (turned) column = files - 1 - column;
+  else row = ranks - 1 - row;
+  const hit = isOn ? nameOf(column, row) : null;
+  if (!wanted || !wanted.size || wanted.has(hit)) return hit;
+  const far = square => Math.hypot(centre(square)[0] - at.x, centre(square)[1] - at.y);
+  const nearest = [...wanted].reduce((one, other) => (far(other) < far(one) ? other : one));
+  return far(nearest) < THICK * pitch ? nearest : hit;
+}
+
+// ---- marks ----
+
+export const use = (drawing, [x, y], size, classes = '', degrees = 0) => `<use href="#${drawing}" x="${x - size / 2}" y="${y - size / 2}" width="${size}" height="${size}" class="${classes}"${degrees ? ` transform="rotate(${degrees} ${x} ${y})"` : ''}/>`;
+
+const box = ([x, y]) => `M${x - 50} ${y - 50}h100v100h-100z`;
+export const frames = squares => (squares.length ? `<path class="may" d="${squares.map(square => box(centre(square))).join('')}"/>` : '');
+export const target = square => `<path class="target" d="${box(centre(square))}"/>`;
+export const filled = squares => squares.map(square => `<path class="chosen" d="${box(centre(square))}"/>`).join('');
+
+export const pieceOn = square => board().querySelector(`[data-at="${square}"]`)?.innerHTML ?? '';
+
+let drawn = ['', ''];
+
+export function mark(under, over, chosen = []) {
+  if (!board()) return;
+  const both = [filled(chosen) + under, over + cursorMark()];
+  ['under', 'plan'].forEach((id, layer) => {
+    const group = document.getElementById(id);
+    if (group && (drawn[layer] !== both[layer] || !group.innerHTML)) group.innerHTML = both[layer];
+  });
+  drawn = both;
+  for (const piece of board().querySelectorAll('[data-at]')) piece.classList.toggle('on', chosen.includes(piece.dataset.at));
+}
+
+// ---- taps, and keys for who does not tap ----
+
+const ARROWS = { ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
+let cursor = null;
+const cursorMark = () => (cursor && document.activeElement === board() ? `<path class="cursor" d="${box(centre(cursor))}"/>` : '');
+
+// `way` is the page's way of acting while taps are its; `wanted` answers the squares that mean something.
+export function onTap(way, { tap, wanted = () => new Set(), paint }) {
+  const isMine = () => page()?.querySelector(`[data-mode="${way}"]`) && board();
+  document.addEventListener('click', event => {
+    if (!isMine() || !board().contains(event.target)) return;
+    const square = squareAt(event, wanted());
+    if (square) tap(square);
+  });
+  document.addEventListener('keydown', event => {
+    if (!isMine() || event.target !== board()) return;
+    if (ARROWS[event.key]) {
+      event.preventDefault();
+      const [across, along] = ARROWS[event.key];
+      const step = isTurned() ? [-across, -along] : [across, along];
+      cursor = (cursor && shifted(cursor, step)) ?? cursor ?? wanted().values().next().value ?? 'a1';
+      board().setAttribute('aria-description', cursor);
+      paint();
+    } else if ((event.key === 'Enter' || event.key === ' ') && cursor) {
+      event.preventDefault();
+      tap(cursor);
+    }
+  });
+  const open = () => {
+    if (!isMine()) return;
+    board().setAttribute('tabindex', '0');
+    board().setAttribute('role', 'application'); // its label stays the board in words
+  };
+  document.addEventListener('shown', open);
+  open();
+}
+
+export function tell(head, more = '') {
+  const line = document.getElementById('told');
+  if (!line) return;
+  line.replaceChildren(...(head ? [Object.assign(document.createElement('b'), { textContent: head })] : []), head ? more : line.dataset.hint);
+}
