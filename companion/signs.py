@@ -154,7 +154,18 @@ def _clock_sign(live: Live, shown: Tableau | Standing, viewer: Seat | None) -> S
     if session.sealed and viewer not in session.awaited:
         names = " and ".join(sides[seat].name for seat in sorted(session.awaited))
         return Sign(f"Waiting for {names}", offer or "Both open together.", session.awaited)
-    return Sign(shown.sign, offer or shown.hint, session.awaited)
+    return Sign(shown.sign, offer or _unseen(live) or shown.hint, session.awaited)
+
+
+def _unseen(live: Live) -> str:
+    """What the camera does not see of a board on which the seat on turn may play by hand; empty: nothing."""
+    session, reading = live.session, live.reading
+    if session.board is None or live.has_cards or len(session.awaited) != 1 or not live.watched:
+        return ""
+    if reading is None or not reading.quiet or not reading.unknown:
+        return ""
+    squares = ", ".join(map(str, sorted(reading.unknown)[:4]))
+    return f"The camera does not see {squares}: put the pieces there straight."
 
 
 def _over_sign(session: Session) -> Sign:

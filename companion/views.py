@@ -134,6 +134,7 @@ def view_of(live: Live, viewer: Seat | None) -> TableView:
     open_stages = stages[: session.stage + 1] if in_stages else stages
     playing = session.phase in (Phase.ORDERS, Phase.STAGES)
     mine = _own_sealed(session, viewer)
+    standing = _standing(session, viewer)
     return TableView(
         version=live.version,
         viewer=viewer,
@@ -141,7 +142,7 @@ def view_of(live: Live, viewer: Seat | None) -> TableView:
         moment=session.moment,
         game=game.name if game else None,
         title=game.title if game else "Tabletop Companion",
-        turn=len(session.turns) + (not in_stages),
+        turn=(standing.turn if standing else 0) or len(session.turns) + (not in_stages),
         stage=session.stage,
         stage_title=session.stages[session.stage].title if in_stages else "",
         sign=sign_of(live, viewer),
@@ -158,7 +159,7 @@ def view_of(live: Live, viewer: Seat | None) -> TableView:
         opened=_opened(session),
         tallies=_tallies(session) if in_stages else (),
         tableau=_tableau(live, viewer),
-        standing=game.standing(session.state, viewer) if game else None,
+        standing=standing,
         clock=_clock_view(session.countdown, session.paused),
         clocks=_chess_clocks(session),
         laid=_laid(live, viewer),
@@ -200,6 +201,16 @@ def _clock_view(countdown: Countdown | None, paused: str) -> ClockView | None:
     if countdown is None:
         return None
     return ClockView(countdown.limit_s, countdown.left_s, countdown.due_s, paused, countdown.has_run_out)
+
+
+def _standing(session: Session, viewer: Seat | None) -> Standing | None:
+    """What a game of pieces shows; while a turn is shown stage by stage, what held before it, and nobody acts."""
+    if session.game is None:
+        return None
+    if session.phase is not Phase.STAGES or session.before is None:
+        return session.game.standing(session.state, viewer)
+    earlier = session.game.standing(session.before.state, viewer)
+    return earlier and replace(earlier, open_action="", keys=(), sheet=None, placing=None, duel=None)
 
 
 def _chess_clocks(session: Session) -> Mapping[Seat, ClockView]:

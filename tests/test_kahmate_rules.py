@@ -223,7 +223,7 @@ def test_several_face_offs_come_one_after_the_other_and_nothing_moves_before_the
     assert GAME.to_act(step.state) == set(SEATS)
     assert GAME.expected(step.state) == GAME.expected(before)
     assert shown(step) == ["Face-off"]
-    assert step.stages[0].expected == GAME.expected(before)
+    assert step.stages[0].expected is None, "hands may have gone ahead"
     assert not GAME.is_checked(step.state)
     assert GAME.is_checked(before)
     step = do(step.state, "5/2")

@@ -11,7 +11,7 @@ from companion.errors import Malformed
 from companion.games.base import Step
 from companion.games.scouts.board import NAMES
 from companion.games.scouts.state import State
-from companion.games.screen import ChessClock, PlayKey
+from companion.games.screen import ChessClock, ChoiceKey
 from companion.grid import Square
 from companion.kit import SEATS, Layout, Seat
 
@@ -184,8 +184,8 @@ def test_facts_and_hints_of_both_seats() -> None:
 def test_keys_belong_to_the_seat_on_turn_and_anybody_may_press_the_clock() -> None:
     state = after(start(), *SET_UP, "R@a7-b7")
     assert GAME.standing(state, Seat.SOUTH).keys == (
-        PlayKey("end", "Press the clock", is_main=True),
-        PlayKey("boulder", "Boulder"),
+        ChoiceKey("end", "Press the clock", is_main=True),
+        ChoiceKey("boulder", "Boulder"),
     )
     assert GAME.standing(state, Seat.NORTH).keys == GAME.standing(state, None).keys == ()
     assert {GAME.standing(state, viewer).open_action for viewer in (None, *SEATS)} == {"."}

@@ -12,7 +12,7 @@ import msgspec
 from markupsafe import Markup
 
 from companion.errors import Illegal
-from companion.games.screen import OrderSheet, Placing, Play, PlayKey, Standing
+from companion.games.screen import ChoiceKey, OrderSheet, Placing, Play, Standing
 from companion.grid import Square
 from companion.kit import Kit, Seat
 from companion.views import ClockView, TableView
@@ -75,7 +75,7 @@ def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
     return [[play.text, [str(square) for square in play.squares], play.label, play.key] for play in plays]
 
 
-def plain_keys(keys: Iterable[PlayKey]) -> list[dict[str, Any]]:
+def plain_keys(keys: Iterable[ChoiceKey]) -> list[dict[str, Any]]:
     """The keys that begin plays."""
     return [msgspec.to_builtins(key) for key in keys]
 

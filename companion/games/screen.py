@@ -48,11 +48,15 @@ class Badge:
 
 
 @dataclass(frozen=True)
-class PlayKey:
-    """A key that begins a play, such as a pass, or is one, such as the end of a turn."""
+class ChoiceKey:
+    """A key of a page: it begins a play, such as a pass, or is one, such as the end of a turn.
+
+    `hint` says when it can be used; `is_main` makes it the large one.
+    """
 
     name: str
     label: str
+    hint: str = ""
     is_main: bool = False
 
 
@@ -160,8 +164,8 @@ class Standing:
 
     `sign` says what is awaited in at most 40 characters, `hint` why or by which rule. `facts` are a few words on each
     seat, such as “play 2 of 2”. `open_action` is what anybody at the table may do for the seat on turn, as on a chess
-    clock; empty: nothing. `hands` are the cards of each seat that all may see. `keys` begin plays; `sheet`,
-    `placing` and `duel` are there while the viewer may act by them.
+    clock; empty: nothing. `hands` are the cards of each seat that all may see. `keys` begin plays; `sheet`, `placing`
+    and `duel` are there while the viewer may act by them. `turn` is its number as the game counts; 0: the table counts.
     """
 
     sign: str
@@ -170,10 +174,11 @@ class Standing:
     facts: Mapping[Seat, str] = field(default_factory=dict)
     badges: Mapping[Square, Badge] = field(default_factory=dict)
     hands: Mapping[Seat, tuple[HandCard, ...]] = field(default_factory=dict)
-    keys: tuple[PlayKey, ...] = ()
+    keys: tuple[ChoiceKey, ...] = ()
     sheet: OrderSheet | None = None
     placing: Placing | None = None
     duel: Duel | None = None
+    turn: int = 0
 
 
 # ---- games of cards and counters: what their screens show -----------------------------------------------------
@@ -201,16 +206,6 @@ class Lane:
     deck: Pile
     south: Pile
     discard: Pile
-
-
-@dataclass(frozen=True)
-class ChoiceKey:
-    """A key of a card game's page. `hint` says when it can be used; `is_main` makes it the large one."""
-
-    name: str
-    label: str
-    hint: str = ""
-    is_main: bool = False
 
 
 @dataclass(frozen=True)

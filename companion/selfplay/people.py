@@ -178,7 +178,7 @@ class Match(ABC):
             view = self.look()
             if (view.moment, view.stage, view.phase) != before:
                 return
-            if frame == PATIENCE_FRAMES // 2 and "does not see" in view.sign.text:
+            if frame == PATIENCE_FRAMES // 2 and "does not see" in f"{view.sign.text} {view.sign.small}":
                 self.straighten()
             self.round()
         raise Stuck(f"{done}: the table still says “{self.look().sign.text}” ({self.look().sign.small})")

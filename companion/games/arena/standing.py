@@ -36,6 +36,7 @@ def standing_of(state: State, seat: Seat | None) -> Standing:
             for robot in robots
         },
         sheet=_sheet(state, SEATS.index(seat)) if seat and state.outcome is None else None,
+        turn=state.turn,
     )
 
 

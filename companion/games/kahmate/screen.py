@@ -23,18 +23,18 @@ from companion.games.kahmate.board import (
 )
 from companion.games.kahmate.moves import able, canonical
 from companion.games.kahmate.state import EMPTY, FULL_HAND, RUNS, Course, FaceOff, Kind, State
-from companion.games.screen import Duel, Duellist, HandCard, Placing, Play, PlayKey, Standing
+from companion.games.screen import ChoiceKey, Duel, Duellist, HandCard, Placing, Play, Standing
 from companion.kit import SEATS, Seat
 
 _FORMATIONS = (("c2", "f2", "d2", "e2", "a2", "d1"), ("f10", "c10", "e10", "d10", "h10", "e11"))
 """Where a page begins to place R R B T F S for each seat: a line on the second rank, smart behind it."""
 _KEYS = (
-    PlayKey("pass", "Pass"),
-    PlayKey("kick", "Kick"),
-    PlayKey("tackle", "Tackle"),
-    PlayKey("tackle2", "Tackle with two"),
-    PlayKey("goal", "Run into goal"),
-    PlayKey("end", "End the round", is_main=True),
+    ChoiceKey("pass", "Pass"),
+    ChoiceKey("kick", "Kick"),
+    ChoiceKey("tackle", "Tackle"),
+    ChoiceKey("tackle2", "Tackle with two"),
+    ChoiceKey("goal", "Run into goal"),
+    ChoiceKey("end", "End the round", is_main=True),
 )
 _HINTS = {
     Kind.TACKLE: "More than 2 ahead takes the ball.",
@@ -50,7 +50,7 @@ def standing(state: State, viewer: Seat | None) -> Standing:
     return Standing(
         sign=_sign(state),
         hint=_hint(state),
-        open_action="." if in_round else "",
+        turn=0 if state.is_placing else state.round,
         facts={} if state.is_placing else {seat: _facts(state, place) for place, seat in enumerate(SEATS)},
         hands={} if state.is_placing else {seat: _hand(state.hands[place]) for place, seat in enumerate(SEATS)},
         keys=_keys(state) if may_act and in_round else (),
@@ -100,7 +100,7 @@ def _hand(cards: tuple[int, ...]) -> tuple[HandCard, ...]:
     return tuple(HandCard(str(card), card not in cards) for card in FULL_HAND)
 
 
-def _keys(state: State) -> tuple[PlayKey, ...]:
+def _keys(state: State) -> tuple[ChoiceKey, ...]:
     """The keys behind which there is a legal play."""
     used = {play.key for play in plays(state, state.seat)}
     return tuple(key for key in _KEYS if key.name in used)

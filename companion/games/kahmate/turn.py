@@ -258,7 +258,7 @@ class _Sum:
 
     def tally(self, other: _Sum) -> Tally:
         """As it is shown beside the other one."""
-        parts = tuple((name, str(number)) for name, number in self.parts)
+        parts = tuple((name, f"{number}".replace("-", "−")) for name, number in self.parts)
         return Tally(SEATS[self.seat], parts, str(self.total), is_greater=self.total > other.total)
 
     def told(self) -> str:

@@ -20,7 +20,7 @@ from companion.games.scouts.moves import (
 )
 from companion.games.scouts.refusals import due_words, home_rank
 from companion.games.scouts.state import PLAYS, Position, State
-from companion.games.screen import Play, PlayKey, Standing
+from companion.games.screen import ChoiceKey, Play, Standing
 from companion.kit import SEATS, Seat
 
 END = "."
@@ -51,7 +51,7 @@ def standing(state: State, viewer: Seat | None) -> Standing:
     keys = _keys(state) if viewer is state.seat else ()
     may_play = bool(position.due) and has_play(position)
     sign = f"{name}: play {_number(state)} of {_plays(state)}" if may_play else f"{name}: {_end_words(state)}"
-    return Standing(sign, _hint(state, may_play), END, facts, keys=keys)
+    return Standing(sign, _hint(state, may_play), END, facts, keys=keys, turn=state.turn)
 
 
 def _plays(state: State) -> int:
@@ -89,12 +89,14 @@ def _facts(state: State, index: int) -> str:
     return f"play {_number(state)} of {_plays(state)}; {kept}" if is_on_turn else kept
 
 
-def _keys(state: State) -> tuple[PlayKey, ...]:
+def _keys(state: State) -> tuple[ChoiceKey, ...]:
     position = state.position
     rocks = [
-        PlayKey(key, key.capitalize()) for kind, key in enumerate((BOULDER_KEY, ROCK_KEY)) if rock_left(position, kind)
+        ChoiceKey(key, key.capitalize())
+        for kind, key in enumerate((BOULDER_KEY, ROCK_KEY))
+        if rock_left(position, kind)
     ]
-    return (PlayKey(END_KEY, _end_words(state).capitalize(), is_main=True), *rocks)
+    return (ChoiceKey(END_KEY, _end_words(state).capitalize(), is_main=True), *rocks)
 
 
 # ---- plays ----------------------------------------------------------------------------------------------------------
