@@ -37,8 +37,9 @@ bench: $(VENV)/.tests
 	$(BIN)/companion bench --real-time $(ARGS)
 
 selfplay: $(VENV)/.runs
-	$(BIN)/companion selfplay --game outbuffered --games 20 --seed 1 $(ARGS)
-	$(BIN)/companion selfplay --game binmat --games 20 --seed 1 $(ARGS)
+	for game in outbuffered scouts arena kahmate binmat; do \
+		$(BIN)/companion selfplay --game $$game --games 20 --seed 1 $(ARGS) || exit 1; \
+	done
 
 # The browser and the PDF tools of the tests; where they cannot be installed those tests are skipped and say so.
 browser:
