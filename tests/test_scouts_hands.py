@@ -271,10 +271,10 @@ def test_the_kit_has_two_faced_scouts_and_rocks_of_their_size() -> None:
         "white scout with intel": (35, 39, 4.0, (1, 1)),
         "black scout": (40, 44, 4.0, (1, 1)),
         "black scout with intel": (45, 49, 4.0, (1, 1)),
-        "white boulder": (50, 50, 10.0, (2, 2)),
-        "white rock": (51, 51, 10.0, (2, 1)),
-        "black boulder": (52, 52, 10.0, (2, 2)),
-        "black rock": (53, 53, 10.0, (2, 1)),
+        "white boulder": (50, 50, 5.0, (2, 2)),
+        "white rock": (51, 51, 5.0, (2, 1)),
+        "black boulder": (52, 52, 5.0, (2, 2)),
+        "black rock": (53, 53, 5.0, (2, 1)),
     }
     assert kit.pieces.count(("white scout", "white scout with intel")) == 5
     assert len(kit.pieces) == 14

@@ -40,6 +40,17 @@ def test_a_board_that_is_never_seen_ends_as_stuck(monkeypatch: pytest.MonkeyPatc
     assert "did not end" in report.sentence()
 
 
+@pytest.mark.parametrize(("game", "turns"), [("scouts", 20), ("arena", 3), ("kahmate", 12)])
+def test_hands_are_followed_through_the_first_turns(monkeypatch: pytest.MonkeyPatch, game: str, turns: int) -> None:
+    """Whole games take minutes (`make selfplay`); here they are broken off."""
+    monkeypatch.setattr(people, "MAX_TURNS", turns)
+    report = next(iter(play_games(game, 1, 3)))
+    assert report.turns == turns, report.sentence()
+    assert report.reason == "It was broken off."
+    assert report.misread_layouts == 0
+    assert report.wrong_placements_noticed == report.wrong_placements_made
+
+
 @pytest.mark.parametrize(
     ("made", "noticed", "misread", "winners", "good"),
     [

@@ -16,7 +16,7 @@ from companion.games.binmat.state import State
 from companion.grid import Square
 from companion.kit import SEATS, Layout, Seat
 from companion.selfplay import people
-from companion.selfplay.people import MAX_TURNS, Match, Stuck
+from companion.selfplay.people import Match, Stuck
 from companion.session import Phase, chance
 from companion.views import TableView
 
@@ -46,7 +46,7 @@ class CardMatch(Match):
         self.companion.table.new_game(self.game.name, self.options, self.seed)
         self.simulation.world.set_up({})
         self._press_table()
-        while self.look().phase is not Phase.OVER and self.turns < MAX_TURNS:
+        while self.look().phase is not Phase.OVER and self.turns < people.MAX_TURNS:
             self._pass_stages()
             if self.look().phase is Phase.ORDERS:
                 self.turns += 1

@@ -12,7 +12,7 @@ from companion.kit import SEATS, Layout, Seat
 from companion.ports import WorldPiece
 from companion.referee import HandMove, Problem, tops
 from companion.selfplay import people
-from companion.selfplay.people import MAX_TURNS, Match, Player, Stuck
+from companion.selfplay.people import Match, Player, Stuck
 from companion.session import Phase, chance
 from companion.views import TableView
 
@@ -31,7 +31,7 @@ class PieceMatch(Match):
         self.companion.table.new_game(self.game.name, self.options, self.seed)
         self.simulation.world.set_up({})
         self.round(3)
-        while self.look().phase is not Phase.OVER and self.turns < MAX_TURNS:
+        while self.look().phase is not Phase.OVER and self.turns < people.MAX_TURNS:
             self._work_with_hands()
             if self.look().phase is Phase.ORDERS:
                 self.turns += 1
@@ -75,7 +75,7 @@ class PieceMatch(Match):
             return
         pieces = [self.piece(face, move.origin) for face in move.faces]
         if move.origin is not None and move.origin == move.target:
-            self.turn_over(pieces[-1])
+            self.turn_over(self._other_face(move.faces[-1], move.origin))
             return
         if self.rng.random() < wrong and (square := self._wrong_square(move)) is not None:
             self.count.wrong += 1
@@ -144,6 +144,15 @@ class PieceMatch(Match):
             if kit is not None and kit.kind(piece.face) == kit.kind(face):
                 return piece
         raise Stuck(f"There is no {face} on {square or 'the table beside the board'}")
+
+    def _other_face(self, face: str, square: Square) -> WorldPiece:
+        """The uppermost piece on a square that would show that face if it were turned over."""
+        kit = self.look().kit
+        for piece in reversed(self.simulation.world.pieces()):
+            is_other = kit is not None and piece.face != face and kit.kind(piece.face) == kit.kind(face)
+            if piece.square == square and is_other:
+                return piece
+        raise Stuck(f"Nothing on {square} can be turned over to {face}")
 
     def _wrong_square(self, move: HandMove) -> Square | None:
         """An empty square that no piece comes from or goes to."""

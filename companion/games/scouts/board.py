@@ -88,8 +88,8 @@ BOULDERS = tuple(map(_boulder, SQUARES))
 
 _NOTES = (
     "Scouts: two tags back to back on card or a coin of 4 mm, the plain face on one side and the eye on the other.",
-    "Boulder: glue the tag in the middle of a flat block of 66 x 66 mm and 10 mm height.",
-    "Rock: glue the tag in the middle of a flat block of 66 x 31 mm and 10 mm height. It may lie either way.",
+    "Boulder: glue the tag in the middle of a flat block of 66 x 66 mm and 5 mm height.",
+    "Rock: glue the tag in the middle of a flat block of 66 x 31 mm and 5 mm height. It may lie either way.",
     "A scout that ends its dash on another one is put on top of it; the camera remembers the one beneath.",
 )
 
@@ -101,7 +101,7 @@ def _faces() -> Iterator[Face]:
             yield Face(name, drawing, tuple(range(marker, marker + 5)), 4.0, seat)
             marker += 5
     for name, seat, rock, size in zip(ROCK_FACES, _OWNERS, 2 * ROCK_NAMES, 2 * ((2, 2), (2, 1)), strict=True):
-        yield Face(name, rock, (marker,), 10.0, seat, size=size)
+        yield Face(name, rock, (marker,), 5.0, seat, size=size)
         marker += 1
 
 
