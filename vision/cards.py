@@ -25,6 +25,7 @@ from vision.fans import (
     card_of_ink,
     card_of_marks,
     fan_order,
+    index_places,
     marker_places,
     printed_places,
     unread_card,
@@ -228,6 +229,7 @@ class CardReader:
         seen = [mark for card in cards for mark in card.marks]
         places = [place for card in read for place in marker_places(self._deck, card)]
         places += [printed_places(self._deck, card)[0] for card in read]
+        places += [place for card in read for place in index_places(self._deck, card)]
         found: list[Lying] = []
         for is_solid, picture in ((False, blobs), (True, solid)):
             for box, area in _boxes(np.asarray(picture, np.uint8), 0.4 * side, 1.6 * side):

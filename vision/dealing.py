@@ -124,7 +124,7 @@ def _lay(table: SimulatedTable, kit: Kit, deck: Deck, rng: Random) -> Layout:
                 )
             elif rng.random() < 0.25:
                 layout[Square(file, rank)] = (BACK,) * rng.randint(1, 3)
-    table.set_up(layout)
+    table.set_up(dict(sorted(layout.items(), key=lambda item: BACK not in item[1])))  # what is laid open lies on top
     at = {piece.face: piece for piece in table.pieces()}
     for zone, stack in layout.items():
         if BACK in stack:

@@ -83,6 +83,12 @@ def printed_places(deck: Deck, card: Lying) -> tuple[Points, ...]:
     return middle, *_opposite(card, 0.0, (deck.height_mm - strip) / 2, deck.width_mm, strip)
 
 
+def index_places(deck: Deck, card: Lying) -> tuple[Points, Points]:
+    """(4, 2) each: the strips beside both markers of a card, which hold its value and suit."""
+    room = deck.inset_mm + deck.marker_mm
+    return _opposite(card, -room / 2, (deck.height_mm - room) / 2, deck.width_mm - room, room)
+
+
 def _opposite(card: Lying, x: float, y: float, width: float, depth: float) -> tuple[Points, Points]:
     """A rectangle that lies at (x, y) on the face of a card, and the one opposite."""
     places = []
