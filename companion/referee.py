@@ -222,6 +222,12 @@ def _sentences(
             text = f"{due.capitalize()} expected on {square}: turn the piece over."
             found.append(Problem(face, square, square, text, f"Turn the piece on {square} over"))
             continue
+        if face in target.get(square, ())[:-1]:
+            lost.discard(square)
+            missing.discard(square)
+            text = f"{due.capitalize()} belongs on top of the {face} on {square}: lay it there."
+            found.append(Problem(due, square, square, text, f"Lay the {due} on top on {square}"))
+            continue
         homes = [home for home in sorted(missing) if target[home][-1] == face]
         below = [home for home in sorted(target) if face in target[home][:-1] or home in reading.unknown]
         homes += [home for home in below if face in target[home] and home != square]

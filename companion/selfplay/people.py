@@ -153,6 +153,9 @@ class Match(ABC):
     def check(self, before: TableView, after: TableView) -> None:
         """Hold what the table has just accepted against what is true, and count what differs."""
 
+    def mend(self, view: TableView) -> None:  # noqa: B027 - nothing, where hands never go ahead
+        """Put back what the table says is not where it belongs."""
+
     @abstractmethod
     def straighten(self) -> None:
         """Lay straight what the camera does not see."""
@@ -180,6 +183,8 @@ class Match(ABC):
                 return
             if frame == PATIENCE_FRAMES // 2 and "does not see" in f"{view.sign.text} {view.sign.small}":
                 self.straighten()
+            if frame == PATIENCE_FRAMES // 4:
+                self.mend(view)
             self.round()
         raise Stuck(f"{done}: the table still says “{self.look().sign.text}” ({self.look().sign.small})")
 

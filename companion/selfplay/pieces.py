@@ -10,7 +10,7 @@ from companion.games.base import Game, PadGrammar
 from companion.grid import Square
 from companion.kit import SEATS, Layout, Seat
 from companion.ports import WorldPiece
-from companion.referee import HandMove, Problem, tops
+from companion.referee import HandMove, Problem, hand_moves, tops
 from companion.selfplay import people
 from companion.selfplay.people import Match, Player, Stuck
 from companion.session import Phase, chance
@@ -53,10 +53,7 @@ class PieceMatch(Match):
         """Follow the instructions of the set-up or of all stages of a turn."""
         while (view := self.look()).phase in (Phase.SETUP, Phase.STAGES):
             place = (view.moment, view.stage, view.phase)
-            for problem in view.problems:  # hands went ahead of a face-off
-                if problem.home not in (None, problem.square):
-                    self.put(self.piece(problem.face, problem.square), problem.home)
-                    self.round(1)
+            self.mend(view)
             view = self.look()
             for move in [i.move for i in view.instructions if not i.move.done]:
                 self.follow(move, view.target or {})
@@ -126,6 +123,17 @@ class PieceMatch(Match):
         for piece in (*pieces, top):
             self.put(piece, move.target)
         self.round(1)
+
+    def mend(self, view: TableView) -> None:
+        """Hands went ahead of a face-off: the board is made to look as the table shows it."""
+        if not view.problems or view.kit is None or view.target is None:
+            return
+        lying: dict[Square, tuple[str, ...]] = {}
+        for piece in self.simulation.world.pieces():
+            if piece.square is not None:
+                lying[piece.square] = (*lying.get(piece.square, ()), piece.face)
+        for move in hand_moves(view.kit, lying, view.target):
+            self.follow(move, view.target, wrong=0.0)
 
     def straighten(self) -> None:
         """Put every piece on the middle of its square, as the sign asks when one hides another."""
