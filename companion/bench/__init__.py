@@ -6,6 +6,7 @@ A figure that falls short fails the bench (exit status 1); nothing here is part 
 from __future__ import annotations
 
 from companion.bench.doors import door_figures
+from companion.bench.rings import bench_rings
 from companion.bench.rules import bench_rules
 from companion.bench.turns import REAL_S, SCALED_S, bench_turns
 from companion.games import GAMES
@@ -24,6 +25,7 @@ def run(games: int, real_time: bool = False) -> bool:
     good = True
     for turn_s in (SCALED_S, REAL_S) if real_time else (SCALED_S,):
         good &= bench_turns(turn_s)
+    good &= bench_rings()
     for figure in door_figures():
         print(figure.sentence(), flush=True)
         good &= figure.is_met()
