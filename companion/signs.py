@@ -8,6 +8,7 @@ from companion.games.screen import Standing, Tableau
 from companion.kit import SEATS, Kit, Seat
 from companion.live import Instruction, Live, instructions
 from companion.ports import SeatLamps, TurnLamp
+from companion.referee import Problem, tops
 from companion.session import BOTH, Phase, Session
 
 
@@ -32,8 +33,8 @@ def sign_of(live: Live, viewer: Seat | None) -> Sign:
         return _asked_sign(live, viewer)
     if live.problems and session.phase is not Phase.LOBBY:
         problem = live.problems[0]
-        seats = _owners(session.kit, problem.face)
-        return Sign(problem.sign, live.why_not.message if live.why_not else problem.text, seats)
+        small = live.why_not.message if live.why_not else _perhaps_hidden(live, problem) or problem.text
+        return Sign(problem.sign, small, _owners(session.kit, problem.face))
     match session.phase:
         case Phase.LOBBY:
             return _lobby_sign(live)
@@ -52,6 +53,21 @@ def _asked_sign(live: Live, viewer: Seat | None) -> Sign:
         return Sign("Which play is it?", "The board can mean each of them: tap the right one.", frozenset({seat}))
     name = live.session.playing.sides[seat].name.capitalize()
     return Sign(f"{name}: tap which play it is", "The board can mean several.", frozenset({seat}))
+
+
+def _perhaps_hidden(live: Live, problem: Problem) -> str:
+    """Where a piece that is nowhere seen may lie out of the camera's sight; empty: nowhere."""
+    reading, target = live.reading, live.session.target
+    if reading is None or target is None:
+        return ""
+    seen = [*reading.seen.values(), *reading.beside]
+    if seen.count(problem.face) >= [*tops(target).values()].count(problem.face):
+        return ""
+    hidden = sorted(reading.unknown - set(target))
+    if not hidden:
+        return ""
+    squares = " or ".join(map(str, hidden[:4]))
+    return f"Is the {problem.face} on {squares}, where the camera does not see it? Then put it straight."
 
 
 def _owners(kit: Kit | None, face: str) -> frozenset[Seat]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from companion.clock import FakeClock
 from companion.config import TableSettings
+from companion.grid import Square
 from companion.journal import Journal
 from companion.kit import SEATS, Layout, Seat
 from companion.ports import CameraState, CameraStatus, PadKey, Press, Reading, Signal
@@ -50,7 +51,7 @@ class Played:
     def show(self, layout: Layout, unknown: str = "", quiet: bool = True, game: str | None = "outbuffered") -> None:
         """The camera sees this."""
         self.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
-        hidden = frozenset(square for square in layout if str(square) in unknown.split())
+        hidden = frozenset(map(Square.parse, unknown.split()))
         seen = {square: face for square, face in tops(layout).items() if square not in hidden}
         self.table.saw(Reading(seen, hidden, quiet=quiet, game=game, at_s=self.clock.monotonic_s()))
         self.table.step()

@@ -132,6 +132,14 @@ def test_a_scout_held_in_the_hand_is_no_mistake(played: Played) -> None:
     assert played.table.view().problems[0].text == "Black scout is missing on c10: put it there."
 
 
+def test_a_piece_that_is_missed_may_lie_where_the_camera_does_not_see(played: Played) -> None:
+    begin(played)
+    see(played, lay(now(played), e10=None), hidden="e7")
+    sign = played.table.view().sign
+    assert sign.text == "Put the black scout on e10"
+    assert sign.small == "Is the black scout on e7, where the camera does not see it? Then put it straight."
+
+
 def test_a_scout_on_one_that_looks_the_same_is_told_by_its_marker(played: Played) -> None:
     begin(played)
     board = now(played)

@@ -125,8 +125,11 @@ class PieceMatch(Match):
         self.round(1)
 
     def mend(self, view: TableView) -> None:
-        """Hands went ahead of a face-off: the board is made to look as the table shows it."""
+        """Put straight what may be hidden; where hands went ahead of a face-off, lay the board as it was."""
         if not view.problems or view.kit is None or view.target is None:
+            return
+        if "does not see" in view.sign.small:
+            self.straighten()
             return
         lying: dict[Square, tuple[str, ...]] = {}
         for piece in self.simulation.world.pieces():
