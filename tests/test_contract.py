@@ -88,11 +88,15 @@ def test_require_refuses_what_is_not_due(game: Game[Any, Any]) -> None:
     action = next(iter(game.legal_actions(state, seat)))
     with pytest.raises(Illegal) as missing:
         game.require(state, {})
+    paragraphs = {rule.id for rule in game.rules}
     assert missing.value.reason is Refusal.SEATS_MISSING
+    assert missing.value.rule in paragraphs
+    assert game.end_rule in paragraphs
     if outsiders := set(SEATS) - due:
         with pytest.raises(Illegal) as wrong:
             game.require(state, {seat: action, outsiders.pop(): action})
         assert wrong.value.reason is Refusal.NOT_TO_ACT
+        assert wrong.value.rule in paragraphs
 
 
 @EACH

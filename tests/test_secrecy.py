@@ -1,4 +1,4 @@
-"""Every byte sent to every viewer, in games that differ only in the other seat's buffer: equal until the reveal."""
+"""Every byte sent to every viewer, in games that differ only in what one seat hides: equal until the reveal."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import logging
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -100,131 +101,210 @@ class Viewer:
         return seen
 
 
-def play(companion: Companion, clock: FakeClock, text: str) -> list[tuple[str, bytes]]:
-    """South gives an order in every way there is; answers all that the others were sent meanwhile."""
-    hands = companion.simulation.hands if companion.simulation else None
-    assert hands is not None
-    viewer = Viewer(companion)
-    companion.table.new_game("outbuffered", seed=1)
-    companion.table.confirm("host", companion.table.view().moment, 0, force=True)
-    assert companion.table.view().moment == MOMENT
-    keys = {"U": "up", "D": "down", "L": "left", "R": "right", "S": "a", "I": "b"}
+Acts = tuple[Callable[[], object], ...]
 
-    def press(*names: str) -> None:
+
+@dataclass
+class Scene:
+    """A game at the point where South has something to hide, and the ways to say it."""
+
+    companion: Companion
+    clock: FakeClock
+    viewer: Viewer
+
+    @property
+    def moment(self) -> str:
+        return self.companion.table.view().moment
+
+    def begin(self, game: str, **options: object) -> None:
+        """A game whose set-up hands have done."""
+        self.companion.table.new_game(game, options, seed=1)
+        self.settle()
+
+    def settle(self) -> None:
+        """Hands have done whatever there was to do."""
+        while (view := self.companion.table.view()).phase in (Phase.SETUP, Phase.STAGES):
+            self.companion.table.confirm("host", view.moment, view.stage, force=True)
+
+    def both(self, south: str, north: str) -> None:
+        for seat, action in ((Seat.SOUTH, south), (Seat.NORTH, north)):
+            self.companion.table.hand_in(seat, self.moment, action)
+        self.settle()
+
+    def say(self, action: str, status: int = 200, seat: str = "south", **changed: str) -> None:
+        """Hand an action in at the phone."""
+        client = self.viewer.south if seat == "south" else self.viewer.north
+        body = {"moment": self.moment, "action": action, "salt": "5a17"} | changed
+        client.post(f"/api/seat/{seat}/hand-in", status, **body)
+
+    def take_back(self) -> None:
+        moment = self.companion.table.view(Seat.SOUTH).back or self.moment
+        self.viewer.south.post("/api/seat/south/take-back", moment=moment)
+
+    def mine(self) -> None:
+        """The owner looks at what is sealed."""
+        self.viewer.south.post("/api/seat/south/mine")
+
+    def plan(self, entered: str) -> None:
+        """The owner's phone asks where the orders would lead."""
+        self.viewer.south.post("/api/seat/south/plan", moment=self.moment, entered=entered)
+
+    def press(self, *names: str, hold_s: float = 0.0) -> None:
+        """Press keys of South's pad, the last one that long."""
+        assert self.companion.simulation is not None
+        hands = self.companion.simulation.hands
         for name in names:
-            for act in (hands.press, hands.release):
-                act(f"south_{name}")
-                for _ in range(3):
-                    clock.advance(0.02)
-                    companion.step_keys()
+            hands.press(f"south_{name}")
+            self._pass(hold_s if name == names[-1] else 0.0)
+            hands.release(f"south_{name}")
+            self._pass()
 
-    acts: tuple[Callable[[], object], ...] = (
-        lambda: viewer.south.post("/api/seat/south/plan", moment=MOMENT, entered=text),
-        lambda: press(*(keys[letter] for letter in text), "up"),
-        lambda: press("back"),
-        lambda: press(keys[text[2]], "ready"),
-        lambda: press("back"),
-        lambda: viewer.south.post("/api/seat/south/hand-in", 400, moment=MOMENT, action=f"{text}U", salt="0"),
-        lambda: viewer.south.post("/api/seat/south/hand-in", 409, moment="0.9", action=text, salt="0"),
-        lambda: viewer.south.post("/api/seat/south/hand-in", moment=MOMENT, action=text, salt="5a17"),
-        lambda: viewer.south.post("/api/seat/south/hand-in", 409, moment=MOMENT, action=text, salt="beef"),
-        lambda: viewer.south.post("/api/seat/south/mine"),
+    def _pass(self, seconds: float = 0.0) -> None:
+        for _ in range(3 + round(seconds / 0.02)):
+            self.clock.advance(0.02)
+            self.companion.step_keys()
+
+
+def buffer(scene: Scene, text: str) -> Acts:
+    """Three orders by phone and pad, in every way there is."""
+    scene.begin("outbuffered")
+    pads = [{"U": "up", "D": "down", "L": "left", "R": "right", "S": "a", "I": "b"}[letter] for letter in text]
+    return (
+        lambda: scene.plan(text),
+        lambda: scene.press(*pads, "up"),
+        lambda: scene.press("back"),
+        lambda: scene.press(pads[2], "ready"),
+        lambda: scene.press("back"),
+        lambda: scene.say(f"{text}U", 400),
+        lambda: scene.say(text, 409, moment="0.9"),
+        lambda: scene.say(text),
+        lambda: scene.say(text, 409, salt="beef"),
+        scene.mine,
     )
-    seen = viewer.everything()
-    for number, act in enumerate(acts):
-        act()
-        clock.advance(1)
-        companion.step_keys()
-        seen += [(f"after act {number}: {path}", sent) for path, sent in viewer.everything()]
+
+
+def card(scene: Scene, text: str) -> Acts:
+    """A card that is drawn from a deck which nobody sees, and played face down."""
+    hidden, below = text.split()
+    rest = (card for card in DECK if card not in (hidden, below))
+    scene.companion.table.new_game("binmat", {"deck": [hidden, below, *rest]}, seed=1)
+    scene.companion.table.resume("host")
+    return (
+        lambda: scene.say("d0"),
+        lambda: scene.say("d3", seat="north"),
+        lambda: scene.say(f"p{hidden}", 400),
+        lambda: scene.say(f"u{hidden}1", 409),
+        lambda: scene.say(f"p{hidden}1"),
+        scene.take_back,
+        lambda: scene.say(f"p{hidden}2"),
+        lambda: scene.say("--", seat="north"),
+        lambda: scene.clock.advance(6),
+        scene.companion.table.undo,
+    )
+
+
+def sheet(scene: Scene, text: str) -> Acts:
+    """Orders to three robots: at the pad robot by robot, then on the phone."""
+    scene.begin("arena")
+    pads = {"N": ("up",), "E": ("right",), "aN": ("a", "up"), "aE": ("a", "right"), "D": ("b",), "X": ("a", "a")}
+    orders = [pads[order.partition(":")[2]] for order in text.split()]
+    return (
+        lambda: scene.plan(text),
+        lambda: scene.press(*orders[0]),
+        lambda: scene.press(*orders[1]),
+        lambda: scene.press("back"),
+        lambda: scene.press(*orders[1], *orders[2]),
+        lambda: scene.press("ready", hold_s=2.0),
+        lambda: scene.press("back"),
+        lambda: scene.say(f"{text} 9:N", 400),
+        lambda: scene.say(f"{text} 7:N", 409),
+        lambda: scene.say(text),
+        scene.mine,
+        scene.take_back,
+        lambda: scene.say(text),
+    )
+
+
+def placing(scene: Scene, text: str) -> Acts:
+    """Where six pieces will stand."""
+    scene.begin("kahmate")
+    return (
+        lambda: scene.say(text[:-1], 400),
+        lambda: scene.say(text.replace("B@c1", "B@c5"), 409),
+        lambda: scene.say(text),
+        scene.mine,
+        scene.take_back,
+        lambda: scene.say(text),
+    )
+
+
+def strength(scene: Scene, text: str) -> Acts:
+    """A card of a face-off, at the pad and on the phone."""
+    scene.begin("kahmate", starter="south", ball_card=1)
+    scene.both("R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11")
+    for action in ("d2-d3-d4", ".", "e10-e9-e8", ".", "d4-d5-d6", ".", "e8-e7-e6", ".", "d6-e6-e5"):
+        seat = next(iter(Seat(name) for name, each in scene.companion.table.view().seats.items() if each.awaited))
+        scene.companion.table.hand_in(seat, scene.moment, action)
+        scene.settle()
+    assert all(each.awaited for each in scene.companion.table.view().seats.values())
+    pad = ("up", "down", "left", "right", "a", "b")[int(text) - 1]
+    return (
+        lambda: scene.press(pad),
+        lambda: scene.press("back"),
+        lambda: scene.press(pad, "ready"),
+        lambda: scene.press("back"),
+        lambda: scene.say(f"{text}7", 400),
+        lambda: scene.say(text),
+        scene.mine,
+        lambda: scene.say(text, 409, salt="beef"),
+    )
+
+
+SECRETS: dict[str, tuple[Callable[[Scene, str], Acts], str, str]] = {
+    "buffer": (buffer, "UUS", "DRI"),
+    "buffer of one kind": (buffer, "III", "SSS"),
+    "card": (card, "5& a#", "a# 5&"),
+    "special card": (card, "@^ 7%", "7% @^"),
+    "order sheet": (sheet, "1:N 2:aE 3:D", "1:E 2:X 3:N"),
+    "placing": (placing, "R@c2 R@f2 B@c1 T@e2 F@a2 S@d1", "R@a1 R@b1 B@c1 T@d1 F@e1 S@f1"),
+    "strength card": (strength, "5", "2"),
+}
+
+
+def seen_by_others(folder: Path, port: int, begin: Callable[[Scene, str], Acts], text: str) -> list[tuple[str, bytes]]:
+    """South hides a text in every way there is: all that the others were sent meanwhile."""
+    clock = FakeClock()
+    with house(folder, port, clock) as companion:
+        scene = Scene(companion, clock, Viewer(companion))
+        acts = begin(scene, text)
+        seen = scene.viewer.everything()
+        for number, act in enumerate(acts):
+            act()
+            clock.advance(1)
+            companion.step_keys()
+            seen += [(f"after act {number}: {path}", sent) for path, sent in scene.viewer.everything()]
     return seen
 
 
-@pytest.mark.parametrize(("one", "other"), [("UUS", "DRI"), ("III", "SSS")])
-def test_what_others_are_sent_does_not_depend_on_a_sealed_order(
-    tmp_path: Path,
-    port: int,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    one: str,
-    other: str,
+@pytest.mark.parametrize("secret", SECRETS)
+def test_what_others_are_sent_does_not_depend_on_a_secret(
+    tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, secret: str
 ) -> None:
     # A receipt is a salted hash of the order and differs by its nature: here it is one and the same text.
     monkeypatch.setattr(advance, "receipt", lambda *_: "ab" * 32)
     monkeypatch.setattr("companion.app._host_key", lambda _: "aaaaa-bbbbb")
     caplog.set_level(logging.DEBUG)
+    begin, *texts = SECRETS[secret]
     told = []
-    for text in (one, other):
+    for number, text in enumerate(texts):
         caplog.clear()
-        clock = FakeClock()
-        with house(tmp_path / text, port, clock) as companion:
-            sent = play(companion, clock, text)
+        sent = seen_by_others(tmp_path / str(number), port, begin, text)
         # Several threads write the log: the order of its lines is their affair.
         told.append((sent, sorted(caplog.text.splitlines())))
     for (path, first), (_, second) in zip(told[0][0], told[1][0], strict=True):
-        assert first == second, f"{path} tells South's order"
-    assert told[0][1] == told[1][1], "the log tells South's order"
-    assert len(told[0][0]) > 300
-
-
-def deal(hidden: str, below: str) -> list[str]:
-    """All cards; the first two of lane 0, which nobody sees, are these, the rest as it comes."""
-    return [hidden, below, *(card for card in DECK if card not in (hidden, below))]
-
-
-def play_cards(companion: Companion, clock: FakeClock, card: str, below: str) -> list[tuple[str, bytes]]:
-    """South draws a card that nobody else sees, tries this and that with it, and plays it face down."""
-    viewer, table = Viewer(companion), companion.table
-    table.new_game("binmat", {"deck": deal(card, below)}, seed=1)
-    table.resume("host")
-
-    def act(text: str, seat: str = "south", status: int = 200) -> None:
-        client = viewer.south if seat == "south" else viewer.north
-        client.post(f"/api/seat/{seat}/hand-in", status, moment=table.view().moment, action=text)
-
-    acts: tuple[Callable[[], object], ...] = (
-        lambda: act("d0"),
-        lambda: act("d3", "north"),
-        lambda: act(f"p{card}", status=400),
-        lambda: act(f"u{card}1", status=409),
-        lambda: act(f"p{card}1"),
-        lambda: viewer.south.post("/api/seat/south/take-back", moment=table.view(Seat.SOUTH).back),
-        lambda: act(f"p{card}2"),
-        lambda: act("--", "north"),
-        lambda: clock.advance(6),
-        table.undo,
-    )
-    seen = viewer.everything()
-    for number, each in enumerate(acts):
-        each()
-        clock.advance(1)
-        companion.step_keys()
-        seen += [(f"after act {number}: {path}", sent) for path, sent in viewer.everything()]
-    return seen
-
-
-@pytest.mark.parametrize(("one", "other"), [("5&", "a#"), ("@^", "7%")])
-def test_what_others_are_sent_does_not_depend_on_a_hidden_card(
-    tmp_path: Path,
-    port: int,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    one: str,
-    other: str,
-) -> None:
-    monkeypatch.setattr(advance, "receipt", lambda *_: "ab" * 32)
-    monkeypatch.setattr("companion.app._host_key", lambda _: "aaaaa-bbbbb")
-    caplog.set_level(logging.DEBUG)
-    told = []
-    for number, (card, below) in enumerate(((one, other), (other, one))):
-        caplog.clear()
-        clock = FakeClock()
-        with house(tmp_path / str(number), port, clock) as companion:
-            sent = play_cards(companion, clock, card, below)
-        told.append((sent, sorted(caplog.text.splitlines())))
-    for (path, first), (_, second) in zip(told[0][0], told[1][0], strict=True):
-        assert first == second, f"{path} tells South's card"
-    assert told[0][1] == told[1][1], "the log tells South's card"
-    assert len(told[0][0]) > 300
+        assert first == second, f"{path} tells South's {secret}"
+    assert told[0][1] == told[1][1], f"the log tells South's {secret}"
+    assert len(told[0][0]) > 250
 
 
 def test_the_steps_open_one_by_one_for_every_viewer(tmp_path: Path, port: int) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from flask.testing import FlaskClient
-from web_fixtures import HOST_KEY, SALT, Place, error_of, open_place, page_of, view_of, without_receipts
+from web_fixtures import HOST_KEY, SALT, Place, error_of, open_place, page_of, view_of
 
 from companion.games import GAMES
 from companion.games.screen import Badge
@@ -298,50 +296,6 @@ def test_sheet_and_placing_are_there_for_their_seat_alone(place: Place) -> None:
     mine = south.get("/api/seat/south/view").get_json()["standing"]["placing"]
     assert mine["pieces"][2] == ["B", "blue big"]
     assert "R@" not in page_of(south, "/seat/south")
-
-
-def _seen(place: Place, seats: Mapping[str, FlaskClient], action: str) -> dict[str, str]:
-    """Everything that anybody but South is shown once South has handed in."""
-    moment = place.table.view().moment
-    body = {"moment": moment, "action": action, "salt": SALT}
-    assert seats["south"].post("/api/seat/south/hand-in", json=body).status_code == 200
-    pages = {path: page_of(seats["south" if "south" in path else "north"], path) for path in PATHS}
-    for path in ("/api/view", "/api/seat/north/view"):
-        pages[path] = seats["north"].get(path).get_data(as_text=True)
-    assert action not in "".join(pages.values())
-    return {path: without_receipts(page) for path, page in pages.items()}
-
-
-SECRETS: tuple[tuple[Callable[[Place], None], tuple[str, str]], ...] = (
-    (lambda place: start(place, "arena"), ("1:N 2:aE 3:D", "1:-")),
-    (lambda place: start(place, "kahmate"), (PLACINGS[Seat.SOUTH], "R@a1 R@b1 B@c1 T@d1 F@e1 S@f1")),
-    (to_duel, ("5", "2")),
-)
-
-
-@pytest.mark.parametrize(("begin", "actions"), SECRETS, ids=("sheet", "placing", "card"))
-def test_what_is_sealed_looks_the_same_whatever_it_is(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, begin: Callable[[Place], None], actions: tuple[str, str]
-) -> None:
-    caplog.set_level(logging.DEBUG)
-    seen = []
-    for number, action in enumerate(actions):
-        (tmp_path / str(number)).mkdir()
-        with open_place(tmp_path / str(number)) as opened:
-            seats = {seat: opened.sit(seat, seat.title()) for seat in ("south", "north")}
-            begin(opened)
-            seen.append(_seen_or_short(opened, seats, action))
-    assert seen[0] == seen[1]
-
-
-def _seen_or_short(place: Place, seats: Mapping[str, FlaskClient], action: str) -> dict[str, str]:
-    if len(action) > 2:
-        return _seen(place, seats, action)
-    moment = place.table.view().moment
-    body = {"moment": moment, "action": action, "salt": SALT}
-    assert seats["south"].post("/api/seat/south/hand-in", json=body).status_code == 200
-    pages = {path: page_of(seats["south" if "south" in path else "north"], path) for path in PATHS}
-    return {path: without_receipts(page) for path, page in pages.items()}
 
 
 def test_the_own_sheet_comes_back_as_text_when_its_owner_looks(place: Place) -> None:

@@ -39,6 +39,7 @@ class Toy(Game[Race, int]):
     options_type = Options
     option_rows = ()
     rules = (Rule("race", "Race", "Move one or two ranks. Rank 5 wins."),)
+    turn_rule = end_rule = "race"
 
     def kit(self, options: Options) -> Kit:
         board = Board("strip", 2, 5, 30.0, 0.0, (80, 81, 82, 83))

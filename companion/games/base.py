@@ -187,6 +187,9 @@ class Game(ABC, Generic[S, A]):
     options_type: ClassVar[type[Options]]
     option_rows: ClassVar[tuple[OptionRow, ...]]
     rules: ClassVar[tuple[Rule, ...]]
+    turn_rule: ClassVar[str | None] = None
+    """The paragraph that says who acts when; `end_rule`: the one that says how a game ends."""
+    end_rule: ClassVar[str | None] = None
     presets: ClassVar[tuple[Preset, ...]] = (Preset("", {}),)
     """The ways to begin it from a seat; the last one is meant when its board lies on the table."""
     replays_ties: ClassVar[bool] = False
@@ -329,13 +332,14 @@ class Game(ABC, Generic[S, A]):
         """Raise `Illegal` unless exactly the seats in `to_act` act, and each legally."""
         due = self.to_act(state)
         if not due:
-            raise Illegal(Refusal.GAME_OVER, "The game is over: start a new one")
+            raise Illegal(Refusal.GAME_OVER, "The game is over: start a new one", self.end_rule)
         for seat in actions:
             if seat not in due:
-                raise Illegal(Refusal.NOT_TO_ACT, f"{seat.title()} is not to act now")
+                raise Illegal(Refusal.NOT_TO_ACT, f"{seat.title()} is not to act now", self.turn_rule)
         if missing := due - set(actions):
             names = " and ".join(sorted(missing))
-            raise Illegal(Refusal.SEATS_MISSING, f"An action of {names} is missing: all act at once")
+            text = f"An action of {names} is missing: all act at once"
+            raise Illegal(Refusal.SEATS_MISSING, text, self.turn_rule)
         for seat, action in actions.items():
             self.check(state, seat, action)
 

@@ -32,6 +32,8 @@ class Arena(Game[State, Orders]):
     options_type = ArenaOptions
     option_rows = OPTION_ROWS
     rules = RULES
+    turn_rule = "orders"
+    end_rule = "winning"
 
     def kit(self, options: ArenaOptions) -> Kit:
         """Sixteen robots, and the board of the map."""

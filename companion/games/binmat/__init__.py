@@ -33,6 +33,8 @@ class Binmat(Game[Any, str]):
     options_type = BinmatOptions
     option_rows = OPTION_ROWS
     rules = RULES
+    turn_rule = "turns"
+    end_rule = "winning"
     presets = (
         Preset("Full game", {"way": "full"}),
         Preset("Clock", {"way": "clock"}),

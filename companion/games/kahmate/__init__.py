@@ -31,6 +31,8 @@ class Kahmate(Game[State, Action]):
     options_type = KahmateOptions
     option_rows = OPTION_ROWS
     rules = RULES
+    turn_rule = "round"
+    end_rule = "try"
 
     def kit(self, options: KahmateOptions) -> Kit:  # noqa: ARG002
         """Twelve pieces with two faces, a ball, a board of 8 x 11 squares."""

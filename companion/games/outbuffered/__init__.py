@@ -41,6 +41,8 @@ class Outbuffered(Game[State, str]):
     options_type = OutbufferedOptions
     option_rows = OPTION_ROWS
     rules = RULES
+    turn_rule = "commands"
+    end_rule = "winning"
 
     def kit(self, options: OutbufferedOptions) -> Kit:
         """Four pieces, and a board of separate tiles."""

@@ -33,6 +33,8 @@ class Scouts(Game[State, str]):
     options_type = ScoutsOptions
     option_rows = OPTION_ROWS
     rules = RULES
+    turn_rule = "turns"
+    end_rule = "winning"
 
     def kit(self, options: ScoutsOptions) -> Kit:  # noqa: ARG002
         """Ten two-faced scouts, two boulders, two rocks; the same with all options."""
