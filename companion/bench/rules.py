@@ -50,7 +50,11 @@ def _engine_games(game: Game[Any, Any], games: int) -> bool:
         first = turns
         while (due := game.to_act(engine.state)) and turns < first + MAX_DECISIONS:
             before_s = time.perf_counter()
-            texts = {seat: game.format(game.random_action(engine.state, seat, rng)) for seat in due}
+            actions = {seat: game.random_action(engine.state, seat, rng) for seat in due}
+            texts = {seat: game.format(action) for seat, action in actions.items()}
+            if any(game.parse(text) != actions[seat] for seat, text in texts.items()):
+                print(f"{game.name}: what is written as {texts} is not read back as it was")
+                return False
             request = json.dumps({"apply": texts}).encode()
             drawing_s += time.perf_counter() - before_s
             reply = engine.answer(request)
