@@ -59,12 +59,28 @@ class PanelSettings(_Section, frozen=True, forbid_unknown_fields=True):
 class CameraSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """Where frames come from: `auto`, `none`, `picamera`, `usb:0`, a path of an image, a folder or a video file.
 
-    `model` gives nominal lens data; `fps` bounds the work of the reader.
+    `picamera:1` is the second Raspberry Pi camera; `usb:C920` is the USB camera with these words in its name, whatever
+    its number. `size` is asked of cameras. `model` gives nominal lens data, `auto` guesses it from the sensor;
+    `field_of_view_deg` is the horizontal angle of any other lens, from its data sheet. `fps` bounds the work of the
+    reader. `mains_hz` is the mains frequency of the lamps: exposures of whole periods show no bands.
     """
 
     source: str = "auto"
-    model: Literal["camera-module-2", "camera-module-3", "camera-module-3-wide", "hq-6mm", "webcam"] = "webcam"
+    size: Literal["1280x720", "1920x1080"] = "1920x1080"
+    model: Literal[
+        "auto", "camera-module-1", "camera-module-2", "camera-module-3", "camera-module-3-wide", "hq-6mm", "webcam"
+    ] = "auto"
+    field_of_view_deg: Annotated[float, Meta(ge=20, le=140)] | None = None
     fps: Annotated[float, Meta(gt=0, le=60)] = 10.0
+    mains_hz: Literal[50, 60] = 50
+    photographs_mb: Annotated[int, Meta(ge=0, le=100_000)] = 200
+    """How much disk the photographs of all games' turns may take; 0: none is taken."""
+
+    @property
+    def size_px(self) -> tuple[int, int]:
+        """Width and height of the picture."""
+        width, height = self.size.split("x")
+        return int(width), int(height)
 
 
 class WebSettings(_Section, frozen=True, forbid_unknown_fields=True):
@@ -96,9 +112,19 @@ class Settings(_Section, frozen=True, forbid_unknown_fields=True):
     table: TableSettings = TableSettings()
 
     @property
+    def photographs_path(self) -> Path:
+        """Absolute path of the photographs' folder."""
+        return self.journal_path.with_name("photographs")
+
+    @property
     def journal_path(self) -> Path:
         """Absolute path of the journal."""
         return Path(self.state_dir).expanduser().resolve() / "journal.sqlite"
+
+    @property
+    def lenses_path(self) -> Path:
+        """Absolute path of what is known about the lenses of cameras."""
+        return self.journal_path.with_name("lenses.json")
 
 
 def read_settings(text: str, name: str = "settings.toml") -> Settings:

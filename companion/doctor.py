@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -14,8 +16,11 @@ from companion.app import addresses
 from companion.clock import RealClock
 from companion.config import Settings
 from companion.errors import CameraError, PanelError
+from companion.ports import Camera, Frame
 from hardware.panel import panel_reason
-from vision.camera import open_camera
+from vision.camera import cameras, open_camera
+from vision.lenses import LensShelf
+from vision.sight import BLACK_WORDS, is_black
 
 MIN_FREE_BYTES = 200_000_000
 _EARLIEST_UNIX_S = 1_735_689_600  # 1 January 2025: an older clock was never set
@@ -40,31 +45,54 @@ class Finding:
 
 def examine(settings: Settings) -> Iterator[Finding]:
     """Look at everything once."""
-    yield _camera(settings)
+    yield from _camera(settings)
     yield _pins(settings)
     yield _disk(settings)
     yield _clock()
     yield from _network(settings)
 
 
-def _camera(settings: Settings) -> Finding:
+def _camera(settings: Settings) -> Iterator[Finding]:
     if settings.camera.source == "none":
-        return Finding("camera", Grade.NOTE, "Switched off in the settings: play goes by taps.")
+        yield Finding("camera", Grade.NOTE, "Switched off in the settings: play goes by taps.")
+        return
+    opened = ""
     try:
-        camera = open_camera(settings.camera, RealClock())
+        with closing(open_camera(settings.camera, RealClock())) as camera:
+            opened = camera.name
+            frame = camera.frame()
+            lens = _lens_words(settings, camera)
     except CameraError as error:
-        grade = Grade.NOTE if settings.camera.source == "auto" else Grade.FAIL
-        return Finding("camera", grade, f"{error.message} Without a camera play goes by taps.")
-    try:
-        frame = camera.frame()
-    except CameraError as error:
-        return Finding("camera", Grade.FAIL, error.message)
-    finally:
-        camera.close()
+        missing = settings.camera.source == "auto" and not cameras()
+        words = error.message if opened else f"{error.message.rstrip('.')}. Without a camera play goes by taps."
+        yield Finding("camera", Grade.NOTE if missing else Grade.FAIL, words)
+    else:
+        yield _picture(opened, frame)
+        yield Finding("lens", Grade.OK, lens)
+    others = [each for each in cameras() if each.source != settings.camera.source]
+    if settings.camera.source != "auto" or len(others) > 1:
+        for each in others:
+            yield Finding(
+                "camera", Grade.OK, f"{each.name} is connected: to use it, [camera] source = “{each.source}”."
+            )
+
+
+def _picture(name: str, frame: Frame | None) -> Finding:
+    """What the first picture shows."""
     if frame is None:
-        return Finding("camera", Grade.FAIL, f"{camera.name} gives no picture: check the cable, restart the Pi.")
+        return Finding("camera", Grade.FAIL, f"{name} gives no picture: check the cable, restart the Pi.")
     height, width = frame.luma.shape
-    return Finding("camera", Grade.OK, f"{camera.name}, {width} x {height}.")
+    if is_black(frame.luma):
+        return Finding("camera", Grade.NOTE, f"{name}, {width} x {height}: {BLACK_WORDS}.")
+    return Finding("camera", Grade.OK, f"{name}, {width} x {height}.")
+
+
+def _lens_words(settings: Settings, camera: Camera) -> str:
+    lens, exact = LensShelf(settings.lenses_path, settings.camera).lens_of(camera)
+    angle = math.degrees(2 * math.atan(0.5 / lens.focal_ratio))
+    if exact:
+        return f"{angle:.1f} degrees across, measured by companion calibrate."
+    return f"About {angle:.0f} degrees across; the board teaches the rest, companion calibrate measures it."
 
 
 def _pins(settings: Settings) -> Finding:

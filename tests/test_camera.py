@@ -1,19 +1,17 @@
-"""Cameras by their source, with fakes of the real devices' shapes."""
+"""Cameras by their source: pictures, folders and films, which cameras there are, and how one is found again."""
 
-import sys
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import cv2
 import numpy as np
 import pytest
+from camera_tools import PiHost, UsbBus, Webcam
 
 from companion.clock import FakeClock
 from companion.config import CameraSettings
 from companion.errors import CameraError
 from companion.ports import Camera
-from vision.camera import open_camera
+from vision.camera import CameraChoice, CameraOpener, cameras, open_camera
 
 
 def picture(path: Path, tone: int, size: tuple[int, int] = (64, 48)) -> Path:
@@ -106,7 +104,9 @@ def test_a_closed_camera_refuses_frames_and_may_be_closed_twice(tmp_path: Path) 
     ("source", "words"),
     [
         ("none", "The camera is switched off"),
-        ("usb:front", "is not a USB camera: write usb:0"),
+        ("usb:front", r"no USB camera of this name is plugged in \(none\)\. Plug it in, or write usb:0"),
+        ("usb:", "no USB camera of this name"),
+        ("picamera:front", "is no Raspberry Pi camera: write picamera or picamera:1"),
         ("usb:77", r"USB camera 77 is missing \(/dev/video77\): plug it in"),
     ],
 )
@@ -115,214 +115,93 @@ def test_other_sources_are_refused_in_words(source: str, words: str) -> None:
         opened(source)
 
 
-# ---- USB --------------------------------------------------------------------------------------------------------
-
-
-class FakeDevice:
-    """cv2.VideoCapture as far as it is used: BGR pictures until the plug is pulled."""
-
-    opens = True
-
-    def __init__(self, number: int, backend: int) -> None:
-        self.number, self.backend = number, backend
-        self.plugged, self.released = True, 0
-        self.settings: dict[int, float] = {}
-
-    def isOpened(self) -> bool:  # noqa: N802 - OpenCV's name
-        return self.opens
-
-    def set(self, key: int, value: float) -> bool:
-        self.settings[key] = value
-        return True
-
-    def read(self) -> tuple[bool, Any]:
-        return (True, np.full((720, 1280, 3), 77, np.uint8)) if self.plugged else (False, None)
-
-    def release(self) -> None:
-        self.released += 1
+# ---- which cameras there are ------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def usb(monkeypatch: pytest.MonkeyPatch) -> list[FakeDevice]:
-    devices: list[FakeDevice] = []
-
-    def plug(number: int, backend: int) -> FakeDevice:
-        devices.append(FakeDevice(number, backend))
-        return devices[-1]
-
-    monkeypatch.setattr(cv2, "VideoCapture", plug)
-    monkeypatch.setattr(Path, "exists", lambda path: str(path).startswith("/dev/video"))
-    monkeypatch.setenv("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", "3")
-    return devices
-
-
-def test_a_usb_camera_gives_brightness_at_720p(usb: list[FakeDevice]) -> None:
-    camera = opened("usb:2")
-    frame = camera.frame()
-    assert frame is not None
-    assert frame.luma.shape == (720, 1280)
-    assert frame.luma[0, 0] == 77
-    assert (usb[0].number, usb[0].backend) == (2, cv2.CAP_V4L2)
-    assert usb[0].settings[cv2.CAP_PROP_FRAME_WIDTH] == 1280
-    assert usb[0].settings[cv2.CAP_PROP_FRAME_HEIGHT] == 720
-    camera.close()
-    camera.close()
-    assert usb[0].released == 1
-
-
-def test_a_usb_camera_that_is_unplugged_says_so(usb: list[FakeDevice]) -> None:
-    camera = opened("usb:0")
-    usb[0].plugged = False
-    with pytest.raises(CameraError, match="usb:0 sends no pictures any more: check its plug and cable"):
-        camera.frame()
-
-
-def test_a_busy_usb_camera_is_not_kept(usb: list[FakeDevice], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FakeDevice, "opens", False)
-    with pytest.raises(CameraError, match=r"cannot be opened .* close other programs"):
-        opened("usb:0")
-    assert usb[0].released == 1
-
-
-# ---- Picamera2 --------------------------------------------------------------------------------------------------
-
-
-class FakeRequest:
-    """A completed request: YUV420 with rows padded to a stride, colour planes below."""
-
-    def __init__(self) -> None:
-        self.lores = np.full((720 * 3 // 2, 1344), 200, np.uint8)
-        self.lores[:720, :1280] = 60
-        self.released = 0
-
-    def get_metadata(self) -> dict[str, float]:
-        return {"ExposureTime": 12000, "AnalogueGain": 2.5}
-
-    def release(self) -> None:
-        self.released += 1
-
-
-class FakePicamera2:
-    """Picamera2 as far as it is used."""
-
-    connected = True
-    camera_controls = {"LensPosition": (0.0, 15.0, 1.0), "AeEnable": (False, True, None)}  # noqa: RUF012 - as there
-
-    def __init__(self) -> None:
-        self.controls: list[dict[str, Any]] = []
-        self.requests: list[FakeRequest] = []
-        self.calls: list[str] = []
-        self.dead = False
-
-    @classmethod
-    def global_camera_info(cls) -> list[dict[str, str]]:
-        return [{"Model": "imx708"}] if cls.connected else []
-
-    def create_video_configuration(self, **streams: Any) -> dict[str, Any]:
-        return dict(streams)
-
-    def configure(self, configuration: dict[str, Any]) -> None:
-        self.configuration = configuration
-
-    def camera_configuration(self) -> dict[str, Any]:
-        return self.configuration
-
-    def start(self) -> None:
-        self.calls.append("start")
-
-    def stop(self) -> None:
-        self.calls.append("stop")
-
-    def close(self) -> None:
-        self.calls.append("close")
-
-    def set_controls(self, controls: dict[str, Any]) -> None:
-        self.controls.append(controls)
-
-    def capture_request(self, wait: bool) -> Any:
-        assert wait is False
-
-        def result(timeout: float) -> FakeRequest:
-            if self.dead:
-                raise TimeoutError
-            self.requests.append(FakeRequest())
-            return self.requests[-1]
-
-        return SimpleNamespace(get_result=result)
-
-
-class FakeMapping:
-    def __init__(self, request: FakeRequest, stream: str) -> None:
-        assert stream == "lores"
-        self.array = request.lores
-
-    def __enter__(self) -> "FakeMapping":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
+def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> UsbBus:
+    return UsbBus(monkeypatch, tmp_path)
 
 
 @pytest.fixture
-def pi(monkeypatch: pytest.MonkeyPatch) -> list[FakePicamera2]:
-    devices: list[FakePicamera2] = []
-
-    class Counted(FakePicamera2):
-        def __init__(self) -> None:
-            super().__init__()
-            devices.append(self)
-
-    module = SimpleNamespace(Picamera2=Counted, MappedArray=FakeMapping)
-    monkeypatch.setitem(sys.modules, "picamera2", module)
-    return devices
+def pi(monkeypatch: pytest.MonkeyPatch) -> PiHost:
+    return PiHost(monkeypatch)
 
 
-def test_the_pi_camera_gives_the_luma_plane_without_padding(pi: list[FakePicamera2]) -> None:
-    camera = opened("picamera")
-    frame = camera.frame()
-    assert frame is not None
-    assert frame.luma.shape == (720, 1280)
-    assert (frame.luma == 60).all()
-    assert pi[0].configuration["lores"] == {"size": (1280, 720), "format": "YUV420"}
-    assert pi[0].requests[0].released == 1
-    camera.close()
-    camera.close()
-    assert pi[0].calls == ["start", "stop", "close"]
+def test_all_cameras_are_listed_and_none_is_opened(bus: UsbBus, pi: PiHost) -> None:
+    pi.info.append({"Model": "imx219", "Id": "/base/soc/i2c0mux/i2c@0/imx219@10", "Num": 1})
+    pi.info.append({"Model": "HD Webcam", "Id": "/base/scb/pcie@7d500000/usb@0,0-1.4:1.0-046d:0825", "Num": 2})
+    webcam = bus.plug(0, Webcam(), "HD Webcam")
+    bus.plug(2, Webcam(), "Other: Cam", "B2").busy = True
+    assert cameras() == (
+        CameraChoice("picamera", "Raspberry Pi camera imx708", "camera-module-3"),
+        CameraChoice("picamera:1", "Raspberry Pi camera imx219", "camera-module-2"),
+        CameraChoice("usb:HD Webcam", "HD Webcam", "webcam"),
+        CameraChoice("usb:Other: Cam", "Other: Cam", "webcam"),
+    )
+    assert not webcam.opened
+    assert not pi.opened
 
 
-def test_the_pi_camera_locks_focus_at_once_and_exposure_once_settled(pi: list[FakePicamera2]) -> None:
-    camera = opened("picamera")
-    assert pi[0].controls == [{"AfMode": 0, "LensPosition": 2.0}]
-    for _ in range(60):
-        camera.frame()
-    assert pi[0].controls[1:] == [{"AeEnable": False, "ExposureTime": 12000, "AnalogueGain": 2.5}]
+def test_every_listed_camera_opens_by_its_source(bus: UsbBus, pi: PiHost) -> None:
+    pi.info.append({"Model": "imx219", "Id": "/base/soc/i2c0mux/i2c@0/imx219@10", "Num": 1})
+    bus.plug(0, Webcam(), "Other: Cam")
+    for choice in cameras():
+        camera = opened(choice.source)
+        assert camera.frame() is not None
+        camera.close()
+    assert [device.number for device in pi.opened] == [0, 1]
 
 
-def test_a_silent_pi_camera_says_so(pi: list[FakePicamera2]) -> None:
-    camera = opened("picamera")
-    pi[0].dead = True
-    with pytest.raises(CameraError, match="sends no pictures any more: check the ribbon cable"):
-        camera.frame()
+def test_two_cameras_of_one_name_are_listed_by_number(bus: UsbBus) -> None:
+    bus.plug(0, Webcam(), "Cam")
+    bus.plug(2, Webcam(), "Cam", "B2")
+    assert [choice.source for choice in cameras()] == ["usb:0", "usb:2"]
 
 
-def test_a_missing_pi_camera_is_named(pi: list[FakePicamera2], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FakePicamera2, "connected", False)
-    with pytest.raises(CameraError, match="No Raspberry Pi camera is connected: check the ribbon cable"):
-        opened("picamera")
+def test_decoders_and_sensors_of_the_pi_are_no_usb_cameras(bus: UsbBus) -> None:
+    for number, name in ((10, "bcm2835-codec-decode"), (0, "unicam")):
+        place = bus.folder / f"devices/platform/soc/{name}/video4linux/video{number}"
+        place.mkdir(parents=True)
+        (place / "name").write_text(name)
+        (bus.folder / f"class/video{number}").symlink_to(place)
+    assert cameras() == ()
 
 
-def test_without_picamera2_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "picamera2", None)  # None makes the import fail
-    with pytest.raises(CameraError, match=r"install python3-picamera2 .* --system-site-packages"):
-        opened("picamera")
-
-
-def test_auto_takes_the_pi_camera_first_then_usb_then_explains(
-    pi: list[FakePicamera2], usb: list[FakeDevice], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_auto_takes_the_pi_camera_first_then_usb_then_explains(bus: UsbBus, pi: PiHost) -> None:
+    bus.plug(2, Webcam())
     assert opened("auto").name == "picamera"
-    monkeypatch.setattr(FakePicamera2, "connected", False)
-    assert opened("auto").name == "usb:0"
-    monkeypatch.setattr(Path, "exists", lambda _: False)
+    pi.info.clear()
+    assert opened("auto").name == "usb:2"
+    bus.pull(2)
     with pytest.raises(CameraError, match=r"No camera found: .*No Raspberry Pi camera.*USB camera 0 is missing"):
         opened("auto")
+
+
+def test_a_camera_that_comes_back_under_another_number_is_known_again(bus: UsbBus) -> None:
+    opener = CameraOpener(CameraSettings(source="usb:0"), FakeClock())
+    webcam = bus.plug(0, Webcam())
+    opener.open().close()
+    bus.pull(0)
+    with pytest.raises(CameraError, match="USB camera 0 is missing"):
+        opener.open()
+    bus.plug(4, webcam)
+    assert opener.open().name == "usb:4"
+
+
+def test_another_camera_does_not_take_the_place_of_the_one_that_moved(bus: UsbBus) -> None:
+    opener = CameraOpener(CameraSettings(source="usb:0"), FakeClock())
+    webcam = bus.plug(0, Webcam())
+    opener.open().close()
+    bus.pull(0)
+    bus.plug(0, Webcam(), "Laptop", "B2")
+    bus.plug(2, webcam)
+    assert opener.open().name == "usb:2"
+
+
+def test_a_camera_is_found_by_words_of_its_name(bus: UsbBus) -> None:
+    bus.plug(0, Webcam(), "Laptop", "B2")
+    bus.plug(2, Webcam(), "HD Pro Webcam C920")
+    assert opened("usb:c920").name == "usb:2"
+    with pytest.raises(CameraError, match=r"no USB camera of this name .*\(Laptop, HD Pro Webcam C920\)"):
+        opened("usb:C270")

@@ -22,6 +22,9 @@ def test_nothing_is_the_default() -> None:
         ("[web]\nprot = 80", "unknown field `prot` in [web]"),
         ("[web]\nport = 80000", "<= 65535 in [web.port]"),
         ("[camera]\nmodel = 'box'", "Invalid enum value 'box' in [camera.model]"),
+        ("[camera]\nsize = '640x480'", "Invalid enum value '640x480' in [camera.size]"),
+        ("[camera]\nfield_of_view_deg = 5", "in [camera.field_of_view_deg]"),
+        ("[camera]\nmains_hz = 55", "in [camera.mains_hz]"),
         ("[panel.south]\nup = 99", "[panel.south.up]"),
         ("[panel]\nbuzzer = 5", "pin 5 is both buzzer and south.up"),
         ("[panel.north]\nlamps_active_low = ['lamp_9']", "lamp_9: no such lamp"),
@@ -33,6 +36,13 @@ def test_wrong_settings_are_refused_with_their_place(text: str, words: str) -> N
         read_settings(text, "my.toml")
     assert str(refused.value).startswith("my.toml: ")
     assert words in str(refused.value)
+
+
+def test_the_camera_is_asked_for_what_the_settings_say() -> None:
+    assert Settings().camera.size_px == (1920, 1080)
+    camera = read_settings("[camera]\nsize = '1280x720'\nfield_of_view_deg = 78.5\nmains_hz = 60").camera
+    assert (camera.size_px, camera.field_of_view_deg, camera.mains_hz, camera.model) == ((1280, 720), 78.5, 60, "auto")
+    assert Settings(state_dir="/var/lib/table").lenses_path == Path("/var/lib/table/lenses.json")
 
 
 def test_an_unreadable_file_is_named(tmp_path: Path) -> None:

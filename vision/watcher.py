@@ -11,12 +11,17 @@ from companion.clock import Clock
 from companion.errors import CameraError
 from companion.kit import Kit
 from companion.ports import Camera, CameraState, CameraStatus, Frame, Reading
+from vision.lenses import LensShelf
+from vision.light import LightKeeper
 from vision.reader import BoardReader
+from vision.sight import Sight
+from vision.source import Device, Locks
 
 _LOG = logging.getLogger(__name__)
 _PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0)
 _SILENCE_S = 3.0
 """A camera that gives no picture for so long is in trouble."""
+_NONE_YET = "There is no camera: connect one and it is used; without one play goes by taps"
 _GONE_S = 1.0
 """A board that is out of sight for less, behind an arm or a cup, is not said to be gone."""
 
@@ -25,7 +30,12 @@ class Watcher:
     """Calls `on_reading` with every reading and `on_status` whenever the camera's state changes.
 
     Both are called in the watcher's thread (or in that of whoever calls `step`) and should only put things into a
-    queue. After trouble the camera is opened again after 0.5, 1, 2, 5, 10, 10 … seconds.
+    queue. After trouble the camera is opened again after 0.5, 1, 2, 5, 10, 10 … seconds. `choose`, `lock` and `locks`
+    may be used from any thread.
+
+    `on_look` is given every frame with its reading; `open_source` opens another camera by its source; `lenses` keeps
+    what is learned about lenses; `expected` says whether a camera that was never there is a trouble or only none;
+    `mains_hz` is the frequency of the lamps' mains.
     """
 
     def __init__(  # noqa: PLR0917 - six collaborators, in the order in which the app names them
@@ -36,25 +46,83 @@ class Watcher:
         fps: float,
         on_reading: Callable[[Reading], None],
         on_status: Callable[[CameraStatus], None],
+        *,
+        on_look: Callable[[Frame, Reading], None] | None = None,
+        open_source: Callable[[str], Camera] | None = None,
+        lenses: LensShelf | None = None,
+        expected: bool = True,
+        mains_hz: int = 50,
     ) -> None:
-        self._open_camera = open_camera
+        self._open_camera, self._open_source = open_camera, open_source
         self._reader = reader
         self._clock = clock
         self._period_s = 1 / fps
         self._on_reading = on_reading
         self._on_status = on_status
+        self._on_look = on_look
+        self._lenses = lenses
+        self._expected, self._mains_hz = expected, mains_hz
         self._camera: Camera | None = None
         self._status: CameraStatus | None = None
         self._failures = 0
         self._next_s = clock.monotonic_s()
         self._last_frame_s: float | None = None
         self._board_s: float | None = None
-        self._stop = threading.Event()
+        self._sight = Sight()
+        self._light: LightKeeper | None = None
+        self._begun = False
+        self._which: tuple[str, float] | None = None
+        self._asking = threading.Lock()
+        self._source: str | None = None
+        self._changed = False
+        self._wanted: Locks | None = None
+        self._locks: Locks | None = None
+        self._stop, self._wake = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
 
     def use(self, kit: Kit | None) -> None:
         """Tell the reader which board is played; from any thread."""
         self._reader.use(kit)
+
+    # ---- what the camera page asks for, from any thread ----
+
+    @property
+    def camera(self) -> str:
+        """The name of the camera that is open; empty when none is."""
+        camera = self._camera
+        return camera.name if camera else ""
+
+    @property
+    def source(self) -> str | None:
+        """The source that was chosen last; None: that of the settings."""
+        return self._source
+
+    def choose(self, source: str) -> None:
+        """Take another camera from the next step on, as `[camera] source` names it; until the next start.
+
+        Raises `CameraError` where there is nothing to choose: the simulated table has one camera.
+        """
+        if self._open_source is None:
+            raise CameraError("The simulated table has only this camera: start without --simulate to choose another")
+        with self._asking:
+            self._source, self._changed, self._wanted = source, True, None
+        self._wake.set()
+
+    def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
+        """Hold focus or exposure (True) or let them follow the picture (False) from the next step on; None: as it is.
+
+        What a camera cannot do is left undone: see `locks`.
+        """
+        with self._asking:
+            before = self._wanted or Locks(None, None)
+            self._wanted = Locks(
+                before.focus if focus is None else focus, before.exposure if exposure is None else exposure
+            )
+
+    @property
+    def locks(self) -> Locks | None:
+        """(focus, exposure): does it stand still? None for what the camera cannot, and for all when it can neither."""
+        return self._locks
 
     # ---- the thread ----
 
@@ -67,6 +135,7 @@ class Watcher:
     def close(self) -> None:
         """Stop, and give the camera back; may be called twice. A camera that hangs is left to its time-out."""
         self._stop.set()
+        self._wake.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(timeout=2 * _SILENCE_S)
             if self._thread.is_alive():
@@ -74,6 +143,8 @@ class Watcher:
                 return
             self._thread = None
         self._drop_camera()
+        if self._lenses:
+            self._lenses.save()
 
     def __enter__(self) -> Watcher:
         return self
@@ -88,36 +159,67 @@ class Watcher:
             except Exception as error:  # whatever happens, the table must hear of it and the watch go on
                 _LOG.exception("the board cannot be read")
                 self._in_trouble(f"The board cannot be read: {error}: see the log")
-            self._stop.wait(max(0.0, self._next_s - self._clock.monotonic_s()))
+            self._wake.wait(max(0.0, self._next_s - self._clock.monotonic_s()))
+            self._wake.clear()
 
     # ---- one frame ----
 
     def step(self) -> Reading | None:
         """Do one frame, without waiting for its time; None when the camera gave none or is still in its pause."""
+        self._change_camera()
         now = self._clock.monotonic_s()
         if self._camera is None and now < self._next_s:
             return None
         self._next_s = now + self._period_s
         try:
+            self._set_locks()
             frame = self._grab()
+            if frame is None or not self._is_seeing(frame):
+                return None
         except CameraError as error:
             self._in_trouble(error.message)
             return None
-        if frame is None:
-            return None
         reading = self._reader.read(frame)
+        if self._on_look is not None:
+            self._on_look(frame, reading)
         if reading.game is not None:
             self._board_s = now
-        status = _status_of(reading, self._reader.problem)
+        status = self._status_of(reading)
         if status.state is CameraState.SEES_BOARD or self._board_s is None or now - self._board_s >= _GONE_S:
             self._say(status)
         self._on_reading(reading)
+        if self._lenses and self._camera:
+            self._lenses.learn(self._camera, self._reader.learned, self._reader.pose, now)
         return reading
+
+    def _change_camera(self) -> None:
+        """Give the camera back when another one was chosen."""
+        with self._asking:
+            changed, self._changed = self._changed, False
+        if changed:
+            self._drop_camera()
+            self._failures, self._next_s, self._expected = 0, self._clock.monotonic_s(), True
+            self._sight = Sight()
+
+    def _set_locks(self) -> None:
+        """Lock and unlock what other threads have asked for, once a camera is open that can."""
+        device = self._camera if isinstance(self._camera, Device) else None
+        if device is None:
+            return
+        with self._asking:
+            wanted, self._wanted = self._wanted, None
+        if wanted is not None:
+            device.lock(wanted.focus, wanted.exposure)
+            if self._light and wanted.exposure is not None:
+                self._light.held = wanted.exposure
 
     def _grab(self) -> Frame | None:
         """The next frame, opening the camera if need be; raises `CameraError`, also after a long silence."""
         if self._camera is None:
-            self._camera = self._open_camera()
+            self._begun = False
+            self._camera = (
+                self._open_source(self._source) if self._source and self._open_source else self._open_camera()
+            )
             self._last_frame_s = self._clock.monotonic_s()
         frame = self._camera.frame()
         now = self._clock.monotonic_s()
@@ -128,9 +230,48 @@ class Watcher:
                     f"The camera {self._camera.name} has sent no picture for {silent_s:.0f} s: check its cable"
                 )
             return None
+        if not self._begun:
+            self._begin(self._camera, now)
+            self._begun = True
         self._last_frame_s = now
-        self._failures = 0
         return frame
+
+    def _begin(self, camera: Camera, now_s: float) -> None:
+        """A camera was opened and has sent its first picture: use its lens, look after its light."""
+        self._sight.begin(now_s)
+        self._light = LightKeeper(camera, self._mains_hz) if isinstance(camera, Device) else None
+        which = (camera.identity, camera.zoom) if isinstance(camera, Device) else (camera.name, 1.0)
+        if self._lenses and which != self._which:  # the same camera, opened anew, goes on with what it has learned
+            self._reader.use_lens(*self._lenses.lens_of(camera))
+        self._which = which
+
+    def _is_seeing(self, frame: Frame) -> bool:
+        """Does a real camera see anything? Says so if not; raises `CameraError` when opening it anew may help."""
+        device = self._camera
+        if isinstance(device, Device):
+            now = self._clock.monotonic_s()
+            trouble = self._sight.trouble(device.name, frame.luma, now)
+            if trouble:
+                self._board_s = None
+                if self._sight.wants_reopening(now):
+                    raise CameraError(trouble)
+                self._say(CameraStatus(CameraState.TROUBLE, trouble))
+                return False
+            if self._light:
+                self._light.see(frame.luma, now)
+            self._locks = device.locks
+        self._failures = 0
+        self._expected = True
+        return True
+
+    def _status_of(self, reading: Reading) -> CameraStatus:
+        light = f". {self._light.sentence}" if self._light and self._light.sentence else ""
+        if reading.game is not None:
+            return CameraStatus(CameraState.SEES_BOARD, f"The camera sees the board{light}")
+        sentence = self._reader.problem
+        if not sentence:
+            sentence = "The camera sees no board: put it down with all four corner markers in the picture"
+        return CameraStatus(CameraState.NO_BOARD, sentence + light)
 
     def _in_trouble(self, sentence: str) -> None:
         self._drop_camera()
@@ -138,11 +279,17 @@ class Watcher:
         pause_s = _PAUSES_S[min(self._failures, len(_PAUSES_S) - 1)]
         self._failures += 1
         self._next_s = self._clock.monotonic_s() + pause_s
-        self._say(CameraStatus(CameraState.TROUBLE, sentence))
+        if self._expected:
+            self._say(CameraStatus(CameraState.TROUBLE, sentence))
+        else:
+            self._say(CameraStatus(CameraState.NONE, _NONE_YET))
 
     def _drop_camera(self) -> None:
         camera, self._camera = self._camera, None
+        self._light, self._locks = None, None
         if camera is not None:
+            if self._lenses:
+                self._lenses.note(camera, self._reader.learned, self._reader.pose)
             # A device that is gone cannot be closed properly; the trouble has been told already.
             with contextlib.suppress(CameraError):
                 camera.close()
@@ -151,10 +298,3 @@ class Watcher:
         if status != self._status:
             self._status = status
             self._on_status(status)
-
-
-def _status_of(reading: Reading, problem: str) -> CameraStatus:
-    if reading.game is not None:
-        return CameraStatus(CameraState.SEES_BOARD, "The camera sees the board")
-    sentence = problem or "The camera sees no board: put it down with all four corner markers in the picture"
-    return CameraStatus(CameraState.NO_BOARD, sentence)

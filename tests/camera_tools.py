@@ -1,0 +1,331 @@
+"""Fakes of the devices behind the adapters, with the shapes, strides and troubles of the real ones."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+SHOWN = np.tile((np.arange(1920, dtype=np.uint16) // 8 % 200 + 30).astype(np.uint8), (1080, 1))
+"""What every fake camera looks at: grey stripes of 8 px from dark to light."""
+
+
+def shown(size: tuple[int, int]) -> Any:
+    """The part of `SHOWN` that a picture of (width, height) has."""
+    return SHOWN[: size[1], : size[0]].copy()
+
+
+# ---- V4L2 through OpenCV ----------------------------------------------------------------------------------------
+
+
+class Webcam:
+    """A webcam in its socket: what it can send, and what is wrong with it."""
+
+    def __init__(self, fourcc: str = "MJPG", size: tuple[int, int] | None = None) -> None:
+        self.fourcc, self.size = fourcc, size
+        self.converts = False
+        """It gives BGR whatever is asked for."""
+        self.plugged, self.busy, self.silent = True, False, False
+        self.damaged = 0
+        """So many pictures come cut off."""
+        self.sends: Any = None
+        """What it sends instead of a picture."""
+        self.scene: Callable[[], Any] | None = None
+        """What it looks at instead of stripes."""
+        self.light = 1.0
+        self.noise = True
+        self.phase = 0.0
+        self.bands = 0.0
+        self.controls = {
+            cv2.CAP_PROP_AUTOFOCUS: 1.0,
+            cv2.CAP_PROP_FOCUS: 30.0,
+            cv2.CAP_PROP_AUTO_EXPOSURE: 3.0,
+            cv2.CAP_PROP_EXPOSURE: 157.0,
+        }
+        self.opened: list[FakeCapture] = []
+        self.count = 0
+
+    def luma(self, size: tuple[int, int]) -> Any:
+        """The picture now: no two are alike while there is noise."""
+        self.count += 1
+        seen = shown(size) if self.scene is None else self.scene()
+        picture = seen.astype(np.float32) * self.light
+        if self.bands:
+            rows = np.arange(size[1]) / size[1] * 3 + self.phase * self.count
+            picture *= (1 + self.bands * np.sin(2 * np.pi * rows))[:, None]
+        if self.noise:
+            picture[:, :8] += self.count % 7
+        return picture.clip(0, 255).astype(np.uint8)
+
+
+class FakeCapture:
+    """`cv2.VideoCapture` as far as it is used, in front of a webcam."""
+
+    def __init__(self, webcam: Webcam) -> None:
+        self.webcam = webcam
+        self.settings: dict[int, float] = {cv2.CAP_PROP_FRAME_WIDTH: 640, cv2.CAP_PROP_FRAME_HEIGHT: 480}
+        self.calls: list[tuple[int, float]] = []
+        self.released = 0
+        webcam.opened.append(self)
+
+    def isOpened(self) -> bool:  # noqa: N802 - OpenCV's name
+        return self.webcam.plugged and not self.webcam.busy
+
+    def set(self, key: int, value: float) -> bool:
+        self.calls.append((key, value))
+        if key in (cv2.CAP_PROP_AUTOFOCUS, cv2.CAP_PROP_FOCUS, cv2.CAP_PROP_AUTO_EXPOSURE, cv2.CAP_PROP_EXPOSURE):
+            if key not in self.webcam.controls:
+                return False
+            self.webcam.controls[key] = value
+            return True
+        self.settings[key] = value
+        return True
+
+    def get(self, key: int) -> float:
+        if key == cv2.CAP_PROP_FOURCC:
+            return float(cv2.VideoWriter.fourcc(*self.webcam.fourcc))
+        if key in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT):
+            return float(self.size[0 if key == cv2.CAP_PROP_FRAME_WIDTH else 1])
+        return self.webcam.controls.get(key, -1.0)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        asked = int(self.settings[cv2.CAP_PROP_FRAME_WIDTH]), int(self.settings[cv2.CAP_PROP_FRAME_HEIGHT])
+        return self.webcam.size or asked
+
+    def read(self) -> tuple[bool, Any]:
+        webcam = self.webcam
+        if not webcam.plugged or webcam.silent or self.released:
+            return False, None
+        if webcam.sends is not None:
+            return True, webcam.sends
+        luma = webcam.luma(self.size)
+        if webcam.converts or self.settings.get(cv2.CAP_PROP_CONVERT_RGB, 1):
+            return True, cv2.cvtColor(luma, cv2.COLOR_GRAY2BGR)
+        return True, self._raw(luma)
+
+    def _raw(self, luma: Any) -> Any:
+        """As the kernel hands it over: (H, W, 2) for YUYV, (3 H / 2, W) for planes, (1, bytes) for MJPG."""
+        fourcc = self.webcam.fourcc
+        if fourcc in ("YUYV", "UYVY"):
+            colour = np.full_like(luma, 128)
+            return np.dstack([luma, colour] if fourcc == "YUYV" else [colour, luma])
+        if fourcc == "NV12":
+            return np.vstack([luma, np.full((luma.shape[0] // 2, luma.shape[1]), 128, np.uint8)])
+        if fourcc == "GREY":
+            return luma
+        if fourcc != "MJPG":
+            return np.full((1, 5000), 7, np.uint8)
+        data = cv2.imencode(".jpg", cv2.cvtColor(luma, cv2.COLOR_GRAY2BGR), [cv2.IMWRITE_JPEG_QUALITY, 95])[1].ravel()
+        if self.webcam.damaged:
+            self.webcam.damaged -= 1
+            data = data[: len(data) // 2]
+        return np.concatenate([data, np.zeros(37, np.uint8)])[None]  # the buffer is longer than the picture
+
+    def release(self) -> None:
+        self.released += 1
+
+
+class UsbBus:
+    """The sockets: webcams by number, as OpenCV, /dev and /sys show them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+        self.folder = folder
+        self.webcams: dict[int, Webcam] = {}
+        (folder / "class").mkdir()
+        real_exists = Path.exists
+
+        def exists(path: Path) -> bool:
+            if str(path).startswith("/dev/video"):
+                return int(str(path).removeprefix("/dev/video")) in self.webcams
+            return real_exists(path)
+
+        monkeypatch.setattr("vision.usb.SYSFS", folder / "class")
+        monkeypatch.setattr(Path, "exists", exists)
+        monkeypatch.setattr(cv2, "VideoCapture", self._open)
+        monkeypatch.setenv("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", "3")
+
+    def _open(self, number: int, backend: int) -> FakeCapture:
+        assert backend == cv2.CAP_V4L2
+        return FakeCapture(self.webcams[number])
+
+    def plug(self, number: int, webcam: Webcam, name: str = "HD Webcam", serial: str = "A1") -> Webcam:
+        """Put a webcam into a socket; the kernel makes a second node for its metadata."""
+        webcam.plugged = True
+        self.webcams[number] = webcam
+        unit = self.folder / f"devices/usb1/1-{serial}"
+        for node, index in ((number, 0), (number + 1, 1)):
+            place = unit / f"1-{serial}:1.0/video4linux/video{node}"
+            place.mkdir(parents=True, exist_ok=True)
+            (place / "name").write_text(f"{name}\n")
+            (place / "index").write_text(f"{index}\n")
+            if not (place / "device").is_symlink():
+                (place / "device").symlink_to(unit / f"1-{serial}:1.0")
+            (self.folder / f"class/video{node}").unlink(missing_ok=True)
+            (self.folder / f"class/video{node}").symlink_to(place)
+        for part, value in (("idVendor", "046d"), ("idProduct", "082d"), ("serial", serial)):
+            (unit / part).write_text(f"{value}\n")
+        return webcam
+
+    def pull(self, number: int) -> None:
+        """Unplug what is in a socket."""
+        self.webcams.pop(number).plugged = False
+        for node in (number, number + 1):
+            (self.folder / f"class/video{node}").unlink()
+
+
+# ---- Picamera2 --------------------------------------------------------------------------------------------------
+
+WIDE_MODE = {"size": (2304, 1296), "bit_depth": 10, "fps": 56.0, "crop_limits": (0, 0, 4608, 2592)}
+CUT_MODE = {"size": (1536, 864), "bit_depth": 10, "fps": 120.1, "crop_limits": (768, 432, 3072, 1728)}
+FULL_MODE = {"size": (4608, 2592), "bit_depth": 10, "fps": 14.4, "crop_limits": (0, 0, 4608, 2592)}
+
+
+class FakeRequest:
+    """A completed request: YUV420 with rows padded to a stride of 64, colour planes below."""
+
+    def __init__(self, camera: FakePicamera2) -> None:
+        width, height = camera.configuration["main"]["size"]
+        stride = (width + 1 + 63) // 64 * 64
+        self.buffer = np.full((height * 3 // 2, stride), 200, np.uint8)
+        camera.count += 1
+        picture = (shown((width, height)).astype(np.float32) * camera.light).clip(0, 255)
+        picture[:, 0] = camera.count % 7 if camera.noise else 0
+        self.buffer[:height, :width] = picture
+        self.released = 0
+        self.camera = camera
+
+    def get_metadata(self) -> dict[str, Any]:
+        return dict(self.camera.metadata)
+
+    def release(self) -> None:
+        self.released += 1
+
+
+class FakePicamera2:
+    """Picamera2 as far as it is used; one camera is open at a time."""
+
+    def __init__(self, number: int = 0) -> None:
+        self.number = number
+        self.controls: list[dict[str, Any]] = []
+        self.requests: list[FakeRequest] = []
+        self.calls: list[str] = []
+        self.trouble: Exception | None = None
+        """What waiting for a picture raises."""
+        self.buffer: Any = None
+        """What the buffer holds instead of what was asked for."""
+        self.pending = 0
+        self.light, self.noise, self.count = 1.0, True, 0
+        self.metadata: dict[str, Any] = {
+            "ExposureTime": 12000,
+            "AnalogueGain": 2.5,
+            "LensPosition": 1.7,
+            "AfState": 2,
+            "ScalerCrop": (0, 0, 4608, 2592),
+        }
+        self.camera_properties = {"PixelArraySize": (4608, 2592), "Model": "imx708"}
+        self.sensor_modes = [CUT_MODE, WIDE_MODE, FULL_MODE]
+        self.camera_controls: dict[str, Any] = {
+            "AfMode": (0, 2, 0),
+            "LensPosition": (0.0, 15.0, 1.0),
+            "AeEnable": (False, True, None),
+            "AeExposureMode": (0, 3, 0),
+            "AeFlickerMode": (0, 1, 0),
+            "AeFlickerPeriod": (100, 1000000, None),
+            "ExposureTime": (26, 220417486, None),
+            "AnalogueGain": (1.12, 16.0, None),
+            "FrameDurationLimits": (17849, 220535845, None),
+        }
+
+    def create_video_configuration(self, **streams: Any) -> dict[str, Any]:
+        return dict(streams)
+
+    def configure(self, configuration: dict[str, Any]) -> None:
+        self.configuration = configuration
+
+    def camera_configuration(self) -> dict[str, Any]:
+        return self.configuration
+
+    def start(self) -> None:
+        self.calls.append("start")
+
+    def cancel_all_and_flush(self) -> None:
+        self.calls.append("cancel_all_and_flush")
+        self.pending = 0
+
+    def stop(self) -> None:
+        assert not self.pending, "stop waits for ever behind a request that is not answered"
+        self.calls.append("stop")
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+    def set_controls(self, controls: dict[str, Any]) -> None:
+        assert set(controls) <= set(self.camera_controls), "libcamera raises for a control that the camera lacks"
+        self.controls.append(controls)
+
+    def capture_request(self, wait: bool) -> Any:
+        assert wait is False
+        self.pending += 1
+
+        def result(timeout: float) -> FakeRequest:
+            assert timeout <= 5
+            if self.trouble:
+                raise self.trouble
+            self.pending -= 1
+            self.requests.append(FakeRequest(self))
+            if self.buffer is not None:
+                self.requests[-1].buffer = self.buffer
+            return self.requests[-1]
+
+        return SimpleNamespace(get_result=result)
+
+
+class FakeMapping:
+    """`picamera2.MappedArray`."""
+
+    def __init__(self, request: FakeRequest, stream: str) -> None:
+        assert stream == "main"
+        self.array = request.buffer
+
+    def __enter__(self) -> FakeMapping:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class PiHost:
+    """A Raspberry Pi: which cameras hang on its ribbon cables, and those that were opened."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.info: list[dict[str, Any]] = [
+            {"Model": "imx708", "Location": 2, "Rotation": 180, "Id": "/base/soc/i2c0mux/i2c@1/imx708@1a", "Num": 0}
+        ]
+        self.opened: list[FakePicamera2] = []
+        self.lacks: set[str] = set()
+        """Controls that these cameras do not have."""
+        self.refuses: Exception | None = None
+        """What opening raises."""
+        host = self
+
+        class Counted(FakePicamera2):
+            def __init__(self, number: int = 0) -> None:
+                if host.refuses:
+                    raise host.refuses
+                super().__init__(number)
+                self.camera_controls = {k: v for k, v in self.camera_controls.items() if k not in host.lacks}
+                host.opened.append(self)
+
+            @staticmethod
+            def global_camera_info() -> list[dict[str, Any]]:
+                return host.info
+
+        module = SimpleNamespace(Picamera2=Counted, MappedArray=FakeMapping)
+        monkeypatch.setitem(sys.modules, "picamera2", module)

@@ -1,0 +1,65 @@
+"""The printed page from which a lens is measured: a chessboard with markers in its white squares (ChArUco).
+
+Page axes of the pattern: origin at its upper left corner, x to the right, y down, mm, as OpenCV counts.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import cv2
+import numpy as np
+
+from companion.errors import Malformed
+from companion.kit import CARD_DICTIONARY
+from vision.sheets import FOOT_MM, MARGIN_MM, SIZES_MM, Paper
+
+if TYPE_CHECKING:
+    from vision.paper import Pen
+
+COLUMNS, ROWS = 7, 9
+SQUARE_MM, MARKER_MM = 25.0, 18.0
+_LAST_MARKER = 249
+"""The pattern takes the last markers of the dictionary, which no board, piece or card has."""
+
+
+@cache
+def pattern() -> Any:
+    """OpenCV's description of the page."""
+    dictionary = cv2.aruco.getPredefinedDictionary(getattr(cv2.aruco, CARD_DICTIONARY))
+    count = COLUMNS * ROWS // 2
+    ids = np.arange(_LAST_MARKER + 1 - count, _LAST_MARKER + 1, dtype=np.int32)
+    return cv2.aruco.CharucoBoard((COLUMNS, ROWS), SQUARE_MM, MARKER_MM, dictionary, ids)
+
+
+def calibration_page(paper: Paper = "a4") -> bytes:
+    """The page as a PDF in true millimetres; raises `Malformed` for an unknown paper."""
+    if paper not in SIZES_MM:
+        raise Malformed(f"Paper “{paper}” is unknown: use {' or '.join(SIZES_MM)}")
+    # The PDF libraries take a tenth of a second to import and are needed here only.
+    from vision.paper import Pen  # noqa: PLC0415  imported late on purpose, see above
+
+    width, height = SIZES_MM[paper]
+    pen = Pen(width, height, "Tabletop Companion: to measure a lens")
+    pen.page()
+    pen.head("To measure a lens", "companion calibrate", MARGIN_MM)
+    x = (width - COLUMNS * SQUARE_MM) / 2
+    low, high = MARGIN_MM + FOOT_MM, height - MARGIN_MM - 14
+    _print_pattern(pen, x, low + (high - low - ROWS * SQUARE_MM) / 2)
+    pen.ruler(MARGIN_MM, MARGIN_MM)
+    pen.text(MARGIN_MM + 104, MARGIN_MM + 3.3, "Glue it flat on something stiff.", 3.2, bold=True)
+    pen.text(MARGIN_MM + 104, MARGIN_MM + 0.6, "Print at 100 %, matt. The bar is 100 mm long.", 2.8)
+    return pen.bytes()
+
+
+def _print_pattern(pen: Pen, x: float, y: float) -> None:
+    """The pattern with its lower left corner at (x, y) of the page; marker by marker as OpenCV numbers them."""
+    markers = iter(pattern().getIds().ravel().tolist())
+    for row in range(ROWS):
+        for column in range(COLUMNS):
+            left, bottom = x + column * SQUARE_MM, y + (ROWS - 1 - row) * SQUARE_MM
+            if (column + row) % 2 == 0:
+                pen.rectangle(left, bottom, SQUARE_MM, SQUARE_MM, fill="#000000")
+            else:
+                pen.marker(next(markers), left + SQUARE_MM / 2, bottom + SQUARE_MM / 2, MARKER_MM)
