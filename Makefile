@@ -2,6 +2,10 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
+# The other OpenCV: Raspberry Pi OS Bookworm needs 4.11, everything else takes the newest.
+VENV4 := .venv-opencv4
+VISION := $(wildcard tests/test_boards.py tests/test_camera*.py tests/test_cards.py tests/test_eye*.py tests/test_calibrat*.py \
+	tests/test_read*.py tests/test_scene*.py tests/test_watcher*.py)
 # On a Raspberry Pi camera and pins come from the distribution: the environment must see its packages.
 SITE := $(shell python3 -c "import importlib.util as u; print('--system-site-packages' if u.find_spec('picamera2') or u.find_spec('lgpio') else '')" 2>/dev/null)
 # Bookworm's picamera2 was built for numpy 1: there the newest OpenCV that works with it is 4.11.
@@ -10,13 +14,16 @@ PINS := $(shell python3 -c "import importlib.util as u, importlib.metadata as m;
 APT := $(shell if ! command -v apt-get >/dev/null; then :; elif [ "$$(id -u)" = 0 ]; then echo "apt-get"; elif sudo -n true 2>/dev/null; then echo "sudo -n apt-get"; fi)
 ARGS ?=
 
-.PHONY: play test check format lint types bench selfplay browser clean
+.PHONY: play test test-opencv4 check format lint types bench selfplay browser clean
 
 play: $(VENV)/.runs
 	@$(BIN)/companion play $(ARGS)
 
 test: $(VENV)/.tests browser
 	$(BIN)/python -m pytest $(ARGS)
+
+test-opencv4: $(VENV4)/.tests
+	$(VENV4)/bin/python -m pytest $(VISION) $(ARGS)
 
 check: $(VENV)/.tests lint types test
 
@@ -31,8 +38,8 @@ format: $(VENV)/.tests
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# Measures speeds and latencies and fails where they fall short; on two cores some twenty minutes, nine of them a game on
-# the clock at its real length.
+# Measures speeds and latencies and fails where they fall short; on two cores some 25 minutes, nine of them a game on
+# the clock at its real length and six the reading of boards, alone with `companion bench vision`.
 bench: $(VENV)/.tests
 	$(BIN)/companion bench --real-time $(ARGS)
 
@@ -61,5 +68,10 @@ $(VENV)/.tests: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e ".[dev]" $(PINS:%="%")
 	@touch $@ $(VENV)/.runs
 
+$(VENV4)/.tests: pyproject.toml
+	python3 -m venv $(VENV4)
+	$(VENV4)/bin/python -m pip install -q --disable-pip-version-check -e ".[dev]" "opencv-python-headless<4.12" "numpy<2"
+	@touch $@
+
 clean:
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV4) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -90,8 +90,8 @@ def _rectangle(x: float, y: float, half: float, half_depth: float | None = None)
     return [(x - half, y + deep), (x + half, y + deep), (x + half, y - deep), (x - half, y - deep)]
 
 
-def board_sheet(kit: Kit) -> Sheet:
-    """The printed board of a kit."""
+def board_sheet(kit: Kit, dictionary: str = DICTIONARY) -> Sheet:
+    """The printed board of a kit, its corner markers from this dictionary."""
     board = kit.board
     outside = 0.0 if board.labels_in_squares or kit.deck else 7.0
     low = (-8.0, -board.strip_mm - 3 - outside)
@@ -114,18 +114,20 @@ def board_sheet(kit: Kit) -> Sheet:
         _draw_goals(pen, kit)
     for mark in board.marks:
         _draw_mark(pen, kit, mark)
+    side = round(board.corner_mm * _BOARD_SCALE)
     for marker, (x, y) in board.corner_centres_mm.items():
-        _stamp(pen.picture, marker, (x - low[0]) * _BOARD_SCALE, (high[1] - y) * _BOARD_SCALE, board.corner_mm)
+        print_ = _printed(marker, side, dictionary)
+        _stamp(pen.picture, print_, (x - low[0]) * _BOARD_SCALE, (high[1] - y) * _BOARD_SCALE)
     pen.text(board.width_mm / 2 - 6, -board.strip_mm / 2 - 2, "South", 4)
     pen.text(board.width_mm / 2 - 6, board.height_mm + board.strip_mm / 2 - 2, "North", 4)
     return Sheet(pen.picture, low, high)
 
 
-def _stamp(picture: Bgr, marker: int, x: float, y: float, side_mm: float) -> None:
-    """A corner marker with its middle at texture pixel (x, y)."""
-    side = round(side_mm * _BOARD_SCALE)
+def _stamp(picture: Bgr, print_: NDArray[np.uint8], x: float, y: float) -> None:
+    """A square print with its middle at texture pixel (x, y)."""
+    side = len(print_)
     left, top = round(x - side / 2), round(y - side / 2)
-    picture[top : top + side, left : left + side] = _printed(marker, side)
+    picture[top : top + side, left : left + side] = print_
 
 
 def _draw_zone(pen: _Pen, board: Board, deck: Deck, square: Square) -> None:
@@ -239,7 +241,15 @@ def back_picture(width_mm: float, height_mm: float) -> Bgr:
 
 
 @lru_cache(maxsize=512)
-def top_picture(marker: int, rgb: str, size: tuple[float, float], letter: str = "", *, lies: bool = False) -> Bgr:
+def top_picture(
+    marker: int,
+    rgb: str,
+    size: tuple[float, float],
+    letter: str = "",
+    *,
+    lies: bool = False,
+    dictionary: str = DICTIONARY,
+) -> Bgr:
     """The top of a piece, of a width and depth in sides of its marker: rim, white tag, marker, a letter on all sides.
 
     One that `lies` has a white rim and its letters turned by a right angle.
@@ -253,7 +263,8 @@ def top_picture(marker: int, rgb: str, size: tuple[float, float], letter: str = 
     if letter and width == depth:
         ink = _PAPER if sum(colour) < 380 and not lies else _INK
         _letter_rim(top, letter, (min(width, depth) - white) // 2, ink, turns=1 if lies else 0)
-    for extent, picture in ((white, np.full((white, white, 3), _PAPER, np.uint8)), (side, _printed(marker, side))):
+    paper, print_ = np.full((white, white, 3), _PAPER, np.uint8), _printed(marker, side, dictionary)
+    for extent, picture in ((white, paper), (side, print_)):
         left, upper = (width - extent) // 2, (depth - extent) // 2
         top[upper : upper + extent, left : left + extent] = picture
     return top

@@ -16,8 +16,9 @@ from companion.kit import Deck, Kit, Layout, Seat
 from vision.fans import Lying, marker_places
 from vision.pieces import BACK
 from vision.pose import Points, rectangle_corners_mm
-from vision.render import View, default_view, hand_mm
+from vision.render import View, default_view
 from vision.scene import SimulatedTable
+from vision.things import hand_mm
 
 FRAMES_A_VIEW = 10
 """So many pictures are taken from one place with one camera, in one light."""

@@ -11,11 +11,11 @@ from functools import partial
 import numpy as np
 
 from companion.grid import Square
-from companion.kit import Deck, Face, Kit, Layout, Seat
+from companion.kit import DICTIONARY, Deck, Face, Kit, Layout, Seat
 from vision.artwork import Bgr, back_picture, card_picture, top_picture
 from vision.pose import Points
-from vision.render import Block
-from vision.tags import TOP_TO_TAG, middle_mm, nearest_first, tags_of, top_mm, turned_size
+from vision.tags import TOP_TO_TAG, covered, middle_mm, nearest_first, tags_of, top_mm, turned_size
+from vision.things import Block
 
 BACK = "back"
 """Name of the face of a card that lies face down."""
@@ -28,7 +28,10 @@ _PILE_GAP_MM = 12.0
 
 @dataclass(frozen=True, eq=False)
 class Top:
-    """What a piece can show: the face's name, how to get its picture, colour of its sides, measures, whose it is."""
+    """What a piece can show: the face's name, how to get its picture, colour of its sides, measures, whose it is.
+
+    `marker` is the id on it; None on a card, which shows its marker twice, or none.
+    """
 
     name: str
     picture: Callable[[], Bgr]
@@ -37,6 +40,7 @@ class Top:
     depth_mm: float
     height_mm: float
     seat: Seat | None = None
+    marker: int | None = None
 
 
 @dataclass
@@ -80,6 +84,11 @@ class Pieces(ABC):
         """The square on which a piece lies, the first of those that it covers; None beside the board."""
         return self._kit.board.square_at(piece.x_mm, piece.y_mm)
 
+    def squares_of(self, piece: Piece) -> tuple[Square, ...]:
+        """All squares on which a piece lies; none beside the board."""
+        square = self.square_of(piece)
+        return () if square is None else (square,)
+
     @abstractmethod
     def put_beside(self, pieces: Iterable[Piece]) -> None:
         """Lay pieces beside the board."""
@@ -103,16 +112,17 @@ class Pieces(ABC):
         return piece
 
 
-def pieces_of(kit: Kit) -> Pieces:
-    """The things of a kit: cards if it has a deck."""
-    return Cards(kit, kit.deck) if kit.deck else Tags(kit)
+def pieces_of(kit: Kit, dictionary: str = DICTIONARY) -> Pieces:
+    """The things of a kit: cards if it has a deck; else pieces, whose markers are printed from this dictionary."""
+    return Cards(kit, kit.deck) if kit.deck else Tags(kit, dictionary)
 
 
 class Tags(Pieces):
     """Pieces with a marker on top; they stand in the middle of squares, over several of them, and on each other."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: Kit, dictionary: str) -> None:
         super().__init__(kit)
+        self._dictionary = dictionary
         self._places: dict[int, tuple[float, float]] = {}
 
     def all(self) -> list[Piece]:
@@ -128,8 +138,8 @@ class Tags(Pieces):
         own = kit.sides[face.seat].rgb if face.seat else _NOBODYS
         rgb = STONE if self._is_big(face.name) else own
         size = width / kit.tag_mm, depth / kit.tag_mm
-        picture = partial(top_picture, marker, rgb, size, face.letter, lies=face.lies)
-        return Top(face.name, picture, rgb, width, depth, face.height_mm, face.seat)
+        picture = partial(top_picture, marker, rgb, size, face.letter, lies=face.lies, dictionary=self._dictionary)
+        return Top(face.name, picture, rgb, width, depth, face.height_mm, face.seat, marker)
 
     def _is_big(self, name: str) -> bool:
         return self._kit.face(name).size != (1, 1)
@@ -149,6 +159,12 @@ class Tags(Pieces):
             return board.square_at(piece.x_mm, piece.y_mm)
         first = nearest_first(board, size, piece.x_mm, piece.y_mm)[0]
         return Square(max(0, first.file), max(0, first.rank))
+
+    def squares_of(self, piece: Piece) -> tuple[Square, ...]:
+        """Of a piece of several squares all that it covers."""
+        first = self.square_of(piece)
+        size = turned_size(self._kit.face(piece.top.name), piece.turn_deg)
+        return () if first is None else covered(first, size)
 
     def put_beside(self, pieces: Iterable[Piece]) -> None:
         """Each to its own place, North's to the right of the board, all others to the left."""
@@ -249,14 +265,14 @@ class Cards(Pieces):
         """All cards from the bottom to the top; of cards that lie exactly on each other only the uppermost shows."""
         places = np.array([(p.x_mm, p.y_mm) for p in pieces]).reshape(-1, 2)
         deck, blocks = self._deck, []
-        covered: set[tuple[float, float, float]] = set()
+        hidden: set[tuple[float, float, float]] = set()
         for index in reversed(range(len(pieces))):
             piece = pieces[index]
             below = np.hypot(*(places[:index] - places[index]).T) < deck.height_mm / 2
             block = _block(piece, CARD_THICK_MM * float(below.sum()))
             place = piece.x_mm, piece.y_mm, piece.turn_deg
-            blocks.append(replace(block, covered=place in covered))
-            covered.add(place)
+            blocks.append(replace(block, covered=place in hidden))
+            hidden.add(place)
         return blocks[::-1]
 
 

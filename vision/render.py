@@ -8,16 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from companion.kit import Board, Kit, Seat
-from vision.artwork import Bgr, bgr_of, board_sheet
-from vision.pose import Lens, Points, Pose, flat, rectangle_corners_mm
+from companion.kit import DICTIONARY, Board, Kit
+from vision.artwork import Bgr, Sheet, board_sheet
+from vision.pose import Lens, Points, Pose, flat
 from vision.tags import TOP_TO_TAG, top_mm
+from vision.trouble import TABLE_SEEDS, light_to_texture, shade_texture, spots_texture, table_texture, vignette
 
 Shade = NDArray[np.float32]
 
@@ -34,7 +34,11 @@ class View:
     `tilt_deg` is the angle between the camera's axis and the vertical; `turn_deg` walks the camera round the
     board (0: South is below, 180: North is). `shift_mm` and `board_turn_deg` displace the board on the table.
     `shadow` is (x mm, y mm, radius mm, strength 0..1), `glare` is (x mm, y mm, radius mm); `gradient` is how much
-    darker the picture's left edge is.
+    darker the picture's left edge is, `vignette` its corners. `table` is one of `vision.trouble.TABLES`.
+    `window` is the edge of a hard shadow, (x mm, y mm, degrees, strength): through that point, the shadow in the
+    direction of the angle; `blind` its stripes, (degrees, mm wide, strength); light that falls there has the tint
+    `shade_bgr`. `spots` small reflections lie about; `flicker` darkens bands by so much. Tags are worn by `wear`,
+    0 to 1, and their sides have come up by `curl_mm`.
     """
 
     width: int = 1280
@@ -58,35 +62,20 @@ class View:
     jpeg_quality: int | None = None
     skin_bgr: tuple[int, int, int] = (122, 158, 208)
     seed: int = 1
+    table: str = "wood"
+    vignette: float = 0.0
+    window: tuple[float, float, float, float] | None = None
+    blind: tuple[float, float, float] | None = None
+    shade_bgr: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    spots: int = 0
+    flicker: float = 0.0
+    wear: float = 0.0
+    curl_mm: float = 0.0
 
 
 def default_view(kit: Kit) -> View:
     """How the camera looks at a board when nothing else is said: finer at cards, whose markers are small."""
     return View(width=1920, height=1080, tilt_deg=25.0) if kit.deck else View()
-
-
-@dataclass(frozen=True)
-class Block:
-    """One piece to draw: what its top shows, the colour of its sides, its size, place and base height in mm."""
-
-    piece: int
-    top: Bgr = field(repr=False)
-    rgb: str
-    width_mm: float
-    depth_mm: float
-    height_mm: float
-    x_mm: float
-    y_mm: float
-    z_mm: float
-    turn_deg: float
-    covered: bool = False
-    """Nothing of it shows."""
-
-    def outline(self, pose: Pose, top: bool = True) -> Points:
-        """(4, 2) pixels of its top, or of its foot."""
-        size = self.width_mm, self.depth_mm
-        corners = rectangle_corners_mm(self.x_mm, self.y_mm, *size, math.radians(self.turn_deg))
-        return pose.to_px(flat(corners, self.z_mm + (self.height_mm if top else 0.0)))
 
 
 def camera_pose(kit: Kit, view: View) -> Pose:
@@ -143,44 +132,60 @@ def _displaced(pose: Pose, view: View, board: Board) -> Pose:
 # ---- table, light and lens ----------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=2)
-def _wood(seed: int) -> Bgr:
-    """A dark wooden texture, 1 px per mm, 700 x 700."""
-    rng = np.random.default_rng(seed)
-    grain = cv2.resize(rng.normal(0, 1, (350, 12)).astype(np.float32), (700, 700), interpolation=cv2.INTER_CUBIC)
-    fine = cv2.GaussianBlur(rng.normal(0, 1, (700, 700)).astype(np.float32), (0, 0), sigmaX=9, sigmaY=0.7)
-    tone = 1 + 0.09 * grain + 0.35 * fine
-    wood = tone[..., None] * np.array([52, 84, 124], dtype=np.float32)
-    return np.asarray(wood.clip(0, 255), dtype=np.uint8)
+Window = tuple[int, int, int, int]
+"""A part of a picture: left, top, width, height in px."""
 
 
-def _from_above(pose: Pose, size: tuple[int, int], factor: int) -> Callable[[Bgr, Points, int], Bgr]:
-    """A function that pictures a flat texture, given the (3, 3) matrix from board mm to its pixels."""
-    width, height = size
+def _from_above(pose: Pose, window: Window, factor: int) -> Callable[[Bgr, Points, int], Bgr]:
+    """A function that pictures a flat texture, given the (3, 3) matrix from board mm to its pixels.
+
+    It draws a part of the picture, `factor` times as large.
+    """
+    left, top, width, height = window
+    whole = (width * factor, height * factor)
     if not pose.lens.k1:
-        centre = np.array([[1 / factor, 0, 0.5 / factor - 0.5], [0, 1 / factor, 0.5 / factor - 0.5], [0, 0, 1]])
+        centre = np.array(
+            [[1 / factor, 0, 0.5 / factor - 0.5 + left], [0, 1 / factor, 0.5 / factor - 0.5 + top], [0, 0, 1]]
+        )
         axes = pose.axes
         to_picture = pose.matrix @ np.column_stack([axes[:, 0], axes[:, 1], pose.translation.ravel()])
 
         def flat_picture(texture: Bgr, to_texture: Points, border: int) -> Bgr:
             matrix = to_texture @ np.linalg.inv(to_picture) @ centre
             flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
-            whole = (width * factor, height * factor)
             return np.asarray(cv2.warpPerspective(texture, matrix, whole, flags=flags, borderMode=border), np.uint8)
 
         return flat_picture
-    columns, rows = np.meshgrid(np.arange(width * factor), np.arange(height * factor))
-    pixels = (np.column_stack([columns.ravel(), rows.ravel()]) + 0.5) / factor - 0.5
-    plane = np.nan_to_num(pose.to_plane(pixels), nan=1e5)
+    # Rays are bent smoothly: it is enough to follow one in every 8 x 8 pixels, and to interpolate.
+    step = 8 * factor
+    shape = math.ceil(height * factor / step), math.ceil(width * factor / step)
+    rows, columns = ((np.arange(count + 2) - 0.5) * step - 0.5 for count in shape)
+    grid = np.stack(np.meshgrid(columns, rows), axis=-1).reshape(-1, 2)
+    plane = np.nan_to_num(pose.to_plane((grid + 0.5) / factor - 0.5 + (left, top)), nan=1e5)
 
     def bent_picture(texture: Bgr, to_texture: Points, border: int) -> Bgr:
         where = (plane @ to_texture[:2, :2].T + to_texture[:2, 2]).astype(np.float32)
-        where = where.reshape(height * factor, width * factor, 2)
-        return np.asarray(
-            cv2.remap(texture, where[..., 0], where[..., 1], cv2.INTER_LINEAR, borderMode=border), np.uint8
-        )
+        coarse = where.reshape(shape[0] + 2, shape[1] + 2, 2)
+        fine = cv2.resize(coarse, None, fx=step, fy=step, interpolation=cv2.INTER_LINEAR)
+        fine = fine[step : step + whole[1], step : step + whole[0]]
+        picture = cv2.remap(texture, fine[..., 0], fine[..., 1], cv2.INTER_LINEAR, borderMode=border)
+        return np.asarray(picture, np.uint8)
 
     return bent_picture
+
+
+def _window_of(pose: Pose, sheet: Sheet) -> Window:
+    """The part of the picture in which the board's sheet lies."""
+    share = np.linspace(0, 1, 20)
+    (left, low), (right, high) = sheet.low_mm, sheet.high_mm
+    across, along = left + (right - left) * share, low + (high - low) * share
+    edges = [np.column_stack([across, np.full(20, y)]) for y in (low, high)]
+    edges += [np.column_stack([np.full(20, x), along]) for x in (left, right)]
+    seen = pose.to_px(flat(np.vstack(edges)))
+    first = np.floor(seen.min(axis=0)).astype(int).clip(0, np.array(pose.size) - 8) - 4
+    last = np.ceil(seen.max(axis=0)).astype(int).clip(8, pose.size) + 4
+    (x, y), (end_x, end_y) = first.clip(0), np.minimum(last, pose.size)
+    return int(x), int(y), int(end_x - x), int(end_y - y)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,27 +201,31 @@ class Stage:
     veil: Shade | None = field(default=None, repr=False)
 
 
-def build_stage(kit: Kit, view: View) -> Stage:
-    """Draw the empty table once."""
+def build_stage(kit: Kit, view: View, dictionary: str = DICTIONARY) -> Stage:
+    """Draw the empty table once, its corner markers from this dictionary."""
     pose = camera_pose(kit, view)
-    sheet = board_sheet(kit)
-    factor = 2
-    picture_of = _from_above(pose, (view.width, view.height), factor)
-    table = picture_of(_wood(view.seed), np.array([[1.0, 0, 300], [0, -1.0, 400], [0, 0, 1]]), cv2.BORDER_REFLECT)
-    board = picture_of(sheet.picture, sheet.to_texture(), cv2.BORDER_CONSTANT)
-    inside = picture_of(np.full(sheet.picture.shape[:2], 255, np.uint8), sheet.to_texture(), cv2.BORDER_CONSTANT)
-    table[inside > 127] = board[inside > 127]
+    sheet = board_sheet(kit, dictionary)
+    factor, whole = 2, (0, 0, view.width, view.height)
+    texture, to_texture = table_texture(view.table, view.seed % TABLE_SEEDS)
+    border = cv2.BORDER_REFLECT if view.table == "wood" else cv2.BORDER_WRAP
+    table = _from_above(pose, whole, factor)(texture, to_texture, border)
+    left, top, width, height = window = _window_of(pose, sheet)
+    paper = np.asarray(cv2.cvtColor(sheet.picture, cv2.COLOR_BGR2BGRA), np.uint8)
+    board = _from_above(pose, window, factor)(paper, sheet.to_texture(), cv2.BORDER_CONSTANT)
+    under = table[top * factor : (top + height) * factor, left * factor : (left + width) * factor]
+    cv2.copyTo(cv2.cvtColor(board, cv2.COLOR_BGRA2BGR), cv2.inRange(board[..., 3], (128.0,), (255.0,)), under)
     table = np.asarray(cv2.resize(table, (view.width, view.height), interpolation=cv2.INTER_AREA), dtype=np.uint8)
-    light, veil = _light(pose, view), None
-    if view.glare is not None:
-        veil = 330 * _blob(pose, view, *view.glare, soft=0.35)[..., None]
+    light, veil = _light(pose, view), _veil(pose, view)
     return Stage(kit, view, pose, lit(table, light, veil), light, veil)
 
 
 def lit(colours: Bgr | Shade, light: Shade, veil: Shade | None) -> Bgr:
     """Colours (h, w, 3) under a light, with reflections of it on top."""
-    shone = colours.astype(np.float32) * light
-    return np.asarray((shone if veil is None else shone + veil).clip(0, 255), dtype=np.uint8)
+    shone = colours.astype(np.float32)
+    shone *= light
+    if veil is not None:
+        shone += veil
+    return np.asarray(np.clip(shone, 0, 255, out=shone), dtype=np.uint8)
 
 
 def _light(pose: Pose, view: View) -> Shade:
@@ -226,8 +235,29 @@ def _light(pose: Pose, view: View) -> Shade:
         x, y, radius, strength = view.shadow
         mask = _blob(pose, view, x, y, radius, soft=0.08)
         shade = shade * (1 - strength * mask)
-    colours = shade[..., None] * np.array(view.cast_bgr, dtype=np.float32)
-    return np.asarray(colours, dtype=np.float32)
+    if view.vignette:
+        shade = shade * vignette((view.width, view.height), view.vignette)
+    colours = np.asarray(shade[..., None] * np.array(view.cast_bgr, dtype=np.float32), np.float32)
+    texture = shade_texture(view)
+    if texture is None:
+        return colours
+    dark = _from_above(pose, (0, 0, view.width, view.height), 1)(texture, light_to_texture(), cv2.BORDER_REPLICATE)
+    tones = np.arange(256, dtype=np.float32)[:, None] / 255
+    tint = 1 - np.array(view.shade_bgr, dtype=np.float32)
+    passing = ((1 - tones) * (1 - tint * np.minimum(1, 4 * tones))).astype(np.float32).reshape(256, 1, 3)
+    return np.asarray(cv2.multiply(colours, cv2.LUT(cv2.merge([dark] * 3), passing)), np.float32)
+
+
+def _veil(pose: Pose, view: View) -> Shade | None:
+    """(h, w, 1): the brightness, of 255, that reflections lay over everything; None when there are none."""
+    veil: Shade | None = None
+    if view.glare is not None:
+        veil = 330 * _blob(pose, view, *view.glare, soft=0.35)[..., None]
+    if view.spots:
+        picture_of = _from_above(pose, (0, 0, view.width, view.height), 1)
+        spots = picture_of(spots_texture(view), light_to_texture(), cv2.BORDER_CONSTANT)
+        veil = (0 if veil is None else veil) + spots.astype(np.float32)[..., None]
+    return veil
 
 
 def _blob(pose: Pose, view: View, x: float, y: float, radius: float, *, soft: float) -> Shade:
@@ -256,102 +286,3 @@ def blurred(picture: Bgr, view: View) -> Bgr:
         data = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, view.jpeg_quality])[1]
         picture = np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR), dtype=np.uint8)
     return picture
-
-
-# ---- pieces and hands ---------------------------------------------------------------------------------------
-
-
-def draw_block(picture: Bgr, stage: Stage, block: Block) -> None:
-    """Draw one piece into a picture of the stage: a soft shadow at its foot, walls, and the top with its marker."""
-    if block.covered:
-        return
-    factor = 2
-    top, foot = block.outline(stage.pose), block.outline(stage.pose, top=False)
-    points = np.vstack([top, foot])
-    low = np.floor(points.min(axis=0)).astype(int) - 6
-    high = np.ceil(points.max(axis=0)).astype(int) + 7
-    low, high = low.clip(0), np.minimum(high, (stage.view.width, stage.view.height))
-    if (high - low < 2).any():
-        return
-    window = (slice(low[1], high[1]), slice(low[0], high[0]))
-    size = tuple(((high - low) * factor).tolist())
-    top, foot = ((quad - low + 0.5) * factor - 0.5 for quad in (top, foot))
-    colours = np.zeros((size[1], size[0], 3), np.uint8)
-    cover = np.zeros((size[1], size[0]), np.uint8)
-    hull = cv2.convexHull(np.vstack([top, foot]).astype(np.float32)).reshape(-1, 2)
-    cv2.fillPoly(cover, [(hull * 16).round().astype(np.int32)], 255, cv2.LINE_AA, 4)
-    _draw_walls(colours, top, foot, bgr_of(block.rgb))
-    art = block.top
-    down, across = art.shape[:2]
-    corners = np.array([[0, 0], [across, 0], [across, down], [0, down]], np.float32) - 0.5
-    warp = cv2.getPerspectiveTransform(corners, top.astype(np.float32))
-    shape = np.zeros((size[1], size[0]), np.uint8)
-    cv2.fillPoly(shape, [(top * 16).round().astype(np.int32)], 255, 8, 4)
-    printed = cv2.warpPerspective(art, warp, size, flags=cv2.INTER_AREA, borderMode=cv2.BORDER_REPLICATE)
-    colours[shape > 0] = printed[shape > 0]
-    small = tuple((high - low).tolist())
-    flat_colour = np.asarray(cv2.resize(colours, small, interpolation=cv2.INTER_AREA), np.uint8)
-    colour = lit(flat_colour, stage.light[window], None if stage.veil is None else stage.veil[window])
-    alpha = cv2.resize(cover, small, interpolation=cv2.INTER_AREA).astype(np.float32)[..., None] / 255
-    shadow = cv2.GaussianBlur(alpha[..., 0], (0, 0), 2.5)[..., None]
-    ground = picture[window].astype(np.float32) * (1 - 0.35 * shadow * (1 - alpha))
-    picture[window] = (ground * (1 - alpha) + colour * alpha).clip(0, 255)
-
-
-def _draw_walls(picture: Bgr, top: Points, foot: Points, colour: tuple[int, int, int]) -> None:
-    """The sides of a block that the camera sees, each in its own tone."""
-    for index, tone in enumerate((0.55, 0.7, 0.8, 0.65)):
-        after = (index + 1) % 4
-        wall = np.array([top[index], top[after], foot[after], foot[index]])
-        if cv2.contourArea(wall.astype(np.float32), oriented=True) >= 0:  # its back is turned to the camera
-            continue
-        shade = tuple(part * tone for part in colour)
-        cv2.fillPoly(picture, [(wall * 16).round().astype(np.int32)], shade, 8, 4)
-
-
-@lru_cache(maxsize=1)
-def _hand_shape() -> Points:
-    """(N, 2) mm: the outline of a right hand with its arm, the middle of the palm at (0, 0), fingers towards +y."""
-    scale, left, above = 2, 80, 90
-    paper = np.zeros((620 * scale, 160 * scale), np.uint8)
-
-    def limb(start: tuple[int, int], end: tuple[int, int], width: int) -> None:
-        ends = [((x + left) * scale, (above - y) * scale) for x, y in (start, end)]
-        cv2.line(paper, ends[0], ends[1], (255,), width * scale, cv2.LINE_AA)
-
-    limb((0, -500), (0, -60), 58)  # arm
-    limb((-14, -8), (-12, -44), 44)
-    limb((14, -8), (12, -44), 44)
-    for foot, tip in ((-28, (-38, 42)), (-9, (-12, 56)), (10, (12, 54)), (27, (34, 40))):
-        limb((foot, -6), tip, 16)
-    limb((-26, -40), (-58, 0), 19)  # thumb
-    outline = max(cv2.findContours(paper, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0], key=cv2.contourArea)
-    points = outline.reshape(-1, 2).astype(np.float64) / scale
-    return np.column_stack([points[:, 0] - left, above - points[:, 1]])
-
-
-def hand_mm(x_mm: float, y_mm: float, from_seat: Seat) -> Points:
-    """(N, 2): what a hand over a point of the board hides of it, with its arm that comes from a seat."""
-    return np.array([x_mm, y_mm]) + (1.0 if from_seat is Seat.SOUTH else -1.0) * _hand_shape()
-
-
-def draw_hand(picture: Bgr, stage: Stage, x_mm: float, y_mm: float, from_seat: Seat) -> None:
-    """An arm from a seat's edge of the table to a point of the board, fingers spread over it."""
-    axes, middle = stage.pose.axes, np.array([x_mm, y_mm])
-    # The hand is drawn where it hides the point in the picture, at the height of the board. An arm that reaches past
-    # the camera is cut off outside the picture: behind the lens a projection means nothing.
-    shape = hand_mm(x_mm, y_mm, from_seat)
-    away = -1.0 if from_seat is Seat.SOUTH else 1.0
-    for length in range(500, 60, -40):
-        limits = sorted((middle[1] + away * length, middle[1] - away * 1000))
-        reach = flat(np.column_stack([shape[:, 0], shape[:, 1].clip(*limits)]))
-        seen = reach @ axes.T + stage.pose.translation.ravel()
-        if (np.linalg.norm(seen[:, :2], axis=1) < 1.4 * seen[:, 2]).all():
-            break
-    pixels = stage.pose.to_px(reach)
-    cover = np.zeros(picture.shape[:2], np.uint8)
-    cv2.fillPoly(cover, [(pixels * 16).round().astype(np.int64).clip(-(2**20), 2**20).astype(np.int32)], 255, 16, 4)
-    depth = cv2.GaussianBlur(cover, (0, 0), 6).astype(np.float32)[..., None] / 255
-    skin = np.asarray(np.array(stage.view.skin_bgr) * (0.62 + 0.38 * depth), dtype=np.float32)
-    where = cover > 127
-    picture[where] = lit(skin, stage.light, stage.veil)[where]

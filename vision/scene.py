@@ -17,18 +17,29 @@ from numpy.typing import NDArray
 from companion.clock import Clock
 from companion.errors import CameraError
 from companion.grid import Square
-from companion.kit import Kit, Layout, Seat
+from companion.kit import DICTIONARY, Kit, Layout, Seat
 from companion.ports import Frame, WorldPiece
 from vision.artwork import Bgr
 from vision.pieces import Piece, pieces_of
-from vision.render import Block, Stage, View, blurred, build_stage, default_view, draw_block, draw_hand
+from vision.pose import Points
+from vision.render import Stage, View, blurred, build_stage, default_view
+from vision.things import Block, draw_block, draw_hand, hand_px
+from vision.trouble import flickering
+from vision.truth import Label, Print, prints_of
+
+_BAND = 0.3
+"""Height of a band of flicker by the picture's: a lamp at 100 Hz, a sensor that reads its rows in 33 ms."""
 
 
 class SimulatedTable:
-    """A table with a board, pieces and a camera above it; implements `companion.ports.World`."""
+    """A table with a board, pieces and a camera above it; implements `companion.ports.World`.
 
-    def __init__(self, kit: Kit, view: View | None = None) -> None:
+    Markers are printed from `dictionary`, for comparisons: the reader knows none but the default.
+    """
+
+    def __init__(self, kit: Kit, view: View | None = None, dictionary: str = DICTIONARY) -> None:
         self._lock = threading.RLock()
+        self._dictionary = dictionary
         self._own_view = view is None
         self._view = view or default_view(kit)
         self._hand: Square | None = None
@@ -57,7 +68,7 @@ class SimulatedTable:
             self._kit = kit
             if self._own_view:
                 self._view = default_view(kit)
-            self._things = pieces_of(kit)
+            self._things = pieces_of(kit, self._dictionary)
             self._pieces = self._things.all()
             self._hand = None
             self._things.put_beside(self._pieces)
@@ -175,14 +186,14 @@ class SimulatedTable:
     def render_bgr(self) -> Bgr:
         """The picture now, (height, width, 3), with the sensor's noise."""
         with self._lock:
-            picture = self._picture()
+            picture = self._flickering(self._picture())
             noise = self._next_noise()
             return picture if noise is None else _with_noise(picture, np.repeat(noise[..., None], 3, axis=2))
 
     def render_luma(self) -> NDArray[np.uint8]:
         """Its brightness alone, (height, width), with the sensor's noise."""
         with self._lock:
-            luma = np.asarray(cv2.cvtColor(self._picture(), cv2.COLOR_BGR2GRAY), dtype=np.uint8)
+            luma = self._flickering(np.asarray(cv2.cvtColor(self._picture(), cv2.COLOR_BGR2GRAY), dtype=np.uint8))
             noise = self._next_noise()
             return luma if noise is None else _with_noise(luma, noise)
 
@@ -193,12 +204,38 @@ class SimulatedTable:
             picture = stage.table.copy()
             for block in self._blocks():
                 draw_block(picture, stage, block)
-            if self._hand is not None:
-                board = self._kit.board
-                seat = Seat.SOUTH if self._hand.rank < board.ranks / 2 else Seat.NORTH
-                draw_hand(picture, stage, *board.centre_mm(self._hand), seat)
+            hand = self._hand_px()
+            if hand is not None:
+                draw_hand(picture, stage, hand)
             self._drawn = self._version, blurred(picture, self._view)
         return self._drawn[1]
+
+    def _hand_px(self) -> Points | None:
+        """The outline of the hand in the picture; None when there is none."""
+        if self._hand is None:
+            return None
+        board = self._kit.board
+        seat = Seat.SOUTH if self._hand.rank < board.ranks / 2 else Seat.NORTH
+        return hand_px(self._staged(), *board.centre_mm(self._hand), seat)
+
+    def prints(self) -> tuple[Print, ...]:
+        """Where the picture shows which marker, those of the board first: what there is to read."""
+        with self._lock:
+            lying = {piece.id: piece for piece in self._pieces}
+            blocks: list[tuple[Block, Label]] = []
+            for block in self._blocks():
+                piece = lying[block.piece]
+                if piece.top.marker is not None:
+                    label = Label(piece.top.marker, piece.top.name, self._things.squares_of(piece))
+                    blocks.append((block, label))
+            return prints_of(self._staged(), blocks, self._hand_px())
+
+    def _flickering(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """The picture, or the same with bands that are elsewhere in every picture."""
+        view = self._view
+        if not view.flicker:
+            return picture
+        return flickering(picture, view.flicker, _BAND * view.height, float(self._rng.random()))
 
     def _next_noise(self) -> NDArray[np.int8] | None:
         """(height, width) of noise: one field, shifted at random from picture to picture."""
@@ -238,7 +275,7 @@ class SimulatedTable:
 
     def _staged(self) -> Stage:
         if self._stage is None:
-            self._stage = build_stage(self._kit, self._view)
+            self._stage = build_stage(self._kit, self._view, self._dictionary)
         return self._stage
 
     def square_px(self, square: Square) -> tuple[float, float]:

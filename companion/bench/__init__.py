@@ -9,6 +9,7 @@ from companion.bench.doors import door_figures
 from companion.bench.rings import bench_rings
 from companion.bench.rules import bench_rules
 from companion.bench.turns import REAL_S, SCALED_S, bench_turns
+from companion.bench.vision import run_vision
 from companion.games import GAMES
 from vision.read import CardCounts, bench_cards, bench_reader
 
@@ -31,9 +32,10 @@ def run(games: int, real_time: bool = False) -> bool:
         good &= figure.is_met()
     for name, game in GAMES.items():
         kit = game.kit(game.options({}))
-        _reading(name, bench_reader(kit))
         if kit.deck:
+            _reading(name, bench_reader(kit))
             good &= _cards(name, bench_cards(kit, CARD_FRAMES, seed=1))
+    good &= run_vision()
     return bench_rules(games) and good
 
 
