@@ -10,21 +10,25 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from random import Random
 
+from companion.bundle import make_bundle
 from companion.clock import Clock, RealClock
-from companion.config import CameraSettings, Settings
+from companion.config import Settings
 from companion.errors import CameraError
 from companion.games import GAMES
 from companion.journal import Journal
 from companion.kit import SEATS, Kit
-from companion.ports import Camera, CameraState, CameraStatus, Cue, Signal
+from companion.photographs import Photographer, PhotographFolder
+from companion.ports import Camera, CameraOffer, CameraState, CameraStatus, Cue, Signal
 from companion.table import Table
 from hardware.panel import Panel, open_panel, panel_reason
 from hardware.simulated import SimulatedPanelHands, simulated_panel
-from vision.camera import open_camera
+from vision.camera import CameraOpener, cameras
+from vision.eye import BoardEye
+from vision.lenses import LensShelf
 from vision.reader import BoardReader
 from vision.scene import RenderedCamera, SimulatedTable
 from vision.watcher import Watcher
-from web.app import Workbench, create_app
+from web.app import CameraRoom, Workbench, create_app
 from web.live import Server, serve
 
 log = logging.getLogger(__name__)
@@ -59,6 +63,9 @@ class Companion:
         self.simulation: Simulation | None = None
         self.panel: Panel | None = None
         self.watcher: Watcher | None = None
+        self.eye: BoardEye | None = None
+        self.album = PhotographFolder(settings.photographs_path, settings.camera.photographs_mb)
+        self._photographer: Photographer | None = None
         self._threads = threads
         self._stack = ExitStack()
         try:
@@ -73,7 +80,7 @@ class Companion:
         if self.journal.notice:
             self.found.append(self.journal.notice)
         if not simulate:
-            self._open_devices()
+            self._open_devices(may_simulate=simulate is None)
         if simulate or (simulate is None and self.panel is None and self.watcher is None):
             self._open_simulation()
         self.host_key = _host_key(self.journal)
@@ -82,11 +89,13 @@ class Companion:
             self.table.start()
             if self.watcher:
                 self.watcher.start()
+            if self._photographer:
+                self._photographer.start()
         self.server.start()
 
     # ---- doors -------------------------------------------------------------------------------------------------------
 
-    def _open_devices(self) -> None:
+    def _open_devices(self, may_simulate: bool) -> None:
         self.panel = open_panel(self.settings.panel, self.clock, self.table.pressed)
         if self.panel is None:
             reason = panel_reason(self.settings.panel) or "switched off in the settings"
@@ -94,9 +103,7 @@ class Companion:
             self.table.panel_is("No pads: phones only.")
         else:
             self._connect_panel(self.panel)
-        opener = self._find_camera(self.settings.camera)
-        if opener:
-            self._watch(opener)
+        self._find_camera(may_simulate and self.panel is None)
 
     def _connect_panel(self, panel: Panel) -> None:
         self._stack.enter_context(panel)
@@ -107,41 +114,60 @@ class Companion:
         self.table.connect(on_signal=panel.signal, on_lamps=panel.show, on_alarms=panel.alarms)
         panel.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
 
-    def _find_camera(self, settings: CameraSettings) -> Callable[[], Camera] | None:
-        """How to open the camera; None when there is none. One that was named is retried, not given up."""
+    def _find_camera(self, may_simulate: bool) -> None:
+        """Watch the board if there is a camera; one that is named or connected is retried, not given up.
+
+        Without any the watch waits for one to be connected, unless the table may be simulated instead.
+        """
+        settings = self.settings.camera
         if settings.source == "none":
             self._say("No camera: switched off in the settings.")
-            return None
-
-        def opener() -> Camera:
-            return open_camera(settings, self.clock)
-
+            return
+        opener = CameraOpener(settings, self.clock)
+        expected = True
         try:
-            camera = opener()
+            camera = opener.open()
         except CameraError as error:
-            if settings.source == "auto":
+            expected = settings.source != "auto" or bool(cameras())
+            if expected:
+                self._say(f"{error.message} It is tried again and again.")
+                self.table.camera_is(CameraStatus(CameraState.TROUBLE, error.message))
+            else:
                 self._say(f"No camera: {error.message}")
-                return None
-            self._say(f"{error.message} It is tried again and again.")
-            self.table.camera_is(CameraStatus(CameraState.TROUBLE, error.message))
-            return opener
-        self._say(f"Camera: {camera.name}.")
-        camera.close()
-        return opener
+                if may_simulate:
+                    return
+        else:
+            self._say(f"Camera: {camera.name}.")
+            camera.close()
+        self._watch(opener.open, opener, expected)
 
-    def _watch(self, opener: Callable[[], Camera]) -> None:
+    def _watch(
+        self, open_camera: Callable[[], Camera], opener: CameraOpener | None = None, expected: bool = True
+    ) -> None:
+        """Watch the board; `opener` opens other real cameras as well."""
         kits = {name: game.kit(game.options({})) for name, game in GAMES.items()}
-        reader = BoardReader(kits, self.settings.camera.model)
-        self.watcher = Watcher(
-            opener,
+        settings = self.settings.camera
+        reader = BoardReader(kits)
+        self.eye = eye = BoardEye(reader, settings.source, _offers if opener else lambda: ())
+        self.watcher = watcher = Watcher(
+            open_camera,
             reader,
             self.clock,
-            self.settings.camera.fps,
+            settings.fps,
             on_reading=self.table.saw,
             on_status=self.table.camera_is,
+            on_look=eye.saw,
+            open_source=opener.open if opener else None,
+            lenses=LensShelf(self.settings.lenses_path, settings) if opener else None,
+            expected=expected,
+            mains_hz=settings.mains_hz,
         )
-        self._stack.enter_context(self.watcher)
-        self.table.connect(on_kit=self.watcher.use)
+        eye.steer(watcher)
+        self._stack.enter_context(watcher)
+        self.table.connect(on_kit=watcher.use)
+        if settings.photographs_mb:
+            photographer = Photographer(self.table, self.album, eye.photograph, self.clock, self.table.photographs_are)
+            self._photographer = self._stack.enter_context(photographer)
 
     def _open_simulation(self) -> None:
         first = next(iter(GAMES.values()))
@@ -174,6 +200,7 @@ class Companion:
             host_key=self.host_key,
             join_urls=self.urls,
             workbench=Workbench(simulation.world, simulation.hands) if simulation else None,
+            camera=CameraRoom(self.eye, self.album, self.bundle),
             clock=self.clock,
         )
         server = serve(app, web.host, web.port, web.viewers)
@@ -201,8 +228,16 @@ class Companion:
         if self.panel:
             self.panel.step()
         self.table.step()
+        if self._photographer:
+            self._photographer.step()
         if self.panel:
             self.panel.step()
+
+    def bundle(self) -> bytes:
+        """A bug bundle of what the camera has seen until now."""
+        if self.eye is None:
+            raise CameraError("There is no camera: a bug bundle holds what one has seen")
+        return make_bundle(self.eye, self.table, self.journal, self.settings, self.clock)
 
     def close(self) -> None:
         """Close pages, camera, panel, table and journal, in this order."""
@@ -213,6 +248,11 @@ class Companion:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _offers() -> tuple[CameraOffer, ...]:
+    """The cameras that are connected now."""
+    return tuple(CameraOffer(each.source, each.name) for each in cameras())
 
 
 def addresses(host: str) -> list[str]:

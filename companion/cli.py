@@ -16,6 +16,7 @@ from companion import __version__
 from companion.config import Settings, load_settings
 from companion.errors import CompanionError, Malformed
 from companion.games import GAMES, game_named
+from companion.session import Session
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_combat(commands)
     _add_binlog(commands)
     _add_doctor(commands)
+    _add_calibrate(commands)
     _add_selfplay(commands)
     _add_engine(commands)
     _add_bench(commands)
@@ -187,9 +189,14 @@ def _read(options: argparse.Namespace) -> int:
 
 
 def _add_replay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser("replay", help="tell a game again and check its receipts")
+    command = commands.add_parser("replay", help="tell a game again and check its receipts, or read a bug bundle again")
     _add_settings(command)
-    command.add_argument("game", metavar="ID|FILE", help="a game of the journal, or a file made with --json")
+    command.add_argument(
+        "game",
+        metavar="ID|FILE",
+        help="a game of the journal, a file made with --json, or a bug bundle of the camera page",
+    )
+    command.add_argument("--photographs", type=Path, metavar="DIR", help="write the photographs of its turns there")
     shape = command.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print the game as a file instead")
     shape.add_argument(
@@ -206,9 +213,15 @@ def _replay(options: argparse.Namespace) -> int:
     from companion.journal import Journal  # noqa: PLC0415
     from companion.replay import game_file, load_game, retell  # noqa: PLC0415
 
+    if options.game.endswith(".zip"):
+        return _read_again(Path(options.game))
     if options.game.isdigit():
-        with Journal(_settings_of(options).journal_path, read_only=True) as journal:
-            played = game_file(journal.fold(int(options.game)))
+        settings = _settings_of(options)
+        with Journal(settings.journal_path, read_only=True) as journal:
+            session = journal.fold(int(options.game))
+        if options.photographs:
+            return _write_photographs(settings, session, options.photographs)
+        played = game_file(session)
     else:
         played = load_game(Path(options.game))
     if options.json:
@@ -222,6 +235,46 @@ def _replay(options: argparse.Namespace) -> int:
         return 0
     for sentence in retell(played):
         print(sentence)
+    if options.game.isdigit() and (kept := _photographs_of(settings, session)):
+        print(f"Photographs, written out by --photographs DIR: {', '.join(title for title, _ in kept)}")
+    return 0
+
+
+def _read_again(path: Path) -> int:
+    """What was read in the frames of a bug bundle, and what is read in them now."""
+    from companion.bundle import read_again, read_bundle  # noqa: PLC0415 - brings OpenCV
+
+    note, pictures = read_bundle(path)
+    print(f"{note.game or 'No game'}, {len(note.frames)} frames, companion {note.versions.get('companion', '?')}.")
+    differs = False
+    for frame in read_again(note, pictures):
+        print(frame.sentence(), flush=True)
+        differs |= bool(frame.differs)
+    return 1 if differs else 0
+
+
+def _photographs_of(settings: Settings, session: Session) -> list[tuple[str, Path]]:
+    """The photographs of a game with what they show, oldest first."""
+    from companion.photographs import PhotographFolder  # noqa: PLC0415
+    from companion.views import turn_title  # noqa: PLC0415
+
+    folder, turns = PhotographFolder(settings.photographs_path), [turn.moment for turn in session.turns]
+    moments = folder.moments(session.number)
+    return [(turn_title(moment, turns), folder.path(session.number, moment)) for moment in moments]
+
+
+def _write_photographs(settings: Settings, session: Session, folder: Path) -> int:
+    kept = _photographs_of(settings, session)
+    if not kept:
+        raise Malformed(f"There are no photographs of game {session.number} in {settings.photographs_path}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, (title, path) in enumerate(kept):
+            name = f"{number:03} {title.lower()}.jpg".replace(" ", "-")
+            (folder / name).write_bytes(path.read_bytes())
+    except OSError as error:
+        raise Malformed(f"{folder} cannot be written: {error.strerror or error}") from None
+    print(f"{len(kept)} photographs are in {folder}.")
     return 0
 
 
@@ -287,6 +340,39 @@ def _doctor(options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
+def _add_calibrate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "calibrate", help="measure the camera's lens from a printed page, for who wants it exact"
+    )
+    _add_settings(command)
+    command.add_argument("--camera", metavar="SOURCE", help="picamera, usb:0")
+    task = command.add_mutually_exclusive_group()
+    task.add_argument("--print", type=Path, metavar="FILE.pdf", dest="page", help="write the page instead")
+    task.add_argument("--from", type=Path, metavar="FOLDER", dest="folder", help="pictures that this camera took")
+    command.add_argument("--paper", choices=("a4", "letter"), default="a4")
+    command.set_defaults(run=_calibrate)
+
+
+def _calibrate(options: argparse.Namespace) -> int:
+    from companion.calibrate import measure_folder, measure_live, print_page  # noqa: PLC0415 - brings OpenCV
+
+    if options.page:
+        print(print_page(options.page, options.paper))
+        return 0
+    settings = _settings_of(options)
+    try:
+        measured = measure_folder(settings, options.folder, print) if options.folder else measure_live(settings, print)
+    except KeyboardInterrupt:
+        print("Ended; nothing is changed.")
+        return 1
+    print(
+        f"{measured.views} views: {measured.field_of_view_deg:.1f} degrees across, focal length "
+        f"{measured.lens.focal_ratio:.4f} of the picture's width to {100 * measured.spread:.2f} %, "
+        f"k1 {measured.lens.k1:+.4f}, {measured.rms_px:.2f} px left over."
+    )
+    return 0
+
+
 # ---- selfplay, engine, bench -----------------------------------------------------------------------------------------
 
 
@@ -329,10 +415,27 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command = commands.add_parser("bench", help="measure speeds and latencies on this machine")
     command.add_argument("--games", type=_count, default=100_000, metavar="N", help="random games through the engine")
     command.add_argument("--real-time", action="store_true", help="a game on the clock at its real length, too")
+    command.add_argument("part", nargs="?", choices=("vision",), help="measure nothing but how the board is read")
+    command.add_argument("--quick", action="store_true", help="vision: about a tenth of it")
+    command.add_argument("--json", action="store_true", help="vision: the same for machines")
+    command.add_argument(
+        "--only",
+        default="",
+        metavar="NAME",
+        help="vision: scenes whose name begins so, such as tilt-3; or game, cost, photograph",
+    )
+    command.add_argument("--keep", type=Path, metavar="DIR", help="vision: keep pictures that were not read, and why")
     command.set_defaults(run=_bench)
 
 
 def _bench(options: argparse.Namespace) -> int:
+    if options.part == "vision":
+        from companion.bench.vision import run_vision  # noqa: PLC0415
+
+        vision = run_vision(quick=options.quick, as_json=options.json, only=options.only, keep=options.keep)
+        return 0 if vision else 1
+    if options.quick or options.json or options.only or options.keep:
+        raise Malformed("--quick, --json, --only and --keep are for: companion bench vision")
     from companion.bench import run  # noqa: PLC0415
 
     return 0 if run(options.games, options.real_time) else 1

@@ -22,7 +22,7 @@ from companion.records import AnyRecord, FreeSeat, TakeSeat
 from companion.session import Phase
 from companion.signs import lamps_of
 from companion.timekeeper import Timekeeper, alarms_of
-from companion.views import TableView, view_of
+from companion.views import Progress, TableView, progress_of, view_of
 
 REVEAL_S = 0.6
 """How long the reveal's own cue has the lamps and the buzzer before the first step's begins."""
@@ -70,6 +70,10 @@ class Desk(ABC):
     def view(self, viewer: Seat | None = None) -> TableView:
         """What a viewer may know now."""
         return view_of(self._live, viewer)
+
+    def progress(self) -> Progress:
+        """How far the game has come; cheaper than a view."""
+        return progress_of(self._live)
 
     @property
     def version(self) -> int:
@@ -197,6 +201,12 @@ class Desk(ABC):
         for signal in signals:
             for on_signal in self._listeners.signal:
                 on_signal(signal)
+
+    def _stand(self, sentence: str) -> None:
+        """Show a standing trouble that stops nothing, beside what is wrong with the journal; empty: none any more."""
+        kept = (self._journal.notice,) if self._journal.notice else ()
+        self._standing = (*kept, sentence) if sentence else kept
+        self._publish(replace(self._live, notices=self._standing))
 
     def _in_trouble(self) -> bool:
         return self._live.notices != self._standing or self._live.camera.state is CameraState.TROUBLE

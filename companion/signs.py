@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
+from companion.games import GAMES
 from companion.games.screen import Standing, Tableau
 from companion.kit import SEATS, Kit, Seat
 from companion.live import Instruction, Live, instructions
@@ -25,7 +27,44 @@ class Sign:
 
 
 def sign_of(live: Live, viewer: Seat | None) -> Sign:
-    """What the table waits for, in at most 40 characters, and why."""
+    """What the table waits for, in at most 40 characters, and why; then what lies on the table that has no place."""
+    sign = _awaited_sign(live, viewer)
+    strange = strange_words(live)
+    return replace(sign, small=f"{sign.small} {strange}".strip()) if strange else sign
+
+
+def strange_words(live: Live) -> str:
+    """A sentence about a marker in view that belongs to no piece of this game, or is there twice; empty: none is."""
+    session, reading = live.session, live.reading
+    if reading is None or not reading.quiet or not live.watched or session.kit is None or not reading.strangers:
+        return ""
+    if session.phase in (Phase.LOBBY, Phase.OVER):
+        return ""
+    marker = reading.strangers[0]
+    if own := _meaning(session.kit, marker):
+        return f"The {own} is seen twice (marker {marker}): take one away."
+    return f"{_elsewhere(marker)}: take it away."
+
+
+@lru_cache(maxsize=64)
+def _elsewhere(marker: int) -> str:
+    """Where a marker belongs that is none of the game that is on, as the beginning of a sentence."""
+    for game in GAMES.values():
+        if other := _meaning(game.kit(game.options({})), marker):
+            return f"The {other} of {game.title} lies here (marker {marker})"
+    return f"Marker {marker} belongs to no piece of this game"
+
+
+def _meaning(kit: Kit, marker: int) -> str:
+    """What a marker is in a kit: a face, a card or a corner of the board; empty: nothing."""
+    if marker in kit.board.corners:
+        return "board’s corner"
+    face = kit.face_of_marker(marker)
+    cards = kit.deck.cards if kit.deck else ()
+    return face.name if face else next((f"card {card.name}" for card in cards if card.marker == marker), "")
+
+
+def _awaited_sign(live: Live, viewer: Seat | None) -> Sign:
     session = live.session
     if live.early:
         return Sign("Take your hands off the board", "The clock was pressed; the board is being read.")
@@ -180,6 +219,9 @@ def _unseen(live: Live) -> str:
         return ""
     if reading is None or not reading.quiet or not reading.unknown:
         return ""
+    if reading.foreign:
+        squares = ", ".join(map(str, sorted(reading.foreign)[:4]))
+        return f"Something without a marker lies on {squares}: take it away."
     squares = ", ".join(map(str, sorted(reading.unknown)[:4]))
     return f"The camera does not see {squares}: put the pieces there straight."
 

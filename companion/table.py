@@ -147,6 +147,10 @@ class Table(Watch):
         """What the pages say about the pads."""
         self._owner.tell(lambda: self._publish(replace(self._live, panel=sentence)))
 
+    def photographs_are(self, sentence: str) -> None:
+        """What the pages say about the photographs of the turns; empty: nothing is wrong with them."""
+        self._owner.tell(lambda: self._stand(sentence))
+
     def _stamp(self, at_s: float | None) -> float:
         """When an input counts: when it came in, but never in the future."""
         now_s = self._clock.monotonic_s()

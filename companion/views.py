@@ -6,7 +6,7 @@ by step.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from companion.countdown import Countdown
@@ -16,7 +16,7 @@ from companion.games.screen import Standing, Tableau, Tally
 from companion.grid import Square
 from companion.kit import SEATS, Kit, Layout, Seat, Side
 from companion.live import Instruction, Live, instructions
-from companion.ports import CameraStatus
+from companion.ports import CameraState, CameraStatus
 from companion.referee import Problem
 from companion.session import Phase, Sealed, Session
 from companion.signs import Sign, sign_of
@@ -123,6 +123,40 @@ class TableView:
     why_not: Illegal | None
     """The rule that the board breaks as hands have left it."""
     notices: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a game has come, and whether the camera works; cheap to ask.
+
+    `turns` are the moments of the turns so far, `number` is the game's.
+    """
+
+    number: int
+    phase: Phase
+    moment: str
+    turns: tuple[str, ...]
+    is_right: bool
+    """Nothing is known to be wrong on the board."""
+    camera: CameraState
+
+
+def progress_of(live: Live) -> Progress:
+    """How far the table's game has come."""
+    session = live.session
+    turns = tuple(turn.moment for turn in session.turns)
+    return Progress(session.number, session.phase, session.moment, turns, not live.problems, live.camera.state)
+
+
+def turn_title(moment: str, turns: Sequence[str]) -> str:
+    """What a photograph of a moment shows, in a game with turns of these moments.
+
+    >>> turn_title("3.2", ("3.1", "3.2"))
+    'Turn 2'
+    """
+    if moment.endswith(".0"):
+        return "Set-up"
+    return f"Turn {turns.index(moment) + 1}" if moment in turns else "Taken back"
 
 
 def view_of(live: Live, viewer: Seat | None) -> TableView:

@@ -154,7 +154,8 @@ class Watch(Desk):
         live = replace(self._live, camera=status)
         if status.state is not CameraState.SEES_BOARD:
             live = replace(live, reading=None, problems=(), suggested=None)
-        worse = status.state is CameraState.TROUBLE
+        # One trouble after the other, as it is tried again, is told in words but signalled once.
+        worse = status.state is CameraState.TROUBLE and self._live.camera.state is not CameraState.TROUBLE
         self._publish(live, (Signal(Cue.TROUBLE, BOTH),) if worse else ())
 
 

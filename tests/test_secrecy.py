@@ -26,9 +26,10 @@ from companion.session import Phase
 PUBLIC = (
     "/", "/watch", "/join", "/join/south", "/host", "/rules/outbuffered", "/api/view", "/health", "/workbench",
     "/workbench/state", "/seat/south", "/api/seat/south/view", "/live/seat/south", "/api/seat/south/mine", "/nowhere",
+    "/camera", "/api/photographs", "/api/photograph/1/1.0",
 )  # fmt: skip
 NORTH = ("/seat/north", "/api/seat/north/view")
-STREAMS = ("/live/table", "/live/watch", "/live/seat/north", "/live/host", "/workbench/live")
+STREAMS = ("/live/table", "/live/watch", "/live/seat/north", "/live/host", "/workbench/live", "/live/camera")
 MOMENT = "1.1"
 
 

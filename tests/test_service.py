@@ -235,10 +235,11 @@ def test_replay_tells_a_game_of_the_journal_and_of_a_file(tmp_path: Path) -> Non
         )
         client.post("/api/seat/south/resign")
     told = command("replay", "1", "--state-dir", str(tmp_path))
-    assert told.stdout == "Purple resigns.\n", told.stderr
+    said = told.stdout.splitlines()
+    assert said == ["Purple resigns.", "Photographs, written out by --photographs DIR: Set-up"], told.stderr
     file = tmp_path / "game.json"
     file.write_text(command("replay", "1", "--state-dir", str(tmp_path), "--json").stdout)
-    assert command("replay", str(file)).stdout == told.stdout
+    assert command("replay", str(file)).stdout == "Purple resigns.\n"
 
 
 def test_selfplay_prints_a_line_a_game() -> None:

@@ -20,7 +20,7 @@ from companion.journal import Journal
 from companion.kit import Layout
 from companion.ports import PanelView, WorldPiece
 from companion.table import Table
-from web.app import Workbench, create_app
+from web.app import CameraRoom, Workbench, create_app
 
 HOST_KEY = "abcde-fghij"
 SALT = "0123456789abcdef" * 2
@@ -60,7 +60,9 @@ class Place:
 
 
 @contextmanager
-def open_place(folder: Path, viewers: int = 16, workbench: Workbench | None = None) -> Iterator[Place]:
+def open_place(
+    folder: Path, viewers: int = 16, workbench: Workbench | None = None, camera: CameraRoom | None = None
+) -> Iterator[Place]:
     """A table whose work is done in the caller's thread."""
     clock = FakeClock()
     with Journal(folder / "journal.sqlite") as journal, Table(journal, clock) as table:
@@ -73,6 +75,7 @@ def open_place(folder: Path, viewers: int = 16, workbench: Workbench | None = No
             host_key=HOST_KEY,
             join_urls=lambda: ("http://192.0.2.7:8080/", "http://table.local:8080/"),
             workbench=workbench,
+            camera=camera,
             clock=clock,
         )
         yield Place(table, app, clock)

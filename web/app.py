@@ -14,12 +14,13 @@ from companion.table import Table
 from web import refusals
 from web.api import Api
 from web.bench import Bench
+from web.camera import CameraPage, CameraRoom
 from web.guard import Guard
 from web.house import House, Workbench, furnish
 from web.live import ARRIVED, Streams
 from web.pages import Pages
 
-__all__ = ["Workbench", "create_app"]
+__all__ = ["CameraRoom", "Workbench", "create_app"]
 
 MAX_BODY_BYTES = 16 * 1024
 _POLICY = (
@@ -38,12 +39,13 @@ def create_app(
     host_key: str,
     join_urls: Callable[[], tuple[str, ...]],
     workbench: Workbench | None = None,
+    camera: CameraRoom | None = None,
     clock: Clock,
 ) -> Flask:
     """The application. `join_urls` answers the addresses of the table screen, the best one for phones first.
 
     `signing_key` signs the cookies of seats and host; `host_key` is what a person types to become the host.
-    `workbench` is there in simulation only.
+    `workbench` is there in simulation only; `camera` is what the camera page shows, None: there is no such page.
     """
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
@@ -53,7 +55,9 @@ def create_app(
     streams = Streams(table, settings.viewers)
     app.extensions["streams"] = streams
     app.extensions["now_s"] = table.now_s
-    house = House(table, games, table_settings, guard, streams, clock, join_urls, host_key, workbench)
+    house = House(
+        table, games, table_settings, guard, streams, clock, join_urls, host_key, workbench, camera is not None
+    )
     furnish(app)
     refusals.register(app)
 
@@ -72,6 +76,8 @@ def create_app(
     app.register_blueprint(Api(house).blueprint())
     if workbench is not None:
         app.register_blueprint(Bench(house, workbench).blueprint())
+    if camera is not None:
+        app.register_blueprint(CameraPage(house, camera).blueprint())
     return app
 
 

@@ -99,6 +99,7 @@ class Bench:
             buttons=frozenset(self._hands.buttons()),
             size=self._world.size_px(),
             view=self._house.table.view(),
+            camera_page=self._house.has_camera_page,
         )
 
     def frame(self) -> Response:

@@ -127,6 +127,11 @@ class Guard:
         return carried
 
 
+def is_own_screen(request: Request) -> bool:
+    """Does this machine itself ask? Then who looks stands at the table's own screen."""
+    return request.remote_addr in ("127.0.0.1", "::1")
+
+
 def _plain_key(key: str) -> str:
     """A host key as people type it, without dashes, spaces and capitals."""
     return "".join(key.split()).replace("-", "").lower()

@@ -59,6 +59,7 @@ class House:
     host_key: str
     """Shown on the table screen to the machine's own screen alone."""
     workbench: Workbench | None
+    has_camera_page: bool = False
     _drawn: dict[_Page, tuple[int, str]] = field(default_factory=dict)
     _drawing: dict[_Page, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
@@ -94,6 +95,7 @@ class House:
             tip=tip_of(view, self.table_settings.tip_south) if page != "seat" else "",
             state=device_words(view),
             workbench=self.workbench is not None,
+            camera_page=self.has_camera_page,
             pads={seat: self.table.view(seat).pad for seat in SEATS} if page == "workbench" else {},
         )
         return view.version, html

@@ -25,6 +25,7 @@ from companion.errors import Illegal, Malformed, Refusal
 from companion.games.base import Game, OptionRow
 from companion.kit import SEATS, Seat
 from web.api import SEAT
+from web.guard import is_own_screen
 from web.house import House, static_files, static_version
 
 YEAR_S = 365 * 24 * 3600
@@ -90,7 +91,7 @@ class Pages:
 
     def live(self, page: str) -> Response:
         """The stream of a page that everybody may see."""
-        own = page == "table" and _is_own_screen()
+        own = page == "table" and is_own_screen(request)
         return self._stream(lambda app: self._house.fragment(app, page, None, own))
 
     def live_host(self) -> Response:
@@ -228,17 +229,12 @@ class Pages:
         return self._house.games[name]
 
     def _page(self, page: str, viewer: Seat | None, live: str, **more: Any) -> str:
-        fragment = self._house.fragment(_this_app(), page, viewer, page == "table" and _is_own_screen())
+        fragment = self._house.fragment(_this_app(), page, viewer, page == "table" and is_own_screen(request))
         return render_template(f"{page}.html", fragment=fragment, live=live, viewer=viewer, house=self._house, **more)
 
     def _stream(self, render: Callable[[Flask], str]) -> Response:
         app = _this_app()
         return self._house.streams.follow(request.environ, lambda: render(app))
-
-
-def _is_own_screen() -> bool:
-    """Does this machine itself ask? Then who looks stands at the table's own screen."""
-    return request.remote_addr in ("127.0.0.1", "::1")
 
 
 def _this_app() -> Flask:

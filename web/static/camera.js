@@ -1,0 +1,43 @@
+// The live picture: one frame after the other is asked for, and none while nobody sees it.
+const PERIOD_MS = 250;
+const LATER_MS = 1000;
+const picture = document.getElementById('frame');
+const hold = document.getElementById('hold');
+let inView = true;
+let pulling = false;
+let shown = '';
+
+const wanted = () => inView && !document.hidden && hold.getAttribute('aria-pressed') !== 'true';
+const pause = ms => new Promise(done => { setTimeout(done, ms); });
+
+function show(blob) {
+  URL.revokeObjectURL(shown);
+  shown = URL.createObjectURL(blob);
+  picture.src = shown;
+  document.getElementById('no-frame').hidden = true;
+}
+
+async function pull() {
+  if (pulling) return;
+  pulling = true;
+  while (wanted()) {
+    const began = performance.now();
+    let good = false;
+    try {
+      const answer = await fetch('/camera/frame.jpg');
+      good = answer.ok;
+      if (good) show(await answer.blob());
+    } catch { /* the stream of the page says that the table is gone */ }
+    if (!good) document.getElementById('no-frame').hidden = false;
+    await pause(good ? Math.max(20, PERIOD_MS - (performance.now() - began)) : LATER_MS);
+  }
+  pulling = false;
+}
+
+hold.addEventListener('click', () => {
+  hold.setAttribute('aria-pressed', String(hold.getAttribute('aria-pressed') !== 'true'));
+  pull();
+});
+document.addEventListener('visibilitychange', pull);
+new IntersectionObserver(entries => { inView = entries.at(-1).isIntersecting; pull(); }).observe(picture.parentElement);
+pull();
