@@ -41,6 +41,16 @@ class BoardLocator:
         """The lens as far as it is known by now."""
         return self._tuner.lens
 
+    @property
+    def learned(self) -> LensTuner:
+        """What the views have told about the lens, and how surely."""
+        return self._tuner
+
+    def use_lens(self, lens: Lens, exact: bool = False) -> None:
+        """Another camera: start from its lens, and leave it alone when it is exact."""
+        self._nominal, self._tuner = lens, LensTuner(lens, exact)
+        self.forget()
+
     def forget(self) -> None:
         """Start anew: another board or picture size. What is known about the lens stays."""
         self._pose, self._board = None, None
@@ -66,9 +76,14 @@ class BoardLocator:
             self.problem = "Only one corner of the board is in the picture: show at least two"
         return self._pose
 
+    @property
+    def is_rough(self) -> bool:
+        """Can the printed lines still correct the last pose?"""
+        return self._pose is not None and self._pose.markers < 4 and not self._aligned
+
     def align(self, luma: Luma, board: Board) -> Pose | None:
         """The last pose, corrected once by the printed lines when corner markers were hidden; for still pictures."""
-        if self._pose is not None and self._pose.markers < 4 and not self._aligned:
+        if self._pose is not None and self.is_rough:
             self._pose = aligned_pose(luma, board, self._pose)
             self._aligned = True
         return self._pose
@@ -78,7 +93,8 @@ class BoardLocator:
         if pose is None or len(corners) > pose.markers:
             return False
         if corners:
-            expected = [self._corners.get(marker, pose.to_px(corner_points_mm(board, marker))) for marker in corners]
+            known = self._corners
+            expected = [known[m] if m in known else pose.to_px(corner_points_mm(board, m)) for m in corners]
             error = np.vstack(expected) - np.vstack(list(corners.values()))
             return float(np.sqrt((error**2).sum(axis=1).mean())) <= _HOLD_PX * pose.size[0]
         same = [
@@ -99,7 +115,7 @@ class BoardLocator:
         tuner = self._tuner
         if len(corners) >= 3:
             # Only views that the board explains well may teach the lens.
-            trial = LensTuner(self._nominal) if tuner.views == 0 else tuner
+            trial = LensTuner(self._nominal, tuner.exact) if tuner.views == 0 else tuner
             before = solve_pose(points_mm, points_px, trial.lens, size)
             if before is not None and before.rms_px <= 3 * limit:
                 trial.learn(points_mm, points_px, size)
@@ -109,7 +125,9 @@ class BoardLocator:
         faces = {marker: kit.face_of_marker(marker) for marker in others}
         tags = [Tag(others[marker], face.height_mm, kit.tag_mm) for marker, face in faces.items() if face]
         if pose is not None and tags and len(corners) < 4:
-            pose = sharpened_pose(pose, points_mm, points_px, tags, 0.12 if trial.views == 0 else 0.02)
+            pose = sharpened_pose(
+                pose, points_mm, points_px, tags, 0.12 if trial.views == 0 and not trial.exact else 0.02
+            )
         if pose is None or pose.rms_px > limit:
             self.problem = (
                 f"The corner markers do not lie as on the board “{board.name}”: "

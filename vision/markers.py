@@ -17,6 +17,9 @@ from vision.pose import Points
 
 Luma = NDArray[np.uint8]
 
+_BLACK = 20
+"""No white is darker than this, of 255."""
+
 
 @dataclass(frozen=True, eq=False)
 class Sighting:
@@ -24,6 +27,8 @@ class Sighting:
 
     marker: int
     corners_px: Points
+    score: float = 1.0
+    """How surely it is this one: 1 when it decodes, else its correlation with the marker's print."""
 
     @property
     def centre_px(self) -> Points:
@@ -62,7 +67,8 @@ class MarkerFinder:
     """OpenCV's detector with parameters that keep markers its defaults throw away.
 
     `thorough` looks through more threshold windows, for single pictures; `close` is for views in which markers are
-    large; `only` takes nothing but these ids, and those without a single wrong module.
+    large, `quick` looks through one window alone; `only` takes nothing but these ids, and those without a single
+    wrong module.
     """
 
     def __init__(
@@ -71,6 +77,7 @@ class MarkerFinder:
         *,
         thorough: bool = False,
         close: bool = False,
+        quick: bool = False,
         only: Sequence[int] | None = None,
     ) -> None:
         book = dictionary_of(dictionary)
@@ -91,6 +98,8 @@ class MarkerFinder:
             parameters.adaptiveThreshWinSizeMin, parameters.adaptiveThreshWinSizeMax = 3, 43
             parameters.adaptiveThreshWinSizeStep = 4
             parameters.minMarkerPerimeterRate = 0.01
+        elif quick:
+            parameters.adaptiveThreshWinSizeMin = parameters.adaptiveThreshWinSizeMax = 13
         else:
             parameters.adaptiveThreshWinSizeMin, parameters.adaptiveThreshWinSizeMax = 7, 27
             parameters.adaptiveThreshWinSizeStep = 20
@@ -99,10 +108,15 @@ class MarkerFinder:
             parameters.adaptiveThreshWinSizeMin, parameters.adaptiveThreshWinSizeStep = 13, 20
             # Edges of cards next to a marker are paler than its print and must not run into it.
             parameters.adaptiveThreshConstant = 25
+        self._parameters = parameters
         self._detector = cv2.aruco.ArucoDetector(book, parameters)
 
-    def find(self, luma: Luma) -> Found:
-        """All markers of a (height, width) uint8 picture."""
+    def find(self, luma: Luma, least_px: float | None = None) -> Found:
+        """All markers of a (height, width) uint8 picture, of part of one those with sides of `least_px` or more."""
+        if least_px is not None:
+            # OpenCV counts in the longer side of the picture, which says nothing about a part of one.
+            self._parameters.minMarkerPerimeterRate = min(4.0, 4 * least_px / max(luma.shape))
+            self._detector.setDetectorParameters(self._parameters)
         corners, ids, rejected = self._detector.detectMarkers(luma)
         # OpenCV 4 gives ids as (N, 1) or None, OpenCV 5 as (N,).
         numbers = np.empty(0, int) if ids is None else np.asarray(ids).ravel()
@@ -125,10 +139,28 @@ def marker_modules(marker: int, dictionary: str = DICTIONARY) -> NDArray[np.uint
     return np.asarray(book.generateImageMarker(marker, book.markerSize + 2), dtype=np.uint8)
 
 
+@lru_cache(maxsize=512)
+def _prints(marker: int, dictionary: str) -> NDArray[np.float64]:
+    """(4, (n + 2)²): the print in each turn, without its mean, of length 1."""
+    print_ = marker_modules(marker, dictionary).astype(np.float64)
+    print_ -= print_.mean()
+    print_ /= np.linalg.norm(print_)
+    return np.stack([np.rot90(print_, turns).ravel() for turns in range(4)])
+
+
 def sharpened(luma: Luma, sigma: float = 1.6, amount: float = 1.8) -> Luma:
     """An unsharp-masked copy: defocused modules separate again."""
     soft = cv2.GaussianBlur(luma, (0, 0), sigma)
     return np.asarray(cv2.addWeighted(luma, 1 + amount, soft, -amount, 0), dtype=np.uint8)
+
+
+def without_shadows(luma: Luma, window_px: int) -> Luma:
+    """A copy in which white is equally bright everywhere, also on both sides of a shadow's hard edge.
+
+    `window_px` is wider than what is dark together within a marker, three or four modules, and less than a marker.
+    """
+    white = cv2.morphologyEx(luma, cv2.MORPH_CLOSE, np.ones((window_px, window_px), np.uint8))
+    return np.asarray(cv2.divide(luma, np.maximum(white, _BLACK), scale=255), dtype=np.uint8)
 
 
 def modules_in(luma: Luma, quad: Points) -> NDArray[np.float64]:
@@ -170,16 +202,14 @@ def best_guess(
     norm = float(np.linalg.norm(means))
     if norm < 42:  # less contrast than noise
         return None
-    scores: list[tuple[float, int, int]] = []
-    for marker in candidates:
-        print_ = marker_modules(marker, dictionary).astype(np.float64)
-        print_ -= print_.mean()
-        print_ /= np.linalg.norm(print_)
-        fits = [float((np.rot90(print_, turns) * means).sum()) / norm for turns in range(4)]
-        turns = int(np.argmax(fits))
-        scores.append((fits[turns], marker, turns))
+    ids = list(candidates)
+    if not ids:
+        return None
+    fits = np.stack([_prints(marker, dictionary) for marker in ids]) @ (means.ravel() / norm)
+    turned = fits.argmax(axis=1)
+    scores = [(float(fits[n, turns]), ids[n], int(turns)) for n, turns in enumerate(turned)]
     scores.sort(reverse=True)
-    if not scores or scores[0][0] < least[0] or (len(scores) > 1 and scores[0][0] - scores[1][0] < least[1]):
+    if scores[0][0] < least[0] or (len(scores) > 1 and scores[0][0] - scores[1][0] < least[1]):
         return None
     # rot90 turns counter-clockwise: the print's upper left corner has gone to that many corners before the first.
-    return Sighting(scores[0][1], np.roll(quad, scores[0][2], axis=0))
+    return Sighting(scores[0][1], np.roll(quad, scores[0][2], axis=0), scores[0][0])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import cv2
@@ -47,42 +47,100 @@ class Placed:
     """Its size is that of a tag at this height."""
 
 
-def place_pieces(kit: Kit, pose: Pose, sightings: Iterable[Sighting]) -> tuple[list[Placed], tuple[int, ...]]:
-    """All piece markers where their rays meet the plane of their height, and the ids that nobody expects."""
-    times = Counter(sighting.marker for sighting in sightings)
-    strangers = {m for m in times if m not in kit.board.corners and kit.face_of_marker(m) is None}
-    strangers |= {m for m, number in times.items() if number > 1}
-    placed = []
-    for sighting in sightings:
-        face = kit.face_of_marker(sighting.marker)
-        if face is None:
-            continue
-        spot = _place(kit, pose, face, sighting, _beneath(kit, face, set(times)))
-        if spot is not None:
-            placed.append(spot if times[sighting.marker] == 1 else replace(spot, fits=False))
-    return placed, tuple(sorted(strangers))
+class Placer:
+    """Places the markers of one kit's pieces on a board of which the pose is known; remembers those that stay."""
+
+    def __init__(self, kit: Kit, pose: Pose) -> None:
+        self._kit, self._pose = kit, pose
+        self._tags = list(tags_of(kit))
+        self._has_carried = any(face.carried for face in kit.faces)
+        self._placed: dict[int, Placed] = {}
+        self._bodies: dict[int, tuple[Placed, Points]] = {}
+
+    def place(self, sightings: Iterable[Sighting]) -> tuple[list[Placed], tuple[int, ...]]:
+        """All piece markers where their rays meet the plane of their height, and the ids that nobody expects."""
+        all_seen, kit = tuple(sightings), self._kit
+        times = Counter(sighting.marker for sighting in all_seen)
+        faces = {marker: kit.face_of_marker(marker) for marker in times}
+        strangers = {m for m, face in faces.items() if face is None and m not in kit.board.corners}
+        strangers |= {m for m, number in times.items() if number > 1}
+        lie_under = self._beneath(set(times))
+        seen: list[tuple[Sighting, Face, Face | None]] = []
+        for sighting in all_seen:
+            face = faces[sighting.marker]
+            if face is not None:
+                seen.append((sighting, face, lie_under[face.carried] if face.size == (1, 1) else None))
+        self._remember(seen)
+        found = [self._placed[id(sighting)] for sighting, _, _ in seen if id(sighting) in self._placed]
+        placed = [piece if times[piece.sighting.marker] == 1 else replace(piece, fits=False) for piece in found]
+        return placed, tuple(sorted(strangers))
+
+    def _beneath(self, in_view: set[int]) -> dict[bool, Face | None]:
+        """The tallest piece that may lie hidden beneath one that is carried, and beneath any other: none in view.
+
+        Where there are pieces that are carried, only these share a square with another.
+        """
+        hidden = [tag[0][0] for tag in self._tags if in_view.isdisjoint(marker for _, marker in tag)]
+        single = [face for face in hidden if face.size == (1, 1)]
+        return {
+            carried: max(
+                (face for face in single if face.carried is (self._has_carried and not carried)),
+                key=lambda face: face.height_mm,
+                default=None,
+            )
+            for carried in (False, True)
+        }
+
+    def bodies(self, placed: Iterable[Placed], squares: Collection[Square]) -> list[Points]:
+        """(N, 2) outlines in board mm of what pieces hide of the board, of those that may hide one of these squares."""
+        board = self._kit.board
+        centres = np.array([board.centre_mm(square) for square in squares])
+        half = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2 + _ROUND_MM
+        found = []
+        for piece in placed:
+            key = id(piece.sighting)
+            if key not in self._bodies or self._bodies[key][0] is not piece:
+                self._bodies[key] = piece, body_mm(self._kit, self._pose, piece)
+            body = self._bodies[key][1]
+            near = (centres > body.min(axis=0) - half) & (centres < body.max(axis=0) + half)
+            if near.all(axis=1).any():
+                found.append(body)
+        return found
+
+    def _remember(self, seen: Sequence[tuple[Sighting, Face, Face | None]]) -> None:
+        """Work out those that are new, or may now lie on something else, and forget those that are gone."""
+        old = self._placed
+        self._placed = {
+            id(sighting): old[id(sighting)]
+            for sighting, _, beneath in seen
+            if id(sighting) in old and old[id(sighting)].sighting is sighting and old[id(sighting)].beneath is beneath
+        }
+        self._bodies = {key: body for key, body in self._bodies.items() if key in self._placed}
+        new = [each for each in seen if id(each[0]) not in self._placed]
+        for (sighting, face, beneath), ray in zip(new, _rays(self._pose, new), strict=True):
+            if np.isfinite(ray[0]).all() and np.isfinite(ray[1]).all():
+                self._placed[id(sighting)] = _place(self._kit, face, beneath, sighting, *ray)
 
 
-def _beneath(kit: Kit, face: Face, in_view: set[int]) -> Face | None:
-    """The tallest piece that may lie hidden beneath one with this face: none that is in view.
+def _rays(pose: Pose, seen: Sequence[tuple[Sighting, Face, Face | None]]) -> Iterator[tuple[Points, Points, float]]:
+    """Of each marker its centre and corners (5, 2) at its height in mm, its centre (2,) if it lies on what may be
+    beneath, and one standard deviation of these places; all at once, which is much faster."""
+    if not seen:
+        return iter(())
+    pixels = np.array([[sighting.centre_px, *sighting.corners_px] for sighting, _, _ in seen])
+    heights = np.array([face.height_mm for _, face, _ in seen])
+    raised = heights + [beneath.height_mm if beneath else 0.0 for _, _, beneath in seen]
+    at_height = pose.to_plane(pixels.reshape(-1, 2), np.repeat(heights, 5)).reshape(-1, 5, 2)
+    # On top of another piece it is higher, and so nearer to the camera, than it seems.
+    lifted = pose.to_plane(pixels[:, 0], raised)
+    spreads = pose.spread_mm(np.column_stack([np.nan_to_num(at_height[:, 0]), heights]))
+    return zip(at_height, lifted, map(float, spreads), strict=True)
 
-    Where there are pieces that are carried, only these share a square with another.
-    """
-    has_carried = any(each.carried for each in kit.faces)
-    hidden = (
-        tag[0][0]
-        for tag in tags_of(kit)
-        if in_view.isdisjoint(marker for _, marker in tag) and tag[0][0].carried is (has_carried and not face.carried)
-    )
-    return max((each for each in hidden if each.size == (1, 1)), key=lambda each: each.height_mm, default=None)
 
-
-def _place(kit: Kit, pose: Pose, face: Face, sighting: Sighting, beneath: Face | None) -> Placed | None:
-    """Where a piece lies; None when its ray does not meet the table."""
-    points = np.vstack([sighting.centre_px, sighting.corners_px])
-    on_plane = pose.to_plane(points, face.height_mm)
-    if not np.isfinite(on_plane).all():
-        return None
+def _place(  # noqa: PLR0917 - what is known of one marker
+    kit: Kit, face: Face, beneath: Face | None, sighting: Sighting, on_plane: Points, lifted: Points, spread: float
+) -> Placed:
+    """Where a piece lies."""
     x, y = (float(v) for v in on_plane[0])
     a, b, c, d = on_plane[1:]
     across, along = c - a, d - b
@@ -90,14 +148,11 @@ def _place(kit: Kit, pose: Pose, face: Face, sighting: Sighting, beneath: Face |
     allowed = 0.10 + 1.0 / sighting.side_px
     fits = abs(side / kit.tag_mm - 1) <= allowed
     turn_deg = math.degrees(math.atan2(*(b - a + c - d)[::-1]))
-    spread = float(pose.spread_mm(np.array([[x, y, face.height_mm]]))[0])
     if face.size != (1, 1):
         squares, sure = _covered(kit, face, (x, y, turn_deg), 2 * spread)
         return Placed(face, None, sighting, x, y, turn_deg, squares, sure, fits)
     margin = max(1.5, 0.05 * kit.board.pitch_mm) + 2 * spread
     offsets = ((-margin, -margin), (margin, -margin), (margin, margin), (-margin, margin), (0.0, 0.0))
-    # On top of another piece it is higher, and so nearer to the camera, than it seems.
-    lifted = pose.to_plane(points[:1], face.height_mm + (beneath.height_mm if beneath else 0.0))[0]
     places = ((x, y), (float(lifted[0]), float(lifted[1])))
     squares = frozenset(kit.board.square_at(px + dx, py + dy) for px, py in places for dx, dy in offsets)
     return Placed(face, beneath, sighting, x, y, turn_deg, squares, len(squares) == 1, fits)
@@ -117,7 +172,9 @@ def _covered(
         return squares, True
     width, depth = (side + spread_mm for side in top_mm(kit, face))
     foot = rectangle_corners_mm(x, y, width, depth, math.radians(turn_deg))
-    touched = frozenset(square for square in board.squares if _overlaps(foot, board, square))
+    low, high = (bound(foot, axis=0) / (board.pitch_mm, board.rank_pitch_mm) for bound in (np.min, np.max))
+    near = (s for s in board.squares if low[0] - 1 <= s.file <= high[0] and low[1] - 1 <= s.rank <= high[1])
+    touched = frozenset(square for square in near if _overlaps(foot, board, square))
     return touched or frozenset({None}), not touched
 
 

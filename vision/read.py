@@ -18,9 +18,9 @@ from companion.errors import CameraError
 from companion.grid import Square
 from companion.kit import CARD_DICTIONARY, DICTIONARY, Kit, Layout
 from companion.ports import Reading
-from vision.camera import load_luma, picture_paths
 from vision.dealing import FRAMES_A_VIEW, deal
 from vision.fans import UNREAD
+from vision.files import load_luma, picture_paths
 from vision.markers import Found, Luma, MarkerFinder, Sighting, dictionary_of, resembles_marker, sharpened
 from vision.reader import BoardReader
 from vision.scene import RenderedCamera, SimulatedTable

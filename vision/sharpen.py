@@ -97,7 +97,7 @@ def _least_squares(scene: _Scene) -> Pose:
     """Levenberg and Marquardt's way, with numeric slopes; the answer knows its covariance."""
     change, damping = np.zeros(7), 1e-3
     rest = scene.residuals(change)
-    slopes = _slopes(scene, change)
+    slopes = _slopes(scene, change, rest)
     for _ in range(_ROUNDS):
         normal = slopes.T @ slopes
         step = np.linalg.solve(normal + damping * np.diag(np.diag(normal)), -slopes.T @ rest)
@@ -105,7 +105,7 @@ def _least_squares(scene: _Scene) -> Pose:
         if trial @ trial < rest @ rest:
             gain = rest @ rest - trial @ trial
             change, rest, damping = change + step, trial, damping / 10
-            slopes = _slopes(scene, change)
+            slopes = _slopes(scene, change, rest)
             if gain < 1e-3:
                 break
         else:
@@ -116,9 +116,9 @@ def _least_squares(scene: _Scene) -> Pose:
     return replace(scene.pose(change), rms_px=rms, covariance=np.asarray(covariance, dtype=np.float64))
 
 
-def _slopes(scene: _Scene, change: Points) -> Points:
+def _slopes(scene: _Scene, change: Points, rest: Points) -> Points:
+    """By how much the residuals, `rest` here, grow with each of the seven numbers."""
     columns = [
-        (scene.residuals(change + shift) - scene.residuals(change - shift)) / (2 * step)
-        for step, shift in zip(_STEPS, np.diag(_STEPS), strict=True)
+        (scene.residuals(change + shift) - rest) / step for step, shift in zip(_STEPS, np.diag(_STEPS), strict=True)
     ]
     return np.column_stack(columns)

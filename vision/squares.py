@@ -7,8 +7,9 @@ Shadows darken paper but leave the outline, hands and things hide it: that tells
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import cv2
 import numpy as np
@@ -26,6 +27,8 @@ Mask = NDArray[np.bool_]
 _DARK, _DIM, _BRIGHT = 0.50, 0.86, 1.20
 _LINE = 0.05
 """An outline this much darker than its surroundings is one."""
+_SAME_PRINT = 0.55
+"""A square's picture that correlates more with how it looked when empty may be the same print in a shadow."""
 _THIRDS = 3
 
 
@@ -82,6 +85,10 @@ class EmptySquares:
         self._known: dict[Square, _Known] = {}
         self._maps: tuple[Pose, Maps, Mask] | None = None
         self._whites: dict[int, float] = {}
+        self._middle = np.array([board.width_mm / 2, board.height_mm / 2])
+        self._paper, self._paper_range = np.zeros(3), (20.0, 255.0)
+        self._line_depth: Tone = np.zeros(4 * _THIRDS, dtype=np.float32)
+        self._numbers = {square: number for number, square in enumerate(board.squares)}
         self._marked = {mark.square for mark in board.marks}
         self._open, self._disc = self._regions()
         # Between a square and a wall there is no line, unless a gap parts them.
@@ -96,12 +103,27 @@ class EmptySquares:
 
     # ---- judging ----
 
-    def snapshot(self, luma: Luma, pose: Pose, corners: Iterable[int], bodies: Iterable[Points]) -> Snapshot:
-        """Look at all squares. `corners`: corner markers read in this picture; `bodies`: (N, 2) outlines in board mm
-        of what pieces hide, as seen on the board's plane."""
-        maps, inside = self._view(pose)
+    def snapshot(
+        self,
+        luma: Luma,
+        pose: Pose,
+        corners: Iterable[int],
+        bodies: Iterable[Points],
+        squares: Collection[Square] | None = None,
+    ) -> Snapshot:
+        """Look at all squares, or at these alone. `corners`: corner markers read in this picture; `bodies`: (N, 2)
+        outlines in board mm of what pieces hide, as seen on the board's plane.
+
+        Only a look at all squares measures how bright the paper is and how dark the outlines are.
+        """
+        whole, all_inside = self._view(pose)
+        chosen = self._board.squares if squares is None else tuple(squares)
+        places, part = self._places(chosen, whole.pixels.shape[:2], all_of_it=squares is None)
+        maps, inside = (whole, all_inside) if squares is None else (whole.part(*part), all_inside[part])
         view = maps.rectify(luma)
-        white = self._white(view, corners, maps)
+        if squares is None:
+            self._learn_white(view, corners, maps)
+        white = self._white(maps)
         hidden = np.zeros(view.shape, np.uint8)
         for body in bodies:
             hull = cv2.convexHull(maps.to_view(body).round().astype(np.int32))
@@ -109,30 +131,43 @@ class EmptySquares:
         hidden = np.asarray(cv2.dilate(hidden, np.ones((3, 3), np.uint8), iterations=self._rim), np.uint8)
         tone = np.asarray(view / white, dtype=np.float32)
         glare = (view >= 252) & (white < 242)
+        has_glare = bool(glare.any())
         visible = inside & (hidden == 0)
-        squares = self._board.squares
-        places = [self._place(square) for square in squares]
         cells, seen = np.array([tone[place] for place in places]), np.array([visible[place] for place in places])
         lines, shades = self._outlines(cells, seen)
-        lines[self._walled], shades[self._walled] = np.nan, np.nan
-        solid = [square not in self._board.holes for square in squares]
+        walled = self._walled[[self._numbers[square] for square in chosen]]
+        lines[walled], shades[walled] = np.nan, np.nan
+        if squares is None:
+            self._line_depth = _typical(lines[[square not in self._board.holes for square in chosen]])
         return Snapshot(
-            dict(zip(squares, cells, strict=True)),
-            dict(zip(squares, seen, strict=True)),
-            {square: float(glare[place].mean()) for square, place in zip(squares, places, strict=True)},
-            dict(zip(squares, lines, strict=True)),
-            dict(zip(squares, shades, strict=True)),
-            _typical(lines[solid]),
+            dict(zip(chosen, cells, strict=True)),
+            dict(zip(chosen, seen, strict=True)),
+            {
+                square: float(glare[place].mean()) if has_glare else 0.0
+                for square, place in zip(chosen, places, strict=True)
+            },
+            dict(zip(chosen, lines, strict=True)),
+            dict(zip(chosen, shades, strict=True)),
+            self._line_depth,
         )
 
-    def is_empty(self, shot: Snapshot, square: Square) -> bool:
-        """Is nothing on this square, and is that certain?"""
-        if shot.glare[square] > 0.12:
-            return False
-        known = self._known.get(square)
-        if known is not None and self._as_known(shot, square, known):
-            return True
-        return self._as_paper(shot, square, strict=known is not None)
+    def empty_among(self, shot: Snapshot, squares: Iterable[Square]) -> set[Square]:
+        """On which of these squares is nothing, for certain?"""
+        left = [square for square in squares if shot.glare[square] <= 0.12]
+        known = {s for s in left if s in self._known and self._as_known(shot, s, self._known[s])}
+        return known | self._as_paper(shot, [square for square in left if square not in known])
+
+    def covered_among(self, shot: Snapshot, squares: Iterable[Square]) -> set[Square]:
+        """Which of these squares were empty once and, in full view, show another picture now, whatever the light?"""
+        found = set()
+        for square in squares:
+            known, visible = self._known.get(square), shot.visible.get(square)
+            if known is None or visible is None or visible.mean() < 0.6 or shot.glare[square] > 0.12:
+                continue
+            likeness = np.corrcoef(shot.tones[square][visible], known.tone[visible])[0, 1]
+            if not likeness > _SAME_PRINT:
+                found.add(square)
+        return found
 
     def learn(self, shot: Snapshot, empty: Iterable[Square]) -> None:
         """Remember how these squares look; only those in full view count."""
@@ -149,24 +184,38 @@ class EmptySquares:
 
     # ---- two judgements ----
 
-    def _as_paper(self, shot: Snapshot, square: Square, strict: bool) -> bool:
-        """White paper inside, outline around; on squares with a printed mark only the middle can be asked."""
-        tone, visible = shot.tones[square], shot.visible[square]
-        wanted = self._disc if square in self._marked else self._open
-        region = wanted & visible
-        if region.sum() < 0.4 * wanted.sum():
-            return False
-        values = tone[region]
-        ninth = int(0.9 * (values.size - 1))
-        own = float(np.partition(values, ninth)[ninth])  # np.percentile takes ten times as long
-        if 0.8 <= own <= 1.25:
-            values = values / own
-        dark, dim = float((values < _DARK).mean()), float(((values >= _DARK) & (values < _DIM)).mean())
-        if dark > (0.01 if strict else 0.03) or float((values > _BRIGHT).mean()) > 0.12:
-            return False
-        if strict and (dim > 0.03 or not shot.line_depth.any()):
-            return False
-        return self._outlined(shot, square, 0.4 * shot.line_depth, shaded=dim > 0.08)
+    def _as_paper(self, shot: Snapshot, squares: Sequence[Square]) -> set[Square]:
+        """White paper inside, outline around; on squares with a printed mark only the middle can be asked.
+
+        All squares at once: one by one they would take most of a picture's time.
+        """
+        found = set[Square]()
+        for wanted, is_marked in ((self._open, False), (self._disc, True)):
+            alike = [square for square in squares if (square in self._marked) is is_marked]
+            if alike:
+                seen = np.array([shot.visible[square] for square in alike])[:, wanted]
+                tones = np.array([shot.tones[square] for square in alike])[:, wanted]
+                found |= self._paper_among(shot, alike, tones, seen)
+        return found
+
+    def _paper_among(self, shot: Snapshot, squares: Sequence[Square], tones: Tone, seen: Mask) -> set[Square]:
+        """Which of N squares show paper and outline; `tones` are (N, pixels) of each one's inside, where `seen`."""
+        counts = np.maximum(seen.sum(axis=1), 1)
+        # A quarter of the pixels is enough for the 90th percentile, of which those seen come first when sorted.
+        some = np.sort(np.where(seen[:, ::4], tones[:, ::4], np.inf), axis=1)
+        ninth = (0.9 * (seen[:, ::4].sum(axis=1) - 1)).astype(int).clip(0)
+        own = some[np.arange(len(some)), ninth]
+        values = np.asarray(tones / np.where((own >= 0.8) & (own <= 1.25), own, 1)[:, None], np.float32)
+        dark, below, bright = (
+            (found & seen).sum(axis=1) / counts for found in (values < _DARK, values < _DIM, values > _BRIGHT)
+        )
+        dim = below - dark
+        strict = np.array([square in self._known for square in squares])
+        good = (seen.mean(axis=1) >= 0.4) & (dark <= np.where(strict, 0.01, 0.03)) & (bright <= 0.12)
+        good &= ~strict | ((dim <= 0.03) & shot.line_depth.any())
+        needed = np.repeat(0.4 * shot.line_depth[None], len(squares), axis=0)
+        good &= self._outlined(shot, squares, needed, shaded=dim > 0.08)
+        return {square for square, is_paper in zip(squares, good, strict=True) if is_paper}
 
     def _as_known(self, shot: Snapshot, square: Square, known: _Known) -> bool:
         """The same print as before, possibly under another light."""
@@ -184,19 +233,19 @@ class EmptySquares:
         if dark > 0.02 or float((ratio > _BRIGHT).mean()) > 0.08:
             return False
         needed = np.where(known.lines >= _LINE, 0.4 * known.lines, 0).astype(np.float32)
-        return self._outlined(shot, square, needed, shaded=dim > 0.06)
+        return bool(self._outlined(shot, [square], needed[None], shaded=np.array([dim > 0.06]))[0])
 
-    def _outlined(self, shot: Snapshot, square: Square, needed: Tone, shaded: bool) -> bool:
-        """Are the outline's visible parts there? In the shade every darkened part must be, and one must exist."""
-        lines, shade = shot.lines[square], shot.shade[square]
+    def _outlined(self, shot: Snapshot, squares: Sequence[Square], needed: Tone, shaded: Mask) -> Mask:
+        """(N,): are the outline's visible parts there, (N, 12) so deep as `needed`? Where a square lies in the shade
+        (N,) every darkened part must be, and one must exist."""
+        lines, shade = (np.array([by[square] for square in squares]) for by in (shot.lines, shot.shade))
         there = ~np.isnan(lines)
-        missing = there & (lines < needed * np.minimum(1, np.nan_to_num(shade, nan=1)))
-        if missing.sum() > there.sum() / 6:
-            return False
-        if not shaded:
-            return True
+        shade = np.where(there, shade, 1)
+        missing = there & (np.where(there, lines, 0) < needed * np.minimum(1, shade))
+        good = missing.sum(axis=1) <= there.sum(axis=1) / 6
         darkened = there & (shade < _DIM)
-        return bool(shot.line_depth.any() and darkened.any() and not (darkened & missing).any())
+        in_shade = darkened.any(axis=1) & ~(darkened & missing).any(axis=1) & shot.line_depth.any()
+        return np.asarray(good & (~shaded | in_shade))
 
     # ---- geometry ----
 
@@ -218,19 +267,32 @@ class EmptySquares:
         side = self._cell + 2 * self._edge
         return slice(row, row + side), slice(column, column + side)
 
+    def _places(
+        self, squares: Iterable[Square], shape: tuple[int, ...], *, all_of_it: bool
+    ) -> tuple[list[tuple[slice, slice]], tuple[slice, slice]]:
+        """The cells of squares within the smallest part of the view (h, w) that holds them, and that part."""
+        cells = [self._place(square) for square in squares]
+        if all_of_it or not cells:
+            return cells, (slice(0, shape[0]), slice(0, shape[1]))
+        top, left = (min(cell[axis].start for cell in cells) for axis in (0, 1))
+        bottom, right = (max(cell[axis].stop for cell in cells) for axis in (0, 1))
+        moved = [
+            (slice(rows.start - top, rows.stop - top), slice(columns.start - left, columns.stop - left))
+            for rows, columns in cells
+        ]
+        return moved, (slice(top, bottom), slice(left, right))
+
     def _view(self, pose: Pose) -> tuple[Maps, Mask]:
         """The view from straight above for this pose: all cells, a strip's width around them."""
         if self._maps is None or self._maps[0] is not pose:
             board, room = self._board, self._strip / self._scale + self._board.gap_mm / 2
             low, high = (-room, -room), (board.width_mm + room, board.height_mm + room)
             maps = pose.plane_maps(low, high, 0.0, self._scale)
-            x, y = maps.pixels[..., 0], maps.pixels[..., 1]
-            inside = (x >= 0) & (y >= 0) & (x <= pose.size[0] - 1) & (y <= pose.size[1] - 1)
-            self._maps = pose, maps, inside
+            self._maps = pose, maps, _inside(maps.pixels, pose.size)
         return self._maps[1], self._maps[2]
 
-    def _white(self, view: Luma, corners: Iterable[int], maps: Maps) -> Tone:
-        """(h, w): how bright paper is, from the paper round the corner markers; where one is hidden, as it was."""
+    def _learn_white(self, view: Luma, corners: Iterable[int], maps: Maps) -> None:
+        """How bright paper is, from the paper round the corner markers; where one is hidden, as it was."""
         board = self._board
         for marker in corners:
             centre = maps.to_view(np.array([board.corner_centres_mm[marker]]))[0]
@@ -239,19 +301,25 @@ class EmptySquares:
             patch = view[low[1] : high[1], low[0] : high[0]]
             if patch.size:
                 self._whites[marker] = max(20.0, float(np.percentile(patch, 92)))
-        places = [board.corner_centres_mm[marker] for marker in self._whites]
         levels = np.array(list(self._whites.values()), dtype=np.float64)
-        middle = np.array([board.width_mm / 2, board.height_mm / 2])
         if len(levels) < 3:
             level = float(levels.mean()) if levels.size else float(np.percentile(view, 90))
-            return np.full(view.shape, max(level, 20.0), dtype=np.float32)
-        offsets = (np.array(places) - middle) / 100
-        slope = np.linalg.lstsq(np.column_stack([np.ones(len(levels)), offsets]), levels, rcond=None)[0]
-        height, width = view.shape
-        x = (maps.to_board(np.column_stack([np.arange(width), np.zeros(width)]))[:, 0] - middle[0]) / 100
-        y = (maps.to_board(np.column_stack([np.zeros(height), np.arange(height)]))[:, 1] - middle[1]) / 100
-        field = slope[0] + slope[1] * x[None, :] + slope[2] * y[:, None]
-        return np.asarray(field.clip(0.5 * levels.min(), 1.3 * levels.max()), dtype=np.float32)
+            self._paper = np.array([max(level, 20.0), 0.0, 0.0])
+            self._paper_range = max(level, 20.0), max(level, 20.0)
+            return
+        places = np.array([board.corner_centres_mm[marker] for marker in self._whites])
+        offsets = (places - self._middle) / 100
+        self._paper = np.linalg.lstsq(np.column_stack([np.ones(len(levels)), offsets]), levels, rcond=None)[0]
+        self._paper_range = 0.5 * float(levels.min()), 1.3 * float(levels.max())
+
+    def _white(self, maps: Maps) -> Tone:
+        """(h, w): how bright paper is, over a view."""
+        height, width = maps.pixels.shape[:2]
+        x = (maps.to_board(np.column_stack([np.arange(width), np.zeros(width)]))[:, 0] - self._middle[0]) / 100
+        y = (maps.to_board(np.column_stack([np.zeros(height), np.arange(height)]))[:, 1] - self._middle[1]) / 100
+        along = (self._paper[0] + self._paper[1] * x).astype(np.float32)
+        across = (self._paper[2] * y).astype(np.float32)
+        return np.asarray((along[None, :] + across[:, None]).clip(*self._paper_range), dtype=np.float32)
 
     def _outlines(self, tones: Tone, visible: Mask) -> tuple[Tone, Tone]:
         """Depth of the outlines and brightness along them, (N, 12): top, right, bottom, left, three parts each.
@@ -262,14 +330,24 @@ class EmptySquares:
         side = tones.shape[1]
         start = self._edge + round((self._board.gap_mm / 2 + 2.0) * self._scale)
         cuts = np.linspace(start, side - start, _THIRDS + 1).round().astype(int)
-        found = []
-        for turn in range(4):
-            band, seen = np.rot90(tones, turn, (1, 2))[:, :depth], np.rot90(visible, turn, (1, 2))[:, :depth]
-            for third in range(_THIRDS):
-                part = slice(cuts[third], cuts[third + 1])
-                found.append(_line(band[:, :, part], seen[:, :, part]))
-        lines, shades = (np.stack(columns, axis=1).astype(np.float32) for columns in zip(*found, strict=True))
-        return lines, shades
+        bands = np.concatenate([np.rot90(tones, turn, (1, 2))[:, :depth] for turn in range(4)])
+        seen = np.concatenate([np.rot90(visible, turn, (1, 2))[:, :depth] for turn in range(4)])
+        thirds = [slice(start, end) for start, end in pairwise(cuts)]
+        found = [_line(bands[:, :, third], seen[:, :, third]) for third in thirds]
+        lines, shades = (
+            np.stack(columns, axis=1).reshape(4, -1, _THIRDS).transpose(1, 0, 2).reshape(-1, 4 * _THIRDS)
+            for columns in zip(*found, strict=True)
+        )
+        return lines.astype(np.float32), shades.astype(np.float32)
+
+
+def _inside(pixels: NDArray[np.float32], size: tuple[int, int]) -> Mask:
+    """(h, w): which of the picture's pixels (h, w, 2) are in it; when all on the edge of a view are, all are."""
+    last = np.array(size) - 1
+    edge = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
+    if ((edge >= 0) & (edge <= last)).all():
+        return np.ones(pixels.shape[:2], dtype=bool)
+    return np.asarray(((pixels >= 0) & (pixels <= last)).all(axis=2))
 
 
 def _line(band: Tone, seen: Mask) -> tuple[Points, Points]:

@@ -1,0 +1,112 @@
+"""Markers of a whole picture at half its size, and of the parts of it that have changed.
+
+Half the size costs a quarter; what is too small for that is read later, where the board is known, or in a second go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import cv2
+import numpy as np
+
+from vision.markers import Found, Luma, MarkerFinder, Sighting, sharpened, without_shadows
+from vision.motion import BLOCK_PX, Blocks
+from vision.pose import Points
+
+_LARGE_PX = 1600
+"""Pictures wider than this are looked at in half their size first."""
+_SHADOWS_PX = (11, 19)
+"""Two or three modules of small markers, and of large ones."""
+_REFINE_PX = 3
+_NOT_FAR_PX = 2.0
+"""A corner that would go farther when it is refined follows another edge."""
+
+Box = tuple[slice, slice]
+"""Rows and columns of a picture."""
+
+
+class Scanner:
+    """Finds markers; `thorough` takes its time and looks at the whole picture always."""
+
+    def __init__(self, *, thorough: bool = False) -> None:
+        self._thorough = thorough
+        self._whole = MarkerFinder(thorough=thorough)
+        self._quick, self._part, self._slow_part = MarkerFinder(quick=True), MarkerFinder(quick=True), MarkerFinder()
+
+    def whole(self, luma: Luma) -> Found:
+        """All markers of a picture, at its full size."""
+        return self._whole.find(luma)
+
+    def quickly(self, luma: Luma) -> Found | None:
+        """Most markers of a large picture, at half its size; None: this picture is to be looked at as it is."""
+        if self._thorough or luma.shape[1] <= _LARGE_PX:
+            return None
+        return self._at_half(luma, _halved(luma))
+
+    def with_effort(self, luma: Luma) -> Found:
+        """The markers of a picture that is blurred, or crossed by hard shadows; at half its size when it is large."""
+        is_large = luma.shape[1] > _LARGE_PX
+        picture = _halved(luma) if is_large else luma
+        sightings: dict[int, Sighting] = {}
+        rejected: list[Points] = []
+        for better in (sharpened(picture), *(without_shadows(picture, window) for window in _SHADOWS_PX)):
+            found = self._at_half(luma, better) if is_large else self._quick.find(better)
+            sightings = {sighting.marker: sighting for sighting in found.sightings} | sightings
+            rejected += found.rejected
+        return Found(tuple(sightings.values()), tuple(rejected))
+
+    def _at_half(self, luma: Luma, half: Luma) -> Found:
+        """The markers of a picture of half the size, their corners where they are in the whole one."""
+        found = self._quick.find(half)
+        corners = refined(luma, [sighting.corners_px * 2 + 0.5 for sighting in found.sightings])
+        return Found(
+            tuple(Sighting(s.marker, px) for s, px in zip(found.sightings, corners, strict=True)),
+            tuple(quad * 2 + 0.5 for quad in found.rejected),
+        )
+
+    def parts(self, luma: Luma, boxes: Iterable[Box], least_px: float, *, slowly: bool = False) -> Found:
+        """The markers within boxes of a picture whose sides are `least_px` or more."""
+        finder = self._slow_part if slowly else self._part
+        sightings: list[Sighting] = []
+        rejected: list[Points] = []
+        for rows, columns in boxes:
+            found = finder.find(np.ascontiguousarray(luma[rows, columns]), least_px)
+            shift = (columns.start, rows.start)
+            sightings += [Sighting(s.marker, s.corners_px + shift) for s in found.sightings]
+            rejected += [quad + shift for quad in found.rejected]
+        return Found(tuple(sightings), tuple(rejected))
+
+
+def _halved(luma: Luma) -> Luma:
+    return np.asarray(cv2.resize(luma, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def refined(luma: Luma, quads: Sequence[Points]) -> list[Points]:
+    """Corners (4, 2) px each, moved to where edges meet in the picture; those that would go far stay."""
+    if not quads:
+        return []
+    rough = np.vstack(quads).astype(np.float32)
+    window, ends = (_REFINE_PX, _REFINE_PX), (cv2.TERM_CRITERIA_COUNT + cv2.TERM_CRITERIA_EPS, 10, 0.05)
+    fine = cv2.cornerSubPix(luma, rough.copy().reshape(-1, 1, 2), window, (-1, -1), ends).reshape(-1, 2)
+    is_near = np.abs(fine - rough).max(axis=1, keepdims=True) <= _NOT_FAR_PX
+    return list(np.where(is_near, fine, rough).astype(np.float64).reshape(-1, 4, 2))
+
+
+def boxes_of(blocks: Blocks, margin_px: float, luma: Luma) -> list[Box]:
+    """Boxes of the picture that hold all these blocks and a margin; boxes that would touch are one."""
+    reach = int(np.ceil(margin_px / BLOCK_PX))
+    wide = cv2.dilate(blocks.astype(np.uint8), np.ones((2 * reach + 1,) * 2, np.uint8))
+    count, _, stats, _ = cv2.connectedComponentsWithStats(wide)
+    height, width = luma.shape
+    boxes = []
+    for left, top, across, down in stats[1:count, :4] * BLOCK_PX:
+        rows = slice(int(top), min(int(top + down), height))
+        columns = slice(int(left), min(int(left + across), width))
+        boxes.append((rows, columns))
+    return boxes
+
+
+def area_of(boxes: Iterable[Box]) -> int:
+    """Pixels within boxes."""
+    return sum((rows.stop - rows.start) * (columns.stop - columns.start) for rows, columns in boxes)

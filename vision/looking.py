@@ -1,0 +1,312 @@
+"""What a single picture says, and what is remembered of it, so that the next need be looked at only where it differs.
+
+The corner markers give the pose, the pose places the pieces' markers, the print tells empty squares; a second look
+from straight above reads what the first has missed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from companion.grid import Square
+from companion.kit import Kit
+from vision.cards import CardReader
+from vision.closer import CloserLook
+from vision.finding import Scanner, area_of, boxes_of
+from vision.locate import BoardLocator
+from vision.markers import Found, Luma, Sighting
+from vision.motion import NOWHERE, Blocks
+from vision.places import is_touched, squares_under, with_markers
+from vision.placing import Placed, Placer, faces_on_squares
+from vision.pose import Lens, Points, Pose, corner_points_mm, solve_pose
+from vision.settling import Look
+from vision.squares import EmptySquares, Snapshot
+from vision.tags import tags_of
+
+_CLEARLY = 0.85
+"""A marker that does not decode and correlates so well with a print is that one without doubt."""
+_PART = 0.35
+"""When more than this share of the picture would be looked at again, all of it is."""
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What the last look rests on: every marker with its place, and what was judged of the squares."""
+
+    kit: Kit
+    pose: Pose
+    sightings: tuple[Sighting, ...]
+    placed: tuple[Placed, ...]
+    empty: frozenset[Square]
+    unknown: frozenset[Square]
+
+
+class Looker:
+    """Looks at the pictures of one camera, one after the other.
+
+    `kits` are the kits by game, `active` the one to prefer; `thorough` takes more time for each picture.
+    """
+
+    def __init__(self, kits: Mapping[str, Kit], lens: Lens, *, thorough: bool = False) -> None:
+        self._kits = dict(kits)
+        self._active: Kit | None = None
+        self._scanner, self._closer = Scanner(thorough=thorough), CloserLook()
+        self._empties: EmptySquares | None = None
+        self._cards: CardReader | None = None
+        self._placer: tuple[Pose, Placer] | None = None
+        self._shot: tuple[Snapshot, frozenset[Square]] | None = None
+        self.locator = BoardLocator(lens)
+        self.kit: Kit | None = None
+        """The kit whose board was in view last."""
+        self.pose: Pose | None = None
+        """Where the board was in the last picture."""
+        self.seen: Seen | None = None
+        """What the last look rests on; None: look at all of the next picture."""
+        self.looked: Blocks | None = None
+        """Which part of the last picture was looked at; None: all of it."""
+        self.resigned: frozenset[Square] = frozenset()
+        """Unknown squares of which no more is to be learned for the time being."""
+        self.sureness: Mapping[Square, float] = {}
+        """How surely each square was read last."""
+
+    def use(self, active: Kit | None) -> None:
+        """Prefer this kit from now on, and forget the board."""
+        self._active = active
+        self.kit, self.seen, self._empties = None, None, None
+        self.locator.forget()
+
+    def learn(self) -> None:
+        """Remember how the squares that were empty in the last picture look; it was a still one."""
+        if self._shot is not None and self._empties is not None:
+            self._empties.learn(*self._shot)
+
+    def covered(self, luma: Luma, squares: Collection[Square]) -> frozenset[Square]:
+        """Which of these squares of the board that was seen last are covered by what shows no marker."""
+        seen = self.seen
+        if seen is None or self._empties is None or self._placer is None or not squares:
+            return frozenset()
+        bodies = self._placer[1].bodies(seen.placed, squares)
+        shot = self._empties.snapshot(luma, seen.pose, (), bodies, squares)
+        covered = self._empties.covered_among(shot, squares)
+        return frozenset(covered - self._closer.marked(seen.kit, seen.pose, luma, covered))
+
+    def look(self, luma: Luma, still: bool, moving_px: Points = NOWHERE, blocks: Blocks | None = None) -> Look:
+        """What a (height, width) picture says: of all of it, or, when these `blocks` alone have changed since the
+        last one, of what may have changed with them. `moving_px` are (N, 2) places where something moves.
+        """
+        if blocks is not None and self.seen is not None:
+            look = self._look_in_parts(luma, self.seen, blocks, still)
+            if look is not None:
+                self.looked = blocks
+                return look
+        self.looked = None
+        self._shot, self.resigned = None, frozenset()
+        look = self._look_at_all(luma, still, moving_px)
+        if look.game is None:
+            self.seen, self.sureness = None, {}
+        return look
+
+    def _look_at_all(self, luma: Luma, still: bool, moving_px: Points) -> Look:
+        size = (luma.shape[1], luma.shape[0])
+        kit, found, is_all = self._find(luma)
+        if kit is None:
+            self.pose = None if not found.sightings else self.pose
+            return self._blind()
+        pose = self.locator.locate(kit, found.sightings, size)
+        if pose is not None and not kit.deck:
+            pose = self.locator.align(luma, kit.board)
+        self.pose = pose
+        if pose is None:
+            return self._blind()
+        if kit.deck:
+            self.seen = None
+            return self._card_look(luma, kit, pose, found, moving_px)
+        if kit is not self.kit or self._empties is None:
+            self.kit, self._empties = kit, EmptySquares(kit.board)
+        look = self._judge(luma, kit, pose, found.sightings, closely=still)
+        if still and self.seen is not None and not _all_pieces(kit, look.ids):
+            seen = self.seen.sightings
+            whole = () if is_all else _others(self._scanner.whole(luma).sightings, seen)
+            more = (*whole, *_others(self._scanner.with_effort(luma).sightings, (*seen, *whole)))
+            if more:
+                look = self._judge(luma, kit, pose, (*seen, *more), closely=False)
+        return look
+
+    def _find(self, luma: Luma) -> tuple[Kit | None, Found, bool]:
+        """The kit in view and the markers; False: perhaps not all of them."""
+        is_cards = self.kit is not None and self.kit.deck is not None
+        quick = None if is_cards else self._scanner.quickly(luma)
+        kit = self._kit_in_view(quick) if quick else None
+        if quick and kit and not kit.deck and len(_corners(kit, quick)) >= 2:
+            return kit, self._with_corners(luma, kit, quick), False
+        found = self._scanner.whole(luma)
+        kit = self._kit_in_view(found)
+        if not is_cards and (kit is None or len(_corners(kit, found)) < 2):
+            more = self._scanner.with_effort(luma).sightings
+            found = Found((*found.sightings, *_others(more, found.sightings)), found.rejected)
+            kit = self._kit_in_view(found)
+        return kit, self._with_corners(luma, kit, found) if kit and not kit.deck else found, True
+
+    def _with_corners(self, luma: Luma, kit: Kit, found: Found) -> Found:
+        """Add corner markers that the picture does not show by itself, when there are two at least to go by."""
+        corners = _corners(kit, found)
+        if not 2 <= len(corners) < len(kit.board.corners):
+            return found
+        points_mm = np.vstack([corner_points_mm(kit.board, marker) for marker in corners])
+        size = (luma.shape[1], luma.shape[0])
+        pose = solve_pose(points_mm, np.vstack(list(corners.values())), self.locator.lens, size)
+        more = self._closer.corners(kit.board, pose, luma, corners) if pose else ()
+        return Found(found.sightings + more, found.rejected)
+
+    def _look_in_parts(self, luma: Luma, seen: Seen, blocks: Blocks, still: bool) -> Look | None:
+        """Look only where something has changed; None when that does not do."""
+        if self.locator.is_rough:
+            return None
+        kit, pose, board = seen.kit, seen.pose, seen.kit.board
+        tag_px = kit.tag_mm * pose.px_per_mm(board.width_mm / 2, board.height_mm / 2)
+        touched = [s for s in seen.sightings if is_touched(blocks, s.corners_px)]
+        boxes = boxes_of(with_markers(blocks, touched), 0.5 * tag_px, luma)
+        if area_of(boxes) > _PART * luma.size:
+            return None
+        found = self._scanner.parts(luma, boxes, 0.4 * tag_px)
+        lost = {id(sighting) for sighting in touched}
+        kept = [sighting for sighting in seen.sightings if id(sighting) not in lost]
+        new = [s for s in found.sightings if not any(_same(s, other) for other in kept)]
+        if any(s.marker in k.board.corners for s in new for k in self._kits.values() if k is not kit):
+            return None
+        corners = set(board.corners)
+        is_held = any(s.marker in corners for s in kept) and not any(s.marker in corners for s in new)
+        if not is_held and self.locator.locate(kit, (*kept, *new), (luma.shape[1], luma.shape[0])) is not pose:
+            return None
+        paper, standing = squares_under(kit, pose, blocks)
+        asked = paper | (standing - seen.empty)
+        asked |= {
+            square
+            for piece in seen.placed
+            if id(piece.sighting) in lost
+            for square in piece.squares
+            if square is not None
+        }
+        look = self._judge(luma, kit, pose, (*kept, *new), closely=True, asked=asked, before=seen)
+        if not still:
+            self.resigned -= asked
+        if still and (look.unknown & asked) - self.resigned and self.seen is not None:
+            slow = self._scanner.parts(luma, boxes, 0.4 * tag_px, slowly=True).sightings
+            more = tuple(s for s in slow if s.marker not in look.ids)
+            if more:
+                every = (*self.seen.sightings, *more)
+                look = self._judge(luma, kit, pose, every, closely=False, asked=asked, before=self.seen)
+        return look
+
+    def _judge(
+        self,
+        luma: Luma,
+        kit: Kit,
+        pose: Pose,
+        sightings: tuple[Sighting, ...],
+        *,
+        closely: bool,
+        asked: set[Square] | None = None,
+        before: Seen | None = None,
+    ) -> Look:
+        """Which pieces lie where, and which squares are empty; of all squares, or of those `asked` alone."""
+        assert self._empties is not None
+        if self._placer is None or self._placer[0] is not pose:
+            self._placer = pose, Placer(kit, pose)
+        placer = self._placer[1]
+        placed, strangers = placer.place(sightings)
+        if asked is not None and before is not None:
+            old = {id(sighting) for sighting in before.sightings}
+            asked |= {
+                square
+                for piece in placed
+                if id(piece.sighting) not in old
+                for square in piece.squares
+                if square is not None
+            }
+        corners = [s.marker for s in sightings if s.marker in kit.board.corners]
+        seen, markers, doubtful = faces_on_squares(placed)
+        rest = {s for s in kit.board.squares if s not in seen and s not in kit.board.holes}
+        ask = rest if asked is None else rest & asked
+        empty, shot = set[Square](), None
+        if ask:
+            bodies = placer.bodies(placed, ask)
+            shot = self._empties.snapshot(luma, pose, corners, bodies, None if asked is None else ask)
+            empty = self._empties.empty_among(shot, ask - doubtful)
+        missing = ask - empty
+        if closely and missing:
+            # What does not lie as a marker should may have been seen badly.
+            shaky = {p.sighting.marker for p in placed if not (p.fits and p.sure)} - set(strangers)
+            known = {sighting.marker for sighting in sightings} - shaky
+            more = self._closer.look(kit, pose, luma, known, missing)
+            if more:
+                better = {sighting.marker for sighting in more}
+                sightings = (*(s for s in sightings if s.marker not in better), *more)
+                placed, strangers = placer.place(sightings)
+                seen, markers, doubtful = faces_on_squares(placed)
+                empty -= doubtful | set(seen)
+        self._shot = (shot, frozenset(empty)) if shot is not None else None
+        if before is not None:
+            empty |= before.empty - ask - doubtful - set(seen)
+        beside = sorted(p.face.name for p in placed if p.squares == {None})
+        unknown = frozenset(s for s in rest if s not in seen and s not in empty) | doubtful
+        self.seen = Seen(kit, pose, tuple(sightings), tuple(placed), frozenset(empty), unknown)
+        scores = {sighting.marker: sighting.score for sighting in sightings}
+        sure = {square: scores[marker] for square, marker in markers.items()}
+        self.sureness = sure | dict.fromkeys(empty, 1.0) | dict.fromkeys(unknown, 0.0)
+        guessed = frozenset(square for square, score in sure.items() if score < _CLEARLY)
+        ids = frozenset(scores)
+        return Look(kit.game, seen, unknown, tuple(beside), strangers, markers=markers, guessed=guessed, ids=ids)
+
+    def _card_look(self, luma: Luma, kit: Kit, pose: Pose, found: Found, moving_px: Points) -> Look:
+        """What a picture of a board of cards says."""
+        if self._cards is None or self._cards.kit is not kit:
+            self.kit, self._cards = kit, CardReader(kit)
+        cards = self._cards.read(luma, pose, moving_px)
+        times = Counter(sighting.marker for sighting in found.sightings)
+        own = {*kit.board.corners, *self._cards.markers}
+        strangers = {m for m in times if m not in own} | {m for m in kit.board.corners if times[m] > 1}
+        strangers |= set(cards.strangers)
+        beside, stirred = cards.beside, bool(len(moving_px))
+        return Look(kit.game, {}, cards.unknown, beside, tuple(sorted(strangers)), cards.fans, stirred=stirred)
+
+    def _blind(self) -> Look:
+        """No board in view: nothing is known of any square."""
+        squares = self._active.board.squares if self._active else ()
+        return Look(None, {}, frozenset(squares))
+
+    def _kit_in_view(self, found: Found) -> Kit | None:
+        """The kit whose corner markers are seen most, the active one in doubt; the last one when none is seen."""
+        seen = {sighting.marker for sighting in found.sightings}
+        kits = dict(self._kits)
+        if self._active is not None:
+            kits[self._active.game] = self._active
+        best = max(kits.values(), key=lambda k: (len(seen & set(k.board.corners)), k is self._active), default=None)
+        if best is None or not seen & set(best.board.corners):
+            return self.kit
+        return best
+
+
+def _corners(kit: Kit, found: Found) -> dict[int, Points]:
+    """Places (4, 2) of the board's corner markers that were found, by id."""
+    return {s.marker: s.corners_px for s in found.sightings if s.marker in kit.board.corners}
+
+
+def _same(one: Sighting, other: Sighting) -> bool:
+    """Are these one marker in one place?"""
+    return one.marker == other.marker and bool(np.abs(one.centre_px - other.centre_px).max() < other.side_px / 2)
+
+
+def _others(sightings: Iterable[Sighting], known: Collection[Sighting]) -> tuple[Sighting, ...]:
+    """Those whose markers are not known yet."""
+    ids = {sighting.marker for sighting in known}
+    return tuple(sighting for sighting in sightings if sighting.marker not in ids)
+
+
+def _all_pieces(kit: Kit, ids: frozenset[int]) -> bool:
+    """Is a marker of each piece among these?"""
+    return all(any(marker in ids for _, marker in tag) for tag in tags_of(kit))
