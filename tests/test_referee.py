@@ -119,6 +119,17 @@ def test_a_stack_may_come_apart_on_the_way() -> None:
     assert problems(KIT, before, after, reading(b3="lime flag", b1="purple flag", c4="lime robot")) == ()
 
 
+def test_a_piece_laid_upon_what_belongs_on_top_of_it_is_told_at_once() -> None:
+    game = game_named("kahmate")
+    kit = game.kit(game.options({}))
+    before = layout(d4="blue fast", d6="ball")
+    after = layout(d6="blue fast, ball")
+    (wrong,) = problems(kit, before, after, reading(d6="blue fast"))
+    assert wrong.text == "Ball belongs on top of the blue fast on d6: lay it there."
+    assert problems(kit, before, after, reading()) == (), "both in the hand"
+    assert problems(kit, before, after, reading(d6="ball")) == (), "the ball has not been lifted"
+
+
 def test_unknown_squares_are_never_wrong() -> None:
     assert problems(KIT, START, START, reading("a1 b1", c4="lime robot", b4="lime flag")) == ()
 
