@@ -131,11 +131,12 @@ def _is_done(
 def agrees(layout: Layout, reading: Reading, before: Layout | None = None) -> bool:
     """Does a settled reading show exactly this layout?
 
-    Every piece must be seen, but for what has not moved since `before`: a tall neighbour or a resting hand may hide it.
+    Every piece must be seen, but for what has not moved since `before`: a tall neighbour or a resting hand may hide it,
+    also when what lay on top of it has gone.
     """
     if not reading.quiet or reading.game is None:
         return False
-    unmoved = {square for square, stack in (before or {}).items() if layout.get(square) == stack}
+    unmoved = {square for square, stack in (before or {}).items() if layout.get(square) in (stack, stack[:-1] or stack)}
     expected = {
         square: face for square, face in tops(layout).items() if square not in unmoved or square not in reading.unknown
     }

@@ -57,6 +57,14 @@ def test_what_has_not_moved_may_be_hidden() -> None:
     assert not agrees(after, reading("b4", a1="purple robot", b3="lime robot", b2="purple flag"), before)
 
 
+def test_what_lay_below_what_has_gone_may_be_hidden() -> None:
+    before = layout(g4="pink regular, ball", e6="pink big")
+    after = layout(g4="pink regular", e6="pink big, ball")
+    assert agrees(after, reading("g4", e6="ball"), before)
+    assert not agrees(after, reading(e6="ball"), before), "the piece is missed"
+    assert not agrees(after, reading("e6", g4="pink regular"), before), "where the ball went is not seen"
+
+
 def test_hand_moves_follow_stacks() -> None:
     before = layout(b3="lime flag, purple robot", c4="lime robot")
     after = layout(b2="lime flag, purple robot", c3="lime robot")
