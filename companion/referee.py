@@ -131,11 +131,12 @@ def _is_done(
 def agrees(layout: Layout, reading: Reading, before: Layout | None = None) -> bool:
     """Does a settled reading show exactly this layout?
 
-    Every piece must be seen, but for what has not moved since `before`: a tall neighbour or a resting hand may hide it.
+    Every piece must be seen, but for what has not moved since `before`: a tall neighbour or a resting hand may hide it,
+    also when what lay on top of it has gone.
     """
     if not reading.quiet or reading.game is None:
         return False
-    unmoved = {square for square, stack in (before or {}).items() if layout.get(square) == stack}
+    unmoved = {square for square, stack in (before or {}).items() if layout.get(square) in (stack, stack[:-1] or stack)}
     expected = {
         square: face for square, face in tops(layout).items() if square not in unmoved or square not in reading.unknown
     }
@@ -179,7 +180,7 @@ def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tupl
     """What is wrong on the board while hands turn `before` into `target` (the same layout: nothing may move).
 
     A square may show anything of what lay or will lie there, either face of it, and may be empty while a piece is on
-    its way; unknown squares say nothing.
+    its way, but nothing that hides what belongs on top of it; unknown squares say nothing.
     """
     before, target = kit.anchored(before), kit.anchored(target)
     anchored = kit.anchored({square: (face,) for square, face in reading.seen.items()})
@@ -196,9 +197,18 @@ def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tupl
             allowed = set(target.get(square, ())[-1:])
         if face is None and (not allowed or square in allowed_empty):
             continue
+        if face is not None and _went_on_top(square, face, before, target):
+            wrong[square] = face
+            continue
         if face not in allowed and (is_still or face is None or kit.kind(face) not in map(kit.kind, allowed)):
             wrong[square] = face
     return _sentences(kit, wrong, before, target, reading)
+
+
+def _went_on_top(square: Square, face: str, before: Layout, target: Layout) -> bool:
+    """Does a piece that belongs below, such as one that fetches the ball, hide what lay there and belongs on top?"""
+    stack = target.get(square, ())
+    return face in stack[:-1] and before.get(square, ())[-1:] == stack[-1:] and face not in before[square]
 
 
 def _emptyable(before: Layout, target: Layout) -> set[Square]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from test_arena import GAME, NORTH, SOUTH, at, play, points, start, winners
+from arena_tools import GAME, NORTH, SOUTH, at, play, points, start, winners
 
 from companion.errors import Illegal, Malformed, Refusal
 from companion.games.arena.board import WALLS_MAP

@@ -9,9 +9,9 @@ from collections import Counter
 from random import Random
 
 import pytest
+from arena_tools import GAME, NORTH, RNG, SOUTH, at, play, start
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_arena import GAME, NORTH, RNG, SOUTH, at, play, start
 
 from companion import drawings
 from companion.engine import Engine

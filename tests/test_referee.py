@@ -57,6 +57,14 @@ def test_what_has_not_moved_may_be_hidden() -> None:
     assert not agrees(after, reading("b4", a1="purple robot", b3="lime robot", b2="purple flag"), before)
 
 
+def test_what_lay_below_what_has_gone_may_be_hidden() -> None:
+    before = layout(g4="pink regular, ball", e6="pink big")
+    after = layout(g4="pink regular", e6="pink big, ball")
+    assert agrees(after, reading("g4", e6="ball"), before)
+    assert not agrees(after, reading(e6="ball"), before), "the piece is missed"
+    assert not agrees(after, reading("e6", g4="pink regular"), before), "where the ball went is not seen"
+
+
 def test_hand_moves_follow_stacks() -> None:
     before = layout(b3="lime flag, purple robot", c4="lime robot")
     after = layout(b2="lime flag, purple robot", c3="lime robot")
@@ -117,6 +125,17 @@ def test_a_stack_may_come_apart_on_the_way() -> None:
     before = layout(b3="lime flag, purple robot", b1="purple flag", c4="lime robot")
     after = layout(b2="lime flag, purple robot", b1="purple flag", c4="lime robot")
     assert problems(KIT, before, after, reading(b3="lime flag", b1="purple flag", c4="lime robot")) == ()
+
+
+def test_a_piece_laid_upon_what_belongs_on_top_of_it_is_told_at_once() -> None:
+    game = game_named("kahmate")
+    kit = game.kit(game.options({}))
+    before = layout(d4="blue fast", d6="ball")
+    after = layout(d6="blue fast, ball")
+    (wrong,) = problems(kit, before, after, reading(d6="blue fast"))
+    assert wrong.text == "Ball belongs on top of the blue fast on d6: lay it there."
+    assert problems(kit, before, after, reading()) == (), "both in the hand"
+    assert problems(kit, before, after, reading(d6="ball")) == (), "the ball has not been lifted"
 
 
 def test_unknown_squares_are_never_wrong() -> None:

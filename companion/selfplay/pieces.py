@@ -86,6 +86,7 @@ class PieceMatch(Match):
             if pieces:
                 self._put_under(pieces, move)
             else:
+                self._restack(layout.get(move.target, ()) if move.target else (), move.target)
                 self.round(1)
         else:
             for piece in pieces:

@@ -1,0 +1,67 @@
+"""Positions of Robot Arena, turns played in them, and what came of it."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from companion.games.arena import Arena
+from companion.games.arena.state import Robot, State
+from companion.games.base import Event, Step
+from companion.grid import Square
+from companion.kit import SEATS, Seat
+
+GAME = Arena()
+RNG = Random(0)
+SOUTH, NORTH = SEATS
+Places = dict[int, str | tuple[str, int]]
+
+
+def start(**options: object) -> State:
+    return GAME.setup(GAME.options(options), RNG)
+
+
+def at(south: Places, north: Places, turn: int = 1, **options: object) -> State:
+    """A position: each robot by number on a square, with all its points or with as many as stand beside the square."""
+    state = start(**options)
+
+    def side(places: Places) -> tuple[Robot, ...]:
+        found = []
+        for number, place in sorted(places.items()):
+            square, points = place if isinstance(place, tuple) else (place, state.options.hit_points)
+            found.append(Robot(number, state.ground.squares.index(Square.parse(square)), points))
+        return tuple(found)
+
+    return State(state.options, state.ground, (side(south), side(north)), turn)
+
+
+def play(state: State, south: str, north: str) -> Step[State]:
+    actions = {SOUTH: GAME.parse(south), NORTH: GAME.parse(north)}
+    GAME.require(state, actions)
+    return GAME.apply(state, actions, RNG)
+
+
+def squares(step: Step[State], seat: Seat) -> dict[int, str]:
+    return {number: place for number, (place, _) in robots(step, seat).items()}
+
+
+def points(step: Step[State], seat: Seat) -> dict[int, int]:
+    return {number: left for number, (_, left) in robots(step, seat).items()}
+
+
+def robots(step: Step[State], seat: Seat) -> dict[int, tuple[str, int]]:
+    dumped: Any = GAME.dump(step.state)["robots"]
+    return {int(number): (robot["square"], robot["points"]) for number, robot in dumped[seat].items()}
+
+
+def titles(step: Step[State]) -> list[str]:
+    return [stage.title for stage in step.stages]
+
+
+def told(step: Step[State], kind: str) -> list[Event]:
+    return [event for event in step.events if event.kind == kind]
+
+
+def winners(step: Step[State]) -> frozenset[Seat]:
+    assert step.state.outcome is not None
+    return step.state.outcome.winners
