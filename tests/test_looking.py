@@ -273,3 +273,7 @@ def test_a_piece_whose_marker_cannot_be_read_is_no_thing() -> None:
 
     readings = [seen.reader.read(damaged(seen.camera.frame())) for _ in range(16)]
     assert all(E5 not in reading.foreign for reading in readings)
+
+
+def test_where_nothing_has_changed_there_is_no_box() -> None:
+    assert boxes_of(np.zeros((135, 240), dtype=bool), 20.0, np.zeros((1080, 1920), np.uint8)) == []

@@ -96,11 +96,16 @@ def refined(luma: Luma, quads: Sequence[Points]) -> list[Points]:
 def boxes_of(blocks: Blocks, margin_px: float, luma: Luma) -> list[Box]:
     """Boxes of the picture that hold all these blocks and a margin; boxes that would touch are one."""
     reach = int(np.ceil(margin_px / BLOCK_PX))
-    wide = cv2.dilate(blocks.astype(np.uint8), np.ones((2 * reach + 1,) * 2, np.uint8))
-    count, _, stats, _ = cv2.connectedComponentsWithStats(wide)
+    wide = np.asarray(cv2.dilate(blocks.astype(np.uint8), np.ones((2 * reach + 1,) * 2, np.uint8)), np.uint8)
+    x, y, columns_in, rows_in = cv2.boundingRect(wide)
+    if not rows_in:
+        return []
+    count, _, stats, _ = cv2.connectedComponentsWithStats(
+        np.ascontiguousarray(wide[y : y + rows_in, x : x + columns_in])
+    )
     height, width = luma.shape
     boxes = []
-    for left, top, across, down in stats[1:count, :4] * BLOCK_PX:
+    for left, top, across, down in (stats[1:count, :4] + (x, y, 0, 0)) * BLOCK_PX:
         rows = slice(int(top), min(int(top + down), height))
         columns = slice(int(left), min(int(left + across), width))
         boxes.append((rows, columns))

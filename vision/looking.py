@@ -20,7 +20,7 @@ from vision.finding import Scanner, area_of, boxes_of
 from vision.locate import BoardLocator
 from vision.markers import Found, Luma, Sighting
 from vision.motion import NOWHERE, Blocks
-from vision.places import is_touched, squares_under, with_markers
+from vision.places import grown, squares_under, touched_by, with_markers
 from vision.placing import Placed, Placer, faces_on_squares
 from vision.pose import Lens, Points, Pose, corner_points_mm, solve_pose
 from vision.settling import Look
@@ -43,6 +43,8 @@ class Seen:
     placed: tuple[Placed, ...]
     empty: frozenset[Square]
     unknown: frozenset[Square]
+    tag_px: float
+    """How large a piece's marker is in the middle of the board."""
 
 
 class Looker:
@@ -101,7 +103,7 @@ class Looker:
         if blocks is not None and self.seen is not None:
             look = self._look_in_parts(luma, self.seen, blocks, still)
             if look is not None:
-                self.looked = blocks
+                self.looked = grown(blocks)  # next to them things have changed too little to count
                 return look
         self.looked = None
         self._shot, self.resigned = None, frozenset()
@@ -167,9 +169,10 @@ class Looker:
         if self.locator.is_rough:
             return None
         kit, pose, board = seen.kit, seen.pose, seen.kit.board
-        tag_px = kit.tag_mm * pose.px_per_mm(board.width_mm / 2, board.height_mm / 2)
-        touched = [s for s in seen.sightings if is_touched(blocks, s.corners_px)]
-        boxes = boxes_of(with_markers(blocks, touched), 0.5 * tag_px, luma)
+        tag_px = seen.tag_px
+        wide = grown(blocks)
+        touched = touched_by(wide, seen.sightings)
+        boxes = boxes_of(with_markers(wide, touched), 0.5 * tag_px, luma)
         if area_of(boxes) > _PART * luma.size:
             return None
         found = self._scanner.parts(luma, boxes, 0.4 * tag_px)
@@ -254,7 +257,10 @@ class Looker:
             empty |= before.empty - ask - doubtful - set(seen)
         beside = sorted(p.face.name for p in placed if p.squares == {None})
         unknown = frozenset(s for s in rest if s not in seen and s not in empty) | doubtful
-        self.seen = Seen(kit, pose, tuple(sightings), tuple(placed), frozenset(empty), unknown)
+        tag_px = (
+            before.tag_px if before else kit.tag_mm * pose.px_per_mm(kit.board.width_mm / 2, kit.board.height_mm / 2)
+        )
+        self.seen = Seen(kit, pose, tuple(sightings), tuple(placed), frozenset(empty), unknown, tag_px)
         scores = {sighting.marker: sighting.score for sighting in sightings}
         sure = {square: scores[marker] for square, marker in markers.items()}
         self.sureness = sure | dict.fromkeys(empty, 1.0) | dict.fromkeys(unknown, 0.0)

@@ -52,6 +52,7 @@ class Motion:
         self._before: _Small | None = None
         self._read: _Small | None = None
         self._whole: _Small | None = None
+        self._calm = False
 
     @property
     def small(self) -> NDArray[np.float32] | None:
@@ -61,12 +62,15 @@ class Motion:
     def see(self, luma: Luma) -> Stir:
         """Take the next frame; the first one counts as moving."""
         small = _shrunk(luma)
-        moving, changed = _difference(small, self._before), _difference(small, self._read)
+        changed = _difference(small, self._read)
+        # While nothing differs from what was read last, one comparison tells both.
+        moving = changed if self._calm else _difference(small, self._before)
         self._before = small
         places = NOWHERE
         if moving is not None and moving.any():
             places = np.argwhere(moving)[:, ::-1].astype(np.float64) * BLOCK_PX + (BLOCK_PX - 1) / 2
         drifted = changed is None or bool(changed.any())
+        self._calm = not drifted
         light = 1.0
         if drifted and changed is not None and self._whole is not None:
             light = _part((small[::5, ::5] + 1) / (self._whole[::5, ::5] + 1), 0.5)
@@ -96,20 +100,21 @@ def _difference(small: _Small, before: _Small | None) -> Blocks | None:
     """Which blocks have changed; None when there is nothing to compare with."""
     if before is None or before.shape != small.shape:
         return None
-    change = small - before
+    change = np.asarray(cv2.subtract(small, before), np.float32)
     sample = change[::5, ::5]
-    change = change - _part(sample, 0.5)
+    middle = _part(sample, 0.5)
     # A quarter of the picture stays as it is even when all of a large board has moved.
-    noise = _part(np.abs(change[::5, ::5]), 0.25) / _QUARTER
+    noise = _part(np.abs(sample - middle), 0.25) / _QUARTER
     least = min(max(_LEAST, 7 * noise), _MOST)
-    changed = np.abs(change) > least
+    changed = np.asarray(cv2.inRange(change, np.array([middle - least]), np.array([middle + least])) == 0)
     rows = changed.any(axis=1)
     if rows.any():
         # Lamps on alternating current light a picture in bands when its rows are exposed one after the other.
+        own = change[rows] - middle
         half = change.shape[1] // 6
-        bands = np.partition(change[rows, ::3], half, axis=1)[:, half, None]
-        changed[rows] = np.abs(change[rows] - bands.clip(-_BAND, _BAND)) > least
-    return np.asarray(changed)
+        bands = np.partition(own[:, ::3], half, axis=1)[:, half, None]
+        changed[rows] = np.abs(own - bands.clip(-_BAND, _BAND)) > least
+    return changed
 
 
 def _part(values: _Small, share: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import cv2
 import numpy as np
@@ -15,7 +15,7 @@ from vision.pose import Points, Pose, flat, rectangle_corners_mm
 
 _ABOVE_MM = 3.0
 """Pieces may stand a little higher than their markers."""
-_STEPS = 4
+_STEPS = 3
 
 
 def grown(blocks: Blocks) -> Blocks:
@@ -23,30 +23,40 @@ def grown(blocks: Blocks) -> Blocks:
     return np.asarray(cv2.dilate(blocks.astype(np.uint8), np.ones((3, 3), np.uint8)), bool)
 
 
-def is_touched(blocks: Blocks, places_px: Points) -> bool:
-    """Is one of these blocks within the box round pixels (N, 2)?"""
-    low = (places_px.min(axis=0) / BLOCK_PX).astype(int).clip(0)
-    high = (places_px.max(axis=0) / BLOCK_PX).astype(int).clip(0) + 1
-    return bool(blocks[low[1] : high[1], low[0] : high[0]].any())
+def touched_by(blocks: Blocks, sightings: Sequence[Sighting]) -> list[Sighting]:
+    """The markers that show in one of these blocks."""
+    boxes = _boxes(sightings)
+    return [
+        s
+        for s, (left, top, right, bottom) in zip(sightings, boxes, strict=True)
+        if blocks[top:bottom, left:right].any()
+    ]
 
 
-def with_markers(blocks: Blocks, sightings: Iterable[Sighting]) -> Blocks:
+def with_markers(blocks: Blocks, sightings: Sequence[Sighting]) -> Blocks:
     """These blocks and all in which one of the markers shows."""
     mask = blocks.copy()
-    for sighting in sightings:
-        low = (sighting.corners_px.min(axis=0) / BLOCK_PX).astype(int).clip(0)
-        high = (sighting.corners_px.max(axis=0) / BLOCK_PX).astype(int).clip(0) + 1
-        mask[low[1] : high[1], low[0] : high[0]] = True
+    for left, top, right, bottom in _boxes(sightings):
+        mask[top:bottom, left:right] = True
     return mask
+
+
+def _boxes(sightings: Sequence[Sighting]) -> list[list[int]]:
+    """Of each marker the blocks in which it shows: left, top, and the first ones beyond it."""
+    if not sightings:
+        return []
+    corners = np.array([sighting.corners_px for sighting in sightings]) / BLOCK_PX
+    low, high = corners.min(axis=1), corners.max(axis=1) + 1
+    return [list(map(int, box)) for box in np.hstack([low, high]).clip(0)]
 
 
 def squares_under(kit: Kit, pose: Pose, blocks: Blocks) -> tuple[set[Square], set[Square]]:
     """The squares whose paper shows in these blocks, and those on which something stands that may show there."""
-    # Every second block each way is enough: squares are larger, and the blocks have been `grown`.
-    places: Points = np.argwhere(blocks[::2, ::2])[:, ::-1].astype(np.float64) * (2 * BLOCK_PX) + (BLOCK_PX - 1) / 2
+    places: Points = np.argwhere(blocks)[:, ::-1].astype(np.float64) * BLOCK_PX + (BLOCK_PX - 1) / 2
     if not len(places):
         return set(), set()
-    foot, head = (pose.to_plane(places, height) for height in (0.0, _tallest_mm(kit)))
+    heights = np.repeat([0.0, _tallest_mm(kit)], len(places))
+    foot, head = np.split(pose.to_plane(np.vstack([places, places]), heights), 2)
     between = [foot + (head - foot) * way for way in np.linspace(0, 1, _STEPS)[1:]]
     flat_squares = _squares_at(kit, foot)
     return flat_squares, flat_squares | _squares_at(kit, np.vstack(between))

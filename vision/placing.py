@@ -54,6 +54,8 @@ class Placer:
         self._kit, self._pose = kit, pose
         self._tags = list(tags_of(kit))
         self._has_carried = any(face.carried for face in kit.faces)
+        self._last_view: set[int] | None = None
+        self._last_beneath: dict[bool, Face | None] = {}
         self._placed: dict[int, Placed] = {}
         self._bodies: dict[int, tuple[Placed, Points]] = {}
 
@@ -80,9 +82,12 @@ class Placer:
 
         Where there are pieces that are carried, only these share a square with another.
         """
+        if self._last_view == in_view:
+            return self._last_beneath
         hidden = [tag[0][0] for tag in self._tags if in_view.isdisjoint(marker for _, marker in tag)]
         single = [face for face in hidden if face.size == (1, 1)]
-        return {
+        self._last_view = in_view
+        self._last_beneath = {
             carried: max(
                 (face for face in single if face.carried is (self._has_carried and not carried)),
                 key=lambda face: face.height_mm,
@@ -90,6 +95,7 @@ class Placer:
             )
             for carried in (False, True)
         }
+        return self._last_beneath
 
     def bodies(self, placed: Iterable[Placed], squares: Collection[Square]) -> list[Points]:
         """(N, 2) outlines in board mm of what pieces hide of the board, of those that may hide one of these squares."""

@@ -1,7 +1,7 @@
 """From a picture to a layout: which face lies on which square, and which squares cannot be told.
 
-Every picture is read on its own (corner markers, pose, piece markers, empty squares); a second look at the board from
-straight above reads what the first missed; several still pictures vote. A wrong entry is worse than an unknown one.
+A first picture is read as a whole, later ones only where they differ from what was read before; several looks at a
+still table vote. A wrong entry is worse than an unknown one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from vision.foreign import lying_free
 from vision.looking import Looker
 from vision.markers import Luma
 from vision.motion import Blocks, Motion, Stir
-from vision.places import blocks_over, grown
+from vision.places import blocks_over
 from vision.pose import LENSES, Lens, LensTuner, Pose, flat
 from vision.settling import Votes
 
@@ -200,7 +200,6 @@ class BoardReader:
         wanted = seen.unknown if self._since_look >= _RETRY_FRAMES else seen.unknown - self._looker.resigned
         if wanted and not stir.moving:
             blocks = blocks | blocks_over(seen.kit, seen.pose, wanted, blocks.shape)
-        blocks = grown(blocks)
         fresh = blocks if self._fresh is None or self._fresh.shape != blocks.shape else self._fresh | blocks
         self._fresh = fresh
         return blocks if stir.moving else fresh

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import cv2
 import numpy as np
@@ -329,16 +328,16 @@ class EmptySquares:
         depth = 2 * self._edge + round((self._board.gap_mm / 2 + 1.0) * self._scale)
         side = tones.shape[1]
         start = self._edge + round((self._board.gap_mm / 2 + 2.0) * self._scale)
-        cuts = np.linspace(start, side - start, _THIRDS + 1).round().astype(int)
-        bands = np.concatenate([np.rot90(tones, turn, (1, 2))[:, :depth] for turn in range(4)])
-        seen = np.concatenate([np.rot90(visible, turn, (1, 2))[:, :depth] for turn in range(4)])
-        thirds = [slice(start, end) for start, end in pairwise(cuts)]
-        found = [_line(bands[:, :, third], seen[:, :, third]) for third in thirds]
-        lines, shades = (
-            np.stack(columns, axis=1).reshape(4, -1, _THIRDS).transpose(1, 0, 2).reshape(-1, 4 * _THIRDS)
-            for columns in zip(*found, strict=True)
+        length = (side - 2 * start) // _THIRDS
+        inner = slice(start, start + _THIRDS * length)
+        turned = [[np.rot90(cells, turn, (1, 2))[:, :depth, inner] for turn in range(4)] for cells in (tones, visible)]
+        bands, seen = (
+            np.stack(four, axis=1).reshape(-1, depth, _THIRDS, length).transpose(0, 2, 1, 3).reshape(-1, depth, length)
+            for four in turned
         )
-        return lines.astype(np.float32), shades.astype(np.float32)
+        lines, shades = _line(np.asarray(bands, np.float32), np.asarray(seen, bool))
+        shape = (-1, 4 * _THIRDS)
+        return lines.reshape(shape).astype(np.float32), shades.reshape(shape).astype(np.float32)
 
 
 def _inside(pixels: NDArray[np.float32], size: tuple[int, int]) -> Mask:
