@@ -221,7 +221,7 @@ def _unseen(live: Live) -> str:
         return ""
     if reading.foreign:
         squares = ", ".join(map(str, sorted(reading.foreign)[:4]))
-        return f"Something without a marker lies on {squares}: take it away."
+        return f"The camera does not see a marker on {squares}: put the piece straight, or take away what lies there."
     squares = ", ".join(map(str, sorted(reading.unknown)[:4]))
     return f"The camera does not see {squares}: put the pieces there straight."
 

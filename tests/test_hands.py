@@ -140,6 +140,24 @@ def test_a_piece_that_is_missed_may_lie_where_the_camera_does_not_see(played: Pl
     assert sign.small == "Is the black scout on e7, where the camera does not see it? Then put it straight."
 
 
+def test_something_without_a_marker_is_told_from_what_is_hidden(played: Played) -> None:
+    begin(played)
+    for foreign, words in ((set(), "put the pieces there straight"), ({sq("e5")}, "take away what lies there")):
+        lying = Reading(
+            tops(now(played)),
+            frozenset({sq("e5"), sq("e6")}),
+            quiet=True,
+            game="scouts",
+            at_s=played.clock.monotonic_s(),
+            foreign=frozenset(foreign),
+        )
+        played.table.saw(lying)
+        played.table.step()
+        small = played.table.view().sign.small
+        assert small.startswith("The camera does not see")
+        assert small.endswith(f"{words}.")
+
+
 def test_a_scout_on_one_that_looks_the_same_is_told_by_its_marker(played: Played) -> None:
     begin(played)
     board = now(played)
