@@ -57,7 +57,7 @@ class Placer:
         self._last_view: set[int] | None = None
         self._last_beneath: dict[bool, Face | None] = {}
         self._placed: dict[int, Placed] = {}
-        self._bodies: dict[int, tuple[Placed, Points]] = {}
+        self._bodies: dict[int, tuple[Placed, Points, Points]] = {}
 
     def place(self, sightings: Iterable[Sighting]) -> tuple[list[Placed], tuple[int, ...]]:
         """All piece markers where their rays meet the plane of their height, and the ids that nobody expects."""
@@ -102,16 +102,20 @@ class Placer:
         board = self._kit.board
         centres = np.array([board.centre_mm(square) for square in squares])
         half = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2 + _ROUND_MM
-        found = []
-        for piece in placed:
-            key = id(piece.sighting)
-            if key not in self._bodies or self._bodies[key][0] is not piece:
-                self._bodies[key] = piece, body_mm(self._kit, self._pose, piece)
-            body = self._bodies[key][1]
-            near = (centres > body.min(axis=0) - half) & (centres < body.max(axis=0) + half)
-            if near.all(axis=1).any():
-                found.append(body)
-        return found
+        bodies = [self._body(piece) for piece in placed]
+        if not bodies:
+            return []
+        bounds = np.array([bound for _, bound in bodies])[:, :, None]
+        near = np.all((centres > bounds[:, 0] - half) & (centres < bounds[:, 1] + half), axis=2)
+        return [bodies[number][0] for number in np.flatnonzero(np.any(near, axis=1))]
+
+    def _body(self, piece: Placed) -> tuple[Points, Points]:
+        """(N, 2) what a piece hides of the board in mm, and (2, 2) the lowest and the highest of it."""
+        key = id(piece.sighting)
+        if key not in self._bodies or self._bodies[key][0] is not piece:
+            body = body_mm(self._kit, self._pose, piece)
+            self._bodies[key] = piece, body, np.array([body.min(axis=0), body.max(axis=0)])
+        return self._bodies[key][1:]
 
     def _remember(self, seen: Sequence[tuple[Sighting, Face, Face | None]]) -> None:
         """Work out those that are new, or may now lie on something else, and forget those that are gone."""
@@ -136,11 +140,12 @@ def _rays(pose: Pose, seen: Sequence[tuple[Sighting, Face, Face | None]]) -> Ite
     pixels = np.array([[sighting.centre_px, *sighting.corners_px] for sighting, _, _ in seen])
     heights = np.array([face.height_mm for _, face, _ in seen])
     raised = heights + [beneath.height_mm if beneath else 0.0 for _, _, beneath in seen]
-    at_height = pose.to_plane(pixels.reshape(-1, 2), np.repeat(heights, 5)).reshape(-1, 5, 2)
     # On top of another piece it is higher, and so nearer to the camera, than it seems.
-    lifted = pose.to_plane(pixels[:, 0], raised)
-    spreads = pose.spread_mm(np.column_stack([np.nan_to_num(at_height[:, 0]), heights]))
-    return zip(at_height, lifted, map(float, spreads), strict=True)
+    rays = np.concatenate([pixels, pixels[:, :1]], axis=1)
+    planes = np.column_stack([heights[:, None].repeat(5, axis=1), raised])
+    places = pose.to_plane(rays.reshape(-1, 2), planes.ravel()).reshape(-1, 6, 2)
+    spreads = pose.spread_mm(np.column_stack([np.nan_to_num(places[:, 0]), heights]))
+    return zip(places[:, :5], places[:, 5], map(float, spreads), strict=True)
 
 
 def _place(  # noqa: PLR0917 - what is known of one marker
