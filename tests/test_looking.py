@@ -16,7 +16,7 @@ from vision.closer import CloserLook
 from vision.finding import Scanner, boxes_of
 from vision.markers import MarkerFinder, without_shadows
 from vision.motion import BLOCK_PX, Motion
-from vision.places import blocks_over, squares_under
+from vision.places import SquaresUnder, blocks_over
 from vision.pose import flat
 from vision.reader import BoardReader
 from vision.render import View, camera_pose
@@ -136,7 +136,7 @@ def test_bands_of_a_flickering_lamp_are_no_movement() -> None:
 def test_blocks_and_squares_belong_together() -> None:
     pose = camera_pose(ARENA, View(width=1920, height=1080, tilt_deg=45.0))
     blocks = blocks_over(ARENA, pose, [E5], (135, 240))
-    paper, standing = squares_under(ARENA, pose, blocks)
+    paper, standing = SquaresUnder(ARENA, pose).at(blocks)
     assert E5 in paper
     assert paper <= standing
     assert len(standing) <= 12

@@ -20,7 +20,7 @@ from vision.finding import Scanner, area_of, boxes_of
 from vision.locate import BoardLocator
 from vision.markers import Found, Luma, Sighting
 from vision.motion import NOWHERE, Blocks
-from vision.places import grown, squares_under, touched_by, with_markers
+from vision.places import SquaresUnder, grown, touched_by, with_markers
 from vision.placing import Placed, Placer, faces_on_squares
 from vision.pose import Lens, Points, Pose, corner_points_mm, solve_pose
 from vision.settling import Look
@@ -60,6 +60,7 @@ class Looker:
         self._empties: EmptySquares | None = None
         self._cards: CardReader | None = None
         self._placer: tuple[Pose, Placer] | None = None
+        self._under: SquaresUnder | None = None
         self._shot: tuple[Snapshot, frozenset[Square]] | None = None
         self.locator = BoardLocator(lens)
         self.kit: Kit | None = None
@@ -185,7 +186,9 @@ class Looker:
         is_held = any(s.marker in corners for s in kept) and not any(s.marker in corners for s in new)
         if not is_held and self.locator.locate(kit, (*kept, *new), (luma.shape[1], luma.shape[0])) is not pose:
             return None
-        paper, standing = squares_under(kit, pose, blocks)
+        if self._under is None or self._under.pose is not pose:
+            self._under = SquaresUnder(kit, pose)
+        paper, standing = self._under.at(blocks)
         asked = paper | (standing - seen.empty)
         asked |= {
             square

@@ -6,16 +6,18 @@ from collections.abc import Iterable, Sequence
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from companion.grid import Square
 from companion.kit import Kit
 from vision.markers import Sighting
 from vision.motion import BLOCK_PX, Blocks
-from vision.pose import Points, Pose, flat, rectangle_corners_mm
+from vision.pose import Pose, flat, rectangle_corners_mm
 
 _ABOVE_MM = 3.0
 """Pieces may stand a little higher than their markers."""
 _STEPS = 3
+_NO_SQUARE = -1
 
 
 def grown(blocks: Blocks) -> Blocks:
@@ -25,51 +27,60 @@ def grown(blocks: Blocks) -> Blocks:
 
 def touched_by(blocks: Blocks, sightings: Sequence[Sighting]) -> list[Sighting]:
     """The markers that show in one of these blocks."""
-    boxes = _boxes(sightings)
-    return [
-        s
-        for s, (left, top, right, bottom) in zip(sightings, boxes, strict=True)
-        if blocks[top:bottom, left:right].any()
-    ]
+    left, top, right, bottom = _boxes(sightings, blocks.shape).T
+    sums = cv2.integral(blocks.astype(np.uint8))
+    counts = sums[bottom, right] - sums[top, right] - sums[bottom, left] + sums[top, left]
+    return [sightings[number] for number in np.flatnonzero(counts).tolist()]
 
 
 def with_markers(blocks: Blocks, sightings: Sequence[Sighting]) -> Blocks:
     """These blocks and all in which one of the markers shows."""
     mask = blocks.copy()
-    for left, top, right, bottom in _boxes(sightings):
+    for left, top, right, bottom in _boxes(sightings, blocks.shape):
         mask[top:bottom, left:right] = True
     return mask
 
 
-def _boxes(sightings: Sequence[Sighting]) -> list[list[int]]:
-    """Of each marker the blocks in which it shows: left, top, and the first ones beyond it."""
+def _boxes(sightings: Sequence[Sighting], shape: tuple[int, ...]) -> NDArray[np.int_]:
+    """(N, 4): the blocks, of (rows, columns), in which each marker shows: left, top, and the first ones beyond it."""
     if not sightings:
-        return []
+        return np.empty((0, 4), int)
     corners = np.array([sighting.corners_px for sighting in sightings]) / BLOCK_PX
     low, high = corners.min(axis=1), corners.max(axis=1) + 1
-    return [list(map(int, box)) for box in np.hstack([low, high]).clip(0)]
+    rows, columns = shape
+    return np.hstack([low, high]).clip(0, (columns, rows, columns, rows)).astype(int)
 
 
-def squares_under(kit: Kit, pose: Pose, blocks: Blocks) -> tuple[set[Square], set[Square]]:
-    """The squares whose paper shows in these blocks, and those on which something stands that may show there."""
-    places: Points = np.argwhere(blocks)[:, ::-1].astype(np.float64) * BLOCK_PX + (BLOCK_PX - 1) / 2
-    if not len(places):
-        return set(), set()
-    heights = np.repeat([0.0, _tallest_mm(kit)], len(places))
-    foot, head = np.split(pose.to_plane(np.vstack([places, places]), heights), 2)
-    between = [foot + (head - foot) * way for way in np.linspace(0, 1, _STEPS)[1:]]
-    flat_squares = _squares_at(kit, foot)
-    return flat_squares, flat_squares | _squares_at(kit, np.vstack(between))
+class SquaresUnder:
+    """Which squares show in the blocks of a picture, for one pose; worked out for all blocks at the first question."""
 
+    def __init__(self, kit: Kit, pose: Pose) -> None:
+        self.pose = pose
+        self._kit = kit
+        self._numbers: NDArray[np.int16] | None = None
 
-def _squares_at(kit: Kit, points_mm: Points) -> set[Square]:
-    """The squares that hold some of (N, 2) points of the board."""
-    board = kit.board
-    points = points_mm[np.isfinite(points_mm).all(axis=1)]
-    cells = np.floor((points + board.gap_mm / 2) / (board.pitch_mm, board.rank_pitch_mm)).astype(int)
-    inside = ((cells >= 0) & (cells < (board.files, board.ranks))).all(axis=1)
-    numbers = np.unique(cells[inside, 0] * board.ranks + cells[inside, 1])
-    return {Square(int(number) // board.ranks, int(number) % board.ranks) for number in numbers}
+    def at(self, blocks: Blocks) -> tuple[set[Square], set[Square]]:
+        """The squares whose paper shows in these blocks, and those on which something stands that may show there."""
+        if self._numbers is None or self._numbers.shape[1:] != blocks.shape:
+            self._numbers = self._all(blocks.shape)
+        paper, *above = (set(np.unique(layer[blocks]).tolist()) - {_NO_SQUARE} for layer in self._numbers)
+        return self._squares(paper), self._squares(paper.union(*above))
+
+    def _squares(self, numbers: set[int]) -> set[Square]:
+        return {Square(*divmod(number, self._kit.board.ranks)) for number in numbers}
+
+    def _all(self, shape: tuple[int, ...]) -> NDArray[np.int16]:
+        """(layers, rows, columns): the square in the middle of each block, on the paper and above it."""
+        board = self._kit.board
+        rows, columns = np.indices(shape)
+        places = np.column_stack([columns.ravel(), rows.ravel()]) * float(BLOCK_PX) + (BLOCK_PX - 1) / 2
+        foot, head = (self.pose.to_plane(places, height) for height in (0.0, _tallest_mm(self._kit)))
+        layers = []
+        for way in np.linspace(0, 1, _STEPS):
+            cells = np.floor((foot + (head - foot) * way + board.gap_mm / 2) / (board.pitch_mm, board.rank_pitch_mm))
+            inside = ((cells >= 0) & (cells < (board.files, board.ranks))).all(axis=1)  # NaN is nowhere
+            layers.append(np.where(inside, cells[:, 0] * board.ranks + cells[:, 1], _NO_SQUARE))
+        return np.array(layers).reshape(-1, *shape).astype(np.int16)
 
 
 def blocks_over(kit: Kit, pose: Pose, squares: Iterable[Square], shape: tuple[int, ...]) -> Blocks:

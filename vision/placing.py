@@ -58,6 +58,7 @@ class Placer:
         self._last_beneath: dict[bool, Face | None] = {}
         self._placed: dict[int, Placed] = {}
         self._bodies: dict[int, tuple[Placed, Points, Points]] = {}
+        self._spreads: dict[tuple[Square | None, float], float] = {}
 
     def place(self, sightings: Iterable[Sighting]) -> tuple[list[Placed], tuple[int, ...]]:
         """All piece markers where their rays meet the plane of their height, and the ids that nobody expects."""
@@ -127,14 +128,27 @@ class Placer:
         }
         self._bodies = {key: body for key, body in self._bodies.items() if key in self._placed}
         new = [each for each in seen if id(each[0]) not in self._placed]
-        for (sighting, face, beneath), ray in zip(new, _rays(self._pose, new), strict=True):
-            if np.isfinite(ray[0]).all() and np.isfinite(ray[1]).all():
-                self._placed[id(sighting)] = _place(self._kit, face, beneath, sighting, *ray)
+        rays = [(*each, *ray) for each, ray in zip(new, _rays(self._pose, new), strict=True)]
+        rays = [ray for ray in rays if np.isfinite(ray[3]).all() and np.isfinite(ray[4]).all()]
+        spreads = self._spreads_mm([(ray[3][0], ray[1].height_mm) for ray in rays])
+        for (sighting, face, beneath, on_plane, lifted), spread in zip(rays, spreads, strict=True):
+            self._placed[id(sighting)] = _place(self._kit, face, beneath, sighting, on_plane, lifted, spread)
+
+    def _spreads_mm(self, places: Sequence[tuple[Points, float]]) -> list[float]:
+        """One standard deviation of where the pose puts what is seen at (x, y) and a height; on a square they differ
+        so little that the first one holds for all."""
+        keys = [(self._kit.board.square_at(float(x), float(y)), height) for (x, y), height in places]
+        points = {key: (x, y, key[1]) for key, ((x, y), _) in zip(keys, places, strict=True)}
+        missing = [key for key in points if key[0] is None or key not in self._spreads]
+        if missing:
+            spreads = self._pose.spread_mm(np.array([points[key] for key in missing]))
+            self._spreads.update(zip(missing, map(float, spreads), strict=True))
+        return [self._spreads[key] for key in keys]
 
 
-def _rays(pose: Pose, seen: Sequence[tuple[Sighting, Face, Face | None]]) -> Iterator[tuple[Points, Points, float]]:
-    """Of each marker its centre and corners (5, 2) at its height in mm, its centre (2,) if it lies on what may be
-    beneath, and one standard deviation of these places; all at once, which is much faster."""
+def _rays(pose: Pose, seen: Sequence[tuple[Sighting, Face, Face | None]]) -> Iterator[tuple[Points, Points]]:
+    """Of each marker its centre and corners (5, 2) at its height in mm, and its centre (2,) if it lies on what may be
+    beneath; all at once, which is much faster."""
     if not seen:
         return iter(())
     pixels = np.array([[sighting.centre_px, *sighting.corners_px] for sighting, _, _ in seen])
@@ -144,8 +158,7 @@ def _rays(pose: Pose, seen: Sequence[tuple[Sighting, Face, Face | None]]) -> Ite
     rays = np.concatenate([pixels, pixels[:, :1]], axis=1)
     planes = np.column_stack([heights[:, None].repeat(5, axis=1), raised])
     places = pose.to_plane(rays.reshape(-1, 2), planes.ravel()).reshape(-1, 6, 2)
-    spreads = pose.spread_mm(np.column_stack([np.nan_to_num(places[:, 0]), heights]))
-    return zip(places[:, :5], places[:, 5], map(float, spreads), strict=True)
+    return zip(places[:, :5], places[:, 5], strict=True)
 
 
 def _place(  # noqa: PLR0917 - what is known of one marker
