@@ -71,7 +71,7 @@ class Live:
             return False
         if self.has_cards:
             return referee.cards_agree(layout, self.reading)
-        if not referee.agrees(layout, self.reading, self.before):
+        if not referee.agrees(layout, self.reading, self.before) or _missed_and_hidden(self, layout):
             return False
         grown = referee.hidden_growth(self.before, layout)
         return not grown or any(self.reading.markers.get(square) != self.markers_before.get(square) for square in grown)
@@ -101,7 +101,15 @@ def problems_of(live: Live) -> tuple[Problem, ...]:
         if session.kit is None:
             return ()
         found = referee.problems(session.kit, live.before, target, reading)
+        told = {problem.home for problem in found}
+        found += tuple(problem for problem in _missed_and_hidden(live, target) if problem.home not in told)
     return tuple(problem for problem in found if problem not in live.overruled)
+
+
+def _missed_and_hidden(live: Live, layout: Layout) -> tuple[Problem, ...]:
+    """What was missed when its place was last seen: that a hand hides the place now mends nothing."""
+    hidden = live.reading.unknown if live.reading else frozenset()
+    return tuple(p for p in live.problems if p.home in hidden and p.face in layout.get(p.home, ()))
 
 
 def is_in_hand(live: Live, found: tuple[Problem, ...]) -> bool:

@@ -99,6 +99,8 @@ def _perhaps_hidden(live: Live, problem: Problem) -> str:
     reading, target = live.reading, live.session.target
     if reading is None or target is None:
         return ""
+    if problem.home in reading.unknown:
+        return f"The camera does not see {problem.home} now: put the piece there straight, or take the hand away."
     seen = [*reading.seen.values(), *reading.beside]
     if seen.count(problem.face) >= [*tops(target).values()].count(problem.face):
         return ""

@@ -140,6 +140,20 @@ def test_a_piece_that_is_missed_may_lie_where_the_camera_does_not_see(played: Pl
     assert sign.small == "Is the black scout on e7, where the camera does not see it? Then put it straight."
 
 
+def test_a_hand_over_the_place_of_a_missing_piece_mends_nothing(played: Played) -> None:
+    begin(played)
+    whole = now(played)
+    see(played, lay(whole, e10=None))
+    see(played, lay(whole, e10=None), hidden="e10 e9")
+    sign = played.table.view().sign
+    assert sign.text == "Put the black scout on e10"
+    assert sign.small == "The camera does not see e10 now: put the piece there straight, or take the hand away."
+    see(played, whole)
+    assert played.table.view().problems == ()
+    see(played, lay(whole, e10=None), hidden="e10 e9")
+    assert played.table.view().problems == (), "what lay well may be hidden"
+
+
 def test_something_without_a_marker_is_told_from_what_is_hidden(played: Played) -> None:
     begin(played)
     for foreign, words in ((set(), "put the pieces there straight"), ({sq("e5")}, "take away what lies there")):
