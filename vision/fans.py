@@ -28,6 +28,8 @@ _APART_MM = 8.0
 """Cards that prove nothing about each other must be so far apart along the fan to be told apart."""
 _GAP_MM = 15.0
 """A fan may have a gap of this; what lies further off may be another stack."""
+_TALLER_MM = 2.0
+"""The signs of suits reach so much farther into a card than its markers."""
 _ASIDE_MM = 35.0
 _BESIDE_MM = 3.0
 """So much is kept clear beside print, for blur and for cards that lie a little elsewhere."""
@@ -84,9 +86,10 @@ def printed_places(deck: Deck, card: Lying) -> tuple[Points, ...]:
 
 
 def index_places(deck: Deck, card: Lying) -> tuple[Points, Points]:
-    """(4, 2) each: the strips beside both markers of a card, which hold its value and suit."""
+    """(4, 2) each: the strips beside both markers of a card, which hold its value and suit, taller than a marker."""
     room = deck.inset_mm + deck.marker_mm
-    return _opposite(card, -room / 2, (deck.height_mm - room) / 2, deck.width_mm - room, room)
+    depth = room + _TALLER_MM
+    return _opposite(card, -room / 2, (deck.height_mm - depth) / 2, deck.width_mm - room, depth)
 
 
 def _opposite(card: Lying, x: float, y: float, width: float, depth: float) -> tuple[Points, Points]:
