@@ -264,12 +264,22 @@ class Looker:
             before.tag_px if before else kit.tag_mm * pose.px_per_mm(kit.board.width_mm / 2, kit.board.height_mm / 2)
         )
         self.seen = Seen(kit, pose, tuple(sightings), tuple(placed), frozenset(empty), unknown, tag_px)
+        guessed = self._guessed(sightings, markers, empty, unknown)
+        ids = frozenset(sighting.marker for sighting in sightings)
+        return Look(kit.game, seen, unknown, tuple(beside), strangers, markers=markers, guessed=guessed, ids=ids)
+
+    def _guessed(
+        self,
+        sightings: Iterable[Sighting],
+        markers: Mapping[Square, int],
+        empty: Iterable[Square],
+        unknown: Iterable[Square],
+    ) -> frozenset[Square]:
+        """The squares whose marker is not clearly the one it resembles most; notes how surely each was read."""
         scores = {sighting.marker: sighting.score for sighting in sightings}
         sure = {square: scores[marker] for square, marker in markers.items()}
         self.sureness = sure | dict.fromkeys(empty, 1.0) | dict.fromkeys(unknown, 0.0)
-        guessed = frozenset(square for square, score in sure.items() if score < _CLEARLY)
-        ids = frozenset(scores)
-        return Look(kit.game, seen, unknown, tuple(beside), strangers, markers=markers, guessed=guessed, ids=ids)
+        return frozenset(square for square, score in sure.items() if score < _CLEARLY)
 
     def _card_look(self, luma: Luma, kit: Kit, pose: Pose, found: Found, moving_px: Points) -> Look:
         """What a picture of a board of cards says."""
