@@ -148,6 +148,7 @@ def test_a_hand_over_the_place_of_a_missing_piece_mends_nothing(played: Played) 
     sign = played.table.view().sign
     assert sign.text == "Put the black scout on e10"
     assert sign.small == "The camera does not see e10 now: put the piece there straight, or take the hand away."
+    assert not played.table._live.shows(whole), "nothing is ticked off by that"
     see(played, whole)
     assert played.table.view().problems == ()
     see(played, lay(whole, e10=None), hidden="e10 e9")
