@@ -14,7 +14,7 @@ PINS := $(shell python3 -c "import importlib.util as u, importlib.metadata as m;
 APT := $(shell if ! command -v apt-get >/dev/null; then :; elif [ "$$(id -u)" = 0 ]; then echo "apt-get"; elif sudo -n true 2>/dev/null; then echo "sudo -n apt-get"; fi)
 ARGS ?=
 
-.PHONY: play test test-opencv4 check format lint types bench selfplay browser clean
+.PHONY: play test test-opencv4 check messages format lint types bench selfplay browser clean
 
 play: $(VENV)/.runs
 	@$(BIN)/companion play $(ARGS)
@@ -33,6 +33,14 @@ lint: $(VENV)/.tests
 
 types: $(VENV)/.tests
 	$(BIN)/mypy
+
+# Brings the catalogues up to date with the sentences of the program; what is new in them is to be translated by hand.
+messages: $(VENV)/.tests
+	$(BIN)/pybabel -q extract -F pyproject.toml -k say -k say_n:1,2 -k sayN:1,2 --add-location=file --sort-by-file -w 120 \
+		--omit-header -o messages.pot companion hardware vision web
+	for language in es fr; do $(BIN)/pybabel -q update -i messages.pot -o companion/locale/$$language.po -l $$language \
+		-N -w 120 --omit-header --ignore-obsolete --ignore-pot-creation-date; done
+	rm messages.pot
 
 format: $(VENV)/.tests
 	$(BIN)/ruff format .

@@ -95,11 +95,13 @@ class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """`reading_time_s`: how long a stage without anything to move stays on the screen.
 
     `tip_south`: to which edge of the table screen the sign's tip points for South.
+    `language`: of the table screen, the voice and the console; `auto`: the browser's, else English.
     """
 
     reading_time_s: Annotated[float, Meta(ge=0, le=60)] = 3.0
     tip_south: Literal["left", "right"] = "left"
     theme: Literal["system", "light", "dark"] = "system"
+    language: Literal["auto", "en", "es", "fr"] = "auto"
 
 
 class Settings(_Section, frozen=True, forbid_unknown_fields=True):

@@ -16,6 +16,7 @@ import msgspec
 from companion.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.games.base import Game, plain_outcome
 from companion.kit import Seat
+from companion.languages import plain_words
 
 _MAX_LINE = 1_000_000
 _MAX_LEGAL = 50_000
@@ -41,7 +42,7 @@ class _Request(msgspec.Struct, forbid_unknown_fields=True):
 
 _VERBS = ("new", "legal", "is_legal", "apply", "state", "view")
 _decode = msgspec.json.Decoder(_Request).decode
-_encode = msgspec.json.Encoder().encode
+_encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 Reply = dict[str, Any]
 
 

@@ -19,8 +19,9 @@ class CompanionError(Exception):
 
     @property
     def message(self) -> str:
-        """The sentence for people."""
-        return str(self.args[0]) if self.args else self.kind
+        """The sentence for people, in English or to be translated."""
+        said = self.args[0] if self.args else self.kind
+        return said if isinstance(said, str) else str(said)
 
 
 class Malformed(CompanionError, ValueError):

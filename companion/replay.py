@@ -12,6 +12,7 @@ from companion.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.games import game_named
 from companion.games.base import Step, plain_outcome
 from companion.kit import SEATS, Seat
+from companion.languages import speaking
 from companion.session import Phase, Session, chance, receipt
 
 
@@ -52,13 +53,9 @@ def game_file(session: Session) -> GameFile:
         )
         for turn in session.turns
     )
-    return GameFile(
-        session.playing.name,
-        dict(session.raw_options),
-        session.seed,
-        turns,
-        plain_outcome(session.outcome),
-    )
+    with speaking("en"):  # a file is the same whoever asks for it
+        outcome = plain_outcome(session.outcome)
+    return GameFile(session.playing.name, dict(session.raw_options), session.seed, turns, outcome)
 
 
 def load_game(path: Path) -> GameFile:
@@ -92,7 +89,8 @@ def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
         step = game.apply(state, actions, chance(played.seed, tick))
         yield state, turn, step
         state = step.state
-    outcome = plain_outcome(game.outcome(state))
+    with speaking("en"):
+        outcome = plain_outcome(game.outcome(state))
     if outcome is not None and outcome != played.outcome:
         raise Malformed(f"The file says “{played.outcome}”, the rules say “{outcome}”")
 

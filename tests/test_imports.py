@@ -16,6 +16,7 @@ GROUND = {
     "companion.games.base",
     "companion.games.screen",
     "companion.drawings",
+    "companion.languages",
 }
 PORTS = GROUND | {"companion.ports", "companion.config", "companion.clock"}
 CORE = PORTS | {

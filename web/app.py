@@ -10,6 +10,7 @@ from flask import Flask, Response, g, request
 from companion.clock import Clock
 from companion.config import TableSettings, WebSettings
 from companion.games.base import Game
+from companion.languages import best_language, speak
 from companion.table import Table
 from web import refusals
 from web.api import Api
@@ -65,6 +66,14 @@ def create_app(
     def stamp() -> None:
         """An input counts from when it came in, before it is read or waits for anything."""
         g.at_s = request.environ.get(ARRIVED, table.now_s())
+
+    @app.before_request
+    def choose_language() -> None:
+        """What this browser has chosen, else what the table screen is set to, else what the browser asks for."""
+        chosen = request.cookies.get("language", "")
+        if request.path in ("/", "/live/table") and table_settings.language != "auto":
+            chosen = chosen or table_settings.language
+        speak(best_language((chosen, *request.accept_languages.values())))
 
     @app.before_request
     def check_origin() -> None:

@@ -15,6 +15,7 @@ from companion.errors import Illegal
 from companion.games.screen import ChoiceKey, OrderSheet, Placing, Play, Standing
 from companion.grid import Square
 from companion.kit import Kit, Seat
+from companion.languages import plain_words
 from companion.views import ClockView, TableView
 from web.pieces import piece, side_class
 
@@ -77,15 +78,15 @@ def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
 
 def plain_keys(keys: Iterable[ChoiceKey]) -> list[dict[str, Any]]:
     """The keys that begin plays."""
-    return [msgspec.to_builtins(key) for key in keys]
+    return [msgspec.to_builtins(key, enc_hook=plain_words) for key in keys]
 
 
 def plain_sheet(sheet: OrderSheet) -> dict[str, Any]:
     """The sheet of a seat's orders, squares as `c3`."""
     return {
         "units": [{"name": unit.name, "square": str(unit.square), "note": unit.note} for unit in sheet.units],
-        "kinds": [msgspec.to_builtins(kind) for kind in sheet.kinds],
-        "directions": [msgspec.to_builtins(direction) for direction in sheet.directions],
+        "kinds": [msgspec.to_builtins(kind, enc_hook=plain_words) for kind in sheet.kinds],
+        "directions": [msgspec.to_builtins(direction, enc_hook=plain_words) for direction in sheet.directions],
         "nothing": sheet.nothing,
     }
 
@@ -109,9 +110,15 @@ def plain_standing(standing: Standing) -> dict[str, Any]:
         "hint": standing.hint,
         "open_action": standing.open_action,
         "facts": dict(standing.facts),
-        "badges": {str(square): msgspec.to_builtins(badge) for square, badge in sorted(standing.badges.items())},
-        "hands": {seat: [msgspec.to_builtins(card) for card in hand] for seat, hand in standing.hands.items()},
-        "keys": [msgspec.to_builtins(key) for key in standing.keys],
+        "badges": {
+            str(square): msgspec.to_builtins(badge, enc_hook=plain_words)
+            for square, badge in sorted(standing.badges.items())
+        },
+        "hands": {
+            seat: [msgspec.to_builtins(card, enc_hook=plain_words) for card in hand]
+            for seat, hand in standing.hands.items()
+        },
+        "keys": [msgspec.to_builtins(key, enc_hook=plain_words) for key in standing.keys],
         "sheet": plain_sheet(standing.sheet) if standing.sheet else None,
         "placing": {
             "pieces": [list(each) for each in placing.pieces],
@@ -123,7 +130,8 @@ def plain_standing(standing: Standing) -> dict[str, Any]:
         "duel": {
             "hint": duel.hint,
             "sides": {
-                seat: {**msgspec.to_builtins(side), "square": str(side.square)} for seat, side in duel.sides.items()
+                seat: {**msgspec.to_builtins(side, enc_hook=plain_words), "square": str(side.square)}
+                for seat, side in duel.sides.items()
             },
         }
         if duel

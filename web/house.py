@@ -23,6 +23,7 @@ from companion.drawings import sprite
 from companion.games.base import Game
 from companion.grid import Square
 from companion.kit import SEATS, Kit, Seat, Side
+from companion.languages import LANGUAGES, Said, joined, listed, say, say_n, spoken, translate
 from companion.ports import CameraState, PanelHands, World
 from companion.table import Table
 from companion.views import TableView
@@ -33,7 +34,7 @@ from web.guard import Guard
 from web.live import Streams
 from web.pieces import picture
 
-_Page = tuple[str, Seat | None, bool]
+_Page = tuple[str, Seat | None, bool, str]
 STATIC = Path(__file__).parent / "static"
 
 
@@ -64,16 +65,16 @@ class House:
     _drawing: dict[_Page, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
     def fragment(self, app: Flask, page: str, viewer: Seat | None, own_screen: bool = False) -> str:
-        """The live part of a page for one viewer (None: what everybody may know), drawn once for every change.
+        """The live part of a page for one viewer (None: what everybody may know), drawn once a change and language.
 
         `own_screen`: the page is asked for by this very machine, so it may show the host key. Who asks while it is
         being drawn waits for that drawing.
         """
-        key = (page, viewer, own_screen)
+        key = (page, viewer, own_screen, spoken())
         with self._drawing[key]:
             version, html = self._drawn.get(key, (-1, ""))
             if version != self.table.version:
-                version, html = self._draw(app, *key)
+                version, html = self._draw(app, page, viewer, own_screen)
                 self._drawn[key] = (version, html)
         return html
 
@@ -105,7 +106,14 @@ def furnish(app: Flask) -> None:
     """What templates may use beside their own values."""
     version = static_version()
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+    app.jinja_env.finalize = _in_words
     app.jinja_env.globals.update(
+        say=say,
+        say_n=say_n,
+        joined=joined,
+        listed=listed,
+        spoken=spoken,
+        LANGUAGES=LANGUAGES,
         sprite=Markup(sprite().replace('style="position:absolute"', 'class="sprite"')),
         asset=lambda name: f"/static/{version}/{name}",
         board=_board,
@@ -120,7 +128,9 @@ def furnish(app: Flask) -> None:
         side_of=side_of,
         SEATS=SEATS,
     )
-    app.jinja_env.filters.update(clock=clock_words, groups=groups, first_up=first_up, rule_words=rule_words)
+    app.jinja_env.filters.update(
+        clock=clock_words, groups=groups, first_up=first_up, rule_words=rule_words, t=translate
+    )
 
 
 def static_version() -> str:
@@ -135,6 +145,11 @@ def static_version() -> str:
 def static_files() -> Mapping[str, bytes]:
     """Styles, scripts and the sign by name; read once, some 60 kB."""
     return {path.name: path.read_bytes() for path in sorted(STATIC.iterdir()) if path.is_file()}
+
+
+def _in_words(value: Any) -> Any:
+    """Whatever a template prints: a sentence in the viewer's language, anything else as it is."""
+    return translate(value) if isinstance(value, Said) else value
 
 
 # ---- small things that templates say ---------------------------------------------------------------------------------
@@ -212,15 +227,15 @@ def groups(receipt: str) -> list[str]:
 
 def first_up(text: str) -> str:
     """With a capital letter, the rest as it is."""
-    return text[:1].upper() + text[1:]
+    return text.capitalize() if isinstance(text, Said) else text[:1].upper() + text[1:]
 
 
 def rule_words(game: Game[Any, Any], rule: str) -> str:
     """A paragraph of the rules by number and title."""
     for number, paragraph in enumerate(game.rules, start=1):
         if paragraph.id == rule:
-            return f"Rule {number}, {paragraph.title}"
-    return "Rules"
+            return say("Rule {number}, {title}", number=number, title=paragraph.title)
+    return say("Rules")
 
 
 def tip_of(view: TableView, south: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import mimetypes
 from collections.abc import Callable
 from random import Random
@@ -24,6 +25,7 @@ from werkzeug.exceptions import NotFound
 from companion.errors import Illegal, Malformed, Refusal
 from companion.games.base import Game, OptionRow
 from companion.kit import SEATS, Seat
+from companion.languages import LANGUAGES, speaking, spoken, words_for_scripts
 from web.api import SEAT
 from web.guard import is_own_screen
 from web.house import House, static_files, static_version
@@ -66,6 +68,7 @@ class Pages:
             pages.add_url_rule(path, view_func=door)
         pages.add_url_rule(f"/join/{SEAT}", view_func=self.join, methods=["GET", "POST"])
         pages.add_url_rule("/host", "host_key", self.enter_host_key, methods=["POST"])
+        pages.add_url_rule("/language", view_func=self.language, methods=["POST"])
         return pages
 
     # ---- pages that follow the table ----
@@ -196,6 +199,15 @@ class Pages:
         keys = _keys(game, game.setup(options, Random(0)))
         return render_template("rules.html", game=game, kit=kit, keys=keys)
 
+    def language(self) -> Any:
+        """Choose the language of this browser, and back to the page that asked."""
+        code, back = request.form.get("code", ""), request.form.get("back", "/")
+        if code not in LANGUAGES:
+            raise NotFound
+        answer = make_response(redirect(back if back.startswith("/") and not back.startswith("//") else "/", 303))
+        answer.set_cookie("language", code, max_age=YEAR_S, samesite="Lax", httponly=True)
+        return answer
+
     def clock(self) -> Response:
         """The time by which the table's clocks run, for pages that show what is left of it."""
         return jsonify(now_s=self._table.now_s())
@@ -211,10 +223,11 @@ class Pages:
 
     def static(self, version: str, name: str) -> Response:
         """Styles and scripts; kept for ever under the address of their version."""
-        if name not in self._static:
+        content = self._static.get(name) or _script_words(name)
+        if content is None:
             raise NotFound
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-        answer = Response(self._static[name], mimetype=kind)
+        answer = Response(content, mimetype=kind)
         fresh = version == self._static_version
         answer.headers["Cache-Control"] = f"public, max-age={YEAR_S}, immutable" if fresh else "no-cache"
         answer.add_etag()
@@ -233,8 +246,21 @@ class Pages:
         return render_template(f"{page}.html", fragment=fragment, live=live, viewer=viewer, house=self._house, **more)
 
     def _stream(self, render: Callable[[Flask], str]) -> Response:
-        app = _this_app()
-        return self._house.streams.follow(request.environ, lambda: render(app))
+        app, language = _this_app(), spoken()
+
+        def draw() -> str:
+            with speaking(language):
+                return render(app)
+
+        return self._house.streams.follow(request.environ, draw)
+
+
+def _script_words(name: str) -> bytes | None:
+    """`words.es.js`: what the scripts say, in a language; None for any other name."""
+    code = name.removeprefix("words.").removesuffix(".js")
+    if code not in LANGUAGES or name != f"words.{code}.js":
+        return None
+    return f"export default {json.dumps(words_for_scripts(code), ensure_ascii=False)};\n".encode()
 
 
 def _this_app() -> Flask:

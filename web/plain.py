@@ -8,6 +8,7 @@ import msgspec
 
 from companion.games.base import plain_layout, plain_outcome
 from companion.kit import SEATS
+from companion.languages import plain_words
 from companion.live import Instruction
 from companion.views import TableView
 from web.beside import plain_reason, plain_standing
@@ -37,14 +38,17 @@ def plain_view(view: TableView) -> dict[str, Any]:
         ],
         "seats": {seat: _seat(view, seat) for seat in SEATS},
         "sealed": {seat: view.seats[seat].receipt for seat in SEATS},
-        "orders": [{seat: msgspec.to_builtins(order) for seat, order in step.items()} for step in view.orders],
-        "events": [msgspec.to_builtins(event) for event in view.events],
-        "opened": [msgspec.to_builtins(opened) for opened in view.opened],
+        "orders": [
+            {seat: msgspec.to_builtins(order, enc_hook=plain_words) for seat, order in step.items()}
+            for step in view.orders
+        ],
+        "events": [msgspec.to_builtins(event, enc_hook=plain_words) for event in view.events],
+        "opened": [msgspec.to_builtins(opened, enc_hook=plain_words) for opened in view.opened],
         "back": view.back,
-        "tallies": [msgspec.to_builtins(tally) for tally in view.tallies],
-        "tableau": msgspec.to_builtins(view.tableau, str_keys=True) if view.tableau else None,
-        "clock": msgspec.to_builtins(view.clock) if view.clock else None,
-        "clocks": {seat: msgspec.to_builtins(clock) for seat, clock in view.clocks.items()},
+        "tallies": [msgspec.to_builtins(tally, enc_hook=plain_words) for tally in view.tallies],
+        "tableau": msgspec.to_builtins(view.tableau, str_keys=True, enc_hook=plain_words) if view.tableau else None,
+        "clock": msgspec.to_builtins(view.clock, enc_hook=plain_words) if view.clock else None,
+        "clocks": {seat: msgspec.to_builtins(clock, enc_hook=plain_words) for seat, clock in view.clocks.items()},
         "standing": plain_standing(view.standing) if view.standing else None,
         "why_not": plain_reason(view.why_not),
         "laid": view.laid,

@@ -17,6 +17,7 @@ from companion.errors import Illegal, Malformed, Refusal
 from companion.games.screen import ChessClock, Play, Standing, Tableau, Tally
 from companion.grid import Square
 from companion.kit import Kit, Layout, Seat, Side
+from companion.languages import listed, say, translate
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -200,7 +201,7 @@ class Game(ABC, Generic[S, A]):
         try:
             return msgspec.convert(dict(raw), self.options_type)
         except msgspec.ValidationError as error:
-            raise Malformed(f"Option of {self.name}: {error}") from None
+            raise Malformed(say("Option of {game}: {error}", game=self.name, error=str(error))) from None
 
     @abstractmethod
     def kit(self, options: Any) -> Kit:
@@ -332,13 +333,12 @@ class Game(ABC, Generic[S, A]):
         """Raise `Illegal` unless exactly the seats in `to_act` act, and each legally."""
         due = self.to_act(state)
         if not due:
-            raise Illegal(Refusal.GAME_OVER, "The game is over: start a new one", self.end_rule)
+            raise Illegal(Refusal.GAME_OVER, say("The game is over: start a new one"), self.end_rule)
         for seat in actions:
             if seat not in due:
-                raise Illegal(Refusal.NOT_TO_ACT, f"{seat.title()} is not to act now", self.turn_rule)
+                raise Illegal(Refusal.NOT_TO_ACT, say("{seat!c} is not to act now", seat=seat), self.turn_rule)
         if missing := due - set(actions):
-            names = " and ".join(sorted(missing))
-            text = f"An action of {names} is missing: all act at once"
+            text = say("An action of {seats} is missing: all act at once", seats=listed(sorted(missing)))
             raise Illegal(Refusal.SEATS_MISSING, text, self.turn_rule)
         for seat, action in actions.items():
             self.check(state, seat, action)
@@ -355,4 +355,4 @@ def plain_outcome(outcome: Outcome | None) -> dict[str, Any] | None:
     """An outcome in plain JSON, or None."""
     if outcome is None:
         return None
-    return {"winners": sorted(outcome.winners), "reason": outcome.reason}
+    return {"winners": sorted(outcome.winners), "reason": translate(outcome.reason)}

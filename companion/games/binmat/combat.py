@@ -18,6 +18,7 @@ from companion.games.base import Event
 from companion.games.binmat.cards import BOUNCE, BREAK, MODIFIERS, NUMBERS, SHOWN, TRAP, WILD, Cards, listed
 from companion.games.screen import Tally
 from companion.kit import Seat
+from companion.languages import plain_words
 
 DEFENDER, ATTACKER = Seat.SOUTH, Seat.NORTH
 ROLES = {DEFENDER: "Defender", ATTACKER: "Attacker"}
@@ -371,7 +372,7 @@ def plain(combat: Combat) -> dict[str, Any]:
         "attacker": list(fight.attacker),
         "defender": list(fight.defender),
         "steps": [
-            {"title": step.title, "events": [msgspec.to_builtins(event) for event in step.events]}
+            {"title": step.title, "events": [msgspec.to_builtins(event, enc_hook=plain_words) for event in step.events]}
             for step in combat.steps
         ],
         "traps": [{"seat": trap.seat, "card": trap.card, "taken": trap.taken} for trap in combat.traps],
