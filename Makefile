@@ -13,8 +13,9 @@ PINS := $(shell python3 -c "import importlib.util as u, importlib.metadata as m;
 # How to install a system package here: as root, by a sudo that asks nothing, or not at all.
 APT := $(shell if ! command -v apt-get >/dev/null; then :; elif [ "$$(id -u)" = 0 ]; then echo "apt-get"; elif sudo -n true 2>/dev/null; then echo "sudo -n apt-get"; fi)
 ARGS ?=
+SCREENSHOTS ?= /tmp/companion-screenshots
 
-.PHONY: play test test-opencv4 check messages format lint types bench selfplay browser clean
+.PHONY: play test test-opencv4 check messages format lint types bench selfplay screenshots browser clean
 
 play: $(VENV)/.runs
 	@$(BIN)/companion play $(ARGS)
@@ -55,6 +56,11 @@ selfplay: $(VENV)/.runs
 	for game in outbuffered scouts arena kahmate binmat; do \
 		$(BIN)/companion selfplay --game $$game --games 20 --seed 1 $(ARGS) || exit 1; \
 	done
+
+# Pictures of every page in every state: three sizes, light and dark, three languages; some 2,000 files in ten minutes.
+# ARGS="--sizes phone --languages fr --only over" makes fewer.
+screenshots: $(VENV)/.tests browser
+	cd tests && $(abspath $(BIN))/python tour.py $(SCREENSHOTS) $(ARGS)
 
 # The browser and the PDF tools of the tests; where they cannot be installed those tests are skipped and say so.
 browser:

@@ -143,12 +143,12 @@ def _post_to_event(companion: Companion, listeners: Sequence[Listener]) -> Figur
         "POST of a phone -> event at 3 viewers",
         times,
         "GET /health",
-        _health_ms(companion.server.port),
+        health_ms(companion.server.port),
         POST_TO_EVENT_MS,
     )
 
 
-def _health_ms(port: int) -> float:
+def health_ms(port: int) -> float:
     """The peer: a request that touches neither table nor disk."""
     times = []
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)

@@ -80,7 +80,8 @@ class Phone:
     def __init__(self, base_url: str, seat: Seat) -> None:
         self._base_url = base_url.rstrip("/")
         self._seat = seat
-        jar = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
+        self.cookies = http.cookiejar.CookieJar()
+        jar = urllib.request.HTTPCookieProcessor(self.cookies)
         self._browser = urllib.request.build_opener(urllib.request.ProxyHandler({}), jar)
 
     def post(self, action: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,12 +91,19 @@ class Phone:
             json.dumps(body).encode(),
             {"Content-Type": "application/json", "Origin": self._base_url},
         )
+        return self._send(action, request)
+
+    def get(self, what: str) -> dict[str, Any]:
+        """GET of the seat's own; raises `Stuck`."""
+        return self._send(what, urllib.request.Request(f"{self._base_url}/api/seat/{self._seat}/{what}"))
+
+    def _send(self, what: str, request: urllib.request.Request) -> dict[str, Any]:
         try:
             with self._browser.open(request, timeout=30) as answer:
                 return dict(json.load(answer))
         except urllib.error.HTTPError as error:
             with error:
-                raise Stuck(f"{action}: {error.read().decode()}") from None
+                raise Stuck(f"{what}: {error.read().decode()}") from None
 
 
 @dataclass

@@ -1,0 +1,73 @@
+"""axe-core finds nothing on any page, in any state, light and dark, at phone, tablet and screen size."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium.webdriver.remote.webdriver import WebDriver
+from service import PHONE, browser
+from tour import SIZES, THEMES, cdp, dress, touring, visit
+
+from companion.games import GAMES
+
+pytestmark = pytest.mark.browser
+
+AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
+_RUN = """
+const done = arguments[0];
+axe.run(document, { resultTypes: ['violations'] }).then(
+  found => done(found.violations.flatMap(v => v.nodes.slice(0, 3).map(
+    n => `${v.id}: ${n.html.slice(0, 160)} (${n.any.concat(n.all, n.none).map(c => c.message).join('; ').slice(0, 200)})`))),
+  error => done([`axe itself: ${error}`]));
+"""
+FULL = {("phone", "light"), ("screen", "dark")}
+"""Sizes and themes in which every state is read; pages without states are read in all of them."""
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    if AXE.exists():
+        return AXE.read_text(encoding="utf-8")
+    if os.environ.get("COMPANION_REQUIRE_BROWSER"):
+        pytest.fail("axe-core is needed here: npm ci --prefix tests")
+    pytest.skip("axe-core is not installed: npm ci --prefix tests")
+
+
+@pytest.fixture(scope="module")
+def window() -> Iterator[WebDriver]:
+    with browser(PHONE) as opened:
+        cdp(opened, "Network.enable")
+        yield opened
+
+
+def violations(window: WebDriver, axe: str) -> list[Any]:
+    """What axe says against the page that is open."""
+    window.execute_script(axe)
+    return list(window.execute_async_script(_RUN))
+
+
+@pytest.mark.parametrize("games", [(name,) for name in GAMES], ids=" ".join)
+def test_no_page_has_a_violation(games: tuple[str, ...], axe: str, window: WebDriver) -> None:
+    """Every state of one game; pages that belong to no game are read along with the first."""
+    is_first = games[0] == next(iter(GAMES))
+    found: dict[str, list[str]] = defaultdict(list)
+    with touring() as walk:
+        for stop in walk.stops(games):
+            of_game = stop.name.startswith(games)
+            if not of_game and not is_first:
+                continue
+            for size, of_size in SIZES.items():
+                for theme in THEMES:
+                    if of_game and (size, theme) not in FULL:
+                        continue
+                    dress(window, of_size, theme)
+                    visit(window, walk, stop)
+                    for each in violations(window, axe):
+                        found[each].append(f"{stop.name} {size} {theme}")
+    told = [f"{what}\n    on {', '.join(where[:4])} ({len(where)})" for what, where in found.items()]
+    assert not told, "\n".join(told)

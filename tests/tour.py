@@ -1,0 +1,237 @@
+"""A walk through every page in every state of every game: what screenshots show and what the accessibility check reads.
+
+`python -m tour FOLDER` (in `tests/`) writes the pictures: three sizes, light and dark, three languages.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from selenium.webdriver.remote.webdriver import WebDriver
+from service import Client, browser, until
+
+from companion.app import Companion
+from companion.clock import FakeClock
+from companion.config import CameraSettings, Settings, TableSettings, WebSettings
+from companion.games import GAMES
+from companion.kit import SEATS, Seat
+from companion.languages import LANGUAGES
+from companion.session import Phase
+
+SIZES: Mapping[str, tuple[int, int]] = {"phone": (390, 844), "tablet": (1024, 768), "screen": (1920, 1080)}
+THEMES = ("light", "dark")
+LONGEST_PX = 4000
+"""So much of a long page a picture shows."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """One page in one state: its name, its path, and whether the guest's browser has neither seat nor host key."""
+
+    name: str
+    path: str
+    is_guest: bool = False
+
+
+class Tour:
+    """A simulated companion without threads, led from state to state; `stops` is the walk."""
+
+    def __init__(self, folder: Path) -> None:
+        settings = Settings(
+            state_dir=str(folder),
+            camera=CameraSettings(size="1280x720"),
+            web=WebSettings(host="127.0.0.1", port=0),
+            table=TableSettings(),
+        )
+        self.clock = FakeClock()
+        self.companion = Companion(settings, simulate=True, clock=self.clock, threads=False)
+        self.table = self.companion.table
+        self.client = Client(f"http://127.0.0.1:{self.companion.server.port}")
+        self._rng = Random(4)
+
+    def close(self) -> None:
+        """End the service."""
+        self.companion.close()
+
+    def stops(self, games: tuple[str, ...] = tuple(GAMES)) -> Iterator[Stop]:
+        """Every page in every state; what a stop shows holds until the next one is asked for."""
+        yield from self._before()
+        for name in games:
+            yield from self._game(name)
+        yield from self._documents()
+
+    # ---- states ------------------------------------------------------------------------------------------------------
+
+    def _before(self) -> Iterator[Stop]:
+        yield Stop("lobby-screen", "/")
+        yield Stop("join", "/join", is_guest=True)
+        yield Stop("join-seat", "/join/south", is_guest=True)
+        yield Stop("host-key", "/host", is_guest=True)
+        yield Stop("history-empty", "/history")
+        yield Stop("missing", "/nowhere")
+        self._sit()
+        yield Stop("taken", "/join/south", is_guest=True)
+        yield Stop("lobby-seat", "/seat/south")
+        yield Stop("lobby-host", "/host")
+        yield Stop("lobby-watch", "/watch")
+
+    def _sit(self) -> None:
+        for seat, name in ((Seat.SOUTH, "Mara"), (Seat.NORTH, "Jonas")):
+            self.client.post(f"/api/seat/{seat}/take", name=name)
+        self.client.send("/host", f"key={self.companion.host_key}".encode())
+
+    def _game(self, name: str) -> Iterator[Stop]:
+        """One game from its set-up to its end, as far as each state shows something of its own."""
+        self.table.new_game(name, dict(GAMES[name].presets[-1].options), 7)
+        everybody = (("screen", "/"), ("south", "/seat/south"), ("north", "/seat/north"), ("watch", "/watch"))
+        self._look()
+        if self.table.view().phase is Phase.SETUP:
+            yield from (Stop(f"{name}-setup-{page}", path) for page, path in everybody[:2])
+        shown: set[str] = set()
+        for _ in range(400):
+            state = self._state()
+            if state not in shown:
+                shown.add(state)
+                self._look()
+                yield from (Stop(f"{name}-{state}-{page}", path) for page, path in everybody)
+            if state == "over" or len(shown) > 8:
+                break
+            self._go_on()
+        if self._state() != "over":
+            self.table.resign(Seat.NORTH)
+            yield from (Stop(f"{name}-over-{page}", path) for page, path in everybody)
+        yield Stop(f"{name}-host", f"/host?game={name}")
+        yield Stop(f"{name}-rules", f"/rules/{name}")
+
+    def _documents(self) -> Iterator[Stop]:
+        yield Stop("rules", "/rules/")
+        yield Stop("history", "/history")
+        yield Stop("replay", "/history/1")
+        yield Stop("statistics", "/statistics")
+        yield Stop("kit", "/kit")
+        yield Stop("settings", "/settings")
+        yield Stop("check", "/check")
+        yield Stop("camera", "/camera")
+        yield Stop("pass", "/pass")
+        yield Stop("workbench", "/workbench")
+
+    # ---- one step of a game ------------------------------------------------------------------------------------------
+
+    def _state(self) -> str:
+        """What is going on, in a word: the phase, whether a placing or a duel is on, whether somebody has sealed."""
+        view = self.table.view(Seat.SOUTH)
+        kinds = {"placing": view.standing and view.standing.placing, "duel": view.standing and view.standing.duel}
+        kinds["sealed"] = any(each.sealed_at for each in view.seats.values())
+        return "-".join([str(view.phase), *(kind for kind, holds in kinds.items() if holds)])
+
+    def _look(self) -> None:
+        """The camera looks at the rendered table until it lies as it should."""
+        for _ in range(3):
+            self.clock.advance(0.2)
+            self.companion.step()
+
+    def _go_on(self) -> None:
+        view = self.table.view()
+        if view.phase in (Phase.SETUP, Phase.STAGES):
+            self.table.confirm("host", view.moment, view.stage, force=True)
+            return
+        session = self.table._live.session  # the walk plays for both sides
+        if session.paused:
+            self.table.resume("host")
+            return
+        seat = next(seat for seat in SEATS if seat in session.awaited)
+        action = session.playing.random_action(session.state, seat, self._rng)
+        self.table.hand_in(seat, session.moment, session.playing.format(action))
+
+
+@contextmanager
+def touring() -> Iterator[Tour]:
+    """A walk in a folder of its own."""
+    with TemporaryDirectory() as folder:
+        tour = Tour(Path(folder))
+        try:
+            yield tour
+        finally:
+            tour.close()
+
+
+# ---- looking ---------------------------------------------------------------------------------------------------------
+
+
+def dress(window: WebDriver, size: tuple[int, int], theme: str) -> None:
+    """Give a window a size and a theme."""
+    width, height = size
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+    cdp(window, "Emulation.setDeviceMetricsOverride", **metrics)
+    features = [
+        {"name": "prefers-color-scheme", "value": theme},
+        {"name": "prefers-reduced-motion", "value": "reduce"},
+    ]
+    cdp(window, "Emulation.setEmulatedMedia", features=features)
+
+
+def visit(window: WebDriver, tour: Tour, stop: Stop, language: str = "en") -> None:
+    """Open a page as the stop's visitor and wait until it stands."""
+    url = tour.client.url
+    cdp(window, "Network.clearBrowserCookies")
+    cookies = {"language": language}
+    if not stop.is_guest:
+        cookies |= {cookie.name: cookie.value or "" for cookie in tour.client.jar}
+    for name, value in cookies.items():
+        cdp(window, "Network.setCookie", name=name, value=value, url=url)
+    window.get(url + stop.path)
+    until(f"{stop.name} stands", lambda: window.execute_script("return document.readyState === 'complete'"))
+
+
+def picture(window: WebDriver) -> bytes:
+    """A PNG of the page, down to its end where it is longer than the window."""
+    script = "return [innerWidth, Math.max(innerHeight, document.documentElement.scrollHeight)]"
+    width, height = window.execute_script(script)
+    clip = {"x": 0, "y": 0, "width": width, "height": min(height, LONGEST_PX), "scale": 1}
+    answer = cdp(window, "Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
+    return base64.b64decode(answer["data"])
+
+
+def cdp(window: WebDriver, command: str, **parameters: Any) -> Any:
+    """One command of Chromium's own protocol."""
+    return window.execute_cdp_cmd(command, parameters)  # type: ignore[attr-defined]  # Chrome has it
+
+
+def main() -> None:
+    """Write pictures of everything."""
+    parser = argparse.ArgumentParser(description="Pictures of every page in every state.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
+    parser.add_argument("--themes", nargs="+", choices=THEMES, default=list(THEMES))
+    parser.add_argument("--languages", nargs="+", choices=LANGUAGES, default=list(LANGUAGES))
+    parser.add_argument("--only", default="", help="only stops whose name has these words")
+    parser.add_argument("--games", nargs="+", choices=GAMES, default=list(GAMES))
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    count = 0
+    with touring() as tour, browser(SIZES["phone"]) as window:
+        cdp(window, "Network.enable")
+        for stop in tour.stops(tuple(arguments.games)):
+            if arguments.only not in stop.name:
+                continue
+            for size in arguments.sizes:
+                for theme in arguments.themes:
+                    for language in arguments.languages:
+                        dress(window, SIZES[size], theme)
+                        visit(window, tour, stop, language)
+                        path = arguments.folder / f"{stop.name}.{size}.{theme}.{language}.png"
+                        path.write_bytes(picture(window))
+                        count += 1
+    print(f"{count} pictures in {arguments.folder}")
+
+
+if __name__ == "__main__":
+    main()
