@@ -13,6 +13,7 @@ from companion.errors import Illegal, Malformed, Refusal, Stale
 from companion.games import game_named
 from companion.games.base import Event, Outcome
 from companion.kit import Seat
+from companion.languages import say
 from companion.ports import Cue, Signal
 from companion.records import (
     Abandon,
@@ -20,6 +21,7 @@ from companion.records import (
     Begin,
     FreeSeat,
     HandIn,
+    MoveSeat,
     NewGame,
     OfferDraw,
     Pause,
@@ -34,7 +36,7 @@ from companion.records import (
 from companion.session import BOTH, Phase, Sealed, Session, Sitter, Turn, chance, receipt
 
 MAX_NAME = 24
-_CUES = {
+CUES_OF_EVENTS = {
     "bounce": Cue.BOUNCED,
     "shot": Cue.SHOT,
     "blast": Cue.SHOT,
@@ -56,6 +58,8 @@ def advance(session: Session, record: AnyRecord) -> Advance:
         case FreeSeat():
             seats = {seat: sitter for seat, sitter in session.seats.items() if seat != record.seat}
             return replace(session, seats=seats), ()
+        case MoveSeat():
+            return _move_seat(session, record)
         case NewGame():
             return _new_game(session, record)
         case Begin():
@@ -75,28 +79,42 @@ def advance(session: Session, record: AnyRecord) -> Advance:
         case Undo():
             return _undo(session)
         case Resign():
-            name = session.playing.sides[record.seat].name.capitalize()
-            return _finish(session, Outcome(frozenset({record.seat.other}), f"{name} resigns."))
+            reason = say("{side!c} resigns.", side=session.playing.sides[record.seat].name)
+            return _finish(session, Outcome(frozenset({record.seat.other}), reason))
         case OfferDraw():
             return _offer_draw(session, record)
         case Abandon():
-            return replace(
-                _finish(session, Outcome(frozenset(), "The host ended the game."))[0], score=session.score
-            ), ()
+            ended = Outcome(frozenset(), say("The host ended the game."))
+            return replace(_finish(session, ended)[0], score=session.score), ()
+
+
+def checked_name(text: str) -> str:
+    """A name as it is kept; raises `Malformed` for one that is too long or cannot be shown."""
+    name = text.strip()
+    if len(name) > MAX_NAME or not name.isprintable():
+        raise Malformed(say("A name has at most {number} printable characters", number=MAX_NAME))
+    return name
 
 
 def _take_seat(session: Session, record: TakeSeat) -> Advance:
     if record.seat in session.seats:
         raise Illegal(
             Refusal.SEAT_TAKEN,
-            f"{record.seat.title()} is taken: sit down on the other side, or ask the host to free the seat",
+            say("{seat!c} is taken: sit down on the other side, or ask the host to free the seat", seat=record.seat),
         )
-    name = record.name.strip()
-    if len(name) > MAX_NAME or not name.isprintable():
-        raise Malformed(f"A name has at most {MAX_NAME} printable characters")
-    sitter = Sitter(name, record.nonce, record.door)
+    sitter = Sitter(checked_name(record.name), record.nonce, record.door)
     signal = Signal(Cue.SEAT_TAKEN, frozenset({record.seat}))
     return replace(session, seats={**session.seats, record.seat: sitter}), (signal,)
+
+
+def _move_seat(session: Session, record: MoveSeat) -> Advance:
+    sitter = session.seats.get(record.seat)
+    if sitter is None:
+        raise Illegal(Refusal.WRONG_PHASE, say("Nobody sits at {seat!c}: take the seat", seat=record.seat))
+    moved = Sitter(record.name or sitter.name, record.nonce or sitter.nonce, record.door)
+    return replace(session, seats={**session.seats, record.seat: moved}), (
+        Signal(Cue.SEAT_TAKEN, frozenset({record.seat})),
+    )
 
 
 def _new_game(session: Session, record: NewGame) -> Advance:
@@ -104,7 +122,7 @@ def _new_game(session: Session, record: NewGame) -> Advance:
     options = game.options(record.options)
     has_begun = session.phase is Phase.SETUP and session.tick > 0  # a turn was taken back
     if session.phase in (Phase.ORDERS, Phase.STAGES) or has_begun:
-        raise Illegal(Refusal.WRONG_PHASE, "A game is on: end it before you start another one")
+        raise Illegal(Refusal.WRONG_PHASE, say("A game is on: end it before you start another one"))
     state = game.setup(options, chance(record.seed, 0))
     board = game.expected(state)
     fresh = Session(
@@ -126,7 +144,7 @@ def _new_game(session: Session, record: NewGame) -> Advance:
 
 def _begin(session: Session, record: Begin) -> Advance:
     if session.phase is not Phase.SETUP:
-        raise Illegal(Refusal.WRONG_PHASE, "There is nothing to set up now")
+        raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to set up now"))
     return _await_orders(session, record.now_s)
 
 
@@ -170,15 +188,15 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
         return replace(after, tick=session.tick + 1), signals
     game, seat = session.playing, record.seat
     if record.moment != session.moment or session.phase is not Phase.ORDERS:
-        raise Stale("That order belongs to a turn that is over: look at the page again")
+        raise Stale(say("That order belongs to a turn that is over: look at the page again"))
     if seat not in game.to_act(session.state):
-        raise Illegal(Refusal.NOT_TO_ACT, f"{game.sides[seat].name.capitalize()} is not to act now")
+        raise Illegal(Refusal.NOT_TO_ACT, say("{side!c} is not to act now", side=game.sides[seat].name))
     if session.paused:
-        raise Illegal(Refusal.PAUSED, "The clock stands still: press ready to go on")
+        raise Illegal(Refusal.PAUSED, say("The clock stands still: press ready to go on"))
     action = game.parse(record.action)
     game.check(session.state, seat, action)
     if seat in session.sealed:
-        raise Illegal(Refusal.ALREADY_SEALED, "Your order is sealed already: take it back first")
+        raise Illegal(Refusal.ALREADY_SEALED, say("Your order is sealed already: take it back first"))
     text = game.format(action)
     owner = session.seats[seat].nonce if seat in session.seats else ""
     sealed = Sealed(text, record.salt, record.at, receipt(session.moment, seat, text, record.salt), owner)
@@ -234,9 +252,9 @@ def _reveal(session: Session, now_s: float, by_time: bool = False, go_on_s: floa
 def _event_signals(events: tuple[Event, ...]) -> tuple[Signal, ...]:
     """The cues of what happened."""
     return tuple(
-        Signal(_CUES[event.kind], frozenset({event.seat} if event.seat else BOTH))
+        Signal(CUES_OF_EVENTS[event.kind], frozenset({event.seat} if event.seat else BOTH))
         for event in events
-        if event.kind in _CUES
+        if event.kind in CUES_OF_EVENTS
     )
 
 
@@ -251,7 +269,7 @@ def _stage_signals(session: Session) -> tuple[Signal, ...]:
 
 def _stage_done(session: Session, record: StageDone) -> Advance:
     if session.phase is not Phase.STAGES or (record.moment, record.stage) != (session.moment, session.stage):
-        raise Stale("That step is done already")
+        raise Stale(say("That step is done already"))
     agreed = Signal(Cue.BOARD_AGREES, BOTH)
     if session.stage + 1 < len(session.stages):
         shown = replace(session, stage=session.stage + 1, board=session.stages[session.stage].expected)
@@ -273,13 +291,14 @@ def _time_out(session: Session, record: TimeOut) -> Advance:
     """The turn passes, or, where only the alarm sounds, stays with its clock at nothing; the alarm itself is no cue."""
     countdown = session.countdown
     if record.moment != session.moment or session.phase is not Phase.ORDERS or countdown is None:
-        raise Stale("That turn is over")
+        raise Stale(say("That turn is over"))
     game = session.playing
     (seat,) = session.awaited
     if session.bank:
-        name = game.sides[seat].name.capitalize()
         lost = replace(session, countdown=Countdown(countdown.limit_s, 0.0))
-        return _finish(lost, Outcome(frozenset({seat.other}), f"{name} has no time left."))
+        return _finish(
+            lost, Outcome(frozenset({seat.other}), say("{side!c} has no time left.", side=game.sides[seat].name))
+        )
     action = game.on_timeout(session.state, seat)
     if action is None:
         return replace(session, countdown=Countdown(countdown.limit_s, 0.0)), ()
@@ -291,7 +310,7 @@ def _time_out(session: Session, record: TimeOut) -> Advance:
 
 def _pause(session: Session, record: Pause) -> Advance:
     if session.phase is not Phase.ORDERS or session.countdown is None or session.paused:
-        raise Illegal(Refusal.WRONG_PHASE, "No clock is running")
+        raise Illegal(Refusal.WRONG_PHASE, say("No clock is running"))
     return replace(session, countdown=session.countdown.stopped(record.now_s), paused=record.by), (
         Signal(Cue.PAUSED, BOTH),
     )
@@ -299,7 +318,7 @@ def _pause(session: Session, record: Pause) -> Advance:
 
 def _resume(session: Session, record: Resume) -> Advance:
     if session.countdown is None or not session.paused:
-        raise Illegal(Refusal.WRONG_PHASE, "The clock does not stand still")
+        raise Illegal(Refusal.WRONG_PHASE, say("The clock does not stand still"))
     return replace(session, countdown=session.countdown.started(record.now_s), paused=""), (Signal(Cue.RESUMED, BOTH),)
 
 
@@ -308,7 +327,7 @@ def _resume(session: Session, record: Resume) -> Advance:
 
 def _finish(session: Session, outcome: Outcome) -> Advance:
     if session.outcome is not None or session.phase in (Phase.LOBBY, Phase.OVER):
-        raise Illegal(Refusal.GAME_OVER, "The game is over already")
+        raise Illegal(Refusal.GAME_OVER, say("The game is over already"))
     south, north, ties = session.score
     score = (
         south + (outcome.winners == {Seat.SOUTH}),
@@ -334,9 +353,9 @@ def _take_back(session: Session, record: TakeBack) -> Advance:
     if session.before and record.moment == session.before.moment and record.seat is session.may_revert:
         return _revert(session, session.before, record)
     if record.moment != session.moment or session.phase is not Phase.ORDERS:
-        raise Illegal(Refusal.TOO_LATE, "Too late: the orders are open")
+        raise Illegal(Refusal.TOO_LATE, say("Too late: the orders are open"))
     if record.seat not in session.sealed:
-        raise Illegal(Refusal.WRONG_PHASE, "You have nothing to take back")
+        raise Illegal(Refusal.WRONG_PHASE, say("You have nothing to take back"))
     sealed = {seat: kept for seat, kept in session.sealed.items() if seat != record.seat}
     return replace(session, sealed=sealed), (Signal(Cue.TAKEN_BACK, frozenset({record.seat})),)
 
@@ -367,7 +386,7 @@ def _undo(session: Session) -> Advance:
     """Back to the beginning of the last turn; the board has to be put back as in a set-up, the clock stands still."""
     earlier = session.before
     if earlier is None or session.phase is Phase.LOBBY:
-        raise Illegal(Refusal.WRONG_PHASE, "There is no turn to take back")
+        raise Illegal(Refusal.WRONG_PHASE, say("There is no turn to take back"))
     undone = replace(
         earlier,
         seats=session.seats,
@@ -384,7 +403,7 @@ def _undo(session: Session) -> Advance:
 
 def _offer_draw(session: Session, record: OfferDraw) -> Advance:
     if session.phase not in (Phase.ORDERS, Phase.STAGES):
-        raise Illegal(Refusal.WRONG_PHASE, "A draw can be offered while the game is on")
+        raise Illegal(Refusal.WRONG_PHASE, say("A draw can be offered while the game is on"))
     if session.draw_offer is record.seat.other:
-        return _finish(session, Outcome(frozenset(), "Both agreed on a draw."))
+        return _finish(session, Outcome(frozenset(), say("Both agreed on a draw.")))
     return replace(session, draw_offer=record.seat), (Signal(Cue.OFFER, BOTH),)

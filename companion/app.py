@@ -5,30 +5,43 @@ from __future__ import annotations
 import base64
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 
 from companion.bundle import make_bundle
+from companion.choices import Choices
 from companion.clock import Clock, RealClock
-from companion.config import Settings
+from companion.config import Settings, find_settings
 from companion.errors import CameraError
 from companion.games import GAMES
+from companion.history import History
+from companion.joining import Network
 from companion.journal import Journal
-from companion.kit import SEATS, Kit
+from companion.kit import SEATS, Kit, Seat
+from companion.languages import joined, say
+from companion.manners import Manners
 from companion.photographs import Photographer, PhotographFolder
-from companion.ports import Camera, CameraOffer, CameraState, CameraStatus, Cue, Signal
+from companion.pictures import share_picture
+from companion.ports import Camera, CameraOffer, CameraState, CameraStatus, Cue, SeatLamps, Signal
+from companion.press import Press
+from companion.rooms import CheckRoom
+from companion.session import Phase
 from companion.table import Table
+from companion.upkeep import InstallationUpkeep
+from hardware.check import PanelTrial
 from hardware.panel import Panel, open_panel, panel_reason
 from hardware.simulated import SimulatedPanelHands, simulated_panel
+from hardware.voice import MachineVoice
 from vision.camera import CameraOpener, cameras
 from vision.eye import BoardEye
 from vision.lenses import LensShelf
 from vision.reader import BoardReader
 from vision.scene import RenderedCamera, SimulatedTable
 from vision.watcher import Watcher
-from web.app import CameraRoom, Workbench, create_app
+from web.app import CameraRoom, Welcome, Workbench, create_app
 from web.live import Server, serve
 
 log = logging.getLogger(__name__)
@@ -46,7 +59,8 @@ class Companion:
     """Journal, table, camera, panel and pages of one installation; a context manager, `close` may be called twice.
 
     With `threads=False` nothing runs by itself except the web server: `step` does one round of everything, on the
-    given clock. `simulate=None` means: only when neither camera nor pins are found.
+    given clock. `simulate=None` means: only when neither camera nor pins are found. `settings_path` is the file that
+    the settings page writes, `restart` begins the service anew (None: it cannot by itself).
     """
 
     def __init__(
@@ -55,13 +69,19 @@ class Companion:
         simulate: bool | None = None,
         clock: Clock | None = None,
         threads: bool = True,
+        *,
+        settings_path: Path | None = None,
+        restart: Callable[[], None] | None = None,
     ) -> None:
         self.settings = settings
+        self._settings_path = settings_path or find_settings(None, settings.state_dir)
+        self._restart = restart
         self.clock = clock or RealClock()
         self.found: list[str] = []
         """What was found at the start, as sentences."""
         self.simulation: Simulation | None = None
         self.panel: Panel | None = None
+        self.check: PanelTrial | None = None
         self.watcher: Watcher | None = None
         self.eye: BoardEye | None = None
         self.album = PhotographFolder(settings.photographs_path, settings.camera.photographs_mb)
@@ -76,7 +96,8 @@ class Companion:
 
     def _open(self, simulate: bool | None) -> None:
         self.journal = self._stack.enter_context(Journal(self.settings.journal_path))
-        self.table = self._stack.enter_context(Table(self.journal, self.clock, self.settings.table))
+        choices = Choices(self.settings.journal_path.with_name("choices.json"))
+        self.table = self._stack.enter_context(Table(self.journal, self.clock, self.settings.table, choices))
         if self.journal.notice:
             self.found.append(self.journal.notice)
         if not simulate:
@@ -84,6 +105,16 @@ class Companion:
         if simulate or (simulate is None and self.panel is None and self.watcher is None):
             self._open_simulation()
         self.host_key = _host_key(self.journal)
+        folder = self.settings.journal_path.with_name("history")
+        self.history = History(
+            self.journal,
+            folder,
+            self.clock,
+            on_table=lambda: self.table.progress().number,
+            album=self.album,
+            paint=share_picture,
+        )
+        self._open_manners()
         self.server = self._open_server()
         if self._threads:
             self.table.start()
@@ -91,6 +122,7 @@ class Companion:
                 self.watcher.start()
             if self._photographer:
                 self._photographer.start()
+            self.manners.start()
         self.server.start()
 
     # ---- doors -------------------------------------------------------------------------------------------------------
@@ -100,7 +132,7 @@ class Companion:
         if self.panel is None:
             reason = panel_reason(self.settings.panel) or "switched off in the settings"
             self._say(f"No pads: {reason.rstrip('.')}.")
-            self.table.panel_is("No pads: phones only.")
+            self.table.panel_is(say("No pads: phones only."))
         else:
             self._connect_panel(self.panel)
         self._find_camera(may_simulate and self.panel is None)
@@ -110,8 +142,15 @@ class Companion:
         for problem in panel.problems:
             self._say(problem)
         self._say(f"Pads: {len(panel.buttons)} buttons, {len(panel.lamps)} lamps.")
-        self.table.panel_is(" ".join(panel.problems))
-        self.table.connect(on_signal=panel.signal, on_lamps=panel.show, on_alarms=panel.alarms)
+        self.table.panel_is(joined(" ", panel.problems))
+        self.check = check = PanelTrial(panel, self.clock)
+
+        def show(lamps: Mapping[Seat, SeatLamps], trouble: bool) -> None:
+            panel.show(lamps, trouble)
+            if self.table.progress().phase not in (Phase.LOBBY, Phase.OVER):
+                check.end()  # a game has begun: its keys are secrets
+
+        self.table.connect(on_signal=panel.signal, on_lamps=show, on_alarms=panel.alarms)
         panel.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
 
     def _find_camera(self, may_simulate: bool) -> None:
@@ -188,6 +227,17 @@ class Companion:
         self._connect_panel(panel)
         self._watch(lambda: RenderedCamera(world, self.clock))
 
+    def _open_manners(self) -> None:
+        """Voice, quiet hours, and the Wi-Fi that phones are to join."""
+        voice = MachineVoice(self.settings.voice, log.warning) if self._threads else None
+        if voice:
+            self._stack.enter_context(voice)
+            if self.settings.voice.by in ("auto", "machine") and not voice.is_there:
+                self._say("No voice of this machine: sudo apt install espeak-ng. Table screens speak by themselves.")
+        adjust = self.panel.adjust if self.panel else None
+        self.manners = self._stack.enter_context(Manners(self.table, self.settings, self.clock, adjust, voice))
+        self.network = self._stack.enter_context(Network(self.settings.wifi, self.clock, self.table.redraw))
+
     def _open_server(self) -> Server:
         web = self.settings.web
         simulation = self.simulation
@@ -195,17 +245,33 @@ class Companion:
             self.table,
             GAMES,
             settings=web,
-            table_settings=self.settings.table,
             signing_key=self.journal.key("signing"),
             host_key=self.host_key,
             join_urls=self.urls,
             workbench=Workbench(simulation.world, simulation.hands) if simulation else None,
             camera=CameraRoom(self.eye, self.album, self.bundle),
+            printer=Press(GAMES),
+            welcome=Welcome(self.network.wifi, self.manners, self.panel is not None),
             clock=self.clock,
+            upkeep=InstallationUpkeep(
+                self.settings, self._settings_path, self.table, self.clock, use=self.use, restart=self._restart
+            ),
+            past=self.history,
+            check=CheckRoom(self.settings.panel, self.check, self._why_no_panel(), simulation is not None),
         )
         server = serve(app, web.host, web.port, web.viewers)
         self._stack.callback(server.close)
         return server
+
+    def _why_no_panel(self) -> str:
+        return "" if self.panel else panel_reason(self.settings.panel) or say("The pads are switched off.")
+
+    def use(self, settings: Settings) -> None:
+        """Go by other settings from now on, as far as they work without a restart."""
+        self.settings = settings
+        self.table.use(settings.table)
+        self.manners.change(settings)
+        self.network.settings = settings.wifi
 
     def _say(self, sentence: str) -> None:
         self.found.append(sentence)
@@ -230,13 +296,14 @@ class Companion:
         self.table.step()
         if self._photographer:
             self._photographer.step()
+        self.manners.step()
         if self.panel:
             self.panel.step()
 
     def bundle(self) -> bytes:
         """A bug bundle of what the camera has seen until now."""
         if self.eye is None:
-            raise CameraError("There is no camera: a bug bundle holds what one has seen")
+            raise CameraError(say("There is no camera: a bug bundle holds what one has seen"))
         return make_bundle(self.eye, self.table, self.journal, self.settings, self.clock)
 
     def close(self) -> None:

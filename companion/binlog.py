@@ -15,6 +15,7 @@ from companion.games.binmat.log import Kind, Reading, read_log
 from companion.games.binmat.notation import log_of
 from companion.games.binmat.state import LANES
 from companion.games.binmat.words import RULES
+from companion.languages import say
 from companion.replay import GameFile, play_again
 
 _TITLES = {rule.id: rule.title for rule in RULES}
@@ -53,7 +54,7 @@ def plain_combat(combat: Combat) -> dict[str, Any]:
     whole = plain(combat)
     return {
         "edition": whole["edition"],
-        "initiator": ROLES[combat.fight.initiator].lower(),
+        "initiator": ROLES[combat.fight.initiator],
         "defender_open": combat.fight.defender_open,
         "attacker": whole["attacker"],
         "defender": whole["defender"],
@@ -165,7 +166,7 @@ def _count(number: int, noun: str) -> str:
 def log_lines(played: GameFile, is_open: bool) -> Iterator[str]:
     """A finished full game as a log; raises `Malformed` for other games and where file and rules disagree."""
     if played.game != Binmat.name or played.options.get("way", "full") != "full":
-        raise Malformed("Only a full game of BINMAT can be written as a log: the program knows its cards")
+        raise Malformed(say("Only a full game of BINMAT can be written as a log: the program knows its cards"))
     first, plays = None, []
     for before, turn, step in play_again(played):
         first = first or before

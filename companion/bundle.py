@@ -29,6 +29,7 @@ from companion.games import GAMES
 from companion.grid import Square
 from companion.journal import Journal
 from companion.kit import SEATS, Kit
+from companion.languages import plain_words, speaking
 from companion.ports import CameraStatus, Eye, Frame, Reading, SettledFrame
 from companion.records import AnyRecord, HandIn, NewGame
 from companion.session import Phase, Session
@@ -108,7 +109,9 @@ def make_bundle(eye: Eye, table: Table, journal: Journal, settings: Settings, cl
     )
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as bundle:
-        bundle.writestr(NOTE, msgspec.json.format(msgspec.json.encode(note)), zipfile.ZIP_DEFLATED)
+        with speaking("en"):  # a bundle is the same whoever asks for it
+            content = msgspec.json.encode(note, enc_hook=plain_words)
+        bundle.writestr(NOTE, msgspec.json.format(content), zipfile.ZIP_DEFLATED)
         for name, picture in pictures:
             bundle.writestr(name, picture, zipfile.ZIP_STORED)
     return file.getvalue()

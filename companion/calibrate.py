@@ -37,7 +37,7 @@ def print_page(path: Path, paper: Paper) -> str:
     )
 
 
-def measure_live(settings: Settings, say: Callable[[str], None]) -> Measured:
+def measure_live(settings: Settings, tell: Callable[[str], None]) -> Measured:
     """Measure the settings' camera, saying after each view what is still missing, and keep the lens.
 
     Raises `CameraError` when the camera fails or the views do not fit together; nothing is kept then.
@@ -47,14 +47,14 @@ def measure_live(settings: Settings, say: Callable[[str], None]) -> Measured:
         if first is None:
             raise CameraError(f"{camera.name} gives no picture: check the cable")
         work = Calibration(nominal_lens(settings.camera, camera))
-        say(f"{camera.name}: hold the page before it; Ctrl-C ends without a change.")
-        _collect(work, _pictures(camera), say)
+        tell(f"{camera.name}: hold the page before it; Ctrl-C ends without a change.")
+        _collect(work, _pictures(camera), tell)
         measured = _result(work)
         LensShelf(settings.lenses_path, settings.camera).measured(camera, measured.lens, measured.spread)
     return measured
 
 
-def measure_folder(settings: Settings, folder: Path, say: Callable[[str], None]) -> Measured:
+def measure_folder(settings: Settings, folder: Path, tell: Callable[[str], None]) -> Measured:
     """Measure from pictures that the settings' camera took, and keep the lens if that camera is connected."""
     work = Calibration(nominal_lens(settings.camera, None))
     paths = pictures_in(folder)
@@ -63,18 +63,18 @@ def measure_folder(settings: Settings, folder: Path, say: Callable[[str], None])
     for path in paths:
         luma = load_luma(path)
         if (luma.shape[1], luma.shape[0]) != settings.camera.size_px:
-            say(f"{path.name}: {luma.shape[1]} x {luma.shape[0]}, not {settings.camera.size} as the camera is set.")
+            tell(f"{path.name}: {luma.shape[1]} x {luma.shape[0]}, not {settings.camera.size} as the camera is set.")
         trouble = work.add(luma)
-        say(f"{path.name}: {trouble or 'taken'}.")
+        tell(f"{path.name}: {trouble or 'taken'}.")
     for words in work.missing():
-        say(f"Still wanted: {words}.")
+        tell(f"Still wanted: {words}.")
     measured = _result(work)
     try:
         with closing(open_camera(settings.camera, RealClock())) as camera:
             camera.frame()
             LensShelf(settings.lenses_path, settings.camera).measured(camera, measured.lens, measured.spread)
     except CameraError as error:
-        say(f"Not kept: {error.message}.")
+        tell(f"Not kept: {error.message}.")
     return measured
 
 
@@ -83,9 +83,9 @@ def _pictures(camera: Camera) -> Iterator[Luma]:
         yield frame.luma
 
 
-def _collect(work: Calibration, pictures: Iterator[Luma], say: Callable[[str], None]) -> None:
+def _collect(work: Calibration, pictures: Iterator[Luma], tell: Callable[[str], None]) -> None:
     """Take views until they suffice; raises `CameraError` when the camera ends before."""
-    say(f"{work.missing()[0]}.")
+    tell(f"{work.missing()[0]}.")
     before, times = "", 0
     for luma in pictures:
         words = work.add(luma, held=True)
@@ -93,13 +93,13 @@ def _collect(work: Calibration, pictures: Iterator[Luma], say: Callable[[str], N
         before = words
         if words:
             if times == _LASTING:
-                say(f"{words}.")
+                tell(f"{words}.")
             continue
         wanted = work.missing()
         if not wanted:
-            say(f"View {work.views} is taken.")
+            tell(f"View {work.views} is taken.")
             return
-        say(f"View {work.views} is taken. {wanted[0]}.")
+        tell(f"View {work.views} is taken. {wanted[0]}.")
     raise CameraError("The camera ended before the views sufficed: begin again")
 
 

@@ -5,18 +5,25 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from companion import __version__
-from companion.config import Settings, load_settings
+from companion.cli_history import add_commands as add_history
+from companion.cli_print import add_print_commands
+from companion.cli_upkeep import add_commands as add_upkeep
+from companion.config import Settings, find_settings, load_settings
 from companion.errors import CompanionError, Malformed
 from companion.games import GAMES, game_named
-from companion.session import Session
+from companion.kiosk import add_kiosk
+from companion.languages import plain_words
+
+if TYPE_CHECKING:
+    from companion.app import Companion
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,22 +46,29 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-v", "--verbose", action="store_true", help="say more on the console")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_play(commands)
-    _add_kit(commands)
+    add_print_commands(commands)
     _add_read(commands)
-    _add_replay(commands)
+    add_history(commands, _add_settings, _settings_of)
     _add_combat(commands)
     _add_binlog(commands)
     _add_doctor(commands)
+    add_upkeep(commands, _add_settings, lambda options: (_settings_of(options), _settings_path(options)))
     _add_calibrate(commands)
     _add_selfplay(commands)
     _add_engine(commands)
     _add_bench(commands)
+    add_kiosk(commands)
     return parser
+
+
+def _settings_path(options: argparse.Namespace) -> Path:
+    return find_settings(options.settings, options.state_dir)
 
 
 def _settings_of(options: argparse.Namespace) -> Settings:
     """The settings file, with what the command line changes."""
-    settings = load_settings(options.settings)
+    found = _settings_path(options)
+    settings = load_settings(found if options.settings or found.exists() else None)
     web, camera = settings.web, settings.camera
     if getattr(options, "port", None) is not None:
         web = msgspec.structs.replace(web, port=options.port)
@@ -69,8 +83,8 @@ def _settings_of(options: argparse.Namespace) -> Settings:
 
 
 def _add_settings(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--settings", type=Path, metavar="FILE", help="a TOML file; the defaults without it")
-    command.add_argument("--state-dir", metavar="DIR", help="where the journal lies")
+    command.add_argument("--settings", type=Path, metavar="FILE", help="a TOML file; else settings.toml in DIR")
+    command.add_argument("--state-dir", metavar="DIR", help="where the games lie")
 
 
 # ---- play ------------------------------------------------------------------------------------------------------------
@@ -110,66 +124,19 @@ def _add_play(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 def _play(options: argparse.Namespace) -> int:
-    # Blocked before libraries start threads of their own: an end waits until main asks for it, in no other thread and
-    # inside no lock.
-    ends = {signal.SIGTERM, signal.SIGINT}
-    signal.pthread_sigmask(signal.SIG_BLOCK, ends)
-    from companion.app import Companion  # noqa: PLC0415 - brings camera and web libraries, which other commands spare
+    from companion.greeting import greeting_of  # noqa: PLC0415 - draws QR codes
+    from companion.running import run  # noqa: PLC0415 - brings camera and web libraries, which other commands spare
 
-    settings = _settings_of(options)
-    with Companion(settings, True if options.simulate else None) as companion:
-        view = companion.table.view()
-        if options.game and view.phase in ("lobby", "over"):
+    def greet(companion: Companion, is_first: bool) -> None:
+        if is_first and options.game and companion.table.view().phase in ("lobby", "over"):
             companion.table.new_game(options.game)
-        _greet(companion.found, companion.urls(), companion.host_key, companion.simulation is not None)
-        signal.sigwait(ends)
+        print(greeting_of(companion, sys.stdout.isatty()), flush=True)
+
+    run(lambda: _settings_of(options), _settings_path(options), True if options.simulate else None, greet)
     return 0
 
 
-def _greet(found: Sequence[str], urls: Sequence[str], host_key: str, simulated: bool) -> None:
-    """Say what was found, where the table is, and draw its address as a QR code."""
-    import segno  # noqa: PLC0415 - only play draws a code
-
-    for sentence in found:
-        print(sentence)
-    print(f"\nTable screen   {urls[0]}")
-    for url in urls[1:]:
-        print(f"               {url}")
-    print(f"Phones join    {urls[0]}join")
-    if simulated:
-        print(f"Workbench      {urls[0]}workbench")
-    print(f"Host page      {urls[0]}host   host key {host_key}\n")
-    segno.make(f"{urls[0]}join", error="m").terminal(compact=True)
-    print("Ctrl-C ends it; the game is kept.", flush=True)
-
-
-# ---- kit, read, replay, doctor ---------------------------------------------------------------------------------------
-
-
-def _add_kit(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser("kit", help="print board and pieces as a PDF")
-    command.add_argument("game", choices=sorted(GAMES))
-    command.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.pdf")
-    command.add_argument("--paper", choices=("a4", "letter"), default="a4")
-    command.add_argument("--spares", type=_count, default=1, metavar="N", help="spare tags of each piece")
-    command.add_argument("--board", metavar="FILE", type=Path, help="a text map instead of the usual board")
-    command.set_defaults(run=_kit)
-
-
-def _kit(options: argparse.Namespace) -> int:
-    from vision.sheets import kit_pdf  # noqa: PLC0415 - the PDF library is slow to import
-
-    game = game_named(options.game)
-    raw = {}
-    try:
-        if options.board:
-            raw["board"] = options.board.read_text(encoding="utf-8")
-        pdf = kit_pdf(game.kit(game.options(raw)), options.paper, options.spares)
-        options.output.write_bytes(pdf)
-    except (OSError, UnicodeDecodeError) as error:
-        raise Malformed(f"{error}") from None
-    print(f"{options.output}: print it at 100 %, on matt paper.")
-    return 0
+# ---- read, combat, doctor ---------------------------------------------------------------------------------------
 
 
 def _add_read(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -185,96 +152,6 @@ def _read(options: argparse.Namespace) -> int:
     kits = {name: game.kit(game.options({})) for name, game in GAMES.items()}
     for answer in read_images(options.images, kits, options.dictionary):
         print(json.dumps(answer, ensure_ascii=False), flush=True)
-    return 0
-
-
-def _add_replay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser("replay", help="tell a game again and check its receipts, or read a bug bundle again")
-    _add_settings(command)
-    command.add_argument(
-        "game",
-        metavar="ID|FILE",
-        help="a game of the journal, a file made with --json, or a bug bundle of the camera page",
-    )
-    command.add_argument("--photographs", type=Path, metavar="DIR", help="write the photographs of its turns there")
-    shape = command.add_mutually_exclusive_group()
-    shape.add_argument("--json", action="store_true", help="print the game as a file instead")
-    shape.add_argument(
-        "--binlog",
-        nargs="?",
-        choices=("open", "hidden"),
-        const="open",
-        help="print a game of cards as a log of hackmud instead, all cards named or hidden ones as X",
-    )
-    command.set_defaults(run=_replay)
-
-
-def _replay(options: argparse.Namespace) -> int:
-    from companion.journal import Journal  # noqa: PLC0415
-    from companion.replay import game_file, load_game, retell  # noqa: PLC0415
-
-    if options.game.endswith(".zip"):
-        return _read_again(Path(options.game))
-    if options.game.isdigit():
-        settings = _settings_of(options)
-        with Journal(settings.journal_path, read_only=True) as journal:
-            session = journal.fold(int(options.game))
-        if options.photographs:
-            return _write_photographs(settings, session, options.photographs)
-        played = game_file(session)
-    else:
-        played = load_game(Path(options.game))
-    if options.json:
-        print(msgspec.json.format(msgspec.json.encode(played)).decode())
-        return 0
-    if options.binlog:
-        from companion.binlog import log_lines  # noqa: PLC0415 - of one game alone
-
-        for line in log_lines(played, options.binlog == "open"):
-            print(line)
-        return 0
-    for sentence in retell(played):
-        print(sentence)
-    if options.game.isdigit() and (kept := _photographs_of(settings, session)):
-        print(f"Photographs, written out by --photographs DIR: {', '.join(title for title, _ in kept)}")
-    return 0
-
-
-def _read_again(path: Path) -> int:
-    """What was read in the frames of a bug bundle, and what is read in them now."""
-    from companion.bundle import read_again, read_bundle  # noqa: PLC0415 - brings OpenCV
-
-    note, pictures = read_bundle(path)
-    print(f"{note.game or 'No game'}, {len(note.frames)} frames, companion {note.versions.get('companion', '?')}.")
-    differs = False
-    for frame in read_again(note, pictures):
-        print(frame.sentence(), flush=True)
-        differs |= bool(frame.differs)
-    return 1 if differs else 0
-
-
-def _photographs_of(settings: Settings, session: Session) -> list[tuple[str, Path]]:
-    """The photographs of a game with what they show, oldest first."""
-    from companion.photographs import PhotographFolder  # noqa: PLC0415
-    from companion.views import turn_title  # noqa: PLC0415
-
-    folder, turns = PhotographFolder(settings.photographs_path), [turn.moment for turn in session.turns]
-    moments = folder.moments(session.number)
-    return [(turn_title(moment, turns), folder.path(session.number, moment)) for moment in moments]
-
-
-def _write_photographs(settings: Settings, session: Session, folder: Path) -> int:
-    kept = _photographs_of(settings, session)
-    if not kept:
-        raise Malformed(f"There are no photographs of game {session.number} in {settings.photographs_path}")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for number, (title, path) in enumerate(kept):
-            name = f"{number:03} {title.lower()}.jpg".replace(" ", "-")
-            (folder / name).write_bytes(path.read_bytes())
-    except OSError as error:
-        raise Malformed(f"{folder} cannot be written: {error.strerror or error}") from None
-    print(f"{len(kept)} photographs are in {folder}.")
     return 0
 
 
@@ -391,7 +268,7 @@ def _selfplay(options: argparse.Namespace) -> int:
     good = True
     for report in play_games(options.game, options.games, options.seed):
         if options.json:
-            print(msgspec.json.encode(report).decode(), flush=True)
+            print(msgspec.json.encode(report, enc_hook=plain_words).decode(), flush=True)
         else:
             print(report.sentence(), flush=True)
         good &= report.is_good()

@@ -10,8 +10,11 @@ import msgspec
 from msgspec import Meta
 
 from companion.errors import ConfigError
+from companion.languages import Verbatim, joined, say
 
 Pin = Annotated[int, Meta(ge=0, le=27)]
+TimeOfDay = Annotated[str, Meta(pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9])?$")]
+"""Hours and minutes on the machine's clock, `08:30`; empty: none."""
 
 
 class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -104,6 +107,43 @@ class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
     language: Literal["auto", "en", "es", "fr"] = "auto"
 
 
+class WifiSettings(_Section, frozen=True, forbid_unknown_fields=True):
+    """The network that phones join by a QR code; empty `name`: the machine's own hotspot, when it runs one.
+
+    An empty `password` is an open network. It is shown on the table screen, printed, and in no log.
+    """
+
+    name: Annotated[str, Meta(max_length=32)] = ""
+    password: Annotated[str, Meta(pattern=r"^([ -~]{8,63})?$")] = ""
+    hidden: bool = False
+
+    def __repr__(self) -> str:
+        return f"WifiSettings(name={self.name!r}, password=…)"
+
+
+class VoiceSettings(_Section, frozen=True, forbid_unknown_fields=True):
+    """Who says aloud what happens: the table screen's browser, `espeak-ng` on this machine, or nobody.
+
+    `auto`: the machine, unless a table screen speaks. `says`: whose turn it is, warnings and results, or all that
+    happens. `volume` 0..1; `speed` 1 is a calm talker's.
+    """
+
+    by: Literal["auto", "screen", "machine", "off"] = "auto"
+    says: Literal["turns", "everything"] = "turns"
+    volume: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.6
+    speed: Annotated[float, Meta(ge=0.5, le=2.0)] = 1.0
+
+
+class QuietSettings(_Section, frozen=True, forbid_unknown_fields=True, rename={"begin": "from", "end": "to"}):
+    """Hours in which no tone and no voice is heard and lamps are dim, such as from 22:00 to 08:00; empty: none.
+
+    In the file they are `from` and `to`; both the same: the whole day.
+    """
+
+    begin: TimeOfDay = ""
+    end: TimeOfDay = ""
+
+
 class Settings(_Section, frozen=True, forbid_unknown_fields=True):
     """The whole file."""
 
@@ -112,6 +152,9 @@ class Settings(_Section, frozen=True, forbid_unknown_fields=True):
     panel: PanelSettings = PanelSettings()
     web: WebSettings = WebSettings()
     table: TableSettings = TableSettings()
+    wifi: WifiSettings = WifiSettings()
+    voice: VoiceSettings = VoiceSettings()
+    quiet: QuietSettings = QuietSettings()
 
     @property
     def photographs_path(self) -> Path:
@@ -138,11 +181,20 @@ def read_settings(text: str, name: str = "settings.toml") -> Settings:
     try:
         settings = msgspec.convert(tomllib.loads(text), Settings)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{name}: not TOML: {error}") from None
+        raise ConfigError(say("{file}: not TOML: {error}", file=name, error=str(error))) from None
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{name}: {_place(str(error))}") from None
+        raise ConfigError(joined(": ", (name, _place(str(error))))) from None
     _refuse_double_pins(settings.panel, name)
+    if bool(settings.quiet.begin) != bool(settings.quiet.end):
+        raise ConfigError(say("{file}: [quiet] needs both from and to, or neither", file=name))
     return settings
+
+
+def find_settings(path: Path | None, state_dir: str | None) -> Path:
+    """The settings file: the one that is named, else `settings.toml` in the folder of the state; it may not exist."""
+    if path is not None:
+        return path
+    return Path(state_dir or Settings().state_dir).expanduser() / "settings.toml"
 
 
 def load_settings(path: Path | None) -> Settings:
@@ -152,7 +204,7 @@ def load_settings(path: Path | None) -> Settings:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from None
+        raise ConfigError(say("{file}: cannot be read: {error}", file=str(path), error=str(error))) from None
     return read_settings(text, str(path))
 
 
@@ -160,7 +212,7 @@ def _place(message: str) -> str:
     """Turn msgspec's path (`$.web`) into the file's own words (`[web]`)."""
     text, separator, path = message.partition(" - at `$")
     place = path.rstrip("`").lstrip(".")
-    return f"{text} in [{place}]" if separator and place else text
+    return say("{error} in [{place}]", error=text, place=place) if separator and place else text
 
 
 def _refuse_double_pins(panel: PanelSettings, name: str) -> None:
@@ -172,12 +224,25 @@ def _refuse_double_pins(panel: PanelSettings, name: str) -> None:
         inverted = fields.pop("lamps_active_low")
         if unknown := set(inverted) - {f for f in fields if f.startswith("lamp_")}:
             raise ConfigError(
-                f"{name}: [panel.{side}] lamps_active_low names {', '.join(sorted(unknown))}: no such lamp"
+                say(
+                    "{file}: [panel.{side}] lamps_active_low names {lamps}: no such lamp",
+                    file=name,
+                    side=Verbatim(side),
+                    lamps=", ".join(sorted(unknown)),
+                )
             )
         entries += [(f"{side}.{field}", pin) for field, pin in fields.items()]
     for job, pin in entries:
         if not isinstance(pin, int):
             continue
         if pin in jobs:
-            raise ConfigError(f"{name}: [panel] pin {pin} is both {jobs[pin]} and {job}: give each its own")
+            raise ConfigError(
+                say(
+                    "{file}: [panel] pin {pin} is both {first} and {second}: give each its own",
+                    file=name,
+                    pin=pin,
+                    first=jobs[pin],
+                    second=job,
+                )
+            )
         jobs[pin] = job

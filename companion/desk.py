@@ -7,18 +7,21 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 from companion.advance import advance
+from companion.choices import Choices
 from companion.clock import Clock
 from companion.config import TableSettings
 from companion.errors import JournalError
+from companion.games import GAMES
+from companion.handover import Claims
 from companion.journal import Journal
 from companion.kit import Kit, Seat
 from companion.live import Live, problems_of
 from companion.owner import Owner
 from companion.ports import Alarm, CameraState, Cue, SeatLamps, Signal
-from companion.records import AnyRecord, FreeSeat, TakeSeat
+from companion.records import AnyRecord, FreeSeat, MoveSeat, TakeSeat
 from companion.session import Phase
 from companion.signs import lamps_of
 from companion.timekeeper import Timekeeper, alarms_of
@@ -43,22 +46,32 @@ class Desk(ABC):
     lets time and queued events take effect. `close` may be called twice.
     """
 
-    def __init__(self, journal: Journal, clock: Clock, settings: TableSettings | None = None) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        clock: Clock,
+        settings: TableSettings | None = None,
+        choices: Choices | None = None,
+    ) -> None:
         self._journal = journal
         self._clock = clock
         self._settings = settings or TableSettings()
+        self._choices = choices or Choices()
         self._owner = Owner("table", self._let_time_pass)
         self._changed = threading.Condition()
         self._listeners = _Listeners()
         self._alarms: tuple[Alarm, ...] = ()
         self._drafts: dict[Seat, tuple[str, ...]] = {}
         self._refused_ready: dict[str, tuple[str, int]] = {}
+        self._claims = Claims()
         self._stage_since_s = clock.monotonic_s()
         self._put_off: tuple[float, tuple[Signal, ...]] = (0.0, ())
         self._closed = False
         session = journal.restore()
-        self._standing = (journal.notice,) if journal.notice else ()
-        self._live = Live(session, notices=self._standing)
+        self._troubles: dict[str, str] = {}
+        self._standing: tuple[str, ...] = (journal.notice,) if journal.notice else ()
+        remembered = self._choices.last if self._choices.last in GAMES else None
+        self._live = Live(session, notices=self._standing, remembered=remembered)
         self._timekeeper = Timekeeper(journal)
         if pause := self._timekeeper.after_restart(session):
             self._live = replace(self._live, session=advance(session, pause)[0])
@@ -118,6 +131,29 @@ class Desk(ABC):
 
         self._owner.now(add)
 
+    @property
+    def settings(self) -> TableSettings:
+        """The table's settings as they hold now."""
+        return self._settings
+
+    def use(self, settings: TableSettings) -> None:
+        """Go by other settings from now on; every page is drawn anew."""
+
+        def change() -> None:
+            self._settings = settings
+            self._publish(self._live)
+
+        self._owner.ask(change)
+
+    @property
+    def remembered(self) -> str | None:
+        """The game that the host started last, or None."""
+        return self._live.remembered
+
+    def choice_of(self, game: str) -> Mapping[str, Any] | None:
+        """The options with which the host started a game last; None: never."""
+        return self._choices.options(game)
+
     def now_s(self) -> float:
         """The monotonic time by which clocks run and inputs are stamped."""
         return self._clock.monotonic_s()
@@ -150,7 +186,7 @@ class Desk(ABC):
     def _accept(self, record: AnyRecord) -> None:
         """Check, write, sync, and only then show."""
         session, signals = advance(self._live.session, record)
-        game = 0 if isinstance(record, TakeSeat | FreeSeat) else session.number
+        game = 0 if isinstance(record, TakeSeat | FreeSeat | MoveSeat) else session.number
         try:
             self._journal.append(game, record, self._clock.wall_s())
         except JournalError as error:
@@ -202,10 +238,11 @@ class Desk(ABC):
             for on_signal in self._listeners.signal:
                 on_signal(signal)
 
-    def _stand(self, sentence: str) -> None:
+    def _stand(self, about: str, sentence: str) -> None:
         """Show a standing trouble that stops nothing, beside what is wrong with the journal; empty: none any more."""
-        kept = (self._journal.notice,) if self._journal.notice else ()
-        self._standing = (*kept, sentence) if sentence else kept
+        self._troubles[about] = sentence
+        told = (self._journal.notice, *self._troubles.values())
+        self._standing = tuple(trouble for trouble in told if trouble)
         self._publish(replace(self._live, notices=self._standing))
 
     def _in_trouble(self) -> bool:

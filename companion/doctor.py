@@ -18,6 +18,7 @@ from companion.config import Settings
 from companion.errors import CameraError, PanelError
 from companion.ports import Camera, Frame
 from hardware.panel import panel_reason
+from hardware.voice import ESPEAK
 from vision.camera import cameras, open_camera
 from vision.lenses import LensShelf
 from vision.sight import BLACK_WORDS, is_black
@@ -47,6 +48,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     """Look at everything once."""
     yield from _camera(settings)
     yield _pins(settings)
+    yield _voice(settings)
     yield _disk(settings)
     yield _clock()
     yield from _network(settings)
@@ -106,6 +108,17 @@ def _pins(settings: Settings) -> Finding:
         return Finding("pins", Grade.OK, "The pins can be used.")
     grade = Grade.FAIL if settings.panel.enabled == "yes" else Grade.NOTE
     return Finding("pins", grade, f"{reason} Without pads the phones do everything.")
+
+
+def _voice(settings: Settings) -> Finding:
+    by = settings.voice.by
+    if by == "off":
+        return Finding("voice", Grade.NOTE, "Switched off in the settings.")
+    if by != "screen" and shutil.which(ESPEAK):
+        return Finding("voice", Grade.OK, f"{ESPEAK} speaks{' unless a table screen does' if by == 'auto' else ''}.")
+    if by == "machine":
+        return Finding("voice", Grade.NOTE, f"{ESPEAK} is not installed: sudo apt install {ESPEAK}.")
+    return Finding("voice", Grade.OK, "Table screens speak, after a tap on “Sound on”; the kiosk at once.")
 
 
 def _disk(settings: Settings) -> Finding:

@@ -8,7 +8,7 @@ printed on the fill, `--stone` the rocks, `--stop` and `--on-stop` refusals, `--
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 _EDGE = "var(--edge,var(--line))"
 _INK, _PAPER_WHITE = "#1B1814", "#fff"
@@ -165,12 +165,13 @@ _PATTERNS = (
 )
 
 
-def sprite() -> str:
-    """One hidden `<svg>` for a page: the patterns `dots` and `hatch` and a `<symbol>` for every drawing.
+def sprite(names: Collection[str] | None = None) -> str:
+    """One hidden `<svg>` for a page: the patterns `dots` and `hatch` and a `<symbol>` for every drawing, or some.
 
     Show a drawing with `<svg viewBox="0 0 100 100"><use href="#robot-s"/></svg>`; set `color`, `--edge` and `--face`.
     """
-    symbols = "".join(f'<symbol id="{name}" viewBox="0 0 100 100">{inner}</symbol>' for name, inner in DRAWINGS.items())
+    shown = names or DRAWINGS
+    symbols = "".join(f'<symbol id="{name}" viewBox="0 0 100 100">{DRAWINGS[name]}</symbol>' for name in shown)
     hidden = 'width="0" height="0" style="position:absolute" aria-hidden="true" focusable="false"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {hidden}><defs>{_PATTERNS}{symbols}</defs></svg>'
 

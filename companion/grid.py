@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from companion.errors import Malformed
+from companion.languages import Verbatim, say
 
 _SQUARE = re.compile(r"([a-z])([1-9][0-9]?)")
 
@@ -29,7 +30,10 @@ class Square(NamedTuple):
         """The square of a text such as `c4`; raises `Malformed` for anything else."""
         match = _SQUARE.fullmatch(text)
         if not match:
-            raise Malformed(f"“{text}” is not a square: expected a file letter and a rank, such as c4")
+            message = say(
+                "“{text}” is not a square: expected a file letter and a rank, such as c4", text=Verbatim(text)
+            )
+            raise Malformed(message)
         return cls(ord(match[1]) - 97, int(match[2]) - 1)
 
     def shifted(self, files: int, ranks: int) -> Square:
@@ -63,15 +67,37 @@ def parse_map(text: str, allowed: str, max_files: int = 12, max_ranks: int = 12)
     """
     rows = [line.strip() for line in text.strip().splitlines()]
     if not rows or not rows[0]:
-        raise Malformed("The board is empty: write one line of tiles for every rank, the highest rank first")
+        raise Malformed(say("The board is empty: write one line of tiles for every rank, the highest rank first"))
     if len(rows) > max_ranks or len(rows[0]) > max_files:
-        raise Malformed(f"The board is {len(rows[0])} x {len(rows)}: at most {max_files} x {max_ranks} fit")
+        message = say(
+            "The board is {files} x {ranks}: at most {max_files} x {max_ranks} fit",
+            files=len(rows[0]),
+            ranks=len(rows),
+            max_files=max_files,
+            max_ranks=max_ranks,
+        )
+        raise Malformed(message)
     tiles = {}
     for line, row in enumerate(rows):
         if len(row) != len(rows[0]):
-            raise Malformed(f"Line {line + 1} of the board has {len(row)} tiles, the first has {len(rows[0])}")
+            message = say(
+                "Line {line} of the board has {tiles} tiles, the first has {first}",
+                line=line + 1,
+                tiles=len(row),
+                first=len(rows[0]),
+            )
+            raise Malformed(message)
         for file, tile in enumerate(row):
             if tile not in allowed:
-                raise Malformed(f"“{tile}” in line {line + 1} of the board is unknown: use only {' '.join(allowed)}")
+                raise Malformed(_unknown_tile(tile, line + 1, allowed))
             tiles[Square(file, len(rows) - 1 - line)] = tile
     return TextMap(len(rows[0]), len(rows), tiles)
+
+
+def _unknown_tile(tile: str, line: int, allowed: str) -> str:
+    return say(
+        "“{tile}” in line {line} of the board is unknown: use only {tiles}",
+        tile=Verbatim(tile),
+        line=line,
+        tiles=" ".join(allowed),
+    )

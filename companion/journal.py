@@ -5,6 +5,7 @@ One SQLite file per installation (WAL, synchronous FULL) with many games in it, 
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import secrets
@@ -19,8 +20,10 @@ import msgspec
 
 from companion.advance import advance
 from companion.errors import CompanionError, JournalError
-from companion.records import AnyRecord, FreeSeat, NewGame, TakeSeat
+from companion.languages import say
+from companion.records import AnyRecord, FreeSeat, MoveSeat, NewGame, TakeSeat
 from companion.session import Session
+from companion.shelf import SHELF, TABLES, Shelf
 
 FORMAT = 1
 _SCHEMA = """
@@ -44,8 +47,8 @@ class Entry:
     record: AnyRecord
 
 
-class Journal:
-    """The open journal. Only the table writes; `close` may be called twice.
+class Journal(Shelf):
+    """The open journal. Only the table writes inputs; `close` may be called twice.
 
     Raises `JournalError` when another service uses the file or it cannot be written. A damaged file is set aside and
     what can be read of it is kept: `notice` then says so. `read_only` looks at a journal that may be in use.
@@ -59,7 +62,7 @@ class Journal:
         if read_only:
             self._db = _open_to_read(path)
             return
-        self._lock_file = _hold(path)
+        self._lock_file = hold(path)
         try:
             self._db = self._open()
         except BaseException:
@@ -69,31 +72,44 @@ class Journal:
     def _open(self) -> sqlite3.Connection:
         damaged = self.path.exists() and not _is_whole(self.path)
         kept: list[tuple[int, float, bytes]] = []
-        keys: list[tuple[str, bytes]] = []
+        shelf: dict[str, list[tuple[object, ...]]] = {}
         if damaged:
-            kept, keys = _salvage(self.path)
+            kept, shelf = _salvage(self.path)
             aside = _set_aside(self.path)
-            self.notice = (
-                f"The journal was damaged. {len(kept)} inputs were kept, the old file is {aside.name}: "
-                "games after the damage are lost."
+            self.notice = say(
+                "The journal was damaged. {number} inputs were kept, the old file is {file}: "
+                "games after the damage are lost.",
+                number=len(kept),
+                file=aside.name,
             )
         try:
             db = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
             db.execute("PRAGMA journal_mode=WAL")
             db.execute("PRAGMA synchronous=FULL")
-            db.executescript(_SCHEMA)
+            db.executescript(_SCHEMA + SHELF)
             version = db.execute("PRAGMA user_version").fetchone()[0]
             if version not in (0, FORMAT):
-                raise JournalError(f"{self.path} has format {version}, this program reads {FORMAT}: update the program")
+                raise JournalError(
+                    say(
+                        "{file} has format {format}, this program reads {known}: update the program",
+                        file=str(self.path),
+                        format=version,
+                        known=FORMAT,
+                    )
+                )
             db.execute(f"PRAGMA user_version={FORMAT}")
-            if kept or keys:
+            if kept or shelf:
                 db.execute("BEGIN")
                 db.executemany("INSERT INTO entries (game, at, record) VALUES (?, ?, ?)", kept)
-                db.executemany("INSERT OR REPLACE INTO keys VALUES (?, ?)", keys)
+                for table, rows in shelf.items():
+                    places = ", ".join("?" * len(rows[0]))
+                    db.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({places})", rows)
                 db.execute("COMMIT")
             os.chmod(self.path, 0o600)
         except sqlite3.Error as error:
-            raise JournalError(f"The journal {self.path} cannot be opened: {error}") from None
+            raise JournalError(
+                say("The journal {file} cannot be opened: {error}", file=str(self.path), error=str(error))
+            ) from None
         return db
 
     def append(self, game: int, record: AnyRecord, at: float) -> None:
@@ -103,7 +119,10 @@ class Journal:
                 self._db.execute("INSERT INTO entries (game, at, record) VALUES (?, ?, ?)", (game, at, _encode(record)))
             except sqlite3.Error as error:
                 raise JournalError(
-                    f"The input could not be kept ({error}): nothing has changed. Free some space on the disk."
+                    say(
+                        "The input could not be kept ({error}): nothing has changed. Free some space on the disk.",
+                        error=str(error),
+                    )
                 ) from None
 
     def note_clock(self, moment: str, now_s: float) -> None:
@@ -112,7 +131,9 @@ class Journal:
             try:
                 self._db.execute("INSERT OR REPLACE INTO clock VALUES (1, ?, ?)", (moment, now_s))
             except sqlite3.Error as error:
-                raise JournalError(f"The clock could not be kept ({error}). Free some space on the disk.") from None
+                raise JournalError(
+                    say("The clock could not be kept ({error}). Free some space on the disk.", error=str(error))
+                ) from None
 
     def clock_of(self, moment: str) -> float | None:
         """The last time that was noted for the clock of a turn, or None."""
@@ -132,8 +153,23 @@ class Journal:
             try:
                 yield Entry(number, of_game, at, _decode(blob))
             except (msgspec.DecodeError, UnicodeDecodeError):
-                self.notice = f"Entry {number} of the journal cannot be read: what follows in its game is left out."
+                self.notice = say(
+                    "Entry {number} of the journal cannot be read: what follows in its game is left out.",
+                    number=number,
+                )
                 return
+
+    def legible(self, game: int) -> tuple[list[Entry], int | None]:
+        """The records of one game (0: who sat where) as far as they can be read, and the first entry that cannot."""
+        found = []
+        for number, of_game, at, blob in self._read(
+            "SELECT id, game, at, record FROM entries WHERE game = ? ORDER BY id", (game,)
+        ):
+            try:
+                found.append(Entry(number, of_game, at, _decode(blob)))
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                return found, number
+        return found, None
 
     def games(self) -> list[int]:
         """The numbers of all games, oldest first."""
@@ -141,21 +177,22 @@ class Journal:
             rows = self._db.execute("SELECT DISTINCT game FROM entries WHERE game > 0 ORDER BY game").fetchall()
         return [row[0] for row in rows]
 
-    def next_number(self) -> int:
-        """The number that the next game gets."""
-        return (self.games() or [0])[-1] + 1
-
     def restore(self) -> Session:
         """The table as it was: who sits where, and the last game folded from its records."""
         session = Session()
         games = self.games()
         last = games[-1] if games else 0
         for entry in self.entries():
-            if entry.game == last or isinstance(entry.record, TakeSeat | FreeSeat):
+            if entry.game == last or isinstance(entry.record, TakeSeat | FreeSeat | MoveSeat):
                 try:
                     session, _ = advance(session, entry.record)
                 except CompanionError as error:
-                    self.notice = f"Game {last} cannot be continued ({error.kind} entry {entry.id}): start a new one."
+                    self.notice = say(
+                        "Game {number} cannot be continued ({kind} entry {entry}): start a new one.",
+                        number=last,
+                        kind=error.kind,
+                        entry=entry.id,
+                    )
                     return Session(seats=session.seats)
         return session
 
@@ -164,7 +201,7 @@ class Journal:
         session = Session()
         entries = list(self.entries(game))
         if not entries or not isinstance(entries[0].record, NewGame):
-            raise JournalError(f"There is no game {game} in {self.path}")
+            raise JournalError(say("There is no game {number} in {file}", number=game, file=str(self.path)))
         for entry in entries:
             session, _ = advance(session, entry.record)
         return session
@@ -192,20 +229,26 @@ class Journal:
         self.close()
 
 
-def _hold(path: Path) -> IO[str]:
-    """Take the journal for this process; raises `JournalError` when another one has it."""
+def hold(path: Path) -> IO[str]:
+    """Take a journal for this process until the file that is answered is closed; raises `JournalError`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock_file = open(path.with_suffix(".lock"), "w", encoding="ascii")  # noqa: SIM115 - held until close
     except OSError as error:
         raise JournalError(
-            f"{path.parent} cannot be written ({error.strerror}): set state_dir to a folder of yours"
+            say(
+                "{folder} cannot be written ({error}): set state_dir to a folder of yours",
+                folder=str(path.parent),
+                error=error.strerror,
+            )
         ) from None
     try:
         fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         lock_file.close()
-        raise JournalError(f"Another companion is using {path}: stop it, or set another state_dir") from None
+        raise JournalError(
+            say("Another companion is using {file}: stop it, or set another state_dir", file=str(path))
+        ) from None
     return lock_file
 
 
@@ -214,7 +257,9 @@ def _open_to_read(path: Path) -> sqlite3.Connection:
         db = sqlite3.connect(f"file:{path}?mode=ro", uri=True, check_same_thread=False)
         db.execute("SELECT 1 FROM entries LIMIT 1")
     except sqlite3.Error as error:
-        raise JournalError(f"The journal {path} cannot be read: {error}") from None
+        raise JournalError(
+            say("The journal {file} cannot be read: {error}", file=str(path), error=str(error))
+        ) from None
     return db
 
 
@@ -229,18 +274,18 @@ def _is_whole(path: Path) -> bool:
         return False
 
 
-def _salvage(path: Path) -> tuple[list[tuple[int, float, bytes]], list[tuple[str, bytes]]]:
-    """What can still be read of a damaged file: the entries up to the first that cannot, and the keys."""
+def _salvage(path: Path) -> tuple[list[tuple[int, float, bytes]], dict[str, list[tuple[object, ...]]]]:
+    """What can still be read of a damaged file: the entries up to the first that cannot, and the rows beside them."""
     entries: list[tuple[int, float, bytes]] = []
-    keys: list[tuple[str, bytes]] = []
+    shelf: dict[str, list[tuple[object, ...]]] = {}
     try:
         db = sqlite3.connect(path)
     except sqlite3.Error:
-        return entries, keys
-    try:
-        keys = list(db.execute("SELECT name, value FROM keys"))
-    except sqlite3.Error:
-        keys = []
+        return entries, shelf
+    for table in ("keys", *TABLES):
+        with contextlib.suppress(sqlite3.Error):
+            if rows := list(db.execute(f"SELECT * FROM {table}")):
+                shelf[table] = rows
     try:
         for row in db.execute("SELECT game, at, record FROM entries ORDER BY id"):
             _decode(row[2])
@@ -249,7 +294,7 @@ def _salvage(path: Path) -> tuple[list[tuple[int, float, bytes]], list[tuple[str
         pass  # the damage begins here
     finally:
         db.close()
-    return entries, keys
+    return entries, shelf
 
 
 def _set_aside(path: Path) -> Path:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from companion.grid import Square
+from companion.languages import say
 
 DICTIONARY = "DICT_5X5_100"
 """Name of the OpenCV marker dictionary: no false reads in measurements, 1-2 px more needed than 4x4."""
@@ -33,6 +34,9 @@ class Seat(StrEnum):
 
 
 SEATS = (Seat.SOUTH, Seat.NORTH)
+
+SEAT_WORDS: Mapping[Seat, str] = {Seat.SOUTH: say("south"), Seat.NORTH: say("north")}
+"""What people call the seats, in the middle of a sentence; as a part of `say` a seat itself is as good."""
 
 Layout = Mapping[Square, tuple[str, ...]]
 """Which faces lie on which square, from the bottom to the top; squares without a piece are left out."""
@@ -187,9 +191,9 @@ class Deck:
     inset_mm: float = 3.0
     step_mm: float = 17.0
     """How far a card of a fan lies from the one before, so that marker and value of each are seen."""
-    lane_piles: tuple[str, ...] = ("deck", "discard")
+    lane_piles: tuple[str, ...] = (say("deck"), say("discard"))
     """Piles at South's end of each lane, from the board outwards: they lie beside what the camera reads."""
-    side_piles: tuple[str, ...] = ("deck", "discard")
+    side_piles: tuple[str, ...] = (say("deck"), say("discard"))
     """North's own piles beside the lanes, the farther from North first."""
 
 

@@ -8,14 +8,14 @@ The catalogues are `locale/*.po` (gettext), written anew by `make messages`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from gettext import c2py
 from pathlib import Path
-from string import Formatter
 from typing import Any
 
 LANGUAGES: Mapping[str, str] = {"en": "English", "es": "Español", "fr": "Français"}
@@ -35,6 +35,12 @@ class Said(str):
     def capitalize(self) -> Said:
         """With a capital letter, the rest as it is, in every language."""
         return _said("{text!c}", "", {"text": self})
+
+
+class Verbatim(str):
+    """What somebody has typed, such as a name: the same in every language, also where the catalogue knows the word."""
+
+    __slots__ = ()
 
 
 def say(pattern: str, /, **parts: object) -> str:
@@ -92,9 +98,31 @@ def translate(text: object, language: str | None = None) -> str:
 
 def plain_words(value: object) -> str:
     """What msgspec's `enc_hook` makes of a sentence: the words in the language spoken now."""
-    if isinstance(value, Said):
+    if isinstance(value, Said | Verbatim):
         return translate(value)
     raise NotImplementedError(f"{type(value).__name__} has no plain form")
+
+
+def packed(text: object) -> Any:
+    """A sentence or one of its parts in plain JSON, to be kept; `unpacked` makes it again."""
+    if isinstance(text, Said):
+        return {
+            "say": text.pattern,
+            "many": text.many,
+            "parts": {name: packed(part) for name, part in text.parts.items()},
+        }
+    if isinstance(text, Verbatim):
+        return {"typed": str(text)}
+    return text if isinstance(text, int | float | str) else str(text)
+
+
+def unpacked(plain: Any) -> Any:
+    """What was packed."""
+    if not isinstance(plain, dict):
+        return plain
+    if "typed" in plain:
+        return Verbatim(plain["typed"])
+    return _said(plain["say"], plain["many"], {name: unpacked(part) for name, part in plain["parts"].items()})
 
 
 def spoken() -> str:
@@ -130,24 +158,26 @@ def words_for_scripts(language: str) -> Mapping[str, str]:
 # ---- inside ----------------------------------------------------------------------------------------------------------
 
 
-class _Formatter(Formatter):
-    """`str.format` with one more conversion: `!c`, a capital letter first."""
-
-    def convert_field(self, value: Any, conversion: str | None) -> Any:
-        if conversion == "c":
-            text = str(value)
-            return text[:1].upper() + text[1:]
-        return super().convert_field(value, conversion)
+_CAPITAL = re.compile(r"\{(\w+)!c\}")
 
 
-_format = _Formatter().vformat
+@lru_cache(maxsize=4096)
+def _capitals(pattern: str) -> tuple[str, tuple[str, ...]]:
+    """A pattern whose `{name!c}` are `{name_c}`, and those names: `str.format` knows no such conversion."""
+    return _CAPITAL.sub(r"{\1_c}", pattern), tuple(_CAPITAL.findall(pattern))
 
 
 def _fill(pattern: str, parts: Mapping[str, object]) -> str:
     """A pattern with its parts; what has none stays as it is, braces and all."""
     if not parts:
         return pattern
-    return _format(pattern, (), parts) if "!c}" in pattern else pattern.format(**parts)
+    if "!c}" in pattern:
+        pattern, names = _capitals(pattern)
+        parts = dict(parts)
+        for name in names:
+            text = str(parts[name])
+            parts[f"{name}_c"] = text[:1].upper() + text[1:]
+    return pattern.format(**parts)
 
 
 def _said(pattern: str, many: str, parts: Mapping[str, object]) -> Said:
@@ -168,7 +198,9 @@ def _part(part: object, language: str) -> object:
     """A part in words: a sentence of its own, or a plain word that the catalogue may know, such as a piece's name."""
     if isinstance(part, Said):
         return _translate(part, language)
-    return _lookup(language, part, "", None) if isinstance(part, str) else part
+    if isinstance(part, Verbatim) or not isinstance(part, str):
+        return part
+    return _lookup(language, part, "", None)
 
 
 def _lookup(language: str, one: str, many: str, n: int | None) -> str:

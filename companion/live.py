@@ -9,6 +9,7 @@ from companion import referee
 from companion.errors import Illegal
 from companion.grid import Square
 from companion.kit import SEATS, Kit, Layout, Seat
+from companion.languages import listed, say
 from companion.ports import CameraState, CameraStatus, Reading
 from companion.referee import HandMove, Problem
 from companion.session import Phase, Session
@@ -43,6 +44,8 @@ class Live:
     overruled: frozenset[Problem] = frozenset()
     drafts: Mapping[Seat, int] = field(default_factory=dict)
     suggested: str | None = None
+    remembered: str | None = None
+    """The game that the host started last."""
     choices: tuple[str, ...] = ()
     why_not: Illegal | None = None
     laid: Mapping[Seat, str] = field(default_factory=dict)
@@ -152,14 +155,17 @@ def _who_and_what(kit: Kit, move: HandMove) -> tuple[Seat, str]:
     pieces = [kit.kind(face) for face in reversed(move.faces)]
     own = pieces[0].removeprefix(f"{side} ")
     if len(pieces) > 1:
-        what = " and ".join(piece.split()[-1] for piece in pieces)
+        what = listed(piece.split()[-1] for piece in pieces)
     else:
-        what = own if own == pieces[0] else f"your {own}"
-    if move.origin is not None and move.origin == move.target:
-        return seat, f"{side.capitalize()}: turn {what} on {move.target} over"
-    if move.origin is None:
-        return seat, f"{side.capitalize()}: put {what} on {move.target}"
-    if move.target is None:
-        return seat, f"{side.capitalize()}: take {what} off {move.origin}"
-    also = ", turned over" if move.turned else ""
-    return seat, f"{side.capitalize()}: move {what} {move.origin} to {move.target}{also}"
+        what = own if own == pieces[0] else say("your {piece}", piece=own)
+    origin, target = move.origin, move.target
+    if origin is not None and origin == target:
+        return seat, say("{side!c}: turn {what} on {square} over", side=side, what=what, square=target)
+    if origin is None:
+        return seat, say("{side!c}: put {what} on {square}", side=side, what=what, square=target)
+    if target is None:
+        return seat, say("{side!c}: take {what} off {square}", side=side, what=what, square=origin)
+    parts = {"side": side, "what": what, "origin": origin, "target": target}
+    if move.turned:
+        return seat, say("{side!c}: move {what} {origin} to {target}, turned over", **parts)
+    return seat, say("{side!c}: move {what} {origin} to {target}", **parts)

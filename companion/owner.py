@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 from companion.errors import CompanionError, Stale, trace_of
+from companion.languages import say
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -47,7 +48,7 @@ class Owner:
     def ask(self, work: Callable[[], T]) -> T:
         """Have something done and wait for its answer or its error; raises `Stale` after `close`."""
         if self._closed:
-            raise Stale("The companion is shutting down")
+            raise Stale(say("The companion is shutting down"))
         future: Future[T] = Future()
 
         def settle() -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from companion.errors import Illegal, Malformed, Refusal
 from companion.kit import Seat
+from companion.languages import say
 from companion.ports import Cue, PadKey, Press
 from companion.records import HandIn, TakeBack
 from companion.session import Session
@@ -40,7 +41,7 @@ def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
         return _held_ready(session, seat, draft, press)
     moment = _moment_of(session, seat, press)
     if grammar is None or (seat not in session.awaited and moment == session.moment):
-        raise Illegal(Refusal.NOT_TO_ACT, "No order is wanted of this pad now")
+        raise Illegal(Refusal.NOT_TO_ACT, say("No order is wanted of this pad now"))
     if press.key is PadKey.BACK:
         shorter = () if press.held else draft[:-1]
         back = Cue.KEY_BACK if grammar.count(shorter) < grammar.count(draft) or not draft else None
@@ -50,10 +51,10 @@ def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
     if press.key is PadKey.READY and (press.held or not is_key or not grammar.accepts(draft, press.key)):
         text = grammar.text(draft)
         if text is None:
-            raise Malformed("Something is missing")
+            raise Malformed(say("Something is missing"))
         return PadStep((), records=(HandIn(seat, moment, text),))
     if not grammar.accepts(draft, press.key):
-        raise Malformed("This key is not taken now")
+        raise Malformed(say("This key is not taken now"))
     longer = (*draft, str(press.key))
     text = grammar.text(longer)
     if text is not None and grammar.is_at_once(longer):

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from companion.clock import Clock
+from companion.languages import say
 from companion.session import Phase
 from companion.table import Table
 from companion.views import Progress
@@ -81,6 +82,14 @@ class PhotographFolder:
         self._total = (self._measured() if self._total is None else self._total) + len(picture)
         while self._total > self._limit and self._thin():
             self._total = self._measured()
+
+    def remove(self, game: int) -> None:
+        """Remove all photographs of a game; raises `OSError`."""
+        for path in self._of(self.folder / str(game)):
+            path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            (self.folder / str(game)).rmdir()
+        self._total = None
 
     def _thin(self) -> bool:
         """Remove some of the oldest game that still has many, else all of the oldest; False: nothing can go."""
@@ -209,8 +218,9 @@ class Photographer:
         try:
             folder.keep(due.game, due.moment, picture)
         except OSError as error:
-            sentence = (
-                f"Photographs of the turns cannot be kept ({error.strerror or error}): free some space on the disk."
+            sentence = say(
+                "Photographs of the turns cannot be kept ({error}): free some space on the disk.",
+                error=error.strerror or str(error),
             )
             if not folder.trouble:
                 log.warning("%s", sentence)

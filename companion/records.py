@@ -32,6 +32,19 @@ class FreeSeat(Record, frozen=True, tag="free_seat"):
     seat: Seat
 
 
+class MoveSeat(Record, frozen=True, tag="move_seat"):
+    """Whoever sits there goes on through another door; what is sealed stays sealed.
+
+    An empty `nonce` leaves the token as it is: the same person with the same phone. With another one somebody at the
+    seat's pad has let a phone in, that may take back what was sealed before, but never sees it.
+    """
+
+    seat: Seat
+    door: str
+    nonce: str = ""
+    name: str = ""
+
+
 class NewGame(Record, frozen=True, tag="new_game"):
     """A game begins with its set-up. `score` is the match so far: wins of South, wins of North, ties."""
 
@@ -125,6 +138,7 @@ class Abandon(Record, frozen=True, tag="abandon"):
 AnyRecord = (
     TakeSeat
     | FreeSeat
+    | MoveSeat
     | NewGame
     | Begin
     | HandIn

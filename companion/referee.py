@@ -13,6 +13,7 @@ from companion.errors import Ambiguous
 from companion.games.base import Game
 from companion.grid import Square
 from companion.kit import Kit, Layout, Seat
+from companion.languages import say
 from companion.ports import Reading
 
 
@@ -160,20 +161,23 @@ def card_problems(kit: Kit, before: Layout, target: Layout, reading: Reading) ->
         seen = set(reading.fans.get(zone, ())) - {"X"}
         place = zone_words(kit, zone)
         for card in sorted(seen - set(before.get(zone, ())) - set(cards)):
-            text = f"{card} does not belong in {place}: take it away."
-            found.append(Problem(card, zone, None, text, f"Take {card} out of lane {zone.file}"))
+            text = say("{card} does not belong in {place}: take it away.", card=card, place=place)
+            sign = say("Take {card} out of lane {lane}", card=card, lane=zone.file)
+            found.append(Problem(card, zone, None, text, sign))
         if "X" not in reading.fans.get(zone, ()):
             for card in sorted(set(cards) - seen):
-                text = f"{card} is missing in {place}: lay it there, open."
-                found.append(Problem(card, zone, zone, text, f"Put {card} back into lane {zone.file}"))
+                text = say("{card} is missing in {place}: lay it there, open.", card=card, place=place)
+                sign = say("Put {card} back into lane {lane}", card=card, lane=zone.file)
+                found.append(Problem(card, zone, zone, text, sign))
     return tuple(found)
 
 
 def zone_words(kit: Kit, zone: Square) -> str:
     """A zone of a board of cards, such as “the attacker's stack of lane 3”."""
     seats = {rank: seat for seat, rank in kit.deck.zones.items()} if kit.deck else {}
-    side = kit.sides[seats[zone.rank]].name if zone.rank in seats else "other"
-    return f"the {side}'s stack of lane {zone.file}"
+    if zone.rank not in seats:
+        return say("the other's stack of lane {lane}", lane=zone.file)
+    return say("the {side}'s stack of lane {lane}", side=kit.sides[seats[zone.rank]].name, lane=zone.file)
 
 
 def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tuple[Problem, ...]:
@@ -229,34 +233,51 @@ def _sentences(
         if kit.kind(face) == kit.kind(due):
             lost.discard(square)
             missing.discard(square)
-            text = f"{due.capitalize()} expected on {square}: turn the piece over."
-            found.append(Problem(face, square, square, text, f"Turn the piece on {square} over"))
+            text = say("{piece!c} expected on {square}: turn the piece over.", piece=due, square=square)
+            sign = say("Turn the piece on {square} over", square=square)
+            found.append(Problem(face, square, square, text, sign))
             continue
         if face in target.get(square, ())[:-1]:
             lost.discard(square)
             missing.discard(square)
-            text = f"{due.capitalize()} belongs on top of the {face} on {square}: lay it there."
-            found.append(Problem(due, square, square, text, f"Lay the {due} on top on {square}"))
+            pattern = {"piece": due, "below": face, "square": square}
+            text = say("{piece!c} belongs on top of the {below} on {square}: lay it there.", **pattern)
+            sign = say("Lay the {piece} on top on {square}", piece=due, square=square)
+            found.append(Problem(due, square, square, text, sign))
             continue
         homes = [home for home in sorted(missing) if target[home][-1] == face]
         below = [home for home in sorted(target) if face in target[home][:-1] or home in reading.unknown]
         homes += [home for home in below if face in target[home] and home != square]
         if not homes:
-            text = f"{face.capitalize()} does not belong on {square}: take it off the board."
-            found.append(Problem(face, square, None, text, f"Take the {face} off {square}"))
+            text = say("{piece!c} does not belong on {square}: take it off the board.", piece=face, square=square)
+            sign = say("Take the {piece} off {square}", piece=face, square=square)
+            found.append(Problem(face, square, None, text, sign))
             continue
         home = homes[0]
         lost.discard(home)
         missing.discard(home)
-        back = "back" if face in before.get(home, ()) else f"to {home}"
-        text = f"{face.capitalize()} expected on {home}, seen on {square}: move it {back}."
-        found.append(Problem(face, square, home, text, f"Move the {face} {square} to {home}"))
+        found.append(_astray(face, square, home, was_there=face in before.get(home, ())))
     for square in sorted(lost):
-        face, seen = target[square][-1], wrong.get(square)
-        other = f" ({seen} is seen there)" if seen else ""
-        text = f"{face.capitalize()} is missing on {square}{other}: put it there."
-        found.append(Problem(face, square, square, text, f"Put the {face} on {square}"))
+        found.append(_missed(target[square][-1], square, wrong.get(square)))
     return tuple(found)
+
+
+def _astray(face: str, square: Square, home: Square, was_there: bool) -> Problem:
+    parts = {"piece": face, "square": square, "home": home}
+    if was_there:
+        text = say("{piece!c} expected on {home}, seen on {square}: move it back.", **parts)
+    else:
+        text = say("{piece!c} expected on {home}, seen on {square}: move it to {home}.", **parts)
+    return Problem(face, square, home, text, say("Move the {piece} {square} to {home}", **parts))
+
+
+def _missed(face: str, square: Square, seen: str | None) -> Problem:
+    if seen:
+        parts = {"piece": face, "square": square, "other": seen}
+        text = say("{piece!c} is missing on {square} ({other} is seen there): put it there.", **parts)
+    else:
+        text = say("{piece!c} is missing on {square}: put it there.", piece=face, square=square)
+    return Problem(face, square, square, text, say("Put the {piece} on {square}", piece=face, square=square))
 
 
 def _is_missing(square: Square, face: str, reading: Reading) -> bool:
@@ -283,8 +304,8 @@ def explain(
         elif any(_may_be_meant(before.kit, layout, before.board) for layout in agreeing):
             hidden.append(action)
     if len(fitting) > 1 or (hidden and not fitting):
-        name = game.sides[seat].name
-        raise Ambiguous(f"The board can mean several plays of {name}", tuple(map(game.format, fitting or hidden)))
+        words = say("The board can mean several plays of {side}", side=game.sides[seat].name)
+        raise Ambiguous(words, tuple(map(game.format, fitting or hidden)))
     return fitting[0] if fitting else None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from companion.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.games import game_named
 from companion.games.base import Step, plain_outcome
 from companion.kit import SEATS, Seat
-from companion.languages import speaking
+from companion.languages import Verbatim, say, speaking
 from companion.session import Phase, Session, chance, receipt
 
 
@@ -32,7 +32,10 @@ class PlayedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A finished game: enough to play it again."""
+    """A finished game: enough to play it again.
+
+    `players` are the names of who sat there, `begun` is the Unix time of its first input; both may be missing.
+    """
 
     game: str
     options: dict[str, Any]
@@ -40,12 +43,17 @@ class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     turns: tuple[PlayedTurn, ...]
     outcome: dict[str, Any] | None
     format: int = 1
+    players: dict[Seat, str] = {}
+    begun: float = 0.0
 
 
-def game_file(session: Session) -> GameFile:
-    """The file of a finished game; raises `Illegal` while it is on, because it would tell what is hidden."""
+def game_file(session: Session, players: Mapping[Seat, str] | None = None, begun: float = 0.0) -> GameFile:
+    """The file of a finished game, with who played it when.
+
+    Raises `Illegal` while it is on, because it would tell what is hidden.
+    """
     if session.phase is not Phase.OVER:
-        raise Illegal(Refusal.WRONG_PHASE, "The game is still on: it can be given away when it is over")
+        raise Illegal(Refusal.WRONG_PHASE, say("The game is still on: it can be given away when it is over"))
     turns = tuple(
         PlayedTurn(
             turn.moment,
@@ -55,7 +63,10 @@ def game_file(session: Session) -> GameFile:
     )
     with speaking("en"):  # a file is the same whoever asks for it
         outcome = plain_outcome(session.outcome)
-    return GameFile(session.playing.name, dict(session.raw_options), session.seed, turns, outcome)
+    options = dict(session.raw_options)
+    return GameFile(
+        session.playing.name, options, session.seed, turns, outcome, players=dict(players or {}), begun=begun
+    )
 
 
 def load_game(path: Path) -> GameFile:
@@ -63,9 +74,9 @@ def load_game(path: Path) -> GameFile:
     try:
         return msgspec.json.decode(path.read_bytes(), type=GameFile)
     except OSError as error:
-        raise Malformed(f"{path} cannot be read: {error.strerror}") from None
+        raise Malformed(say("{file} cannot be read: {error}", file=str(path), error=error.strerror)) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Malformed(f"{path} is not a game file: {error}") from None
+        raise Malformed(say("{file} is not a game file: {error}", file=str(path), error=str(error))) from None
 
 
 def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
@@ -82,17 +93,27 @@ def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
             actions = {seat: game.parse(order.action) for seat, order in turn.orders.items()}
             game.require(state, actions)
         except (ValueError, CompanionError) as error:
-            raise Malformed(f"Turn {number} cannot be played: {error}") from None
+            message = error.message if isinstance(error, CompanionError) else str(error)
+            raise Malformed(say("Turn {number} cannot be played: {error}", number=number, error=message)) from None
         for seat, order in turn.orders.items():
             if receipt(turn.moment, seat, order.action, order.salt) != order.receipt:
-                raise Malformed(f"Turn {number}: the receipt of {seat} does not fit its order {order.action}")
+                raise Malformed(
+                    say(
+                        "Turn {number}: the receipt of {seat} does not fit its order {order}",
+                        number=number,
+                        seat=seat,
+                        order=Verbatim(order.action),
+                    )
+                )
         step = game.apply(state, actions, chance(played.seed, tick))
         yield state, turn, step
         state = step.state
     with speaking("en"):
         outcome = plain_outcome(game.outcome(state))
     if outcome is not None and outcome != played.outcome:
-        raise Malformed(f"The file says “{played.outcome}”, the rules say “{outcome}”")
+        raise Malformed(
+            say("The file says “{told}”, the rules say “{found}”", told=str(played.outcome), found=str(outcome))
+        )
 
 
 def retell(played: GameFile) -> Iterator[str]:

@@ -13,6 +13,7 @@ from companion.countdown import Bank, Countdown
 from companion.errors import Illegal, Refusal
 from companion.games.base import Event, Game, Outcome, Stage
 from companion.kit import SEATS, Kit, Layout, Seat
+from companion.languages import say
 
 BOTH = frozenset(SEATS)
 
@@ -207,7 +208,7 @@ class Session:
     def playing(self) -> Game[Any, Any]:
         """The game; raises `Illegal` when none is chosen."""
         if self.game is None:
-            raise Illegal(Refusal.NO_GAME, "No game is on: choose one first")
+            raise Illegal(Refusal.NO_GAME, say("No game is on: choose one first"))
         return self.game
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from companion.games import GAMES
 from companion.games.screen import Standing, Tableau
 from companion.kit import SEATS, Kit, Seat
+from companion.languages import Verbatim, joined, listed, say, say_n
 from companion.live import Instruction, Live, instructions
 from companion.ports import SeatLamps, TurnLamp
 from companion.referee import Problem, tops
@@ -30,7 +31,7 @@ def sign_of(live: Live, viewer: Seat | None) -> Sign:
     """What the table waits for, in at most 40 characters, and why; then what lies on the table that has no place."""
     sign = _awaited_sign(live, viewer)
     strange = strange_words(live)
-    return replace(sign, small=f"{sign.small} {strange}".strip()) if strange else sign
+    return replace(sign, small=joined(" ", (sign.small, strange))) if strange else sign
 
 
 def strange_words(live: Live) -> str:
@@ -42,32 +43,39 @@ def strange_words(live: Live) -> str:
         return ""
     marker = reading.strangers[0]
     if own := _meaning(session.kit, marker):
-        return f"The {own} is seen twice (marker {marker}): take one away."
-    return f"{_elsewhere(marker)}: take it away."
+        return say("The {piece} is seen twice (marker {marker}): take one away.", piece=own, marker=marker)
+    return _elsewhere(marker)
 
 
 @lru_cache(maxsize=64)
 def _elsewhere(marker: int) -> str:
-    """Where a marker belongs that is none of the game that is on, as the beginning of a sentence."""
+    """Where a marker belongs that is none of the game that is on."""
     for game in GAMES.values():
         if other := _meaning(game.kit(game.options({})), marker):
-            return f"The {other} of {game.title} lies here (marker {marker})"
-    return f"Marker {marker} belongs to no piece of this game"
+            return say(
+                "The {piece} of {game} lies here (marker {marker}): take it away.",
+                piece=other,
+                game=game.title,
+                marker=marker,
+            )
+    return say("Marker {marker} belongs to no piece of this game: take it away.", marker=marker)
 
 
 def _meaning(kit: Kit, marker: int) -> str:
     """What a marker is in a kit: a face, a card or a corner of the board; empty: nothing."""
     if marker in kit.board.corners:
-        return "board’s corner"
+        return say("board’s corner")
     face = kit.face_of_marker(marker)
     cards = kit.deck.cards if kit.deck else ()
-    return face.name if face else next((f"card {card.name}" for card in cards if card.marker == marker), "")
+    return (
+        face.name if face else next((say("card {card}", card=card.name) for card in cards if card.marker == marker), "")
+    )
 
 
 def _awaited_sign(live: Live, viewer: Seat | None) -> Sign:
     session = live.session
     if live.early:
-        return Sign("Take your hands off the board", "The clock was pressed; the board is being read.")
+        return Sign(say("Take your hands off the board"), say("The clock was pressed; the board is being read."))
     if live.choices and session.phase is Phase.ORDERS:
         return _asked_sign(live, viewer)
     if live.problems and session.phase is not Phase.LOBBY:
@@ -89,9 +97,11 @@ def _asked_sign(live: Live, viewer: Seat | None) -> Sign:
     """The board can mean several plays."""
     (seat,) = live.session.awaited
     if viewer is seat:
-        return Sign("Which play is it?", "The board can mean each of them: tap the right one.", frozenset({seat}))
-    name = live.session.playing.sides[seat].name.capitalize()
-    return Sign(f"{name}: tap which play it is", "The board can mean several.", frozenset({seat}))
+        hint = say("The board can mean each of them: tap the right one.")
+        return Sign(say("Which play is it?"), hint, frozenset({seat}))
+    side = live.session.playing.sides[seat].name
+    text = say("{side!c}: tap which play it is", side=side)
+    return Sign(text, say("The board can mean several."), frozenset({seat}))
 
 
 def _perhaps_hidden(live: Live, problem: Problem) -> str:
@@ -100,15 +110,21 @@ def _perhaps_hidden(live: Live, problem: Problem) -> str:
     if reading is None or target is None:
         return ""
     if problem.home in reading.unknown:
-        return f"The camera does not see {problem.home} now: put the piece there straight, or take the hand away."
+        return say(
+            "The camera does not see {square} now: put the piece there straight, or take the hand away.",
+            square=problem.home,
+        )
     seen = [*reading.seen.values(), *reading.beside]
     if seen.count(problem.face) >= [*tops(target).values()].count(problem.face):
         return ""
     hidden = sorted(reading.unknown - set(target))
     if not hidden:
         return ""
-    squares = " or ".join(map(str, hidden[:4]))
-    return f"Is the {problem.face} on {squares}, where the camera does not see it? Then put it straight."
+    return say(
+        "Is the {piece} on {squares}, where the camera does not see it? Then put it straight.",
+        piece=problem.face,
+        squares=listed(map(str, hidden[:4]), "or"),
+    )
 
 
 def _owners(kit: Kit | None, face: str) -> frozenset[Seat]:
@@ -119,13 +135,17 @@ def _owners(kit: Kit | None, face: str) -> frozenset[Seat]:
 def _lobby_sign(live: Live) -> Sign:
     free = [seat for seat in SEATS if seat not in live.session.seats]
     if len(free) == 2:
-        return Sign("Scan a code to take a seat", "Or press any key of a pad.", BOTH)
+        return Sign(say("Scan a code to take a seat"), say("Or press any key of a pad."), BOTH)
     if free:
-        return Sign(f"{free[0].title()}: take your seat", "Scan the code, or press a key of the pad.", frozenset(free))
+        text = say("{seat!c}: take your seat", seat=free[0])
+        return Sign(text, say("Scan the code, or press a key of the pad."), frozenset(free))
     if live.suggested:
-        title = live.suggested.capitalize()
-        return Sign(f"Press ready to start {title}", "Its board lies on the table.", BOTH)
-    return Sign("Choose a game", "On a phone, or put its board under the camera.", BOTH)
+        text = say("Press ready to start {game}", game=GAMES[live.suggested].title)
+        return Sign(text, say("Its board lies on the table."), BOTH)
+    if live.remembered:
+        text = say("Press ready to start {game}", game=GAMES[live.remembered].title)
+        return Sign(text, say("Or choose another game on a phone, or put its board under the camera."), BOTH)
+    return Sign(say("Choose a game"), say("On a phone, or put its board under the camera."), BOTH)
 
 
 def _hands_sign(live: Live) -> Sign:
@@ -135,22 +155,22 @@ def _hands_sign(live: Live) -> Sign:
         hidden = _hidden(live, todo)
         if hidden:
             return Sign(
-                f"Camera does not see {hidden}",
-                "Put the pieces straight, move the hand or the lamp, or confirm by hand.",
+                say("Camera does not see {squares}", squares=hidden),
+                say("Put the pieces straight, move the hand or the lamp, or confirm by hand."),
                 BOTH,
             )
         seats = frozenset(i.seat for i in todo)
         if session.phase is Phase.SETUP:
-            small = f"{len(todo)} pieces to go." if len(todo) > 1 else "One piece to go."
+            small = say_n("One piece to go.", "{n} pieces to go.", len(todo))
         else:
-            small = " ".join(f"{i.text}." for i in todo[1:])
+            small = joined(" ", [joined("", (i.text, ".")) for i in todo[1:]])
         if not live.watched:
-            small = f"{small} Then press ready.".strip()
+            small = joined(" ", (small, say("Then press ready.")))
         return Sign(todo[0].text, small, seats if len(todo) > 1 else frozenset({todo[0].seat}))
     if session.phase is Phase.SETUP:
-        return Sign("Take your hands off the board", "The camera takes a last look.")
-    title = session.stages[session.stage].title if session.kit and session.kit.deck else "Nothing to move"
-    return Sign(title, "The next step follows; ready skips the wait.")
+        return Sign(say("Take your hands off the board"), say("The camera takes a last look."))
+    title = session.stages[session.stage].title if session.kit and session.kit.deck else say("Nothing to move")
+    return Sign(title, say("The next step follows; ready skips the wait."))
 
 
 def _hidden(live: Live, todo: list[Instruction]) -> str:
@@ -158,7 +178,7 @@ def _hidden(live: Live, todo: list[Instruction]) -> str:
     if not live.watched or live.reading is None or not live.reading.quiet:
         return ""
     squares = {square for i in todo for square in (i.move.origin, i.move.target) if square in live.reading.unknown}
-    return " and ".join(sorted(map(str, squares)))
+    return listed(sorted(map(str, squares)))
 
 
 def _orders_sign(live: Live, viewer: Seat | None) -> Sign:
@@ -167,30 +187,34 @@ def _orders_sign(live: Live, viewer: Seat | None) -> Sign:
     if shown := game.tableau(session.state, viewer) or game.standing(session.state, viewer):
         return _clock_sign(live, shown, viewer)
     names = {seat: game.sides[seat].name for seat in SEATS}
-    offer = f"{names[session.draw_offer].capitalize()} offers a draw." if session.draw_offer else ""
+    offer = _offer(session)
     if viewer in awaited:
         grammar = game.pad(session.state, viewer) if viewer else None
-        number = {1: "One order", 2: "Two orders", 3: "Three orders"}.get(
-            grammar.length if grammar else 0, "Your orders"
-        )
         other = viewer.other if viewer else Seat.SOUTH
-        done = f"{names[other].capitalize()} has handed in. " if other in session.sealed else ""
-        return Sign(f"{number} to go", offer or f"{done}Nobody sees yours before the reveal.", awaited)
-    if viewer and awaited:
-        return Sign(
-            f"Waiting for {names[next(iter(awaited))]}", offer or "You are done. The table opens both at once.", awaited
-        )
+        done = say("{side!c} has handed in.", side=names[other]) if other in session.sealed else ""
+        hint = joined(" ", (done, say("Nobody sees yours before the reveal.")))
+        return Sign(_TO_GO.get(grammar.length if grammar else 0, say("Your orders to go")), offer or hint, awaited)
     if len(awaited) > 1:
-        return Sign("Both: hand in your orders", offer, awaited)
-    waiting = "".join(names[seat].capitalize() for seat in awaited)
-    return Sign(f"{waiting}: hand in your orders", offer or "The other side is done.", awaited)
+        return Sign(say("Both: hand in your orders"), offer, awaited)
+    side = names[next(iter(awaited))]
+    if viewer:
+        hint = say("You are done. The table opens both at once.")
+        return Sign(say("Waiting for {sides}", sides=side), offer or hint, awaited)
+    return Sign(say("{side!c}: hand in your orders", side=side), offer or say("The other side is done."), awaited)
 
 
+_TO_GO = {1: say("One order to go"), 2: say("Two orders to go"), 3: say("Three orders to go")}
 _STOPPED = {
-    "start": "The clock has not been started.",
-    "restart": "The companion was off. Turn and time are as they were.",
-    "undo": "A turn was taken back. Turn and time are as they were.",
+    "start": say("The clock has not been started."),
+    "restart": say("The companion was off. Turn and time are as they were."),
+    "undo": say("A turn was taken back. Turn and time are as they were."),
 }
+
+
+def _offer(session: Session) -> str:
+    """That a draw is offered; empty: none is."""
+    seat = session.draw_offer
+    return say("{side!c} offers a draw.", side=session.playing.sides[seat].name) if seat else ""
 
 
 def _clock_sign(live: Live, shown: Tableau | Standing, viewer: Seat | None) -> Sign:
@@ -200,17 +224,19 @@ def _clock_sign(live: Live, shown: Tableau | Standing, viewer: Seat | None) -> S
     laid = next(iter(live.laid.values()), None) if session.is_open or len(session.awaited) == 1 else None
     laid = live.laid.get(viewer) if viewer in session.awaited and laid is None else laid
     if laid:
-        return Sign("Read right? Then press ready", f"{laid}. If not, lay the cards apart or tap them.", BOTH)
+        hint = say("{laid}. If not, lay the cards apart or tap them.", laid=Verbatim(laid))
+        return Sign(say("Read right? Then press ready"), hint, BOTH)
     if session.paused:
-        text = "Press ready to start the clock" if session.paused == "start" else "Press ready to go on"
-        return Sign(text, _STOPPED.get(session.paused, "The clock stands still."), BOTH)
-    offer = f"{sides[session.draw_offer].name.capitalize()} offers a draw." if session.draw_offer else ""
+        is_start = session.paused == "start"
+        text = say("Press ready to start the clock") if is_start else say("Press ready to go on")
+        return Sign(text, _STOPPED.get(session.paused, say("The clock stands still.")), BOTH)
+    offer = _offer(session)
     if session.countdown and session.countdown.has_run_out:
         (seat,) = session.awaited
-        return Sign(f"{sides[seat].name.capitalize()}: time is over", offer or shown.hint, session.awaited)
+        return Sign(say("{side!c}: time is over", side=sides[seat].name), offer or shown.hint, session.awaited)
     if session.sealed and viewer not in session.awaited:
-        names = " and ".join(sides[seat].name for seat in sorted(session.awaited))
-        return Sign(f"Waiting for {names}", offer or "Both open together.", session.awaited)
+        names = listed(sides[seat].name for seat in sorted(session.awaited))
+        return Sign(say("Waiting for {sides}", sides=names), offer or say("Both open together."), session.awaited)
     return Sign(shown.sign, offer or _unseen(live) or shown.hint, session.awaited)
 
 
@@ -222,19 +248,23 @@ def _unseen(live: Live) -> str:
     if reading is None or not reading.quiet or not reading.unknown:
         return ""
     if reading.foreign:
-        squares = ", ".join(map(str, sorted(reading.foreign)[:4]))
-        return f"The camera does not see a marker on {squares}: put the piece straight, or take away what lies there."
-    squares = ", ".join(map(str, sorted(reading.unknown)[:4]))
-    return f"The camera does not see {squares}: put the pieces there straight."
+        return say(
+            "The camera does not see a marker on {squares}: put the piece straight, or take away what lies there.",
+            squares=joined(", ", map(str, sorted(reading.foreign)[:4])),
+        )
+    squares = joined(", ", map(str, sorted(reading.unknown)[:4]))
+    return say("The camera does not see {squares}: put the pieces there straight.", squares=squares)
 
 
 def _over_sign(session: Session) -> Sign:
     outcome, game = session.outcome, session.playing
     if outcome is None or not outcome.winners:
-        again = "A tie: play it again" if game.replays_ties and game.outcome(session.state) else "Nobody wins"
-        return Sign(again, outcome.reason if outcome else "", BOTH)
-    names = " and ".join(game.sides[seat].name for seat in sorted(outcome.winners))
-    return Sign(f"{names.capitalize()} wins", outcome.reason, outcome.winners)
+        is_again = game.replays_ties and game.outcome(session.state)
+        return Sign(
+            say("A tie: play it again") if is_again else say("Nobody wins"), outcome.reason if outcome else "", BOTH
+        )
+    names = listed(game.sides[seat].name for seat in sorted(outcome.winners))
+    return Sign(say("{side!c} wins", side=names), outcome.reason, outcome.winners)
 
 
 # ---- the lamps ----------------------------------------------------------------------------------------------------

@@ -11,11 +11,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from companion.advance import checked_name
 from companion.errors import CompanionError, Illegal, Malformed, Refusal, Stale
 from companion.games import game_named
 from companion.games.screen import Play
 from companion.grid import Square
 from companion.kit import Seat
+from companion.languages import say
 from companion.live import EarlyPress
 from companion.pads import press_order
 from companion.ports import CameraStatus, Cue, PadKey, Press, Reading, Signal
@@ -25,6 +27,7 @@ from companion.records import (
     Begin,
     FreeSeat,
     HandIn,
+    MoveSeat,
     NewGame,
     OfferDraw,
     Pause,
@@ -56,6 +59,29 @@ class Table(Watch):
     def free_seat(self, seat: Seat) -> None:
         """Make a seat free; what it has sealed stays sealed."""
         self._owner.ask(lambda: self._accept(FreeSeat(seat)))
+
+    def swap_seats(self) -> None:
+        """Let both sides change places, between two games; raises `Illegal` while one is on."""
+        self._owner.ask(self._swap_seats)
+
+    def host_starts(self, game: str, options: Mapping[str, Any], seed: int | None = None) -> None:
+        """Start a game as the host has chosen, and remember the choice; raises `Malformed`."""
+        self._owner.ask(lambda: self._host_starts(game, options, seed))
+
+    def play_by(self, seat: Seat, door: str) -> None:
+        """Whoever sits there goes on by `pad` or `phone`, with the same token; what is sealed stays sealed."""
+        self._owner.ask(lambda: self._accept(MoveSeat(seat, door)))
+
+    def claim_seat(self, seat: Seat, name: str) -> str:
+        """A phone wants to go on for a seat that is played by its pad; answers the nonce for its token.
+
+        The token is worth something once the pad's back key was held. Raises `Illegal` for any other seat.
+        """
+        return self._owner.ask(lambda: self._claim(seat, name))
+
+    def is_claimed(self, seat: Seat) -> bool:
+        """Does a phone wait for the pad's key?"""
+        return self._claims.waits(seat)
 
     def new_game(self, game: str, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
         """Start a game with its set-up; raises `Malformed` for unknown games and options."""
@@ -147,14 +173,37 @@ class Table(Watch):
         """What the pages say about the pads."""
         self._owner.tell(lambda: self._publish(replace(self._live, panel=sentence)))
 
+    def redraw(self) -> None:
+        """Something beside the table that its pages show has changed."""
+        self._owner.tell(lambda: self._publish(self._live))
+
     def photographs_are(self, sentence: str) -> None:
         """What the pages say about the photographs of the turns; empty: nothing is wrong with them."""
-        self._owner.tell(lambda: self._stand(sentence))
+        self._owner.tell(lambda: self._stand("photographs", sentence))
+
+    def upkeep_is(self, sentence: str) -> None:
+        """What the pages say about a restart that is about to come; empty: none is."""
+        self._owner.tell(lambda: self._stand("upkeep", sentence))
 
     def _stamp(self, at_s: float | None) -> float:
         """When an input counts: when it came in, but never in the future."""
         now_s = self._clock.monotonic_s()
         return now_s if at_s is None else min(at_s, now_s)
+
+    # ---- seats -----------------------------------------------------------------------------------------------------
+
+    def _claim(self, seat: Seat, name: str) -> str:
+        sitter = self._live.session.seats.get(seat)
+        if sitter is None or sitter.door != "pad":
+            raise Illegal(Refusal.SEAT_TAKEN, say("Only a seat that is played by its pad can be asked for"))
+        nonce = self._claims.ask(seat, checked_name(name), self._clock.monotonic_s())
+        self._stand("claims", self._claims.sentence())
+        return nonce
+
+    def _answer_claim(self, press: Press) -> None:
+        if moved := self._claims.let_in(press):
+            self._accept(moved)
+            self._stand("claims", self._claims.sentence())
 
     # ---- games -----------------------------------------------------------------------------------------------------
 
@@ -162,10 +211,25 @@ class Table(Watch):
         seed = secrets.randbits(48) if seed is None else seed
         self._accept(NewGame(game, self._journal.next_number(), seed, dict(options), score))
 
+    def _host_starts(self, game: str, options: Mapping[str, Any], seed: int | None) -> None:
+        self._new_game(game, options, seed, (0, 0, 0))
+        self._choices.keep(game, options)
+        self._publish(replace(self._live, remembered=game))
+
+    def _swap_seats(self) -> None:
+        session = self._live.session
+        if session.phase not in (Phase.LOBBY, Phase.OVER):
+            raise Illegal(Refusal.WRONG_PHASE, say("A game is on: seats are changed between two games"))
+        sitters = dict(session.seats)
+        for seat in sitters:
+            self._accept(FreeSeat(seat))
+        for seat, sitter in sitters.items():
+            self._accept(TakeSeat(seat.other, sitter.name, sitter.nonce, sitter.door))
+
     def _rematch(self) -> None:
         session = self._live.session
         if session.phase is not Phase.OVER:
-            raise Illegal(Refusal.WRONG_PHASE, "The game is not over yet")
+            raise Illegal(Refusal.WRONG_PHASE, say("The game is not over yet"))
         self._new_game(session.playing.name, session.raw_options, None, session.score)
 
     def _in_time(self, at_s: float, record: AnyRecord) -> None:
@@ -178,7 +242,7 @@ class Table(Watch):
         self, seat: Seat, moment: str, action: str, salt: str, at_s: float, read_s: float
     ) -> str:
         if salt and (len(salt) > MAX_SALT or not salt.isascii() or not salt.isalnum()):
-            raise Malformed(f"A salt is at most {MAX_SALT} letters and digits")
+            raise Malformed(say("A salt is at most {number} letters and digits", number=MAX_SALT))
         before = self._live.session.sealed_at(seat, moment)
         if before and salt and (before.action, before.salt) == (action, salt):
             return before.receipt
@@ -193,11 +257,11 @@ class Table(Watch):
     def _act(self, moment: str, action: str, at_s: float) -> None:
         session = self._live.session
         if moment != session.moment:
-            raise Stale("That turn is over: look at the page again")
+            raise Stale(say("That turn is over: look at the page again"))
         if not session.is_open:
-            raise Illegal(Refusal.NOT_YOUR_SEAT, "Only the seat on turn can do that")
+            raise Illegal(Refusal.NOT_YOUR_SEAT, say("Only the seat on turn can do that"))
         if action not in session.open_actions and action not in self._live.laid.values():
-            raise Illegal(Refusal.NOT_TO_ACT, "That cannot be done from the table: use the phone of the seat")
+            raise Illegal(Refusal.NOT_TO_ACT, say("That cannot be done from the table: use the phone of the seat"))
         (seat,) = session.awaited
         self._hand_in(seat, moment, action, "", at_s, 0.0)
 
@@ -205,15 +269,15 @@ class Table(Watch):
         session = self._live.session
         if moment is not None:
             if moment != session.moment:
-                raise Stale("That turn is over: look at the page again")
+                raise Stale(say("That turn is over: look at the page again"))
             if not session.is_open:
-                raise Illegal(Refusal.HOST_ONLY, "Only the host can take this turn back")
+                raise Illegal(Refusal.HOST_ONLY, say("Only the host can take this turn back"))
         self._accept(Undo())
 
     def _confirm(self, by: str, moment: str, stage: int, force: bool) -> None:
         session = self._live.session
         if (moment, stage) != (session.moment, session.stage):
-            raise Stale("That step is done already")
+            raise Stale(say("That step is done already"))
         if self._live.watched and not force:
             self._refuse_if_disagreeing()
         now_s = self._clock.monotonic_s()
@@ -233,7 +297,7 @@ class Table(Watch):
             raise Illegal(Refusal.WRONG_PHASE, self._live.problems[0].text)
         todo = [i.text for i in self.view().instructions if not i.move.done]
         if todo:
-            raise Illegal(Refusal.WRONG_PHASE, f"Not yet: {todo[0]}. Or confirm against the camera.")
+            raise Illegal(Refusal.WRONG_PHASE, say("Not yet: {todo}. Or confirm against the camera.", todo=todo[0]))
 
     # ---- time --------------------------------------------------------------------------------------------------------
 
@@ -242,6 +306,8 @@ class Table(Watch):
         session, now_s = self._live.session, self._clock.monotonic_s()
         shown_s = now_s - self._stage_since_s
         reading_time_s = self._settings.reading_time_s
+        if self._claims.keep({seat for seat, sitter in session.seats.items() if sitter.door == "pad"}, now_s):
+            self._stand("claims", self._claims.sentence())
         due_s, waiting = self._put_off
         if waiting and now_s >= due_s:
             self._put_off = (0.0, ())
@@ -268,6 +334,8 @@ class Table(Watch):
             session = self._live.session
             if press.seat is not None and press.seat not in session.seats:
                 self._accept(TakeSeat(press.seat, "", secrets.token_urlsafe(18), "pad"))
+            elif self._claims.is_meant(press):
+                self._answer_claim(press)
             elif session.paused and press.key in (PadKey.READY, PadKey.TABLE) and not press.held:
                 self._accept(Resume(press.seat or "table", self._clock.monotonic_s()))
             elif press.seat is None:
@@ -303,10 +371,10 @@ class Table(Watch):
             return
         match session.phase:
             case Phase.LOBBY:
-                if self._live.suggested is None:
-                    raise Illegal(Refusal.NO_GAME, "No board lies on the table")
-                options = game_named(self._live.suggested).presets[-1].options
-                self._new_game(self._live.suggested, options, None, (0, 0, 0))
+                game = self._live.suggested or self._live.remembered
+                if game is None:
+                    raise Illegal(Refusal.NO_GAME, say("No board lies on the table"))
+                self._new_game(game, self._options_of(game), None, (0, 0, 0))
             case Phase.OVER:
                 self._rematch()
             case Phase.SETUP | Phase.STAGES:
@@ -314,7 +382,17 @@ class Table(Watch):
                 self._confirm(by, *place, force=False)
                 del self._refused_ready[by]
             case Phase.ORDERS:
-                raise Illegal(Refusal.WRONG_PHASE, "Orders are wanted")
+                raise Illegal(Refusal.WRONG_PHASE, say("Orders are wanted"))
+
+    def _options_of(self, game: str) -> Mapping[str, Any]:
+        """With which options a game begins by a key: as the host chose last, else by its last way."""
+        kept = self._choices.options(game)
+        if kept is not None:
+            try:
+                game_named(game).options(kept)
+            except Malformed:  # chosen in an older version of the program
+                kept = None
+        return game_named(game).presets[-1].options if kept is None else kept
 
     def _press_order(self, seat: Seat, press: Press) -> None:
         """Enter, change and hand in an action key by key; the draft stays here until it is handed in."""

@@ -15,6 +15,7 @@ from companion.games.base import Event, Order, Outcome, PadGrammar
 from companion.games.screen import Standing, Tableau, Tally
 from companion.grid import Square
 from companion.kit import SEATS, Kit, Layout, Seat, Side
+from companion.languages import Verbatim, joined, say
 from companion.live import Instruction, Live, instructions
 from companion.ports import CameraState, CameraStatus
 from companion.referee import Problem
@@ -24,7 +25,7 @@ from companion.signs import Sign, sign_of
 
 @dataclass(frozen=True)
 class SeatView:
-    """A seat as everybody may see it. `name` None: free. `entered`: orders on the pad so far."""
+    """A seat as everybody may see it. `name` is as it was typed (None: free), `entered`: orders on the pad so far."""
 
     seat: Seat
     side: Side | None
@@ -155,8 +156,8 @@ def turn_title(moment: str, turns: Sequence[str]) -> str:
     'Turn 2'
     """
     if moment.endswith(".0"):
-        return "Set-up"
-    return f"Turn {turns.index(moment) + 1}" if moment in turns else "Taken back"
+        return say("Set-up")
+    return say("Turn {number}", number=turns.index(moment) + 1) if moment in turns else say("Taken back")
 
 
 def view_of(live: Live, viewer: Seat | None) -> TableView:
@@ -287,7 +288,7 @@ def _seat_view(live: Live, seat: Seat) -> SeatView:
     return SeatView(
         seat=seat,
         side=session.game.sides[seat] if session.game else None,
-        name=sitter.name if sitter else None,
+        name=Verbatim(sitter.name) if sitter else None,
         door=sitter.door if sitter else "",
         awaited=seat in session.awaited,
         sealed_at=sealed.at if sealed else None,
@@ -324,5 +325,5 @@ def _log(session: Session) -> tuple[str, ...]:
     for number, turn in enumerate(session.turns, start=1):
         current = session.phase is Phase.STAGES and number == len(session.turns)
         events = (e for stage in turn.stages[: session.stage] for e in stage.events) if current else iter(turn.events)
-        lines += [f"{number}. {event.text}" for event in events]
+        lines += [joined(". ", (number, event.text)) for event in events]
     return tuple(reversed(lines[-12:]))

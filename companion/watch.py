@@ -9,6 +9,7 @@ from companion import referee
 from companion.desk import Desk
 from companion.errors import Ambiguous, CompanionError, Illegal, Refusal
 from companion.kit import Seat
+from companion.languages import say
 from companion.live import Live, is_in_hand, problems_of
 from companion.ports import CameraState, CameraStatus, Cue, Reading, Signal
 from companion.records import Begin, StageDone
@@ -143,7 +144,7 @@ class Watch(Desk):
         self._live = replace(self._live, early=None)
         try:
             if is_over or self._live.problems:
-                raise Illegal(Refusal.WRONG_PHASE, "The board is not as it should be")
+                raise Illegal(Refusal.WRONG_PHASE, say("The board is not as it should be"))
             self._hand_in(early.seat, session.moment, early.action, "", early.at_s, now_s)
         except CompanionError:
             self._publish(self._live, (Signal(Cue.KEY_REFUSED, frozenset({early.seat})),))

@@ -54,6 +54,24 @@ class SetAlarms(NamedTuple):
     at_s: float
 
 
+class SetLoudness(NamedTuple):
+    """Tones or none, and the brightness 0..1 of a lamp that is on."""
+
+    silent: bool
+    brightness: float
+
+
+class TryOut(NamedTuple):
+    """Until a monotonic time lamps and buzzer show this, and nothing of the table: lamps that are on, and a cue."""
+
+    until_s: float
+    lamps: frozenset[str]
+    signal: Signal | None
+
+
+_Order = Signal | Show | SetAlarms | SetLoudness | TryOut
+
+
 class Outputs:
     """Opened lamps and an opened buzzer; `tell` may be called from any thread, the rest from one.
 
@@ -74,11 +92,13 @@ class Outputs:
         self._lose = lose
         self._brightness = settings.brightness
         self._failed: set[str] = set()
-        self._orders: SimpleQueue[Signal | Show | SetAlarms | None] = SimpleQueue()
+        self._orders: SimpleQueue[_Order | None] = SimpleQueue()
         self._player = Player(settings.silent, all(lamp.can_dim for lamp in lamps.values()))
         self._schedule = Schedule()
+        self._tried_out: TryOut | None = None
+        self._trial = Player()
 
-    def tell(self, order: Signal | Show | SetAlarms | None) -> None:
+    def tell(self, order: _Order | None) -> None:
         """Take an order; returns at once. None: end the thread."""
         self._orders.put(order)
 
@@ -110,7 +130,9 @@ class Outputs:
     def _rest_s(self) -> float | None:
         """How long nothing is due; None: nothing at all is."""
         now_s = self._clock.monotonic_s()
-        change_s = (self._player.next_change_ms(_ms(now_s)) - _ms(now_s)) / 1000
+        change_s = (self._shown(now_s).next_change_ms(_ms(now_s)) - _ms(now_s)) / 1000
+        if self._tried_out is not None:
+            change_s = min(change_s, self._tried_out.until_s - now_s)
         alarm_s = self._schedule.next_s - now_s
         if alarm_s <= _EARLY_S:
             return 0.0
@@ -127,7 +149,7 @@ class Outputs:
 
     # ---- orders ----
 
-    def _obey(self, order: Signal | Show | SetAlarms) -> None:
+    def _obey(self, order: _Order) -> None:
         now_ms = _ms(self._clock.monotonic_s())
         try:
             match order:
@@ -139,6 +161,14 @@ class Outputs:
                     self._play_due(order.at_s)
                     self._schedule.replace(order.alarms)
                     self._player.keep_short(self._schedule.short, now_ms)
+                case SetLoudness():
+                    self._brightness = order.brightness
+                    self._player.be_silent(order.silent)
+                case TryOut():
+                    self._tried_out = order
+                    if order.signal is not None:
+                        self._trial = Player()
+                        self._trial.signal(order.signal, now_ms)
         except Exception:  # one bad order must not end the lamps
             _log.exception("The panel cannot show %s", order)
 
@@ -153,18 +183,28 @@ class Outputs:
         """Drive everything for this moment, the buzzer first: its tick has 15 ms."""
         now_s = self._clock.monotonic_s()
         self._player.advance(_ms(now_s))
+        shown = self._shown(now_s)
         if self._buzzer is not None:
             self._drive("buzzer", partial(self._buzzer.sound, self._tone_hz(now_s)))
         for pin, lamp in self._lamps.items():
-            level = self._player.brightness(pin.seat, pin.lamp, _ms(now_s))
+            is_lit = self._tried_out is not None and pin.name in self._tried_out.lamps
+            level = 1.0 if is_lit else shown.brightness(pin.seat, pin.lamp, _ms(now_s))
             self._drive(pin.name, partial(lamp.show, level, self._brightness))
 
     def _tone_hz(self, now_s: float) -> float | None:
         """What the buzzer sounds now."""
+        if (shown := self._shown(now_s)) is not self._player:
+            return shown.tone_hz(_ms(now_s))
         hz, alarm = self._player.tone_hz(_ms(now_s)), self._schedule.next
         if hz is not None and alarm is not None and alarm.at_s - now_s <= GAP_S:
             return None if tone_of(alarm.signal.cue)[0].hz == hz else hz
         return hz
+
+    def _shown(self, now_s: float) -> Player:
+        """Whose lamps and tones are shown: the table's, unless something is tried out."""
+        if self._tried_out is not None and now_s >= self._tried_out.until_s:
+            self._tried_out, self._trial = None, Player()
+        return self._player if self._tried_out is None else self._trial
 
     def _drive(self, name: str, driving: Callable[[], None]) -> None:
         if name not in self._failed:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+import math
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -26,9 +27,10 @@ from companion.clock import Clock
 from companion.config import PanelSettings
 from companion.errors import PanelError, trace_of
 from companion.kit import Seat
+from companion.languages import say
 from companion.ports import Alarm, Press, SeatLamps, Signal
 from hardware.debounce import Debouncer, Stroke
-from hardware.outputs import Outputs, SetAlarms, Show
+from hardware.outputs import Outputs, SetAlarms, SetLoudness, Show, TryOut
 from hardware.wiring import Button, ButtonPin, Buzzer, Lamp, LampPin, button_pins, lamp_pins
 
 _log = logging.getLogger(__name__)
@@ -75,6 +77,8 @@ class Panel:
         self._edges: SimpleQueue[_Edge | None] = SimpleQueue()
         self._problems: tuple[str, ...] = ()
         self._failed: set[str] = set()
+        self._checked_until_s = -math.inf
+        self._tried: set[str] = set()
         self._close_lock = threading.Lock()
         self._is_closed = False
         factory = _open_factory() if pin_factory is None else pin_factory
@@ -142,6 +146,31 @@ class Panel:
         if not self._is_closed:
             self._outputs.tell(SetAlarms(tuple(alarms), self._clock.monotonic_s()))
 
+    def adjust(self, silent: bool, brightness: float) -> None:
+        """Tones or silence, and how bright (0..1) lamps are, from now on; returns at once."""
+        if not self._is_closed:
+            self._outputs.tell(SetLoudness(silent, brightness))
+
+    def check(self, until_s: float, lamps: frozenset[str], signal: Signal | None = None) -> None:
+        """Until a monotonic time keys have no effect, and lamps and buzzer show this instead of the table's state."""
+        self._checked_until_s = until_s
+        if not self._is_closed:
+            self._outputs.tell(TryOut(until_s, lamps, signal))
+
+    @property
+    def down(self) -> frozenset[str]:
+        """Names of the buttons that are pressed now. Only for a check: while a game is on they are a secret."""
+        return frozenset(name for name, key in self._keys.items() if key.debouncer.is_latched)
+
+    @property
+    def tried(self) -> frozenset[str]:
+        """Names of the buttons that were pressed since the check began."""
+        return frozenset(self._tried)
+
+    def forget_tried(self) -> None:
+        """A check begins."""
+        self._tried = set()
+
     def step(self) -> None:
         """Take in all edges, cues, states and alarms, and drive the outputs for this moment; only without threads."""
         if self._threads:
@@ -189,7 +218,9 @@ class Panel:
         try:
             return opening()
         except Exception as error:  # every pin library has its own; one bad pin must not take the rest with it
-            self._complain(f"{name} on GPIO {pin} cannot be used: {_remedy(error)}")
+            self._complain(
+                say("{name} on GPIO {pin} cannot be used: {remedy}", name=name, pin=pin, remedy=_remedy(error))
+            )
             return None
 
     def _open_key(self, button: ButtonPin, factory: Any) -> None:
@@ -207,7 +238,7 @@ class Panel:
 
     def _lose(self, name: str, error: Exception) -> None:
         """A pin that fails while it is in use is named once and left alone."""
-        self._complain(f"{name} does not work any more: {_remedy(error)}")
+        self._complain(say("{name} does not work any more: {remedy}", name=name, remedy=_remedy(error)))
 
     def _release(self, name: str, closing: Callable[[], None]) -> None:
         try:
@@ -242,12 +273,19 @@ class Panel:
                 except Exception as error:  # only keys that are down are read: which one it is stays a secret
                     self._failed.add(key.pin.name)
                     self._complain(
-                        f"a key of the {key.pin.seat or 'table'} pad does not work any more: {_remedy(error)}"
+                        say(
+                            "a key of the {pad} pad does not work any more: {remedy}",
+                            pad=key.pin.seat or say("table"),
+                            remedy=_remedy(error),
+                        )
                     )
                     continue
                 self._report(key, key.debouncer.settle(is_down, self._clock.monotonic_s()))
 
     def _report(self, key: _Key, strokes: Sequence[Stroke]) -> None:
+        if strokes and self._clock.monotonic_s() < self._checked_until_s:
+            self._tried.add(key.pin.name)
+            return
         for stroke in strokes:
             press = Press(key.pin.seat, key.pin.key, key.debouncer.pressed_s, stroke is Stroke.HELD)
             try:
@@ -259,10 +297,13 @@ class Panel:
 def _remedy(error: Exception) -> str:
     """What is wrong with a pin and what to do."""
     if isinstance(error, GPIOPinInUse):
-        return "another button, lamp or buzzer has this pin. Give each its own in [panel]"
+        return say("another button, lamp or buzzer has this pin. Give each its own in [panel]")
     if isinstance(error, PinPWMUnsupported):
-        return "these pins cannot play tones. Install python3-lgpio"
-    return f"{error or type(error).__name__}. Check that nothing else uses the pin, or leave it out in [panel]"
+        return say("these pins cannot play tones. Install python3-lgpio")
+    return say(
+        "{error}. Check that nothing else uses the pin, or leave it out in [panel]",
+        error=str(error) or type(error).__name__,
+    )
 
 
 # ---- the machine's own pins ------------------------------------------------------------------------------------
@@ -293,7 +334,7 @@ def panel_reason(settings: PanelSettings) -> str | None:
     Opens nothing, so it may be asked while a panel is in use.
     """
     if settings.enabled == "no":
-        return "The panel is switched off: set enabled to auto or yes in [panel]."
+        return say("The panel is switched off: set enabled to auto or yes in [panel].")
     return _missing() or (_last_failure[-1] if _last_failure else None)
 
 
@@ -304,7 +345,7 @@ def _missing() -> str | None:
     try:
         get_pi_revision()
     except (PinUnknownPi, OSError, ValueError):
-        return "This machine is no Raspberry Pi and has no pins: use the pages, or play --simulate."
+        return say("This machine is no Raspberry Pi and has no pins: use the pages, or play --simulate.")
     chips = sorted(Path("/dev").glob("gpiochip*"))
     return _obstacle(
         has_library=importlib.util.find_spec("lgpio") is not None,
@@ -316,11 +357,13 @@ def _missing() -> str | None:
 def _obstacle(has_library: bool, has_chips: bool, may_use_chips: bool) -> str | None:
     """What a Raspberry Pi lacks, and what to do."""
     if not has_chips:
-        return "There is no /dev/gpiochip*: the kernel or the service's DeviceAllow hides the pins."
+        return say("There is no /dev/gpiochip*: the kernel or the service's DeviceAllow hides the pins.")
     if not may_use_chips:
-        return "The pins may not be used: add the user to group gpio (sudo usermod -aG gpio USER) and log in again."
+        return say(
+            "The pins may not be used: add the user to group gpio (sudo usermod -aG gpio USER) and log in again."
+        )
     if not has_library:
-        return (
+        return say(
             "The pin library is missing: sudo apt install python3-lgpio, "
             "and make the virtual environment with --system-site-packages."
         )
@@ -340,6 +383,9 @@ def _open_factory() -> Any:
 
         return LGPIOFactory()
     except Exception as error:  # the pin libraries raise what they like
-        sentence = f"The pins cannot be opened: {error}. The working directory must be writable, for lgpio's pipe."
+        sentence = say(
+            "The pins cannot be opened: {error}. The working directory must be writable, for lgpio's pipe.",
+            error=str(error),
+        )
         _last_failure.append(sentence)
         raise PanelError(sentence) from error

@@ -127,6 +127,12 @@ class Player:
         if signal.cue in REPEAT_AFTER_MS:
             self._again = now_ms + REPEAT_AFTER_MS[signal.cue], signal
 
+    def be_silent(self, silent: bool) -> None:
+        """Tones or their rhythm on the lamps from now on; a tone that sounds ends."""
+        self._silent = silent
+        if silent:
+            self._voice = None
+
     def keep_short(self, seats: Set[Seat], now_ms: float) -> None:
         """Only the turns of these seats are still short of time: the lamps of the others end their blinking."""
         for seat, state in self._seats.items():

@@ -55,6 +55,7 @@ class Running:
         settings = folder / "settings.toml"
         settings.write_text(
             f'state_dir = "{folder}"\n[web]\nhost = "127.0.0.1"\n[table]\nreading_time_s = {reading_time_s}\n'
+            '[voice]\nby = "off"\n'
         )
         self._log = (folder / "service.log").open("a+")
         self._process = subprocess.Popen(

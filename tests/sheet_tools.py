@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from companion.kit import CARD_DICTIONARY, Board, Kit
-from vision.sheets import FOOT_MM, MARGIN_MM, SIZES_MM, Paper, Sheets, write_kit
+from vision.sheets import FOOT_MM, MARGIN_MM, SIZES_MM, Paper, Sheets, kit_sheets
 from vision.tiling import Tiling, tile_board
 
 DPI = 150
@@ -32,13 +32,17 @@ needs_poppler = pytest.mark.skipif(
 
 def pictures(kit: Kit, paper: Paper, spares: int = 1, dpi: int = DPI) -> tuple[Sheets, tuple[Image, ...]]:
     """A kit as pictures of its pages."""
+    pdf, sheets = kit_sheets(kit, paper, spares, "en")
+    return sheets, rastered(pdf, dpi)
+
+
+def rastered(pdf: bytes, dpi: int, first: int = 1, last: int = 99) -> tuple[Image, ...]:
+    """The pages of a PDF as grey pictures."""
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "kit.pdf"
-        sheets = write_kit(kit, path, paper, spares)
-        command = ["pdftoppm", "-gray", "-r", str(dpi), str(path), str(Path(folder) / "page")]
-        subprocess.run(command, check=True, capture_output=True)
+        command = ["pdftoppm", "-gray", "-r", str(dpi), "-f", str(first), "-l", str(last), "-", f"{folder}/page"]
+        subprocess.run(command, input=pdf, check=True, capture_output=True)
         pages = [cv2.imread(str(page), cv2.IMREAD_GRAYSCALE) for page in sorted(Path(folder).glob("page*.pgm"))]
-    return sheets, tuple(np.asarray(page, np.uint8) for page in pages if page is not None)
+    return tuple(np.asarray(page, np.uint8) for page in pages if page is not None)
 
 
 @cache

@@ -19,6 +19,7 @@ from companion.games.binmat.combat import ATTACKER, DEFENDER
 from companion.games.binmat.orders import ORDERS
 from companion.games.binmat.state import LANES, State
 from companion.kit import SEATS, Seat
+from companion.languages import packed
 
 EDITIONS = st.sampled_from(("rulebook", "hackmud"))
 SEEDS = st.integers(0, 2**32)
@@ -133,9 +134,9 @@ def test_events_of_a_combat_tell_nothing_of_hands_and_decks(edition: str, seed: 
 
 
 def told(state: State, action: str) -> bytes:
-    """Everything that a step says."""
+    """Everything that a step says, and the parts that its sentences are made of."""
     step = GAME.apply(state, {state.seat: action}, Random(1))
-    return msgspec.json.encode([step.events, step.stages])
+    return msgspec.json.encode([step.events, step.stages], enc_hook=packed)
 
 
 def test_views_hide_hands_face_down_cards_and_the_order_of_decks() -> None:

@@ -129,7 +129,7 @@ def test_a_selection_survives_a_fragment_and_ends_with_the_turn(tmp_path: Path, 
         south.execute_script("document.getElementById('cover').click()")
         assert south.find_element(By.CSS_SELECTOR, ".card b").value_of_css_property("visibility") == "hidden"
         south.refresh()
-        until("the cover", lambda: south.find_elements(By.CSS_SELECTOR, ".hold.covered"))
+        until("the cover", lambda: south.find_elements(By.CSS_SELECTOR, "html.covered .hold"))
         south.execute_script("document.getElementById('cover').click()")
         pick(south, "card:3%")
         service.host("pause")

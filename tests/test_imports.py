@@ -18,7 +18,9 @@ GROUND = {
     "companion.drawings",
     "companion.languages",
 }
-PORTS = GROUND | {"companion.ports", "companion.config", "companion.clock"}
+PORTS = GROUND | {"companion.ports", "companion.config", "companion.clock", "companion.joining", "companion.printing"} | {
+    f"companion.{name}" for name in ("rooms", "settings_file", "settings_rows")
+}
 CORE = PORTS | {
     f"companion.{name}"
     for name in [
@@ -32,12 +34,17 @@ CORE = PORTS | {
         "signs",
         "views",
         "pads",
+        "handover",
+        "choices",
         "owner",
         "timekeeper",
         "desk",
         "watch",
         "table",
+        "shelf",
+        "played",
         "replay",
+        "rulebook",
         "engine",
     ]
 }

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from companion.cli import _parser
-from companion.config import NORTH_PINS, SOUTH_PINS, read_settings
+from companion.config import NORTH_PINS, SOUTH_PINS, VoiceSettings, read_settings
 from companion.engine import Engine
 from companion.games import game_named
 
@@ -27,9 +27,10 @@ def test_the_engine_dialogue() -> None:
 
 
 def test_the_settings_example() -> None:
-    settings = read_settings(blocks("toml")[0])
-    assert settings.panel.south.up == ""
-    assert settings.camera.source == "usb:0"
+    loudness, whole = map(read_settings, blocks("toml"))
+    assert whole.panel.south.up == ""
+    assert whole.camera.source == "usb:0"
+    assert (loudness.quiet.begin, loudness.voice) == ("22:00", VoiceSettings())
 
 
 def test_the_make_targets_exist() -> None:

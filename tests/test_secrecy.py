@@ -26,10 +26,13 @@ from companion.session import Phase
 PUBLIC = (
     "/", "/watch", "/join", "/join/south", "/host", "/rules/outbuffered", "/api/view", "/health", "/workbench",
     "/workbench/state", "/seat/south", "/api/seat/south/view", "/live/seat/south", "/api/seat/south/mine", "/nowhere",
-    "/camera", "/api/photographs", "/api/photograph/1/1.0",
+    "/pass", "/camera", "/api/photographs", "/api/photograph/1/1.0",
 )  # fmt: skip
 NORTH = ("/seat/north", "/api/seat/north/view")
-STREAMS = ("/live/table", "/live/watch", "/live/seat/north", "/live/host", "/workbench/live", "/live/camera")
+STREAMS = (
+    "/live/table", "/live/watch", "/live/seat/north", "/live/host", "/workbench/live", "/live/camera", "/live/pass",
+    "/live/table?voice",
+)  # fmt: skip
 MOMENT = "1.1"
 
 

@@ -38,20 +38,53 @@ def test_a_stream_begins_with_everything_and_then_follows(place: Place) -> None:
 
 def test_streams_are_counted_and_give_their_place_back(place: Place) -> None:
     browser = place.browser()
-    held = [browser.get("/live/table", buffered=False) for _ in range(4)]
-    refused = browser.get("/live/table")
+    held = [browser.get("/live/watch", buffered=False) for _ in range(4)]
+    refused = browser.get("/live/watch")
     assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
     assert "Too many people are watching" in refused.get_data(as_text=True)
     held.pop().close()
     held[0].close()
     held[0].close()
     for _ in range(9):
-        with browser.head("/live/table") as answer:
+        with browser.head("/live/watch") as answer:
             assert answer.status_code == 200
-    more = [browser.get("/live/table", buffered=False) for _ in range(2)]
+    more = [browser.get("/live/watch", buffered=False) for _ in range(2)]
     assert [answer.status_code for answer in more] == [200, 200]
-    assert browser.get("/live/table").status_code == 503
+    assert browser.get("/live/watch").status_code == 503
     for answer in (*held[1:], *more):
+        answer.close()
+
+
+def test_spectators_never_take_the_places_of_the_table(place: Place) -> None:
+    south, host, guest = place.sit("south"), place.browser(), place.browser()
+    host.post("/host", data={"key": HOST_KEY})
+    held = [guest.get("/live/watch", buffered=False) for _ in range(4)]
+    assert guest.get("/live/watch").status_code == 503
+    kept = [(south, "/live/seat/south", 12), (guest, "/live/table", 4)]
+    for browser, path, places in kept:
+        held += [browser.get(path, buffered=False) for _ in range(places)]
+        assert {answer.status_code for answer in held} == {200}, path
+        assert browser.get(path).status_code == 503
+    held.pop(4).close()
+    with host.get("/live/host", buffered=False) as answer:
+        assert answer.status_code == 200
+    for answer in held:
+        answer.close()
+
+
+def test_who_comes_too_late_to_watch_gets_a_page_that_tries_again(place: Place) -> None:
+    guest = place.browser()
+    held = [guest.get("/live/watch", buffered=False) for _ in range(4)]
+    full = guest.get("/watch")
+    assert full.status_code == 503
+    assert f'"refresh" content="{full.headers["Retry-After"]}"' in full.text
+    assert "All places to watch are taken" in full.text
+    assert "4 people are watching already" in full.text
+    led = guest.get("/live/watch", headers={"Accept": "text/event-stream"})
+    assert 'data-go="/watch"' in led.text, "a page that is open already is led there"
+    held.pop().close()
+    assert guest.get("/watch").status_code == 200
+    for answer in held:
         answer.close()
 
 
@@ -136,6 +169,15 @@ def test_a_viewer_who_leaves_frees_the_place(place: Place, server: Server) -> No
             break
         left.wait(0.05)
     assert status == 200
+
+
+def test_five_hundred_viewers_may_be_allowed(tmp_path: Path) -> None:
+    with open_place(tmp_path, viewers=500) as many, serve(many.app, "127.0.0.1", 0, 500) as running:
+        running.start()
+        line = http.client.HTTPConnection("127.0.0.1", running.port, timeout=10)
+        line.request("GET", "/health")
+        assert line.getresponse().status == 200
+        line.close()
 
 
 def test_closing_ends_all_streams_and_frees_the_port(place: Place) -> None:

@@ -16,11 +16,14 @@ from companion.clock import FakeClock
 from companion.config import TableSettings, WebSettings
 from companion.games import GAMES
 from companion.grid import Square
+from companion.history import History
 from companion.journal import Journal
 from companion.kit import Layout
+from companion.pictures import share_picture
 from companion.ports import PanelView, WorldPiece
+from companion.press import Press
 from companion.table import Table
-from web.app import CameraRoom, Workbench, create_app
+from web.app import CameraRoom, Welcome, Workbench, create_app
 
 HOST_KEY = "abcde-fghij"
 SALT = "0123456789abcdef" * 2
@@ -61,22 +64,31 @@ class Place:
 
 @contextmanager
 def open_place(
-    folder: Path, viewers: int = 16, workbench: Workbench | None = None, camera: CameraRoom | None = None
+    folder: Path,
+    viewers: int = 16,
+    workbench: Workbench | None = None,
+    camera: CameraRoom | None = None,
+    table_settings: TableSettings | None = None,
+    welcome: Welcome | None = None,
 ) -> Iterator[Place]:
     """A table whose work is done in the caller's thread."""
     clock = FakeClock()
-    with Journal(folder / "journal.sqlite") as journal, Table(journal, clock) as table:
+    with Journal(folder / "journal.sqlite") as journal, Table(journal, clock, table_settings) as table:
         app = create_app(
             table,
             GAMES,
             settings=WebSettings(viewers=viewers),
-            table_settings=TableSettings(),
             signing_key=b"k" * 32,
             host_key=HOST_KEY,
             join_urls=lambda: ("http://192.0.2.7:8080/", "http://table.local:8080/"),
             workbench=workbench,
             camera=camera,
+            welcome=welcome,
+            printer=Press(GAMES),
             clock=clock,
+            past=History(
+                journal, folder / "history", clock, on_table=lambda: table.progress().number, paint=share_picture
+            ),
         )
         yield Place(table, app, clock)
         app.extensions["streams"].close()

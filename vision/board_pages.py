@@ -10,6 +10,7 @@ from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
 from companion.kit import SEATS, Board, Deck, Kit, Seat, Side
+from companion.languages import say
 from vision.tiling import FLAP_MM, Extent, Tiling, Window, has_outside_labels, quiet_mm
 
 if TYPE_CHECKING:
@@ -27,18 +28,29 @@ def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, room: Extent
     x = (room.left + room.right - shown.width) / 2 - shown.left
     y = (room.bottom + room.top - shown.height) / 2 - shown.bottom
     with pen.at(x, y, clip=shown):
-        if kit.deck:
-            _lanes(pen, kit, kit.deck)
-        else:
-            _squares(pen, kit)
-        if kit.board.has_goals:
-            _goals(pen, kit)
+        print_ground(pen, kit)
         for marker, (corner_x, corner_y) in kit.board.corner_centres_mm.items():
             pen.marker(marker, corner_x, corner_y, kit.board.corner_mm)
         _strips(pen, kit, tiling.cuts_x)
         for joint in tiling.joints:
             _cross(pen, joint.number, joint.x, joint.y)
         _edges(pen, tiling, window)
+
+
+def print_ground(pen: Pen, kit: Kit) -> None:
+    """Squares or lanes and goals of a board, all that is not for the camera."""
+    if kit.deck:
+        _lanes(pen, kit, kit.deck)
+    else:
+        _squares(pen, kit)
+    if kit.board.has_goals:
+        _goals(pen, kit)
+
+
+def seat_words(kit: Kit, seat: Seat) -> str:
+    """Who sits where, such as “South is purple”."""
+    side = kit.sides[seat].name
+    return say("South is {side}", side=side) if seat is Seat.SOUTH else say("North is {side}", side=side)
 
 
 def _squares(pen: Pen, kit: Kit) -> None:
@@ -98,7 +110,7 @@ def _strip(pen: Pen, kit: Kit, seat: Seat, room: float) -> None:
     from vision.paper import text_width  # noqa: PLC0415  imported late, with the pen
 
     side, picture = kit.sides[seat], 13.0
-    words = f"{seat.title()} is {side.name}"
+    words = seat_words(kit, seat)
     wide = max(text_width(kit.title, 8.0, bold=True), text_width(words, 4.6)) + picture + 3
     scale = min(1.0, room / wide)
     if scale < 0.4:
@@ -136,8 +148,8 @@ def _zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
     pen.line(*corners, width=0.3, dash=(2.0, 1.4))
     middle = deck.height_mm / 2
     pen.drawing(side.drawing, -_SIGN_MM / 2, middle - 2, _SIGN_MM, side)
-    pen.text(0, middle - 10, side.name, 6.0, bold=True, anchor="middle")
-    pen.text(0, middle - 16, "first card", 4.0, anchor="middle")
+    pen.text(0, middle - 10, side.name, 6.0, bold=True, anchor="middle", room=2 * card - 4)
+    pen.text(0, middle - 16, say("first card"), 4.0, anchor="middle", room=2 * card - 4)
     number, top = 2, deck.height_mm + deck.step_mm
     while top <= depth:
         for sign in (-1, 1):
@@ -189,8 +201,8 @@ def _edges(pen: Pen, tiling: Tiling, window: Window) -> None:
     if right := labels.get((window.column + 1, window.row)):
         pen.hairline((core.right, shown.bottom), (core.right, shown.top))
         with pen.at(core.right + FLAP_MM - 1.2, (core.bottom + core.top) / 2, turn_deg=90):
-            pen.plate_text(f"glue {right} on this edge", 2.8)
+            pen.plate_text(say("glue {page} on this edge", page=right), 2.8)
     if above := labels.get((window.column, window.row + 1)):
         pen.hairline((shown.left, core.top), (shown.right, core.top))
         with pen.at((core.left + core.right) / 2, core.top + FLAP_MM - 3.4):
-            pen.plate_text(f"glue {above} on this edge", 2.8)
+            pen.plate_text(say("glue {page} on this edge", page=above), 2.8)

@@ -12,6 +12,7 @@ from pathlib import Path
 from companion.clock import Clock
 from companion.config import CameraSettings
 from companion.errors import CameraError
+from companion.languages import say
 from companion.ports import Camera
 from vision.files import FILMS, FilmCamera, FolderCamera, PictureCamera
 from vision.picamera import PiCamera, pi_devices
@@ -34,7 +35,7 @@ def cameras() -> tuple[CameraChoice, ...]:
         own = pi_devices()
         for each in own:
             source = "picamera" if each is own[0] else f"picamera:{each.number}"
-            found.append(CameraChoice(source, f"Raspberry Pi camera {each.sensor}", each.model))
+            found.append(CameraChoice(source, say("Raspberry Pi camera {sensor}", sensor=each.sensor), each.model))
     plugged = usb_devices()
     names = [device.name for device in plugged]
     for device in plugged:
@@ -66,12 +67,17 @@ class CameraOpener:
         source = (source or self._settings.source).strip()
         kind, _, which = source.partition(":")
         if source == "none":
-            raise CameraError("The camera is switched off: set [camera] source to auto, picamera, usb:0 or a path")
+            raise CameraError(say("The camera is switched off: set [camera] source to auto, picamera, usb:0 or a path"))
         if source == "auto":
             return self._first()
         if kind == "picamera":
             if which and not which.isdecimal():
-                raise CameraError(f"[camera] source “{source}” is no Raspberry Pi camera: write picamera or picamera:1")
+                raise CameraError(
+                    say(
+                        "[camera] source “{source}” is no Raspberry Pi camera: write picamera or picamera:1",
+                        source=source,
+                    )
+                )
             return PiCamera(self._settings, self._clock, int(which) if which else None)
         if kind == "usb":
             return self._usb(usb_number(which, usb_devices()))
@@ -92,7 +98,11 @@ class CameraOpener:
                 return self._usb(plugged[0].number if plugged else 0)
             except CameraError as usb_error:
                 raise CameraError(
-                    f"No camera found: connect one, or set [camera] source. {pi_error.message}. {usb_error.message}"
+                    say(
+                        "No camera found: connect one, or set [camera] source. {pi}. {usb}",
+                        pi=pi_error.message,
+                        usb=usb_error.message,
+                    )
                 ) from usb_error
 
     def _usb(self, number: int) -> Camera:

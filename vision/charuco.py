@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import cv2
 import numpy as np
 
-from companion.errors import Malformed
 from companion.kit import CARD_DICTIONARY
-from vision.sheets import FOOT_MM, MARGIN_MM, SIZES_MM, Paper
+from companion.languages import say, speaking
+from vision.sheets import FOOT_MM, MARGIN_MM, SIZES_MM, Paper, require_known
 
 if TYPE_CHECKING:
     from vision.paper import Pen
@@ -33,23 +33,27 @@ def pattern() -> Any:
     return cv2.aruco.CharucoBoard((COLUMNS, ROWS), SQUARE_MM, MARKER_MM, dictionary, ids)
 
 
-def calibration_page(paper: Paper = "a4") -> bytes:
-    """The page as a PDF in true millimetres; raises `Malformed` for an unknown paper."""
-    if paper not in SIZES_MM:
-        raise Malformed(f"Paper “{paper}” is unknown: use {' or '.join(SIZES_MM)}")
+def calibration_page(paper: Paper = "a4", language: str = "en") -> bytes:
+    """The page as a PDF in true millimetres; raises `Malformed` for an unknown paper or language."""
+    require_known(paper, language)
+    with speaking(language):
+        return _print(paper)
+
+
+def _print(paper: Paper) -> bytes:
     # The PDF libraries take a tenth of a second to import and are needed here only.
     from vision.paper import Pen  # noqa: PLC0415  imported late on purpose, see above
 
     width, height = SIZES_MM[paper]
-    pen = Pen(width, height, "Tabletop Companion: to measure a lens")
+    pen = Pen(width, height, say("Tabletop Companion: to measure a lens"))
     pen.page()
-    pen.head("To measure a lens", "companion calibrate", MARGIN_MM)
+    pen.head(say("To measure a lens"), "companion calibrate", MARGIN_MM)
     x = (width - COLUMNS * SQUARE_MM) / 2
     low, high = MARGIN_MM + FOOT_MM, height - MARGIN_MM - 14
     _print_pattern(pen, x, low + (high - low - ROWS * SQUARE_MM) / 2)
     pen.ruler(MARGIN_MM, MARGIN_MM)
-    pen.text(MARGIN_MM + 104, MARGIN_MM + 3.3, "Glue it flat on something stiff.", 3.2, bold=True)
-    pen.text(MARGIN_MM + 104, MARGIN_MM + 0.6, "Print at 100 %, matt. The bar is 100 mm long.", 2.8)
+    pen.text(MARGIN_MM + 104, MARGIN_MM + 3.3, say("Glue it flat on something stiff."), 3.2, bold=True)
+    pen.text(MARGIN_MM + 104, MARGIN_MM + 0.6, say("Print at 100 %, matt. The bar is 100 mm long."), 2.8)
     return pen.bytes()
 
 

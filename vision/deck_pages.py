@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from companion.errors import Malformed
 from companion.kit import Card, Deck, Kit, Seat
+from companion.languages import listed, say
 from vision.tiling import Extent
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ class Place:
     pile: str
 
     def __str__(self) -> str:
-        return f"lane {self.lane} {self.pile}" if self.lane else self.pile
+        return f"lane {self.lane} {self.pile}" if self.lane else str(self.pile)
 
 
 Part = tuple[tuple[Place, ...], ...]
@@ -201,14 +202,16 @@ def pile_parts(kit: Kit, deck: Deck, room_mm: tuple[float, float]) -> tuple[Part
     parts = [tuple(columns[start : start + a_page]) for start in range(0, len(columns), a_page)]
     if deck.side_piles:
         owner = kit.sides[Seat.NORTH].name
-        parts.append((tuple(Place("", f"{owner} {pile}") for pile in deck.side_piles),))
+        parts.append((tuple(Place("", say("{side} {pile}", side=owner, pile=pile)) for pile in deck.side_piles),))
     return tuple(parts)
 
 
 def part_title(part: Part) -> str:
     """What a page of places is called, such as “ends of lanes 0 to 2”."""
     first, last = part[0][0], part[-1][0]
-    return f"ends of lanes {first.lane} to {last.lane}" if first.lane else " and ".join(str(place) for place in part[0])
+    if first.lane:
+        return say("ends of lanes {first} to {last}", first=first.lane, last=last.lane)
+    return listed(place.pile for place in part[0])
 
 
 def print_part(pen: Pen, kit: Kit, deck: Deck, part: Part, room: Extent) -> None:
@@ -242,8 +245,8 @@ def _place(pen: Pen, kit: Kit, deck: Deck, place: Place, *, nearest: bool) -> No
     else:
         side = kit.sides[Seat.NORTH]
         pen.drawing(side.drawing, x - 11, y - 4, 22, side)
-    pen.text(x, y - 15, place.pile, 7, bold=True, anchor="middle")
+    pen.text(x, y - 15, place.pile, 7, bold=True, anchor="middle", room=wide - 6)
     if nearest and place.lane:
         top = deck.height_mm - 4
         pen.shape((x - 4, top - 5), (x + 4, top - 5), (x, top))
-        pen.text(x, top - 10, "this end to the board", 3.4, anchor="middle")
+        pen.text(x, top - 10, say("this end to the board"), 3.4, anchor="middle", room=wide - 6)

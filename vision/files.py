@@ -11,6 +11,7 @@ import numpy as np
 
 from companion.clock import Clock
 from companion.errors import CameraError
+from companion.languages import say
 from vision.markers import Luma
 from vision.source import Source
 
@@ -25,13 +26,17 @@ def load_luma(path: Path) -> Luma:
     try:
         data = np.frombuffer(path.read_bytes(), dtype=np.uint8)
     except OSError as error:
-        raise CameraError(f"{path}: cannot be read: {error.strerror}. Check the path") from error
+        raise CameraError(
+            say("{file}: cannot be read: {error}. Check the path", file=str(path), error=error.strerror)
+        ) from error
     try:
         picture = cv2.imdecode(data, cv2.IMREAD_GRAYSCALE) if data.size else None
     except cv2.error:  # damaged files and pictures of absurd size
         picture = None
     if picture is None:
-        raise CameraError(f"{path}: is not a picture that can be read: use PNG or JPEG, or take it again")
+        raise CameraError(
+            say("{file}: is not a picture that can be read: use PNG or JPEG, or take it again", file=str(path))
+        )
     return np.asarray(picture, dtype=np.uint8)
 
 
@@ -55,7 +60,7 @@ class FolderCamera(Source):
         self.name = str(folder)
         self._paths = pictures_in(folder)
         if not self._paths:
-            raise CameraError(f"{folder}: holds no pictures: put PNG or JPEG files into it")
+            raise CameraError(say("{folder}: holds no pictures: put PNG or JPEG files into it", folder=str(folder)))
         self._next = 0
         self._picture: Luma | None = None
 
@@ -68,7 +73,7 @@ class FolderCamera(Source):
             except CameraError as error:
                 log.warning("%s; it is left out", error.message)
         if self._picture is None:
-            raise CameraError(f"{self.name}: none of its pictures can be read: replace them")
+            raise CameraError(say("{folder}: none of its pictures can be read: replace them", folder=self.name))
         return self._picture
 
 
@@ -77,7 +82,9 @@ def pictures_in(folder: Path) -> list[Path]:
     try:
         return sorted(p for p in folder.iterdir() if p.suffix.lower() in PICTURES and p.is_file())
     except OSError as error:
-        raise CameraError(f"{folder}: cannot be read: {error.strerror}. Check the path") from error
+        raise CameraError(
+            say("{file}: cannot be read: {error}. Check the path", file=str(folder), error=error.strerror)
+        ) from error
 
 
 class FilmCamera(Source):
@@ -87,12 +94,14 @@ class FilmCamera(Source):
         super().__init__(clock)
         self.name = str(path)
         if not path.is_file():
-            raise CameraError(f"{path}: there is no such film: check the path")
+            raise CameraError(say("{file}: there is no such film: check the path", file=str(path)))
         self._film = cv2.VideoCapture(str(path))
         self._picture = self._next_picture()
         if self._picture is None:
             self._film.release()
-            raise CameraError(f"{path}: is not a film that can be read: use MP4 or AVI, or convert it")
+            raise CameraError(
+                say("{file}: is not a film that can be read: use MP4 or AVI, or convert it", file=str(path))
+            )
         self._shown = False
 
     def _next_picture(self) -> Luma | None:
@@ -122,7 +131,7 @@ def picture_paths(paths: Iterable[Path]) -> list[Path]:
         if path.is_dir():
             inside = pictures_in(path)
             if not inside:
-                raise CameraError(f"{path}: holds no pictures: put PNG or JPEG files into it")
+                raise CameraError(say("{folder}: holds no pictures: put PNG or JPEG files into it", folder=str(path)))
             found += inside
         else:
             found.append(path)

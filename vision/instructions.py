@@ -5,59 +5,62 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
+from itertools import groupby, product
 from typing import NamedTuple
 
 from companion.kit import SEATS, Deck, Kit
+from companion.languages import joined, say, say_n
 from vision.deck_pages import print_card
-from vision.paper import BAR_MM, INK, INK_2, LEADING, RULE, TILE_2, WHITE, Pen, broken
+from vision.paper import BAR_MM, HATCH, INK, INK_2, LEADING, RULE, SIGN, TILE_2, WHITE, Pen, broken
 from vision.tiling import Extent, Tiling
 
-_TEXT_SIZES_MM = (4.0, 3.8, 3.6, 3.4, 3.2, 3.0, 2.8)
-_PICTURE_SCALES = (1.0, 0.85, 0.7)
-"""The largest pictures, and with them the largest text, with which the page holds all steps are taken."""
+_TEXT_SIZES_MM = (4.0, 3.8, 3.6, 3.4, 3.2, 3.0, 2.8, 2.6, 2.4)
+_PICTURE_SCALES = (1.0, 0.85, 0.7, 0.6)
+"""The largest text, and with it the largest pictures, with which the page holds all steps are taken."""
 _HEAD_MM, _FIGURE_MM = 6.4, 14.0
 _TEXT_X, _PICTURE_WIDTH, _PICTURE_HEIGHT = 16.0, 58.0, 36.0
 
 _PRINT = (
-    "Matt white paper of 160 to 200 g. In the print dialogue choose 100 % or “actual size”, never “fit to page”. "
-    "Then measure the black and white bar below: it must be 100 mm long.",
-    "Glossy paper and plastic film mirror the lamp, and the camera reads nothing there.",
+    say(
+        "Matt white paper of 160 to 200 g. In the print dialogue choose 100 % or “actual size”, never “fit to page”. "
+        "Then measure the black and white bar below: it must be 100 mm long."
+    ),
+    say("Glossy paper and plastic film mirror the lamp, and the camera reads nothing there."),
 )
-_WHOLE = ("Cut along the thin line round the board and glue it on stiff card, so that it lies flat.",)
+_WHOLE = (say("Cut along the thin line round the board and glue it on stiff card, so that it lies flat."),)
 _JOIN = (
-    "Lay out the pages as in the picture. Where a page shows scissors (left and below), cut along that line.",
-    "Glue its cut edge on the edge of the other page that says so: crosses with equal numbers come together to whole "
-    "ones. First the pages of a row, then the rows. Last, cut along the thin line round the board and glue it on card.",
+    say("Lay out the pages as in the picture. Where a page shows scissors (left and below), cut along that line."),
+    say(
+        "Glue its cut edge on the edge of the other page that says so: crosses with equal numbers come together to "
+        "whole ones. First the pages of a row, then the rows. Last, cut along the thin line round the board and glue "
+        "it on card."
+    ),
 )
-_CUT = (
+_CUT = say(
     "Cut out the tags along the thin lines. Fold along the dashes: a drawing down over the front of its block, "
     "two faces back to back."
 )
-_SPARES = " Keep the spare tags: they are the same once more."
+_SPARES = say("Keep the spare tags: they are the same once more.")
 _CAMERA = (
-    "Anywhere round the table, so high that its picture shows all four corner squares of the board and a hand’s width "
-    "more. Higher is better; it may look down askew, up to some 45 degrees.",
-    "Light from the side, so that no lamp mirrors on the board. Nothing has to be calibrated.",
+    say(
+        "Anywhere round the table, so high that its picture shows all four corner squares of the board and a hand’s "
+        "width more. Higher is better; it may look down askew, up to some 45 degrees."
+    ),
+    say("Light from the side, so that no lamp mirrors on the board. Nothing has to be calibrated."),
 )
-_SWITCH_ON = (
+_SWITCH_ON = say(
     "Switch the companion on, or run “companion play” on a computer. Open the address that the table screen shows; "
     "phones scan its code."
 )
-_SET_UP = "Lay the board in view of the camera and set up the {things} as the screen says."
-_PLACES = "Cut out the places for piles as well. They lie beside the board, where the camera need not see them."
-_BOTH_SIDES = (
-    "Pages {first} to {last} are cards, each page followed by its backs: print these alone, on both sides of strong "
-    "matt paper, turned over the long edge. Cut from cross to cross: neighbours share their edge."
-)
-_ONE_SIDE = (
-    "Or print only every other page from {first} on, and put each card into a matt sleeve before an old playing card. "
-    "A lost card is printed again; a card that is on the table twice is refused."
-)
-_FAN = (
-    "The first card lies on its outline at your edge, each next one {step:g} mm farther from you and upon the last: "
-    "marks in the lane show the steps. Askew or upside down does no harm."
-)
+_SET_UP_PIECES = say("Lay the board in view of the camera and set up the pieces as the screen says.")
+_SET_UP_CARDS = say("Lay the board in view of the camera and set up the cards as the screen says.")
+_PLACES = say("Cut out the places for piles as well. They lie beside the board, where the camera need not see them.")
+_KINDS = {
+    "board": say("board"),
+    "pieces": say("pieces"),
+    "places": say("places for piles"),
+    "cards": say("cards and backs"),
+}
 
 Picture = Callable[[Pen], None]
 """Draws in a box of 58 x 36 mm, the origin at its lower left corner."""
@@ -90,18 +93,18 @@ class _Step:
 
 
 def print_instructions(
-    pen: Pen, kit: Kit, tiling: Tiling, room: Extent, *, spares: bool, backs: tuple[int, ...] = ()
+    pen: Pen, kit: Kit, tiling: Tiling, room: Extent, *, spares: bool, kinds: tuple[str, ...]
 ) -> None:
-    """Fill the room of the current page; `backs` are the numbers of the pages with the backs of cards.
+    """Fill the room of the current page; `kinds` are those of the pages that follow, see `Sheets.kinds`.
 
     Raises ValueError when the kit's notes do not fit: a defect of the kit.
     """
     left, right, top, floor = room.left, room.right, room.top, room.bottom
     pen.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
-    pen.text(left, top - 16, kit.title, 16, bold=True)
-    pen.text(right, top - 16, "Print, cut, glue, play", 5.0, anchor="right")
-    pen.sign(left, top - 40, right - left, 18, words="Print at 100 % on matt paper")
-    steps = tuple(_steps(kit, tiling, spares, backs))
+    taken = pen.text(left, top - 16, kit.title, 16, bold=True, room=0.7 * (right - left))
+    pen.text(right, top - 16, say("Print, cut, glue, play"), 5.0, anchor="right", room=right - left - taken - 6)
+    pen.sign(left, top - 40, right - left, 18, words=say("Print at 100 % on matt paper"))
+    steps = tuple(_steps(kit, tiling, spares, kinds))
     y = top - 44.0
     setting, spare = _setting(kit, steps, right - left, y - floor)
     gap = min(6.0, spare / len(steps))
@@ -114,7 +117,7 @@ def print_instructions(
 
 def _setting(kit: Kit, steps: tuple[_Step, ...], width: float, height: float) -> tuple[_Setting, float]:
     """The largest setting that fits, and the height that it leaves."""
-    for pictures, text_mm in product(_PICTURE_SCALES, _TEXT_SIZES_MM):
+    for text_mm, pictures in product(_TEXT_SIZES_MM, _PICTURE_SCALES):
         setting = _Setting(width, text_mm, pictures)
         spare = height - sum(step.height(setting) for step in steps)
         if spare >= 0:
@@ -134,26 +137,109 @@ def _print_step(pen: Pen, number: int, step: _Step, setting: _Setting) -> None:
             step.picture(pen)
 
 
-def _steps(kit: Kit, tiling: Tiling, spares: bool, backs: tuple[int, ...]) -> Iterator[_Step]:
-    sheets = "one page" if tiling.pages == 1 else f"{tiling.pages} pages"
-    yield _Step("Print this file", _PRINT)
-    title = f"Cut out the board, {sheets}" if tiling.pages == 1 else f"Join the board, {sheets}"
+def _steps(kit: Kit, tiling: Tiling, spares: bool, kinds: tuple[str, ...]) -> Iterator[_Step]:
+    yield _Step(say("Print this file"), _PRINT, partial(_sheets_picture, kinds=kinds))
+    title = (
+        say("Cut out the board, one page")
+        if tiling.pages == 1
+        else say_n("Join the board, {n} page", "Join the board, {n} pages", tiling.pages)
+    )
     joining = _WHOLE if tiling.pages == 1 else _JOIN
     yield _Step(title, (*joining, _PLACES) if kit.deck else joining, partial(_board_picture, kit=kit, tiling=tiling))
     notes = kit.notes
     if kit.deck:
-        pages = {"first": backs[0] - 1, "last": backs[-1]}
-        making = _BOTH_SIDES.format(**pages), _ONE_SIDE.format(**pages)
-        yield _Step(f"Make the {len(kit.deck.cards)} cards", making, partial(_card_picture, deck=kit.deck))
-        laying = _FAN.format(step=kit.deck.step_mm)
-        yield _Step("Lay cards open in a fan", (laying, *notes), partial(_fan_picture, deck=kit.deck))
+        first = kinds.index("cards") + 2
+        yield from _card_steps(kit.deck, notes, first, first + kinds.count("cards") + kinds.count("backs") - 1)
         notes = ()
     if kit.pieces:
-        cutting = _CUT + _SPARES if spares else _CUT
-        yield _Step("Make the pieces", (cutting, *notes), partial(_piece_picture, kit=kit))
-    yield _Step("Place the camera", _CAMERA, _camera_picture)
-    things = "pieces" if kit.pieces or not kit.deck else "cards"
-    yield _Step("Start", (_SWITCH_ON, _SET_UP.format(things=things)))
+        cutting = joined(" ", [_CUT, _SPARES]) if spares else _CUT
+        yield _Step(say("Make the pieces"), (cutting, *notes), partial(_piece_picture, kit=kit))
+    yield _Step(say("Place the camera"), _CAMERA, _camera_picture)
+    setting_up = _SET_UP_PIECES if kit.pieces or not kit.deck else _SET_UP_CARDS
+    yield _Step(say("Start"), (_SWITCH_ON, setting_up), _start_picture)
+
+
+def _card_steps(deck: Deck, notes: tuple[str, ...], first: int, last: int) -> Iterator[_Step]:
+    """How to print cards, which are on pages `first` to `last`, and how to lay them."""
+    both_sides = say(
+        "Pages {first} to {last} are cards, each page followed by its backs: print these alone, on both sides of "
+        "strong matt paper, turned over the long edge. Cut from cross to cross: neighbours share their edge.",
+        first=first,
+        last=last,
+    )
+    one_side = say(
+        "Or print only every other page from {first} on, and put each card into a matt sleeve before an old playing "
+        "card. A lost card is printed again; a card that is on the table twice is refused.",
+        first=first,
+    )
+    title = say_n("Make the {n} card", "Make the {n} cards", len(deck.cards))
+    yield _Step(title, (both_sides, one_side), partial(_card_picture, deck=deck))
+    laying = say(
+        "The first card lies on its outline at your edge, each next one {step:g} mm farther from you and upon the "
+        "last: marks in the lane show the steps. Askew or upside down does no harm.",
+        step=deck.step_mm,
+    )
+    yield _Step(say("Lay cards open in a fan"), (laying, *notes), partial(_fan_picture, deck=deck))
+
+
+def _sheets_picture(pen: Pen, kinds: tuple[str, ...]) -> None:
+    """The pages that follow in their order: a small pile for each kind, its page numbers and its name."""
+    numbered = groupby(enumerate(kinds, start=2), key=lambda page: _group(page[1]))
+    shown = [(kind, list(pages)) for kind, pages in numbered]
+    wide, high, apart = 14.0, 19.0, 5.5
+    x = _PICTURE_WIDTH - len(shown) * (wide + apart) + apart / 2
+    for kind, pages in shown:
+        first, last = pages[0][0], pages[-1][0]
+        for back in range(min(2, len(pages) - 1), -1, -1):
+            pen.rectangle(x + 0.9 * back, 12 + 0.9 * back, wide, high, fill=WHITE, stroke_mm=0.35)
+        with pen.at(x, 12):
+            _sheet(pen, kind, wide, high)
+        numbers = str(first) if first == last else f"{first}-{last}"
+        pen.text(x + wide / 2, 6.6, numbers, 4.2, bold=True, anchor="middle")
+        pen.text(x + wide / 2, 2.6, _KINDS[kind], 2.8, anchor="middle", room=wide + apart - 1)
+        x += wide + apart
+
+
+def _group(kind: str) -> str:
+    """Backs belong to the cards that they follow."""
+    return "cards" if kind == "backs" else kind
+
+
+def _sheet(pen: Pen, kind: str, wide: float, high: float) -> None:
+    """What a page of this kind looks like from afar, its lower left corner at the origin."""
+    if kind == "board":
+        for column, row in product(range(3), range(4)):
+            pen.rectangle(1.6 + 3.6 * column, 2.3 + 3.6 * row, 3.6, 3.6, stroke_mm=0.25)
+        return
+    size, gap, columns, rows = {"pieces": (3.0, 0.8, 3, 3), "places": (4.6, 1.4, 2, 2), "cards": (3.4, 0.6, 3, 3)}[kind]
+    tall = size if kind == "pieces" else 1.4 * size
+    left, low = (wide - columns * (size + gap) + gap) / 2, (high - rows * (tall + gap) + gap) / 2
+    for column, row in product(range(columns), range(rows)):
+        x, y = left + column * (size + gap), low + row * (tall + gap)
+        fill = None if kind == "places" else INK if kind == "pieces" else HATCH if (column + row) % 2 else None
+        pen.rectangle(x, y, size, tall, fill=fill, stroke_mm=0.25)
+        if kind == "pieces":
+            pen.rectangle(x + 0.8, y + 0.8, 0.7, 0.7, fill=WHITE)
+
+
+def _start_picture(pen: Pen) -> None:
+    """A phone that is held over the code on a screen."""
+    pen.rectangle(4, 5, 34, 22, fill=WHITE, stroke_mm=0.9)
+    pen.rectangle(16, 1.5, 10, 3.5, fill=INK)
+    pen.shape((5, 6.2), (35, 6.2), (37, 8.2), (35, 10.2), (5, 10.2), fill=SIGN)
+    for dx, dy in ((0, 0), (0, 7), (7, 7)):
+        pen.rectangle(24 + dx, 13 + dy, 4, 4, fill=INK)
+        pen.rectangle(25 + dx, 14 + dy, 2, 2, fill=WHITE)
+    for column, row in ((5, 1), (7, 0), (9, 2), (7, 3), (10, 0), (5, 6), (5, 9), (1, 5), (3, 5), (9, 5)):
+        pen.rectangle(24 + column, 13 + row, 1, 1, fill=INK)
+    for row in range(3):
+        pen.line((7, 23 - 4 * row), (19 - 3 * row, 23 - 4 * row), width=1.0)
+    pen.rectangle(43, 6, 14, 26, fill=WHITE, stroke_mm=0.9)
+    pen.rectangle(45, 20, 10, 8, stroke_mm=0.5)
+    for column, row in product(range(3), range(2)):
+        pen.rectangle(45 + 3.5 * column, 9 + 4 * row, 3, 3, fill=RULE)
+    pen.line((42, 24), (36.5, 20), width=0.35, dash=(1.2, 1.0))
+    pen.line((42, 16), (36.5, 15), width=0.35, dash=(1.2, 1.0))
 
 
 def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
@@ -229,8 +315,8 @@ def _fan_picture(pen: Pen, deck: Deck) -> None:
             with pen.at(0, number * deck.step_mm):
                 _card(pen, deck, 19 * number % len(deck.cards))  # of several suits and values
     left = _PICTURE_WIDTH - long * scale
-    pen.text(left, 1.2, "your edge", 3.4)
-    pen.line((left + 18, 2.4), (_PICTURE_WIDTH - 4, 2.4), width=0.8)
+    width = pen.text(left, 1.2, say("your edge"), 3.4, room=32)
+    pen.line((left + width + 3, 2.4), (_PICTURE_WIDTH - 4, 2.4), width=0.8)
     pen.shape((_PICTURE_WIDTH - 5, 0.4), (_PICTURE_WIDTH - 5, 4.4), (_PICTURE_WIDTH, 2.4))
 
 
@@ -249,5 +335,5 @@ def _camera_picture(pen: Pen) -> None:
     for x in (2.0, 44.0):
         pen.line(lens, (x, 4.0), width=0.3, dash=(1.2, 1.0))
     pen.shape((42, 33.2), (47, 36), (49, 33.4), (44, 30.6))
-    pen.text(23, 6.4, "board", 3.4, anchor="middle")
-    pen.text(40, 33.5, "camera", 3.4, anchor="right")
+    pen.text(23, 6.4, say("board"), 3.4, anchor="middle")
+    pen.text(40, 33.5, say("camera"), 3.4, anchor="right")

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from companion.languages import say
 from vision.markers import Luma
 from vision.source import Device
 
@@ -21,7 +22,7 @@ _DARK, _BURNT = 80, 248
 """Brightness of the lightest twentieth of a picture that is too dark, and of its middle in one that is burnt out."""
 _BANDS = 0.012
 """Share of brightness that bands of flicker change rows by (one standard deviation)."""
-_LONGER = "It is dark: the camera exposes longer"
+_LONGER = say("It is dark: the camera exposes longer")
 _CYCLES = 8
 """Most bands that the flicker of mains makes in a picture."""
 
@@ -75,16 +76,18 @@ class LightKeeper:
         if light == "good":
             self._light_words = _LONGER if self._slow and now_s < self._said_until_s and not self.held else ""
         elif self.held:
-            what = "dark" if light == "dark" else "too bright"
-            self._light_words = f"It is {what}: let the exposure follow the picture on the camera page"
+            if light == "dark":
+                self._light_words = say("It is dark: let the exposure follow the picture on the camera page")
+            else:
+                self._light_words = say("It is too bright: let the exposure follow the picture on the camera page")
         elif light == "dark":
             if self._slow:
-                self._light_words = "It is dark, however long the camera exposes: switch on a lamp"
+                self._light_words = say("It is dark, however long the camera exposes: switch on a lamp")
             else:
-                self._light_words = _LONGER if self._ask(True, now_s) else "It is dark: switch on a lamp"
+                self._light_words = _LONGER if self._ask(True, now_s) else say("It is dark: switch on a lamp")
         else:
             helps = self._asked != light and self._ask(False, now_s)
-            self._light_words = "" if helps else "The picture is burnt out: turn the lamp away from the board"
+            self._light_words = "" if helps else say("The picture is burnt out: turn the lamp away from the board")
         self._asked = "" if light == "good" else light
 
     def _act_on_bands(self, now_s: float) -> None:
@@ -92,11 +95,13 @@ class LightKeeper:
             self._band_words = ""
         if sum(self._banded) < _AGREE or self.held:
             return
-        self._band_words = "The lamps flicker: use another lamp, or daylight"
+        self._band_words = say("The lamps flicker: use another lamp, or daylight")
         if self._mains:
             self._hz = self._mains.pop(0)
             if self._ask(self._slow, now_s):
-                self._band_words = f"The lamps flicker: the camera exposes in whole periods of {self._hz} Hz"
+                self._band_words = say(
+                    "The lamps flicker: the camera exposes in whole periods of {number} Hz", number=self._hz
+                )
 
     def _ask(self, slow: bool, now_s: float) -> bool:
         self._told, self._banded = [], []

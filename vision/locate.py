@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from companion.kit import Board, Kit
+from companion.languages import say
 from vision.align import aligned_pose
 from vision.markers import Luma, Sighting
 from vision.pose import Lens, LensTuner, Points, Pose, corner_points_mm, solve_pose
@@ -73,7 +74,7 @@ class BoardLocator:
         self._anchors, self._corners = others, corners
         self._aligned = False
         if len(corners) == 1:
-            self.problem = "Only one corner of the board is in the picture: show at least two"
+            self.problem = say("Only one corner of the board is in the picture: show at least two")
         return self._pose
 
     @property
@@ -129,9 +130,10 @@ class BoardLocator:
                 pose, points_mm, points_px, tags, 0.12 if trial.views == 0 and not trial.exact else 0.02
             )
         if pose is None or pose.rms_px > limit:
-            self.problem = (
-                f"The corner markers do not lie as on the board “{board.name}”: "
-                "put down the board that is being played, flat, and check that it was printed at 100 %"
+            self.problem = say(
+                "The corner markers do not lie as on the board “{board}”: "
+                "put down the board that is being played, flat, and check that it was printed at 100 %",
+                board=board.name,
             )
             return None
         self._tuner = trial

@@ -1,6 +1,7 @@
 """A pen for printed pages, in millimetres: the only place that knows reportlab and svglib.
 
-Page axes: origin at the page's lower left, x to the right, y up; font sizes are in mm as well.
+Page axes: origin at the page's lower left, x to the right, y up; font sizes are in mm as well. Sentences are printed in
+the language that is spoken meanwhile, see `companion.languages`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from itertools import product
+from math import hypot
 from typing import Any, Literal
 
 import cv2
@@ -23,6 +25,7 @@ from svglib.svglib import svg2rlg
 
 from companion.drawings import standalone
 from companion.kit import CARD_DICTIONARY, Side
+from companion.languages import translate
 from vision.tiling import Extent
 
 INK, INK_2, RULE, TILE_2, STONE, SIGN, WHITE, BLACK, HATCH = (
@@ -59,6 +62,18 @@ _STROKES: dict[str, tuple[tuple[tuple[float, float], ...], ...]] = {
 _SQUEEZED = {"&": (0.8, 1.0, 0.0), "%": (0.65, 0.92, 0.02), "@": (0.6, 0.74, 0.05)}
 """Signs of `BOLD` that are wider than a cell: scale along x and y, and what makes their lines as thick as others'."""
 
+_FIXED, _KEPT = "\N{NO-BREAK SPACE}", "\N{MIDDLE DOT}"
+"""Lines are broken at every kind of space: while that is done this stands for the one at which they must not."""
+_STAND_INS = str.maketrans(
+    {
+        "\N{NARROW NO-BREAK SPACE}": _FIXED,
+        "\N{THIN SPACE}": _FIXED,
+        "\N{MINUS SIGN}": "-",
+        "\N{NON-BREAKING HYPHEN}": "-",
+        "\N{RIGHTWARDS ARROW}": ">",
+    }
+)
+
 Anchor = Literal["left", "middle", "right"]
 
 
@@ -70,7 +85,7 @@ class Pen:
         self.width_mm, self.height_mm = width_mm, height_mm
         self._buffer = io.BytesIO()
         self._canvas: Any = Canvas(self._buffer, invariant=1, pageCompression=1)
-        self._canvas.setTitle(title)
+        self._canvas.setTitle(translate(title))
         self._canvas.setCreator("Tabletop Companion")
         self._open = False
 
@@ -164,10 +179,13 @@ class Pen:
         bold: bool = False,
         colour: str = INK,
         anchor: Anchor = "left",
+        room: float = 0.0,
     ) -> float:
-        """One line of text with its base line at y; returns its width."""
-        font = BOLD if bold else REGULAR
+        """One line of text with its base line at y, set smaller where it is wider than `room` (0: any); its width."""
+        words, font = printable(words), BOLD if bold else REGULAR
         width: float = stringWidth(words, font, size)
+        if 0 < room < width:
+            size, width = size * room / width, room
         self._canvas.setFont(font, size)
         self._canvas.setFillColor(HexColor(colour))
         self._canvas.drawString(x - {"left": 0.0, "middle": 0.5, "right": 1.0}[anchor] * width, y, words)
@@ -194,12 +212,25 @@ class Pen:
         self._canvas.setLineWidth(thicker)
         self._canvas.drawCentredString(0, -(low + DIGIT) / 2, letter, mode=2 if thicker else 0)
 
-    def paragraph(self, x: float, y: float, width: float, words: str, size: float, *, bold: bool = False) -> float:
+    def paragraph(
+        self, x: float, y: float, width: float, words: str, size: float, *, bold: bool = False, colour: str = INK
+    ) -> float:
         """Broken lines below y; returns the y below the last one."""
         for line in broken(words, width, size, bold=bold):
             y -= size * LEADING
-            self.text(x, y + (LEADING - 1) * size, line, size, bold=bold)
+            self.text(x, y + (LEADING - 1) * size, line, size, bold=bold, colour=colour)
         return y
+
+    def arrow(self, start: tuple[float, float], end: tuple[float, float], width: float, colour: str = INK) -> None:
+        """A straight arrow, its head three lines wide, on a white case so that it is seen on anything."""
+        (x0, y0), (x1, y1) = start, end
+        length = hypot(x1 - x0, y1 - y0) or 1.0
+        dx, dy = (x1 - x0) / length, (y1 - y0) / length
+        neck = x1 - 3 * width * dx, y1 - 3 * width * dy
+        wings = [(neck[0] - sign * 1.8 * width * dy, neck[1] + sign * 1.8 * width * dx) for sign in (-1, 1)]
+        self.line(start, neck, width=2.2 * width, colour=WHITE)
+        self.line(start, neck, width=width, colour=colour)
+        self.shape(wings[0], end, wings[1], fill=colour)
 
     def plate_text(self, words: str, size: float) -> None:
         """A line of text in the middle above the origin, on white, so that it is read on top of anything."""
@@ -292,8 +323,8 @@ class Pen:
         """The head of a page within its margins: a thick rule, the title in big letters, one sentence at the right."""
         left, right, top = margin, self.width_mm - margin, self.height_mm - margin
         self.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
-        self.text(left, top - 11.5, title, 10.5, bold=True)
-        self.text(right, top - 11.5, words, 4.0, anchor="right")
+        width = self.text(left, top - 11.5, title, 10.5, bold=True, room=0.6 * (right - left))
+        self.text(right, top - 11.5, words, 4.0, anchor="right", room=right - left - width - 6)
 
     def sign(self, x: float, y: float, width: float, height: float, *, words: str) -> None:
         """The yellow signpost: what is to be done now, its tip to the right."""
@@ -313,16 +344,26 @@ class Pen:
             self.text(x + 10 * centimetre, y, str(10 * centimetre), 2.8, anchor=anchor)
 
 
+def printable(words: str) -> str:
+    """A sentence in the language that is spoken, in letters that the fonts of every PDF reader have (Windows-1252).
+
+    >>> printable("«\N{NARROW NO-BREAK SPACE}¿Œuf, niño? » \N{MINUS SIGN}1 \N{RIGHTWARDS ARROW} 2")
+    '«\xa0¿Œuf, niño? » -1 > 2'
+    """
+    return translate(words).translate(_STAND_INS).encode("cp1252", "replace").decode("cp1252")
+
+
 def text_width(words: str, size: float, *, bold: bool = False) -> float:
     """Width of a line of text in the unit of `size`."""
-    width: float = stringWidth(words, BOLD if bold else REGULAR, size)
+    width: float = stringWidth(printable(words), BOLD if bold else REGULAR, size)
     return width
 
 
 def broken(words: str, width: float, size: float, *, bold: bool = False) -> list[str]:
-    """A paragraph as lines of at most that width."""
-    lines: list[str] = simpleSplit(words, BOLD if bold else REGULAR, size, width)
-    return lines
+    """A paragraph as lines of at most that width; a space that must not break a line does not."""
+    kept = printable(words).replace(_FIXED, _KEPT)
+    lines: list[str] = simpleSplit(kept, BOLD if bold else REGULAR, size, width)
+    return [line.replace(_KEPT, _FIXED) for line in lines]
 
 
 def tinted(colour: str, share: float) -> str:

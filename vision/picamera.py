@@ -17,6 +17,7 @@ import numpy as np
 from companion.clock import Clock
 from companion.config import CameraSettings
 from companion.errors import CameraError
+from companion.languages import say
 from vision.markers import Luma
 from vision.source import Device, Locks, shape_of
 
@@ -55,7 +56,9 @@ def pi_devices() -> tuple[PiDevice, ...]:
     try:
         told = module.Picamera2.global_camera_info()
     except Exception as error:  # libcamera raises RuntimeError, IndexError and its own kinds
-        raise CameraError(f"The Raspberry Pi's cameras cannot be listed: {error}: restart the Pi") from error
+        raise CameraError(
+            say("The Raspberry Pi's cameras cannot be listed: {error}: restart the Pi", error=str(error))
+        ) from error
     found = []
     for place, each in enumerate(told):
         identity = str(each.get("Id", ""))
@@ -81,8 +84,16 @@ class PiCamera(Device):
         here = pi_devices()
         found = here[:1] if number is None else [device for device in here if device.number == number]
         if not found:
-            which = "No Raspberry Pi camera" if number is None else f"No Raspberry Pi camera {number}"
-            raise CameraError(f"{which} is connected: check the ribbon cable, contacts and direction")
+            if number is None:
+                raise CameraError(
+                    say("No Raspberry Pi camera is connected: check the ribbon cable, contacts and direction")
+                )
+            raise CameraError(
+                say(
+                    "No Raspberry Pi camera {number} is connected: check the ribbon cable, contacts and direction",
+                    number=number,
+                )
+            )
         self.identity, self.model = found[0].identity, found[0].model
         self._settings, self._zoom = settings, 0.0
         self._mains_hz: int = settings.mains_hz
@@ -94,14 +105,19 @@ class PiCamera(Device):
             self._device = self._module.Picamera2(found[0].number)
         except Exception as error:
             raise CameraError(
-                f"The Raspberry Pi camera cannot be opened: {error}: close other programs, check the ribbon cable"
+                say(
+                    "The Raspberry Pi camera cannot be opened: {error}: close other programs, check the ribbon cable",
+                    error=str(error),
+                )
             ) from error
         try:
             self._start()
         except Exception as error:
             with contextlib.suppress(CameraError):
                 self.close()
-            raise CameraError(f"The Raspberry Pi camera does not start: {error}: close other programs") from error
+            raise CameraError(
+                say("The Raspberry Pi camera does not start: {error}: close other programs", error=str(error))
+            ) from error
 
     def _start(self) -> None:
         size = self._settings.size_px
@@ -138,8 +154,11 @@ class PiCamera(Device):
         except CameraError:
             raise
         except Exception as error:  # TimeoutError, and whatever libcamera raises when the cable comes off
-            what = "no pictures any more" if isinstance(error, TimeoutError) else f"an error: {error}"
-            raise CameraError(f"The Raspberry Pi camera sends {what}: check the ribbon cable") from error
+            if isinstance(error, TimeoutError):
+                words = say("The Raspberry Pi camera sends no pictures any more: check the ribbon cable")
+            else:
+                words = say("The Raspberry Pi camera sends an error: {error}: check the ribbon cable", error=str(error))
+            raise CameraError(words) from error
         return luma
 
     def _copy(self, request: Any) -> Luma:
@@ -149,8 +168,13 @@ class PiCamera(Device):
             plane = np.asarray(mapped.array)
             if plane.ndim != 2 or plane.dtype != np.uint8 or plane.shape[0] < height or plane.shape[1] < width:
                 raise CameraError(
-                    f"The Raspberry Pi camera sends {shape_of(plane)} where a plane of {width} x {height} was "
-                    "asked for: update Picamera2"
+                    say(
+                        "The Raspberry Pi camera sends {what} where a plane of {width} x {height} was "
+                        "asked for: update Picamera2",
+                        what=shape_of(plane),
+                        width=width,
+                        height=height,
+                    )
                 )
             return np.array(plane[:height, :width])
 
@@ -167,7 +191,9 @@ class PiCamera(Device):
             except Exception as error:
                 failed = failed or error
         if failed:
-            raise CameraError(f"The Raspberry Pi camera cannot be closed: {failed}: restart the program") from failed
+            raise CameraError(
+                say("The Raspberry Pi camera cannot be closed: {error}: restart the program", error=str(failed))
+            ) from failed
 
     # ---- controls ----
 
@@ -247,7 +273,11 @@ class PiCamera(Device):
             except Exception as error:  # libcamera's RuntimeError, also when the camera has just gone
                 words = ", ".join(mine)
                 raise CameraError(
-                    f"The Raspberry Pi camera does not take {words}: {error}: update Picamera2"
+                    say(
+                        "The Raspberry Pi camera does not take {words}: {error}: update Picamera2",
+                        words=words,
+                        error=str(error),
+                    )
                 ) from error
 
 
@@ -257,6 +287,8 @@ def _picamera2() -> Any:
         return importlib.import_module("picamera2")
     except Exception as error:  # it exists but does not import where libcamera is missing
         raise CameraError(
-            "Picamera2 is not here: on a Raspberry Pi install python3-picamera2 and make the environment "
-            "with --system-site-packages"
+            say(
+                "Picamera2 is not here: on a Raspberry Pi install python3-picamera2 and make the environment "
+                "with --system-site-packages"
+            )
         ) from error

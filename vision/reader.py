@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from companion.errors import ConfigError
 from companion.grid import Square
 from companion.kit import Kit
+from companion.languages import say
 from companion.ports import Frame, Reading
 from vision.foreign import lying_free
 from vision.looking import Looker
@@ -44,7 +45,11 @@ class BoardReader:
         self, kits: Mapping[str, Kit], model: str = "webcam", frames: int = 3, *, thorough: bool = False
     ) -> None:
         if model not in LENSES:
-            raise ConfigError(f"[camera] model “{model}” is unknown: expected one of {', '.join(LENSES)}")
+            raise ConfigError(
+                say(
+                    "[camera] model “{model}” is unknown: expected one of {known}", model=model, known=", ".join(LENSES)
+                )
+            )
         self._looker = Looker(kits, LENSES[model], thorough=thorough)
         self._lock, self._asking = threading.Lock(), threading.Lock()
         self._motion, self._votes = Motion(), Votes(frames)

@@ -18,6 +18,7 @@ from companion.clock import Clock
 from companion.errors import CameraError
 from companion.grid import Square
 from companion.kit import DICTIONARY, Kit, Layout, Seat
+from companion.languages import say
 from companion.ports import Frame, WorldPiece
 from vision.artwork import Bgr
 from vision.pieces import Piece, pieces_of
@@ -297,7 +298,7 @@ def _with_noise(picture: NDArray[np.uint8], noise: NDArray[np.int8]) -> NDArray[
 class RenderedCamera:
     """A camera above the simulated table."""
 
-    name = "the simulated table"
+    name = say("the simulated table")
 
     def __init__(self, table: SimulatedTable, clock: Clock) -> None:
         self._table = table
@@ -308,7 +309,7 @@ class RenderedCamera:
     def frame(self) -> Frame:
         """The picture now. Raises `CameraError` when closed."""
         if self._closed:
-            raise CameraError("The camera of the simulated table is closed: open it again")
+            raise CameraError(say("The camera of the simulated table is closed: open it again"))
         return Frame(self._table.render_luma(), self._clock.monotonic_s(), next(self._numbers))
 
     def close(self) -> None:

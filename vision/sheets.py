@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, get_args
 
 from companion.errors import Malformed, SystemTrouble
 from companion.kit import SEATS, Face, Kit
-from vision.board_pages import print_board
+from companion.languages import LANGUAGES, say, speaking
+from vision.board_pages import print_board, seat_words
 from vision.deck_pages import card_grid, part_title, pile_parts, print_backs, print_fronts, print_part
 from vision.tag_faces import print_big_face, print_face, print_picture
 from vision.tags import has_wide_rim, tags_of, top_mm
@@ -57,21 +58,26 @@ class Sheets:
     """What was printed: `pages` in all, the board on `across` x `down` of them, and the names on each page.
 
     `names` has one entry a page: `("instructions",)`, `("board A1",)`, the faces whose tags are on it, places of piles,
-    the names of cards, or as many `BACK`s as there are places for them.
+    the names of cards, or as many `BACK`s as there are places for them. `kinds` tells each page's kind: `instructions`,
+    `board`, `pieces`, `places`, `cards` or `backs`.
     """
 
     pages: int
     across: int
     down: int
     names: tuple[tuple[str, ...], ...]
+    kinds: tuple[str, ...] = ()
 
 
-def write_kit(kit: Kit, target: str | Path | BinaryIO, paper: Paper = "a4", spares: int = 1) -> Sheets:
+def write_kit(
+    kit: Kit, target: str | Path | BinaryIO, paper: Paper = "a4", spares: int = 1, language: str = "en"
+) -> Sheets:
     """Write the printable kit to a path or an open binary file; `spares` is the number of extra sets of tags.
 
-    Raises `Malformed` for an unknown paper or number of spares, and `SheetError` when the file cannot be written.
+    Raises `Malformed` for an unknown paper, language or number of spares, and `SheetError` when the file cannot be
+    written.
     """
-    pdf, sheets = _print(kit, paper, spares)
+    pdf, sheets = kit_sheets(kit, paper, spares, language)
     if not isinstance(target, str | Path):
         target.write(pdf)
         return sheets
@@ -83,43 +89,71 @@ def write_kit(kit: Kit, target: str | Path | BinaryIO, paper: Paper = "a4", spar
     return sheets
 
 
-def kit_pdf(kit: Kit, paper: Paper = "a4", spares: int = 1) -> bytes:
-    """The printable kit as a PDF; raises `Malformed` for an unknown paper or number of spares."""
-    return _print(kit, paper, spares)[0]
+def kit_pdf(kit: Kit, paper: Paper = "a4", spares: int = 1, language: str = "en") -> bytes:
+    """The printable kit as a PDF; raises `Malformed` for an unknown paper, language or number of spares."""
+    return kit_sheets(kit, paper, spares, language)[0]
+
+
+def kit_sheets(kit: Kit, paper: Paper, spares: int, language: str) -> tuple[bytes, Sheets]:
+    """The printable kit as a PDF, and what is on its pages; raises `Malformed` as `kit_pdf` does."""
+    require_known(paper, language)
+    if not 0 <= spares <= MAX_SPARES:
+        raise Malformed(say("{spares} spare sets are not possible: use 0 to {most}", spares=spares, most=MAX_SPARES))
+    with speaking(language):
+        return _print(kit, paper, spares)
+
+
+def require_known(paper: str, language: str) -> None:
+    """Raises `Malformed` for a paper or a language in which nothing is printed."""
+    if paper not in get_args(Paper):
+        raise Malformed(say("Paper “{paper}” is unknown: use a4 or letter", paper=paper))
+    if language not in LANGUAGES:
+        raise Malformed(
+            say("Language “{language}” is unknown: use {known}", language=language, known=", ".join(LANGUAGES))
+        )
+
+
+def kit_plan(kit: Kit, paper: Paper = "a4", spares: int = 1) -> Sheets:
+    """What would be printed, without printing it."""
+    tiling, body = _pages(kit, paper, spares)
+    names = (("instructions",), *(page.names for page in body))
+    return Sheets(len(names), tiling.across, tiling.down, names, ("instructions", *(page.kind for page in body)))
+
+
+def _pages(kit: Kit, paper: Paper, spares: int) -> tuple[Tiling, list[_Page]]:
+    """How the board is spread, and all pages below the instructions."""
+    width, height = SIZES_MM[paper]
+    tiling = tile_board(kit.board, width - 2 * MARGIN_MM, height - 2 * MARGIN_MM, FOOT_MM)
+    tags = [*_tags(kit, spare=False), *(tag for _ in range(spares) for tag in _tags(kit, spare=True))]
+    room = _room(paper, landscape=False)
+    return tiling, [*_board_pages(kit, tiling, paper), *_tag_pages(kit, tags, room), *_deck_pages(kit, paper)]
 
 
 def _print(kit: Kit, paper: Paper, spares: int) -> tuple[bytes, Sheets]:
-    if paper not in get_args(Paper):
-        raise Malformed(f"Paper “{paper}” is unknown: use {' or '.join(get_args(Paper))}")
-    if not 0 <= spares <= MAX_SPARES:
-        raise Malformed(f"{spares} spare sets are not possible: use 0 to {MAX_SPARES}")
     # The PDF libraries take a tenth of a second to import and are needed here only.
     from vision.instructions import print_instructions  # noqa: PLC0415  imported late on purpose, see above
     from vision.paper import Pen  # noqa: PLC0415  imported late on purpose, see above
 
-    width, height = SIZES_MM[paper]
-    tiling = tile_board(kit.board, width - 2 * MARGIN_MM, height - 2 * MARGIN_MM, FOOT_MM)
-    room = _room(paper, landscape=False)
-    tags = [*_tags(kit, spare=False), *(tag for _ in range(spares) for tag in _tags(kit, spare=True))]
-    body = [*_board_pages(kit, tiling, paper), *_tag_pages(kit, tags, room), *_deck_pages(kit, paper)]
-    names = (("instructions",), *(page.names for page in body))
-    backs = tuple(number for number, page in enumerate(names, start=1) if set(page) == {BACK})
+    tiling, body = _pages(kit, paper, spares)
+    sheets = kit_plan(kit, paper, spares)
 
-    pen = Pen(width, height, f"{kit.title}: board and pieces")
+    pen = Pen(*SIZES_MM[paper], say("{game}: board and pieces", game=kit.title))
     pen.page()
-    print_instructions(pen, kit, tiling, room, spares=spares > 0, backs=backs)
-    _foot(pen, f"{kit.title}: instructions", 1, len(names))
+    room = _room(paper, landscape=False)
+    print_instructions(pen, kit, tiling, room, spares=spares > 0, kinds=sheets.kinds[1:])
+    _foot(pen, say("{game}: instructions", game=kit.title), 1, sheets.pages)
     for number, page in enumerate(body, start=2):
         pen.page(page.landscape)
         page.draw(pen)
-        _foot(pen, f"{kit.title}: {page.title}", number, len(names))
-    return pen.bytes(), Sheets(len(names), tiling.across, tiling.down, names)
+        _foot(pen, say("{game}: {sheet}", game=kit.title, sheet=page.title), number, sheets.pages)
+    return pen.bytes(), sheets
 
 
 @dataclass(frozen=True)
 class _Page:
-    """A page below the instructions: the names of what is on it, its own, and what draws it."""
+    """A page below the instructions: its kind, the names of what is on it, its own, and what draws it."""
 
+    kind: str
     names: tuple[str, ...]
     title: str
     draw: Callable[[Pen], None]
@@ -131,15 +165,16 @@ def _board_pages(kit: Kit, tiling: Tiling, paper: Paper) -> Iterator[_Page]:
     for window in tiling.windows:
         name = f"board {window.label}" if tiling.pages > 1 else "board"
         draw = partial(print_board, kit=kit, tiling=tiling, window=window, room=room)
-        yield _Page((name,), _board_label(tiling, window), draw, tiling.landscape)
+        yield _Page("board", (name,), _board_label(tiling, window), draw, tiling.landscape)
 
 
 def _tag_pages(kit: Kit, tags: list[_Tag], room: Extent) -> Iterator[_Page]:
     pages = _Flow(kit, room.width, room.height).pages(tags)
     for number, cells in enumerate(pages, start=1):
-        head = "Pieces" if len(pages) == 1 else f"Pieces, {number} of {len(pages)}"
+        many = say("Pieces, {number} of {pages}", number=number, pages=len(pages))
+        head = say("Pieces") if len(pages) == 1 else many
         names = tuple(face.name for cell in cells for face, _ in cell.tag.faces)
-        yield _Page(names, "pieces", partial(_tags_page, cells=cells, kit=kit, title=head))
+        yield _Page("pieces", names, say("pieces"), partial(_tags_page, cells=cells, kit=kit, title=head))
 
 
 def _deck_pages(kit: Kit, paper: Paper) -> Iterator[_Page]:
@@ -153,15 +188,17 @@ def _deck_pages(kit: Kit, paper: Paper) -> Iterator[_Page]:
     for part in pile_parts(kit, deck, (room.width, room.height)):
         names = tuple(str(place) for column in part for place in column)
         draw = partial(print_part, kit=kit, deck=deck, part=part, room=room)
-        yield _Page(names, part_title(part), draw, landscape=True)
+        yield _Page("places", names, part_title(part), draw, landscape=True)
     grid = card_grid(deck, SIZES_MM[paper], MARGIN_MM, _LOW_FOOT_MM)
     fronts = grid.pages(deck)
     for number, cards in enumerate(fronts, start=1):
         names = tuple(card.name for card in cards)
         draw = partial(print_fronts, deck=deck, grid=grid, cards=cards)
-        yield _Page(names, f"cards, {number} of {len(fronts)}", draw, grid.landscape)
+        title = say("cards, {number} of {pages}", number=number, pages=len(fronts))
+        yield _Page("cards", names, title, draw, grid.landscape)
         draw = partial(print_backs, grid=grid)
-        yield _Page((BACK,) * grid.size, f"backs, {number} of {len(fronts)}", draw, grid.landscape)
+        title = say("backs, {number} of {pages}", number=number, pages=len(fronts))
+        yield _Page("backs", (BACK,) * grid.size, title, draw, grid.landscape)
 
 
 def _room(paper: Paper, landscape: bool) -> Extent:
@@ -173,17 +210,18 @@ def _room(paper: Paper, landscape: bool) -> Extent:
 def _board_label(tiling: Tiling, window: Window) -> str:
     """Such as “board A1 of A1-B2”."""
     if tiling.pages == 1:
-        return "board"
-    return f"board {window.label} of A1-{tiling.windows[-1].label}"
+        return say("board")
+    return say("board {page} of A1-{last}", page=window.label, last=tiling.windows[-1].label)
 
 
 def _foot(pen: Pen, words: str, page: int, pages: int) -> None:
     """The ruler and the page's name, on every page at the same place."""
     pen.ruler(MARGIN_MM, MARGIN_MM)
-    x = MARGIN_MM + 104
-    pen.text(x, MARGIN_MM + 3.3, words, 3.2, bold=True)
-    pen.text(x, MARGIN_MM + 0.6, "Print at 100 %. The black and white bar is 100 mm long.", 2.8)
-    pen.text(pen.width_mm - MARGIN_MM, MARGIN_MM + 3.3, f"{page} of {pages}", 3.2, anchor="right")
+    x, right = MARGIN_MM + 104, pen.width_mm - MARGIN_MM
+    counted = say("{page} of {pages}", page=page, pages=pages)
+    room = right - x - pen.text(right, MARGIN_MM + 3.3, counted, 3.2, anchor="right") - 3
+    pen.text(x, MARGIN_MM + 3.3, words, 3.2, bold=True, room=room)
+    pen.text(x, MARGIN_MM + 0.6, say("Print at 100 %. The black and white bar is 100 mm long."), 2.8, room=right - x)
 
 
 # ---- the pieces -----------------------------------------------------------------------------------------------
@@ -212,8 +250,8 @@ def _tags(kit: Kit, spare: bool) -> Iterator[_Tag]:
     _check_markers(kit)
     tags = [(faces[0][0].seat, faces) for faces in tags_of(kit)] if kit.pieces else []
     for seat in (*SEATS, None):
-        owner = f"{seat.title()} is {kit.sides[seat].name}" if seat else "For both"
-        section = "Spares: the same tags once more" if spare else owner
+        owner = seat_words(kit, seat) if seat else say("For both")
+        section = say("Spares: the same tags once more") if spare else owner
         yield from (_Tag(faces, section) for owner_seat, faces in tags if owner_seat is seat)
 
 
@@ -289,7 +327,7 @@ class _Flow:
 def _tags_page(pen: Pen, cells: list[_Cell], kit: Kit, title: str) -> None:
     """One page of tags with its headings."""
     left, bottom = MARGIN_MM, MARGIN_MM + FOOT_MM
-    pen.head(title, f"{kit.title}: cut along thin lines, fold along dashes", MARGIN_MM)
+    pen.head(title, say("{game}: cut along thin lines, fold along dashes", game=kit.title), MARGIN_MM)
     with pen.at(left, bottom):
         for cell in cells:
             size = _TagSize(cell.tag, kit)
@@ -317,8 +355,10 @@ def _tag(pen: Pen, tag: _Tag, size: _TagSize, kit: Kit) -> None:
             for middle in (0.2, 0.5, 0.8) if size.strip < 6 else (0.5,):  # a small drawing is seen better three times
                 with pen.at(x + middle * size.outer, size.strip / 2):
                     print_picture(pen, face, picture, side)
-        y = pen.paragraph(x, -0.8, max(size.outer, 24.0 if len(tag.faces) == 1 else 0.0), face.name, 3.0, bold=True)
-        pen.text(x, y - 2.6, f"id {marker}, {face.height_mm:g} mm high", 2.6)
+        wide = max(size.outer, 24.0 if len(tag.faces) == 1 else 0.0)
+        y = _caption(pen, x, wide, face.name)
+        words = say("id {marker}, {height:g} mm high", marker=marker, height=face.height_mm)
+        pen.text(x, y - 2.6, words, 2.6, room=wide)
         pen.outline(x, low, size.outer, size.deep + size.apron)
         if size.folds_down:
             pen.fold((x, size.strip), (x + size.outer, size.strip))
@@ -326,6 +366,14 @@ def _tag(pen: Pen, tag: _Tag, size: _TagSize, kit: Kit) -> None:
         if number + 1 < len(tag.faces):
             _spine(pen, x, low, size)
             x += size.spine
+
+
+def _caption(pen: Pen, x: float, width: float, name: str) -> float:
+    """The name of a face below its tag in two lines at most, smaller where that needs it; the y below it."""
+    from vision.paper import broken  # noqa: PLC0415  imported late, with the pen
+
+    sizes = (size for size in (3.0, 2.7, 2.4, 2.1, 1.9) if len(broken(name, width, size, bold=True)) <= 2)
+    return pen.paragraph(x, -0.8, width, name, next(sizes, 1.7), bold=True)
 
 
 def _spine(pen: Pen, x: float, low: float, size: _TagSize) -> None:

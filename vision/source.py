@@ -9,6 +9,7 @@ import numpy as np
 
 from companion.clock import Clock
 from companion.errors import CameraError
+from companion.languages import say
 from companion.ports import Camera, Frame
 from vision.markers import Luma
 
@@ -39,7 +40,7 @@ class Source:
     def frame(self) -> Frame:
         """The next picture, waiting for it. Raises `CameraError` when the device is gone or closed."""
         if self._closed:
-            raise CameraError(f"The camera {self.name} is closed: open it again")
+            raise CameraError(say("The camera {name} is closed: open it again", name=self.name))
         luma = self._checked(self._luma())
         now_s, age_s = self._clock.monotonic_s(), self._age_s()
         return Frame(luma, now_s - age_s if 0 < age_s < _OLDEST_S else now_s, next(self._numbers))
@@ -57,7 +58,7 @@ class Source:
         self.close()
 
     def _luma(self) -> Luma:
-        raise CameraError(f"The camera {self.name} gives no pictures: choose another source")
+        raise CameraError(say("The camera {name} gives no pictures: choose another source", name=self.name))
 
     def _age_s(self) -> float:
         """How long ago the last picture was exposed; 0 when that is not known."""
@@ -69,7 +70,13 @@ class Source:
     def _checked(self, luma: Any) -> Luma:
         """The picture, if it is one: (height, width) uint8 with something in it."""
         if not isinstance(luma, np.ndarray) or luma.dtype != np.uint8 or luma.ndim != 2 or min(luma.shape) < 2:
-            raise CameraError(f"The camera {self.name} sends {shape_of(luma)}, which is no picture: choose another one")
+            raise CameraError(
+                say(
+                    "The camera {name} sends {what}, which is no picture: choose another one",
+                    name=self.name,
+                    what=shape_of(luma),
+                )
+            )
         return luma
 
 
@@ -108,5 +115,5 @@ class Device(Source):
 def shape_of(picture: Any) -> str:
     """What a camera sent, as words."""
     if not isinstance(picture, np.ndarray):
-        return "nothing" if picture is None else f"a {type(picture).__name__}"
-    return f"{' x '.join(map(str, picture.shape))} values of {picture.dtype}"
+        return say("nothing") if picture is None else say("a {type}", type=type(picture).__name__)
+    return say("{size} values of {type}", size=" x ".join(map(str, picture.shape)), type=str(picture.dtype))

@@ -14,6 +14,7 @@ import numpy as np
 from companion.clock import Clock
 from companion.config import CameraSettings
 from companion.errors import CameraError
+from companion.languages import say
 from vision.markers import Luma
 from vision.source import Device, Locks, shape_of
 
@@ -63,10 +64,13 @@ def usb_number(words: str, devices: tuple[UsbDevice, ...]) -> int:
         return int(words)
     matching = [device for device in devices if words and words.lower() in device.name.lower()]
     if not matching:
-        here = ", ".join(device.name for device in devices) or "none"
         raise CameraError(
-            f"[camera] source “usb:{words}”: no USB camera of this name is plugged in ({here}). "
-            "Plug it in, or write usb:0, usb:1 …"
+            say(
+                "[camera] source “usb:{words}”: no USB camera of this name is plugged in ({here}). "
+                "Plug it in, or write usb:0, usb:1 …",
+                words=words,
+                here=", ".join(device.name for device in devices) or say("none"),
+            )
         )
     return matching[0].number
 
@@ -85,13 +89,23 @@ class UsbCamera(Device):
         os.environ.setdefault("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", str(_SILENCE_S))
         path = f"/dev/video{number}"
         if not Path(path).exists():
-            raise CameraError(f"USB camera {number} is missing ({path}): plug it in, or try another number")
+            raise CameraError(
+                say(
+                    "USB camera {number} is missing ({path}): plug it in, or try another number",
+                    number=number,
+                    path=path,
+                )
+            )
         self._device: Any = cv2.VideoCapture(number, cv2.CAP_V4L2)
         if not self._device.isOpened():
             self._device.release()
             raise CameraError(
-                f"USB camera {number} cannot be opened ({path}): close other programs that use it, "
-                "and add the user to the group “video”"
+                say(
+                    "USB camera {number} cannot be opened ({path}): close other programs that use it, "
+                    "and add the user to the group “video”",
+                    number=number,
+                    path=path,
+                )
             )
         # Uncompressed, most USB cameras manage this size only a few times a second.
         self._device.set(cv2.CAP_PROP_FOURCC, cv2.VideoWriter.fourcc(*"MJPG"))
@@ -112,7 +126,10 @@ class UsbCamera(Device):
             if luma is not None:
                 return luma
         raise CameraError(
-            f"USB camera {self.name} sends only damaged pictures: use a shorter cable, another socket, and no hub"
+            say(
+                "USB camera {name} sends only damaged pictures: use a shorter cable, another socket, and no hub",
+                name=self.name,
+            )
         )
 
     def _read(self) -> Any:
@@ -120,16 +137,23 @@ class UsbCamera(Device):
             good, picture = self._device.read()
         except cv2.error as error:  # OpenCV asserts when a buffer is smaller than the picture should be
             raise CameraError(
-                f"USB camera {self.name} sends what cannot be read: {error.err}: plug it in again"
+                say(
+                    "USB camera {name} sends what cannot be read: {error}: plug it in again",
+                    name=self.name,
+                    error=error.err,
+                )
             ) from None
         if good and picture is not None:
             self._first = False
             return picture
         if self._first:
             raise CameraError(
-                f"USB camera {self.name} gives no picture: close other programs that use it, or plug it in again"
+                say(
+                    "USB camera {name} gives no picture: close other programs that use it, or plug it in again",
+                    name=self.name,
+                )
             )
-        raise CameraError(f"USB camera {self.name} sends no pictures any more: check its plug and cable")
+        raise CameraError(say("USB camera {name} sends no pictures any more: check its plug and cable", name=self.name))
 
     def _plane(self, sent: Any) -> Luma | None:
         """The brightness of what the camera sent, whatever its format; None when it is damaged."""
@@ -167,8 +191,13 @@ class UsbCamera(Device):
 
     def _unreadable(self, sent: Any) -> CameraError:
         return CameraError(
-            f"USB camera {self.name} sends {shape_of(sent)} in the format {self._fourcc or 'without a name'}, "
-            "which is not read here: choose a camera that sends MJPG or YUYV"
+            say(
+                "USB camera {name} sends {what} in the format {format}, "
+                "which is not read here: choose a camera that sends MJPG or YUYV",
+                name=self.name,
+                what=shape_of(sent),
+                format=self._fourcc or say("without a name"),
+            )
         )
 
     def _age_s(self) -> float:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from companion.clock import Clock
 from companion.errors import CameraError
 from companion.kit import Kit
+from companion.languages import joined, say
 from companion.ports import Camera, CameraState, CameraStatus, Frame, Reading
 from vision.lenses import LensShelf
 from vision.light import LightKeeper
@@ -21,7 +22,7 @@ _LOG = logging.getLogger(__name__)
 _PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0)
 _SILENCE_S = 3.0
 """A camera that gives no picture for so long is in trouble."""
-_NONE_YET = "There is no camera: connect one and it is used; without one play goes by taps"
+_NONE_YET = say("There is no camera: connect one and it is used; without one play goes by taps")
 _GONE_S = 1.0
 """A board that is out of sight for less, behind an arm or a cup, is not said to be gone."""
 
@@ -103,7 +104,9 @@ class Watcher:
         Raises `CameraError` where there is nothing to choose: the simulated table has one camera.
         """
         if self._open_source is None:
-            raise CameraError("The simulated table has only this camera: start without --simulate to choose another")
+            raise CameraError(
+                say("The simulated table has only this camera: start without --simulate to choose another")
+            )
         with self._asking:
             self._source, self._changed, self._wanted = source, True, None
         self._wake.set()
@@ -158,7 +161,7 @@ class Watcher:
                 self.step()
             except Exception as error:  # whatever happens, the table must hear of it and the watch go on
                 _LOG.exception("the board cannot be read")
-                self._in_trouble(f"The board cannot be read: {error}: see the log")
+                self._in_trouble(say("The board cannot be read: {error}: see the log", error=str(error)))
             self._wake.wait(max(0.0, self._next_s - self._clock.monotonic_s()))
             self._wake.clear()
 
@@ -227,7 +230,11 @@ class Watcher:
         if frame is None:
             if silent_s >= _SILENCE_S:
                 raise CameraError(
-                    f"The camera {self._camera.name} has sent no picture for {silent_s:.0f} s: check its cable"
+                    say(
+                        "The camera {name} has sent no picture for {seconds} s: check its cable",
+                        name=self._camera.name,
+                        seconds=f"{silent_s:.0f}",
+                    )
                 )
             return None
         if not self._begun:
@@ -265,13 +272,13 @@ class Watcher:
         return True
 
     def _status_of(self, reading: Reading) -> CameraStatus:
-        light = f". {self._light.sentence}" if self._light and self._light.sentence else ""
+        light = self._light.sentence if self._light else ""
         if reading.game is not None:
-            return CameraStatus(CameraState.SEES_BOARD, f"The camera sees the board{light}")
-        sentence = self._reader.problem
-        if not sentence:
-            sentence = "The camera sees no board: put it down with all four corner markers in the picture"
-        return CameraStatus(CameraState.NO_BOARD, sentence + light)
+            return CameraStatus(CameraState.SEES_BOARD, joined(". ", (say("The camera sees the board"), light)))
+        sentence = self._reader.problem or say(
+            "The camera sees no board: put it down with all four corner markers in the picture"
+        )
+        return CameraStatus(CameraState.NO_BOARD, joined(". ", (sentence, light)))
 
     def _in_trouble(self, sentence: str) -> None:
         self._drop_camera()

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from companion.grid import Square
 from companion.kit import Board, Kit
+from companion.languages import joined, listed, say
 from companion.ports import Advice, Weakness
 from vision.markers import Luma
 from vision.pose import Points, Pose, corner_points_mm, flat, rectangle_corners_mm
@@ -38,7 +39,14 @@ _STEP_CM = 5
 _STEEP_DEG = 42.0
 _FINE_WIDTH = 1920
 
-_CORNER_NAMES = ("South-West", "South-East", "North-East", "North-West")
+_SOUTH, _WEST, _NORTH, _EAST = say("South"), say("West"), say("North"), say("East")
+_CORNERS = (
+    (say("South-West"), {_SOUTH, _WEST}),
+    (say("South-East"), {_SOUTH, _EAST}),
+    (say("North-East"), {_NORTH, _EAST}),
+    (say("North-West"), {_NORTH, _WEST}),
+)
+"""The corners of a board by name, in the order of its markers, and the sides on which each lies."""
 
 
 @dataclass(frozen=True)
@@ -154,12 +162,12 @@ def advise_blindly(luma: Luma) -> tuple[Advice, ...]:
     """What may be wrong with a whole picture in which no board is found."""
     small = luma[::2, ::2]
     if _ninth(small) < _DARK:
-        return (Advice("Switch on a lamp", "The whole picture is dark.", Weakness.DARK),)
+        return (Advice(say("Switch on a lamp"), say("The whole picture is dark."), Weakness.DARK),)
     soft = np.asarray(cv2.GaussianBlur(luma, (0, 0), _REBLUR_PX), np.uint8)
     blur = _blur(_slopes(luma)[::2, ::2], _slopes(soft)[::2, ::2])
     if blur is None or blur > _SOFT_PX:
-        why = "The whole picture is not sharp."
-        return (Advice("Turn the lens, or let the focus follow", why, Weakness.BLUR),)
+        why = say("The whole picture is not sharp.")
+        return (Advice(say("Turn the lens, or let the focus follow"), why, Weakness.BLUR),)
     return ()
 
 
@@ -184,14 +192,16 @@ def _advice(
     where = places(kit, squares, len(measures))
     if kind is Weakness.GLARE:
         if len(squares) > 0.8 * len(measures):
-            return Advice("Less light, or let exposure follow", "The picture is too bright everywhere.", kind)
-        return Advice("Move the lamp", f"It is mirrored on {where}.", kind)
+            why = say("The picture is too bright everywhere.")
+            return Advice(say("Less light, or let exposure follow"), why, kind)
+        return Advice(say("Move the lamp"), say("It is mirrored on {places}.", places=where), kind)
     if kind is Weakness.DARK:
-        text = "Switch on a lamp" if len(squares) > 0.5 * len(measures) else "Put the lamp nearer to the shade"
-        return Advice(text, f"It is dark on {where}.", kind)
+        is_most = len(squares) > 0.5 * len(measures)
+        text = say("Switch on a lamp") if is_most else say("Put the lamp nearer to the shade")
+        return Advice(text, say("It is dark on {places}.", places=where), kind)
     if kind is Weakness.BLUR:
-        text = "Turn the lens, or let the focus follow"
-        return Advice(text, f"The picture is not sharp on {where}.", kind)
+        text = say("Turn the lens, or let the focus follow")
+        return Advice(text, say("The picture is not sharp on {places}.", places=where), kind)
     return _closer(squares, kit, pose, measures, where)
 
 
@@ -199,7 +209,12 @@ def _closer(squares: Sequence[Square], kit: Kit, pose: Pose, measures: Mapping[S
     """How much nearer the camera must come until the smallest markers have pixels enough."""
     least = min(measures[square].module_px for square in squares)
     enough = enough_px(kit)
-    why = f"Markers on {where} have {least:.1f} px a module; {enough:.1f} are enough."
+    why = say(
+        "Markers on {places} have {least} px a module; {enough} are enough.",
+        places=where,
+        least=f"{least:.1f}",
+        enough=f"{enough:.1f}",
+    )
     farthest = min(squares, key=lambda square: measures[square].module_px)
     there = flat(np.array([kit.board.centre_mm(farthest)]))[0]
     away = float(np.linalg.norm(pose.eye_mm - there))
@@ -208,14 +223,14 @@ def _closer(squares: Sequence[Square], kit: Kit, pose: Pose, measures: Mapping[S
     distance = float(np.linalg.norm(pose.eye_mm - middle))
     if by_mm < 0.6 * distance and _fits(kit.board, pose, distance / (distance - by_mm)):
         steps = math.ceil(by_mm / 10 / _STEP_CM)
-        return Advice(f"Come {steps * _STEP_CM} cm closer", why, Weakness.SMALL)
+        return Advice(say("Come {number} cm closer", number=steps * _STEP_CM), why, Weakness.SMALL)
     if tilt_deg(pose) > _STEEP_DEG:
-        text = "Look down more steeply"
+        text = say("Look down more steeply")
     elif pose.size[0] < _FINE_WIDTH:
-        text = "Set the camera’s size to 1920x1080"
+        text = say("Set the camera’s size to 1920x1080")
     else:
-        text = "Let the board fill the picture"
-    return Advice(text, f"{why} Much nearer, it would not fit.", Weakness.SMALL)
+        text = say("Let the board fill the picture")
+    return Advice(text, joined(" ", (why, say("Much nearer, it would not fit."))), Weakness.SMALL)
 
 
 def _fits(board: Board, pose: Pose, growth: float) -> bool:
@@ -229,18 +244,19 @@ def _cut_off(board: Board, pose: Pose) -> Advice | None:
     """Corner markers that lie outside the picture."""
     width, height = pose.size
     outside = []
-    for name, marker in zip(_CORNER_NAMES, board.corners, strict=True):
+    for corner, marker in zip(_CORNERS, board.corners, strict=True):
         corners = pose.to_px(corner_points_mm(board, marker))
         if (corners < 0).any() or (corners > np.array([width - 1, height - 1])).any():
-            outside.append(name)
+            outside.append(corner)
     if not outside:
         return None
-    names = " and ".join(outside)
+    names = listed(name for name, _ in outside)
     if len(outside) == 1:
-        return Advice("Turn the camera a little", f"The corner {names} of the board is cut off.", Weakness.CUT)
-    shared = set.intersection(*(set(name.split("-")) for name in outside))
-    text = f"Turn the camera towards {shared.pop()}" if shared else "Move the camera back"
-    return Advice(text, f"The corners {names} of the board are cut off.", Weakness.CUT)
+        why = say("The corner {corner} of the board is cut off.", corner=names)
+        return Advice(say("Turn the camera a little"), why, Weakness.CUT)
+    shared = set.intersection(*(sides for _, sides in outside))
+    text = say("Turn the camera towards {side}", side=shared.pop()) if shared else say("Move the camera back")
+    return Advice(text, say("The corners {corners} of the board are cut off.", corners=names), Weakness.CUT)
 
 
 def board_outline_mm(board: Board, margin_mm: float = 0.0) -> Points:
@@ -259,9 +275,12 @@ def places(kit: Kit, squares: Iterable[Square], of: int) -> str:
     """Squares in words, of a board with so many: at most four by name; on a board of cards the lanes."""
     sorted_squares = sorted(squares)
     if len(sorted_squares) > 0.8 * of:
-        return "the whole board"
-    names = [f"lane {square.file}" if kit.deck else str(square) for square in sorted_squares]
+        return say("the whole board")
+    names = [say("lane {lane}", lane=square.file) if kit.deck else str(square) for square in sorted_squares]
     names = list(dict.fromkeys(names))
     if len(names) > 4:
-        return f"{', '.join(names[:3])} and {len(names) - 3} more {'lanes' if kit.deck else 'squares'}"
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+        some, number = joined(", ", names[:3]), len(names) - 3
+        if kit.deck:
+            return say("{some} and {number} more lanes", some=some, number=number)
+        return say("{some} and {number} more squares", some=some, number=number)
+    return listed(names)

@@ -12,6 +12,7 @@ from werkzeug.exceptions import UnsupportedMediaType
 from companion.errors import Illegal, Malformed, Refusal
 from companion.games.base import Key
 from companion.kit import Seat
+from companion.languages import say
 from web.beside import plain_plays
 from web.board import plan_svg
 from web.house import House, own_square, start_board
@@ -98,9 +99,9 @@ def read_body(asked: Request, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(asked.get_data(), type=kind)
     except msgspec.ValidationError as error:
-        raise Malformed(f"The request is not as it should be: {error}") from None
+        raise Malformed(say("The request is not as it should be: {error}", error=str(error))) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise Malformed("The request is not JSON") from None
+        raise Malformed(say("The request is not JSON")) from None
 
 
 class Api:
@@ -118,7 +119,7 @@ class Api:
         api.add_url_rule(f"/seat/{SEAT}/plays", view_func=self.plays)
         seat_doors = (
             self.take, self.hand_in, self.take_back, self.confirm, self.resign, self.draw, self.start, self.rematch,
-            self.leave, self.plan, self.mine, self.pause, self.resume,
+            self.leave, self.plan, self.mine, self.pause, self.resume, self.by_pad, self.by_phone,
         )  # fmt: skip
         for door in seat_doors:
             name = door.__name__.replace("_", "-")
@@ -128,7 +129,7 @@ class Api:
             api.add_url_rule(f"/table/{name}", view_func=table_door, methods=["POST"])
         host_doors = (
             self.new_game, self.abandon, self.undo, self.host_confirm, self.free_seat, self.host_pause,
-            self.host_resume, self.preview,
+            self.host_resume, self.preview, self.swap_seats, self.host_rematch,
         )  # fmt: skip
         for host_door in host_doors:
             name = host_door.__name__.removeprefix("host_").replace("_", "-")
@@ -163,11 +164,25 @@ class Api:
 
     def leave(self, seat: str) -> Response:
         """Stand up."""
-        mine, _ = self._own(seat), read_body(request, Body)
+        mine, _ = self._sitting(seat), read_body(request, Body)
         self._table.free_seat(mine)
         answer = jsonify(seat=None)
         self._house.guard.drop_seat(answer, mine)
         return answer
+
+    def by_pad(self, seat: str) -> Response:
+        """Go on by the pad; this phone may come back."""
+        mine, _ = self._own(seat), read_body(request, Body)
+        if not self._house.welcome.has_pads:
+            raise Illegal(Refusal.WRONG_PHASE, say("There are no pads here: go on by phone"))
+        self._table.play_by(mine, "pad")
+        return jsonify({})
+
+    def by_phone(self, seat: str) -> Response:
+        """Go on by the phone that went over to the pad."""
+        mine, _ = self._own(seat), read_body(request, Body)
+        self._table.play_by(mine, "phone")
+        return jsonify({})
 
     def hand_in(self, seat: str) -> Response:
         """Seal an order."""
@@ -182,13 +197,13 @@ class Api:
 
     def pause(self, seat: str) -> Response:
         """Stop the clock."""
-        mine, _ = self._own(seat), read_body(request, Body)
+        mine, _ = self._sitting(seat), read_body(request, Body)
         self._table.pause(mine, at_s=g.at_s)
         return jsonify({})
 
     def resume(self, seat: str) -> Response:
         """Let the clock go on."""
-        mine, _ = self._own(seat), read_body(request, Body)
+        mine, _ = self._sitting(seat), read_body(request, Body)
         self._table.resume(mine)
         return jsonify({})
 
@@ -212,7 +227,7 @@ class Api:
 
     def confirm(self, seat: str) -> Response:
         """The board is as it should be, says a seat."""
-        mine, body = self._own(seat), read_body(request, Confirm)
+        mine, body = self._sitting(seat), read_body(request, Confirm)
         self._table.confirm(mine, body.moment, body.stage, body.force)
         return jsonify({})
 
@@ -230,18 +245,25 @@ class Api:
 
     def start(self, seat: str) -> Response:
         """Start a game in one of the ways that it names."""
-        self._own(seat)
+        self._sitting(seat)
         body = read_body(request, Start)
         game = self._house.games.get(body.game)
         ways = game.presets if game else ()
         if game and not 0 <= body.preset < len(ways):
-            raise Malformed(f"{game.title} can be begun in {len(ways)} ways: say 0 to {len(ways) - 1}")
+            raise Malformed(
+                say(
+                    "{game} can be begun in {number} ways: say 0 to {last}",
+                    game=game.title,
+                    number=len(ways),
+                    last=len(ways) - 1,
+                )
+            )
         self._table.new_game(body.game, ways[body.preset].options if ways else {})
         return jsonify({})
 
     def rematch(self, seat: str) -> Response:
         """The same once more."""
-        self._own(seat)
+        self._sitting(seat)
         read_body(request, Body)
         self._table.rematch()
         return jsonify({})
@@ -276,7 +298,7 @@ class Api:
     def new_game(self) -> Response:
         """Start a game with options."""
         body = self._host(NewGame)
-        self._table.new_game(body.game, body.options, body.seed)
+        self._table.host_starts(body.game, body.options, body.seed)
         return jsonify({})
 
     def preview(self) -> Response:
@@ -320,16 +342,33 @@ class Api:
         self._table.free_seat(self._host(FreeSeat).seat)
         return jsonify({})
 
+    def host_rematch(self) -> Response:
+        """The same once more, says the host."""
+        self._host(Body)
+        self._table.rematch()
+        return jsonify({})
+
+    def swap_seats(self) -> Response:
+        """Let both sides change places."""
+        self._host(Body)
+        self._table.swap_seats()
+        return jsonify({})
+
     # ---- inside ----
 
     def _own(self, seat: str) -> Seat:
         self._house.guard.require_seat(request, Seat(seat))
         return Seat(seat)
 
+    def _sitting(self, seat: str) -> Seat:
+        """The seat of this browser, for what is nobody's secret: also while a phone that is passed is covered."""
+        self._house.guard.require_sitting(request, Seat(seat))
+        return Seat(seat)
+
     def _at_open_table(self) -> None:
         read_body(request, Body)
         if not self._table.view().is_open:
-            raise Illegal(Refusal.NOT_YOUR_SEAT, "Only a seat or the host can stop this clock, or start it again")
+            raise Illegal(Refusal.NOT_YOUR_SEAT, say("Only a seat or the host can stop this clock, or start it again"))
 
     def _host(self, kind: type[T]) -> T:
         self._house.guard.require_host(request)

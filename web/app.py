@@ -8,20 +8,32 @@ from typing import Any
 from flask import Flask, Response, g, request
 
 from companion.clock import Clock
-from companion.config import TableSettings, WebSettings
+from companion.config import WebSettings
 from companion.games.base import Game
 from companion.languages import best_language, speak
+from companion.played import Past
+from companion.printing import Printer
+from companion.rooms import CheckRoom, Upkeep
 from companion.table import Table
 from web import refusals
 from web.api import Api
 from web.bench import Bench
 from web.camera import CameraPage, CameraRoom
+from web.check import CheckPage
 from web.guard import Guard
-from web.house import House, Workbench, furnish
+from web.history import HistoryPages
+from web.host import HostPages
+from web.house import House, Welcome, Workbench, furnish
+from web.joining import Joining
+from web.kit import KitPages
 from web.live import ARRIVED, Streams
 from web.pages import Pages
+from web.passing import Passing
+from web.plain import SpokenJson
+from web.rules import RulesPages
+from web.settings import SettingsPage
 
-__all__ = ["CameraRoom", "Workbench", "create_app"]
+__all__ = ["CameraRoom", "Welcome", "Workbench", "create_app"]
 
 MAX_BODY_BYTES = 16 * 1024
 _POLICY = (
@@ -35,31 +47,38 @@ def create_app(
     games: Mapping[str, Game[Any, Any]],
     *,
     settings: WebSettings,
-    table_settings: TableSettings,
     signing_key: bytes,
     host_key: str,
     join_urls: Callable[[], tuple[str, ...]],
     workbench: Workbench | None = None,
     camera: CameraRoom | None = None,
+    printer: Printer | None = None,
+    welcome: Welcome | None = None,
     clock: Clock,
+    upkeep: Upkeep | None = None,
+    check: CheckRoom | None = None,
+    past: Past | None = None,
 ) -> Flask:
     """The application. `join_urls` answers the addresses of the table screen, the best one for phones first.
 
     `signing_key` signs the cookies of seats and host; `host_key` is what a person types to become the host.
-    `workbench` is there in simulation only; `camera` is what the camera page shows, None: there is no such page.
+    `welcome` says what is there beside the pages: Wi-Fi, pads, a voice. `workbench` is there in simulation only;
+    `camera` is what the camera page shows, None: there is no such page.
     """
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.config["MAX_FORM_MEMORY_SIZE"] = MAX_BODY_BYTES
-    app.json.sort_keys = False  # type: ignore[attr-defined]  # the delivered provider has it
+    app.json = SpokenJson(app)
     guard = Guard(signing_key, host_key, table.seat_nonce, clock)
     streams = Streams(table, settings.viewers)
     app.extensions["streams"] = streams
     app.extensions["now_s"] = table.now_s
     house = House(
-        table, games, table_settings, guard, streams, clock, join_urls, host_key, workbench, camera is not None
+        table, games, guard, streams, clock, join_urls, host_key, workbench, camera is not None,
+        welcome or Welcome(), upkeep,
     )
     furnish(app)
+    app.extensions["paragraph"] = house.paragraph
     refusals.register(app)
 
     @app.before_request
@@ -71,8 +90,8 @@ def create_app(
     def choose_language() -> None:
         """What this browser has chosen, else what the table screen is set to, else what the browser asks for."""
         chosen = request.cookies.get("language", "")
-        if request.path in ("/", "/live/table") and table_settings.language != "auto":
-            chosen = chosen or table_settings.language
+        if request.path in ("/", "/live/table") and table.settings.language != "auto":
+            chosen = chosen or table.settings.language
         speak(best_language((chosen, *request.accept_languages.values())))
 
     @app.before_request
@@ -82,9 +101,21 @@ def create_app(
 
     app.after_request(_harden)
     app.register_blueprint(Pages(house).blueprint())
+    app.register_blueprint(RulesPages(house).blueprint())
+    app.register_blueprint(Joining(house).blueprint())
+    app.register_blueprint(Passing(house).blueprint())
+    app.register_blueprint(HostPages(house).blueprint())
     app.register_blueprint(Api(house).blueprint())
+    if upkeep is not None:
+        app.register_blueprint(SettingsPage(house, upkeep).blueprint())
+    if check is not None:
+        app.register_blueprint(CheckPage(house, check).blueprint())
+    if past is not None:
+        app.register_blueprint(HistoryPages(house, past).blueprint())
     if workbench is not None:
         app.register_blueprint(Bench(house, workbench).blueprint())
+    if printer is not None:
+        app.register_blueprint(KitPages(house, printer).blueprint())
     if camera is not None:
         app.register_blueprint(CameraPage(house, camera).blueprint())
     return app

@@ -15,10 +15,11 @@ from werkzeug.exceptions import NotFound
 
 from companion.errors import Malformed
 from companion.grid import Square
+from companion.languages import say, translate
 from companion.ports import PanelView
 from web.api import Body, Text, read_body
 from web.house import House, Workbench
-from web.live import RETRY_MS, message
+from web.live import PING, RETRY_MS, Place, message
 
 LOOK_S = 0.02
 """How often a stream listens to the buzzer; the shortest tone lasts as long."""
@@ -115,7 +116,7 @@ class Bench:
     def live(self) -> Response:
         """A stream of the page's fragment, the world (`event: world`) and the panel (`event: panel`)."""
         app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way
-        return self._house.streams.hold(request.environ, lambda is_gone: self._messages(app, is_gone))
+        return self._house.streams.hold(request.environ, lambda is_gone: self._messages(app, is_gone), Place.TABLE)
 
     def _messages(self, app: Flask, is_gone: Callable[[], bool]) -> Iterator[str]:
         heard = _Heard()
@@ -128,7 +129,7 @@ class Bench:
                 yield news
             elif now_s - heard.said_s > PING_S:
                 heard.said_s = now_s
-                yield ": still here\n\n"
+                yield PING
             self._house.streams.closing.wait(LOOK_S)
 
     def _news(self, app: Flask, heard: _Heard, now_s: float) -> str:
@@ -155,7 +156,7 @@ class Bench:
         pieces = [
             {
                 "id": piece.id,
-                "face": piece.face,
+                "face": translate(piece.face),
                 "square": str(piece.square) if piece.square else None,
                 "outline": [[round(x, 1), round(y, 1)] for x, y in piece.outline_px],
             }
@@ -180,7 +181,7 @@ class Bench:
             x_px, y_px = body.x, body.y
             self._with_piece(lambda: self._world.drag_to(body.id, x_px, y_px))
         else:
-            raise Malformed("Say where: a square, or x and y in the picture")
+            raise Malformed(say("Say where: a square, or x and y in the picture"))
         return jsonify(self._world_now())
 
     def flip(self) -> Response:
@@ -231,7 +232,7 @@ class Bench:
         kit = self._house.table.view().kit
         square = Square.parse(text)
         if kit is not None and square not in kit.board.squares:
-            raise Malformed(f"{square} is not on this board")
+            raise Malformed(say("{square} is not on this board", square=square))
         return square
 
 

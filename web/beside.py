@@ -15,7 +15,7 @@ from companion.errors import Illegal
 from companion.games.screen import ChoiceKey, OrderSheet, Placing, Play, Standing
 from companion.grid import Square
 from companion.kit import Kit, Seat
-from companion.languages import plain_words
+from companion.languages import plain_words, say, translate
 from companion.views import ClockView, TableView
 from web.pieces import piece, side_class
 
@@ -44,8 +44,8 @@ def plate(clock: ClockView) -> Markup:
 def press_words(view: TableView, plays: Iterable[Play]) -> str:
     """The key by which anybody ends a turn for the seat that has it; `plays` are that seat's."""
     action = view.standing.open_action if view.standing else ""
-    told = next((play.label for play in plays if play.text == action), "End the turn")
-    return "Press the clock" if view.clocks else told
+    told = next((play.label for play in plays if play.text == action), say("End the turn"))
+    return say("Press the clock") if view.clocks else told
 
 
 def play_label(labels: Iterable[Play], text: str) -> str:
@@ -155,8 +155,8 @@ def plain_reason(reason: Illegal | None) -> dict[str, Any] | None:
 
 
 def sentences(text: str) -> tuple[str, str]:
-    """The first sentence, to be written large, and the rest."""
-    first, stop, rest = text.partition(". ")
+    """The first sentence in the language spoken now, to be written large, and the rest."""
+    first, stop, rest = translate(text).partition(". ")
     return (f"{first}{stop.strip()}", rest)
 
 

@@ -16,6 +16,7 @@ from companion.games.base import Event
 from companion.games.screen import Badge
 from companion.grid import Square
 from companion.kit import SEATS, Board, Kit, Layout, Seat
+from companion.languages import joined, say, translate
 from companion.referee import HandMove, Problem
 from companion.views import TableView
 from web.pieces import big_piece, covered, is_big, side_class, stack, use
@@ -115,15 +116,20 @@ def layout_after(layout: Layout, moves: Iterable[HandMove]) -> Layout:
 
 def board_words(scene: Scene) -> str:
     """The board's text twin, such as `lime robot c4, purple robot a1`; what is told of a piece stands behind it."""
-    big = [f"{face} {squares[0]} to {squares[-1]}" for face, squares in covered(scene.kit, scene.layout)]
+    big = [
+        say("{piece} {first} to {last}", piece=face, first=squares[0], last=squares[-1])
+        for face, squares in covered(scene.kit, scene.layout)
+    ]
     places = []
     for square, faces in sorted(scene.layout.items()):
         badge = scene.badges.get(square)
-        told = f" ({badge.text})" if badge and badge.text else ""
-        places += [f"{face} {square}{told}" for face in faces if not is_big(scene.kit, face)]
-    hidden = ", ".join(str(square) for square in sorted(scene.unknown))
-    words = ", ".join(places + big) or "The board is empty"
-    return f"{words}. The camera does not see {hidden}" if hidden else words
+        told = joined("", ("(", badge.text, ")")) if badge and badge.text else ""
+        places += [joined(" ", (face, square, told)) for face in faces if not is_big(scene.kit, face)]
+    words = joined(", ", places + big) or say("The board is empty")
+    if not scene.unknown:
+        return words
+    hidden = joined(", ", sorted(scene.unknown))
+    return joined(". ", (words, say("The camera does not see {squares}", squares=hidden)))
 
 
 def board_svg(scene: Scene, turned: bool = False) -> Markup:
@@ -134,7 +140,7 @@ def board_svg(scene: Scene, turned: bool = False) -> Markup:
     """
     sketch = _Sketch(scene, turned)
     x, y, width, height = sketch.box()
-    words = escape(board_words(scene))
+    words = escape(translate(board_words(scene)))
     grid = f"{sketch.board.files} {sketch.board.ranks} {sketch.pitch:g} {int(turned)}"
     return Markup(
         f'<svg class="board" viewBox="{x:g} {y:g} {width:g} {height:g}" role="img" aria-label="{words}"'
@@ -307,9 +313,10 @@ class _Sketch:
         if move.origin is None:
             return frame + ghost
         if move.origin == move.target:
-            return frame
+            return f'<g data-flip="{move.target}">{frame}</g>'
         (x0, y0), (x1, y1) = self.centre(move.origin), self.centre(move.target)
-        slid = f'<g data-slide="{x0 - x1:g} {y0 - y1:g}">{ghost}</g>'
+        late = " data-late" if any(to == move.origin for _, to in self._fire("shot")) else ""
+        slid = f'<g data-slide="{x0 - x1:g} {y0 - y1:g}"{late}>{ghost}</g>'
         return frame + slid + self._arrow(move.origin, move.target)
 
     def _frame(self, square: Square) -> str:

@@ -14,12 +14,13 @@ from functools import partial
 from flask import Blueprint, Flask, Response, current_app, jsonify, make_response, render_template, request
 from werkzeug.exceptions import NotFound
 
+from companion.languages import say, translate
 from companion.ports import Advice, Album, BoardSeen, CameraOffer, CameraState, Eye, SettledFrame
 from companion.views import TableView, turn_title
 from web.api import Body, Text, read_body
 from web.guard import is_own_screen
 from web.house import House, clock_words
-from web.live import RETRY_MS, message
+from web.live import PING, RETRY_MS, Place, message
 from web.seen import WEAK_WORDS, count_words, read_svg, square_words, weak_places, weak_svg, weak_symbols
 
 LOOK_S = 0.25
@@ -108,7 +109,7 @@ class CameraPage:
     def page(self) -> Response:
         """The page; the host key is asked for where the live picture is nobody's business."""
         if not self._may_look():
-            error = "The camera’s picture may show somebody’s hand: it is for the host alone."
+            error = say("The camera’s picture may show somebody’s hand: it is for the host alone.")
             return make_response(render_template("host_key.html", error=error), 403)
         is_host = self._guard.is_host(request)
         return make_response(
@@ -126,7 +127,7 @@ class CameraPage:
         """A stream of the page's fragment, at most once a second and only when something in it has changed."""
         self._require_look()
         app, is_host = _this_app(), self._guard.is_host(request)
-        return self._house.streams.hold(request.environ, lambda gone: self._messages(app, is_host, gone))
+        return self._house.streams.hold(request.environ, lambda gone: self._messages(app, is_host, gone), Place.SEAT)
 
     def _messages(self, app: Flask, is_host: bool, is_gone: Callable[[], bool]) -> Iterator[str]:
         shown, looks, quiet = "", 0, 0
@@ -139,7 +140,7 @@ class CameraPage:
                     yield message(html)
             if quiet >= PING_LOOKS:
                 quiet = 0
-                yield ": still here\n\n"
+                yield PING
             looks, quiet = looks + 1, quiet + 1
             self._house.streams.closing.wait(LOOK_S)
 
@@ -169,7 +170,7 @@ class CameraPage:
             raise NotFound
         board = self._eye().board(number)
         drawing = read_svg(board, f"/camera/settled/{number}/board.jpg") if board else ""
-        words = count_words(board) if board else "No board was seen."
+        words = count_words(board) if board else say("No board was seen.")
         return render_template(
             "settled.html", frame=frame, board=board, drawing=drawing, words=words, at=self._time_of(frame),
             symbols=weak_symbols(), places=weak_places(board) if board else (), weak_words=WEAK_WORDS,
@@ -286,7 +287,7 @@ class CameraPage:
             drawing=drawing,
             map=weak_svg(board) if board else "",
             places=weak_places(board) if board else (),
-            words=count_words(board) if board else "No board is seen.",
+            words=count_words(board) if board else say("No board is seen."),
             weak_words=WEAK_WORDS,
             settled=[(each, self._time_of(each)) for each in reversed(self._settled())],
             turns=self._turns()[:MOST_TURNS],
@@ -300,14 +301,16 @@ class CameraPage:
 def sign_of(view: TableView, eye: Eye | None, advice: tuple[Advice, ...], board: BoardSeen | None) -> tuple[str, str]:
     """The one line of the page, and the smaller one below: what to do first so that the camera sees well."""
     if eye is None or view.camera.state is CameraState.NONE:
-        return "No camera: confirm by hand", view.camera.sentence or "Connect one, and start the companion again."
+        hint = view.camera.sentence or say("Connect one, and start the companion again.")
+        return say("No camera: confirm by hand"), hint
     if view.camera.state is CameraState.TROUBLE:
-        return "The camera is in trouble", view.camera.sentence
+        return say("The camera is in trouble"), view.camera.sentence
     if advice:
         return advice[0].text, advice[0].why
     if board is None:
-        return "The camera sees no board", view.camera.sentence.partition(": ")[2].capitalize()
-    return "The camera sees the board well", ""
+        todo = translate(view.camera.sentence).partition(":")[2].strip()
+        return say("The camera sees no board"), todo[:1].upper() + todo[1:]
+    return say("The camera sees the board well"), ""
 
 
 def _jpeg(picture: bytes | None) -> Response:

@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 
 from companion.games.screen import CardEntry, Choice, ChoiceKey, Lane, Pile, Tableau
 from companion.kit import SEATS, Card, Kit, Seat
+from companion.languages import joined, say, say_n, translate
 from companion.views import ClockView, TableView
 
 MOST_TICKS = 120
@@ -77,12 +78,13 @@ def ring(view: TableView, colour: str) -> Markup:
     figures = str(count.number)
     squeezed = ' x="-10" textLength="492" lengthAdjust="spacingAndGlyphs"' if len(figures) > 2 else ""
     sweep = _sweep(view.clock, colour, _SWEEP, 274, 310) if view.clock else f'<circle class="track" r="{_SWEEP}"/>'
-    words = escape(f"{count.number} of {count.total} {count.label}")
+    told = say("{number} of {total} {things}", number=count.number, total=count.total, things=count.label)
+    words, unit = escape(translate(told)), escape(translate(count.label))
     return Markup(
         f'<svg class="turns" viewBox="-360 -360 720 720" role="img" aria-label="{words}"{time_of(view.clock)}>'
         f'<path class="rest" d="{rest}"/><path class="spent" d="{spent}"/><path class="now" d="{now}"/>{sweep}'
         f'<text class="figures" y="112"{squeezed}>{figures}</text>'
-        f'<text class="unit" y="186">{escape(count.label)}</text></svg>'
+        f'<text class="unit" y="186">{unit}</text></svg>'
     )
 
 
@@ -90,8 +92,9 @@ def seconds(view: TableView, colour: str) -> Markup:
     """The seconds alone, with their number in the middle."""
     if view.clock is None:
         return Markup()
+    words = escape(translate(say("Seconds left")))
     return Markup(
-        f'<svg class="seconds" viewBox="-58 -58 116 116" role="img" aria-label="Seconds left"{time_of(view.clock)}>'
+        f'<svg class="seconds" viewBox="-58 -58 116 116" role="img" aria-label="{words}"{time_of(view.clock)}>'
         f'{_sweep(view.clock, colour, 48, 40, 57)}<text class="figures" y="21" data-own="seconds"></text></svg>'
     )
 
@@ -146,14 +149,25 @@ def lane_words(kit: Kit | None, lane: Lane, names: Mapping[Seat, str]) -> str:
 
     def pile(cards: Pile) -> str:
         if not cards:
-            return "no card"
-        known = [shown(kit, card) for card in cards if card is not None]
-        count = f"{len(cards)} card{'s' if len(cards) > 1 else ''}"
-        return f"{count} ({' '.join(known)})" if known else count
+            return say("no card")
+        known = " ".join(shown(kit, card) for card in cards if card is not None)
+        count = say_n("{n} card", "{n} cards", len(cards))
+        return joined(" ", (count, f"({known})")) if known else count
 
-    stacks = f"{names[Seat.NORTH]} {pile(lane.north)}, {names[Seat.SOUTH]} {pile(lane.south)}"
-    discard = f", {len(lane.discard)} discarded" if lane.discard else ""
-    return f"{stacks}. Deck: {pile(lane.deck)}{discard}."
+    parts = {
+        "north": names[Seat.NORTH],
+        "north_cards": pile(lane.north),
+        "south": names[Seat.SOUTH],
+        "south_cards": pile(lane.south),
+        "deck": pile(lane.deck),
+    }
+    if not lane.discard:
+        return say("{north} {north_cards}, {south} {south_cards}. Deck: {deck}.", **parts)
+    return say(
+        "{north} {north_cards}, {south} {south_cards}. Deck: {deck}, {number} discarded.",
+        number=len(lane.discard),
+        **parts,
+    )
 
 
 def fans_of(view: TableView) -> dict[Seat, tuple[str, ...]]:
@@ -190,7 +204,7 @@ def straight_keys(tableau: Tableau) -> list[tuple[ChoiceKey, str | None]]:
 def main_action(view: TableView) -> tuple[str, str] | None:
     """Label and action of the one large key: the open cards are right, else the main key of the game."""
     if view.laid:
-        return "That is right", view.laid
+        return say("That is right"), view.laid
     if view.tableau is None:
         return None
     found = ((key.label, text) for key, text in straight_keys(view.tableau) if key.is_main and text)

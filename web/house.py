@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import threading
 import time
 from collections import defaultdict
@@ -17,14 +18,17 @@ import segno
 from flask import Flask
 from markupsafe import Markup
 
+from companion import languages
 from companion.clock import Clock
 from companion.config import TableSettings
 from companion.drawings import sprite
 from companion.games.base import Game
 from companion.grid import Square
-from companion.kit import SEATS, Kit, Seat, Side
+from companion.joining import Wifi, shown
+from companion.kit import SEAT_WORDS, SEATS, Kit, Seat, Side
 from companion.languages import LANGUAGES, Said, joined, listed, say, say_n, spoken, translate
-from companion.ports import CameraState, PanelHands, World
+from companion.ports import CameraState, PanelHands, Spoken, World
+from companion.rooms import Upkeep
 from companion.table import Table
 from companion.views import TableView
 from web import beside, cards
@@ -47,12 +51,20 @@ class Workbench:
 
 
 @dataclass(frozen=True)
+class Welcome:
+    """What helps people in and along: the Wi-Fi (None: no code for it), a screen’s voice, whether there are pads."""
+
+    wifi: Callable[[], Wifi | None] = lambda: None
+    voice: Spoken | None = None
+    has_pads: bool = False
+
+
+@dataclass(frozen=True)
 class House:
     """Everything that the pages share."""
 
     table: Table
     games: Mapping[str, Game[Any, Any]]
-    table_settings: TableSettings
     guard: Guard
     streams: Streams
     clock: Clock
@@ -61,8 +73,16 @@ class House:
     """Shown on the table screen to the machine's own screen alone."""
     workbench: Workbench | None
     has_camera_page: bool = False
+    welcome: Welcome = field(default_factory=Welcome)
+    upkeep: Upkeep | None = None
+    """What the settings page writes; None: there is no such page."""
     _drawn: dict[_Page, tuple[int, str]] = field(default_factory=dict)
     _drawing: dict[_Page, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
+
+    @property
+    def table_settings(self) -> TableSettings:
+        """The table's settings as they hold now."""
+        return self.table.settings
 
     def fragment(self, app: Flask, page: str, viewer: Seat | None, own_screen: bool = False) -> str:
         """The live part of a page for one viewer (None: what everybody may know), drawn once a change and language.
@@ -77,6 +97,11 @@ class House:
                 version, html = self._draw(app, page, viewer, own_screen)
                 self._drawn[key] = (version, html)
         return html
+
+    def paragraph(self, rule: str | None) -> tuple[str, str] | None:
+        """Address and name of a paragraph of the rules of the game that is on; None where there is none."""
+        game = self.games.get(self.table.view().game or "") if rule else None
+        return (f"/rules/{game.name}#{rule}", rule_words(game, rule)) if rule and game else None
 
     def _draw(self, app: Flask, page: str, viewer: Seat | None, own_screen: bool) -> tuple[int, str]:
         view = self.table.view(viewer)
@@ -97,6 +122,9 @@ class House:
             state=device_words(view),
             workbench=self.workbench is not None,
             camera_page=self.has_camera_page,
+            wifi=self.welcome.wifi() if page == "table" else None,
+            voice=self.welcome.voice if page == "table" else None,
+            has_pads=self.welcome.has_pads,
             pads={seat: self.table.view(seat).pad for seat in SEATS} if page == "workbench" else {},
         )
         return view.version, html
@@ -114,7 +142,8 @@ def furnish(app: Flask) -> None:
         listed=listed,
         spoken=spoken,
         LANGUAGES=LANGUAGES,
-        sprite=Markup(sprite().replace('style="position:absolute"', 'class="sprite"')),
+        sprite=_hidden_sprite(),
+        sprite_of=_hidden_sprite,
         asset=lambda name: f"/static/{version}/{name}",
         board=_board,
         words=lambda view: board_words(scene) if (scene := scene_of(view)) else "",
@@ -127,24 +156,40 @@ def furnish(app: Flask) -> None:
         qr=qr_code,
         side_of=side_of,
         SEATS=SEATS,
+        SEAT_WORDS=SEAT_WORDS,
     )
     app.jinja_env.filters.update(
-        clock=clock_words, groups=groups, first_up=first_up, rule_words=rule_words, t=translate
+        clock=clock_words, groups=groups, first_up=first_up, shown=shown, rule_words=rule_words, t=translate
     )
+
+
+@cache
+def _hidden_sprite(*names: str) -> Markup:
+    """The drawings that a page may use, all of them unless some are named."""
+    return Markup(sprite(names).replace('style="position:absolute"', 'class="sprite"'))
 
 
 def static_version() -> str:
-    """Changes with every change of a static file, so that browsers may keep them for ever."""
+    """Changes with every change of a static file or a catalogue, so that browsers may keep them for ever."""
     digest = hashlib.sha256()
     for name, content in static_files().items():
         digest.update(name.encode() + content)
+    for catalogue in sorted(languages.LOCALE.glob("*.po")):
+        digest.update(catalogue.read_bytes())
     return digest.hexdigest()[:10]
 
 
 @cache
 def static_files() -> Mapping[str, bytes]:
-    """Styles, scripts and the sign by name; read once, some 60 kB."""
-    return {path.name: path.read_bytes() for path in sorted(STATIC.iterdir()) if path.is_file()}
+    """Styles, scripts and the sign by name, without comments and indentation; read once."""
+    return {path.name: _slim(path.suffix, path.read_bytes()) for path in sorted(STATIC.iterdir()) if path.is_file()}
+
+
+def _slim(kind: str, content: bytes) -> bytes:
+    """A style or script without what browsers skip; every line of a script keeps its number."""
+    if kind == ".js":
+        return re.sub(rb"(?m)^[ \t]*//.*$|^[ \t]+", b"", content)
+    return re.sub(rb"(?m)^[ \t]+|/\*.*?\*/\n?", b"", content) if kind == ".css" else content
 
 
 def _in_words(value: Any) -> Any:
@@ -170,7 +215,7 @@ def side_of(view: TableView, seat: Seat) -> Side:
     shown = view.seats[seat].side
     if shown:
         return shown
-    plain = {Seat.SOUTH: ("South", "ink", "disc"), Seat.NORTH: ("North", "bare", "diamond")}
+    plain = {Seat.SOUTH: (say("South"), "ink", "disc"), Seat.NORTH: (say("North"), "bare", "diamond")}
     name, colour, drawing = plain[seat]
     return Side(name, colour, "#1B1814", drawing)
 
@@ -252,13 +297,15 @@ def tip_of(view: TableView, south: str) -> str:
 def device_words(view: TableView) -> str:
     """Camera and pads in one line."""
     camera = {
-        CameraState.NONE: "No camera: confirm by hand.",
-        CameraState.SEES_BOARD: "Camera sees the board.",
-        CameraState.NO_BOARD: "Camera sees no board.",
-        CameraState.TROUBLE: "Camera in trouble.",
+        CameraState.NONE: say("No camera: confirm by hand."),
+        CameraState.SEES_BOARD: say("Camera sees the board."),
+        CameraState.NO_BOARD: say("Camera sees no board."),
+        CameraState.TROUBLE: say("Camera in trouble."),
     }[view.camera.state]
     told = (view.camera.sentence or camera, view.panel)
-    return " ".join(f"{sentence.rstrip('.')}." for sentence in told if sentence)
+    return joined(
+        " ", [sentence if sentence.endswith(".") else joined("", (sentence, ".")) for sentence in told if sentence]
+    )
 
 
 def own_square(view: TableView, seat: Seat) -> Square | None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import mimetypes
+import re
 from collections.abc import Callable
-from random import Random
+from functools import partial
+from random import randint
 from typing import Any
+from urllib.parse import quote
 
 from flask import (
     Blueprint,
@@ -22,15 +25,20 @@ from flask import (
 )
 from werkzeug.exceptions import NotFound
 
-from companion.errors import Illegal, Malformed, Refusal
-from companion.games.base import Game, OptionRow
-from companion.kit import SEATS, Seat
-from companion.languages import LANGUAGES, speaking, spoken, words_for_scripts
+from companion.games.base import Game
+from companion.kit import Seat
+from companion.languages import LANGUAGES, words_for_scripts
+from companion.views import TableView
 from web.api import SEAT
 from web.guard import is_own_screen
 from web.house import House, static_files, static_version
+from web.joining import Joining
+from web.live import Place, message
+from web.passing import COVER, must_cover, open_to, stage_of_passing
 
 YEAR_S = 365 * 24 * 3600
+_OWN_PAGE = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
+"""An address on this machine: browsers take `//` and `/\\` for the way to another one."""
 
 
 class Pages:
@@ -49,13 +57,7 @@ class Pages:
         for path, door in (
             ("/", self.table_screen),
             ("/watch", self.watch),
-            ("/join", self.choose_seat),
             (f"/seat/{SEAT}", self.seat),
-            ("/s", self.short_south),
-            ("/n", self.short_north),
-            ("/host", self.host),
-            ("/rules/", self.rules_index),
-            ("/rules/<name>", self.rules),
             ("/clock", self.clock),
             ("/health", self.health),
             ("/favicon.svg", self.favicon),
@@ -66,8 +68,6 @@ class Pages:
             (f"/live/seat/{SEAT}", self.live_seat),
         ):
             pages.add_url_rule(path, view_func=door)
-        pages.add_url_rule(f"/join/{SEAT}", view_func=self.join, methods=["GET", "POST"])
-        pages.add_url_rule("/host", "host_key", self.enter_host_key, methods=["POST"])
         pages.add_url_rule("/language", view_func=self.language, methods=["POST"])
         return pages
 
@@ -76,135 +76,87 @@ class Pages:
     def table_screen(self) -> str:
         """The big screen."""
         theme = self._house.table_settings.theme
-        asked = "screen" in request.args
-        return self._page("table", None, "/live/table", theme="" if theme == "system" else theme, asked=asked)
+        asked, kiosk = "screen" in request.args, "kiosk" in request.args
+        live, chosen = f"/live/table?look={self._look()}", "" if theme == "system" else theme
+        return self._page("table", None, live, theme=chosen, asked=asked, kiosk=kiosk)
 
-    def watch(self) -> str:
-        """What everybody may know, on a phone."""
-        return self._page("watch", None, "/live/watch")
+    def watch(self) -> Any:
+        """What everybody may know, on a phone; while too many look, a page that tries again by itself."""
+        if self._house.streams.has_room:
+            return self._page("watch", None, "/live/watch")
+        again_s = randint(8, 15)  # not all at once
+        answer = make_response(render_template("full.html", again_s=again_s, viewers=self._house.streams.viewers), 503)
+        answer.headers["Retry-After"] = str(again_s)
+        return answer
 
     def seat(self, seat: str) -> Any:
         """The page of a seat, for the browser that took it."""
         mine = Seat(seat)
-        if self._guard.sits(request, mine):
-            return self._page("seat", mine, f"/live/seat/{mine}")
-        if self._table.seat_nonce(mine) is None:
-            return redirect(f"/join/{mine}")
-        return self._taken(mine, 403)
+        if not self._guard.sits(request, mine):
+            if (changed := Joining(self._house).changed_places()) is not None:
+                return changed
+            free = self._table.seat_nonce(mine) is None
+            return redirect(f"/join/{mine}") if free else Joining(self._house).taken(mine, 403)
+        view, live = self._table.view(), f"/live/seat/{mine}"
+        part = _seat_part(view, mine)
+        if not self._guard.passes(request):
+            return self._page("seat", mine, live, part)
+        if self._guard.shown(request) is not mine:
+            return redirect("/pass")
+        passed = "openly" if open_to(view) else "covered"
+        return self._page("seat", mine, f"{live}?why={quote(stage_of_passing(view, mine))}", part, passed=passed)
 
     def live(self, page: str) -> Response:
         """The stream of a page that everybody may see."""
         own = page == "table" and is_own_screen(request)
-        return self._stream(lambda app: self._house.fragment(app, page, None, own))
+        look = request.args.get("look")
+        streams, voice = self._house.streams, self._house.welcome.voice
+        if page == "watch" and not streams.has_room and "text/event-stream" in request.accept_mimetypes.values():
+            return Response(message('<main id="live" data-go="/watch"></main>'), mimetype="text/event-stream")
+        place, when_over = Place.TABLE if page == "table" else Place.SPECTATOR, _nothing
+        if page == "table" and voice and "voice" in request.args:
+            voice.screen_speaks(True)
+            when_over = partial(voice.screen_speaks, False)
+
+        def render(app: Flask) -> str:
+            if page == "table" and look is not None and look != self._look():
+                return '<main id="live" data-page="other"></main>'
+            return self._house.fragment(app, page, None, own)
+
+        return self._stream(render, place, when_over)
+
+    def _look(self) -> str:
+        """What of the settings is in the table screen's page itself: when it changes, the page is loaded anew."""
+        settings = self._house.table_settings
+        return f"{settings.theme}-{settings.language}"
 
     def live_host(self) -> Response:
         """The stream of the host's page."""
         self._guard.require_host(request)
-        return self._stream(lambda app: self._house.fragment(app, "host", None))
+        return self._stream(lambda app: self._house.fragment(app, "host", None), Place.SEAT)
 
     def live_seat(self, seat: str) -> Response:
         """The stream of a seat; a seat that was freed meanwhile gets nothing but the way out."""
         mine, asked = Seat(seat), _this_request()
-        self._guard.require_seat(asked, mine)
+        self._guard.require_sitting(asked, mine)
 
         def render(app: Flask) -> str:
             if not self._guard.sits(asked, mine):
                 return f'<main id="live" data-go="/join/{mine}"></main>'
-            return self._house.fragment(app, "seat", mine)
+            if must_cover(self._guard, asked, mine, self._table.view):
+                return COVER
+            return self._house.fragment(app, _seat_part(self._table.view(), mine), mine)
 
-        return self._stream(render)
+        return self._stream(render, Place.SEAT)
 
-    # ---- joining ----
-
-    def choose_seat(self) -> str:
-        """Which side is free?"""
-        view = self._table.view()
-        return render_template("join.html", view=view, own=self._guard.seats_of(request))
-
-    def join(self, seat: str) -> Any:
-        """Take one seat; the browser that has it already goes straight there."""
-        mine = Seat(seat)
-        if self._guard.sits(request, mine):
-            return redirect(f"/seat/{mine}")
-        if self._table.seat_nonce(mine) is not None:
-            return self._taken(mine, 409)
-        if request.method == "GET":
-            return render_template("join_seat.html", view=self._table.view(), seat=mine, error="", name="")
-        name = request.form.get("name", "")
-        try:
-            nonce = self._table.take_seat(mine, name)
-        except Malformed as error:
-            page = render_template("join_seat.html", view=self._table.view(), seat=mine, error=error.message, name=name)
-            return make_response(page, 400)
-        except Illegal as error:
-            if error.reason is not Refusal.SEAT_TAKEN:
-                raise
-            return self._taken(mine, 409)
-        answer = make_response(redirect(f"/seat/{mine}", 303))
-        self._guard.seat_cookie(answer, mine, nonce)
-        return answer
-
-    def short_south(self) -> Any:
-        """A short address for phones."""
-        return self._straight_to(Seat.SOUTH)
-
-    def short_north(self) -> Any:
-        """A short address for phones."""
-        return self._straight_to(Seat.NORTH)
-
-    def _straight_to(self, seat: Seat) -> Any:
-        return redirect(f"/seat/{seat}" if self._guard.sits(request, seat) else f"/join/{seat}")
-
-    def _taken(self, seat: Seat, status: int) -> Response:
-        view = self._table.view()
-        page = render_template("taken.html", view=view, seat=seat, is_free=view.seats[seat.other].name is None)
-        return make_response(page, status)
-
-    # ---- the host ----
-
-    def host(self) -> Any:
-        """Set-up and everything that only the host may do."""
-        if not self._guard.is_host(request):
-            return make_response(render_template("host_key.html", error=""), 403)
-        view = self._table.view()
-        name = request.args.get("game") or view.game or next(iter(self._house.games))
-        return self._page("host", None, "/live/host", game=self._game(name), fields=_fields(self._game(name)))
-
-    def enter_host_key(self) -> Any:
-        """Become the host of this browser."""
-        try:
-            fits = self._guard.fits(request.form.get("key", ""))
-            error = (
-                "" if fits else "That is not the host key. It stands in the log at the start, or on the table screen."
-            )
-        except Illegal as refusal:
-            fits, error = False, refusal.message
-        if not fits:
-            return make_response(render_template("host_key.html", error=error), 403)
-        answer = make_response(redirect("/host", 303))
-        self._guard.host_cookie(answer)
-        return answer
-
-    # ---- rules and the rest ----
-
-    def rules_index(self) -> str:
-        """All games' rules."""
-        return render_template("rules_index.html", games=self._house.games)
-
-    def rules(self, name: str) -> str:
-        """The rules of a game; every paragraph has an address that refusals link to."""
-        game = self._game(name)
-        options = game.options({})
-        kit = game.kit(options)
-        keys = _keys(game, game.setup(options, Random(0)))
-        return render_template("rules.html", game=game, kit=kit, keys=keys)
+    # ---- the rest ----
 
     def language(self) -> Any:
         """Choose the language of this browser, and back to the page that asked."""
         code, back = request.form.get("code", ""), request.form.get("back", "/")
         if code not in LANGUAGES:
             raise NotFound
-        answer = make_response(redirect(back if back.startswith("/") and not back.startswith("//") else "/", 303))
+        answer = make_response(redirect(back if _OWN_PAGE.fullmatch(back) else "/", 303))
         answer.set_cookie("language", code, max_age=YEAR_S, samesite="Lax", httponly=True)
         return answer
 
@@ -241,18 +193,28 @@ class Pages:
             raise NotFound
         return self._house.games[name]
 
-    def _page(self, page: str, viewer: Seat | None, live: str, **more: Any) -> str:
-        fragment = self._house.fragment(_this_app(), page, viewer, page == "table" and is_own_screen(request))
+    def _page(self, page: str, viewer: Seat | None, live: str, part: str = "", **more: Any) -> str:
+        own = page == "table" and is_own_screen(request)
+        fragment = self._house.fragment(_this_app(), part or page, viewer, own)
         return render_template(f"{page}.html", fragment=fragment, live=live, viewer=viewer, house=self._house, **more)
 
-    def _stream(self, render: Callable[[Flask], str]) -> Response:
-        app, language = _this_app(), spoken()
+    def _stream(
+        self,
+        render: Callable[[Flask], str],
+        place: Place = Place.SPECTATOR,
+        when_over: Callable[[], None] = lambda: None,
+    ) -> Response:
+        app = _this_app()
+        return self._house.streams.follow(request.environ, lambda: render(app), place, when_over)
 
-        def draw() -> str:
-            with speaking(language):
-                return render(app)
 
-        return self._house.streams.follow(request.environ, draw)
+def _nothing() -> None:
+    """What is to be done at the end of a stream that is nobody's voice."""
+
+
+def _seat_part(view: TableView, seat: Seat) -> str:
+    """Which fragment a seat's page shows: its own, or the way back from its pad."""
+    return "at_pad" if view.seats[seat].door == "pad" else "seat"
 
 
 def _script_words(name: str) -> bytes | None:
@@ -271,16 +233,3 @@ def _this_app() -> Flask:
 def _this_request() -> Request:
     asked: Request = request._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way to the request
     return asked
-
-
-def _fields(game: Game[Any, Any]) -> list[tuple[str, list[OptionRow]]]:
-    """The option rows by heading."""
-    plain = [row for row in game.option_rows if not row.house_rule]
-    house = [row for row in game.option_rows if row.house_rule]
-    return [(title, rows) for title, rows in (("Options", plain), ("House rules", house)) if rows]
-
-
-def _keys(game: Game[Any, Any], state: Any) -> tuple[Any, ...]:
-    """The orders that a game's pad knows."""
-    grammar = next((pad for seat in SEATS if (pad := game.pad(state, seat))), None)
-    return grammar.keys if grammar else ()

@@ -5,13 +5,32 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from flask.json.provider import DefaultJSONProvider
 
 from companion.games.base import plain_layout, plain_outcome
 from companion.kit import SEATS
-from companion.languages import plain_words
+from companion.languages import Said, plain_words, translate
 from companion.live import Instruction
 from companion.views import TableView
 from web.beside import plain_reason, plain_standing
+
+
+class SpokenJson(DefaultJSONProvider):
+    """JSON in which every sentence is said in the language of the request, for answers and `|tojson`; keys stay."""
+
+    sort_keys = False
+
+    def dumps(self, obj: Any, **kwargs: Any) -> str:
+        """The text of any JSON value."""
+        return super().dumps(_in_words(obj), **kwargs)
+
+
+def _in_words(value: Any) -> Any:
+    if isinstance(value, Said):
+        return translate(value)
+    if isinstance(value, dict):
+        return {name: _in_words(inner) for name, inner in value.items()}
+    return [_in_words(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def plain_view(view: TableView) -> dict[str, Any]:

@@ -5,33 +5,34 @@ from __future__ import annotations
 import logging
 from http import HTTPStatus
 
-from flask import Flask, Response, jsonify, make_response, render_template, request
+from flask import Flask, Response, current_app, jsonify, make_response, render_template, request
 from werkzeug.exceptions import HTTPException
 
 from companion.errors import Ambiguous, CompanionError, Illegal, Malformed, Refusal, Stale, trace_of
+from companion.languages import joined, say
 from web.guard import ForeignOrigin
 
 log = logging.getLogger(__name__)
 
 _WORDS = {
-    400: "This request cannot be read",
-    403: "This is not for this browser",
-    404: "There is no such page",
-    405: "This page cannot do that",
-    409: "That is not possible now",
-    413: "That is too much text",
-    415: "Send JSON",
-    500: "Something went wrong here",
-    503: "The table cannot answer now",
+    400: say("This request cannot be read"),
+    403: say("This is not for this browser"),
+    404: say("There is no such page"),
+    405: say("This page cannot do that"),
+    409: say("That is not possible now"),
+    413: say("That is too much text"),
+    415: say("Send JSON"),
+    500: say("Something went wrong here"),
+    503: say("The table cannot answer now"),
 }
 _ADVICE = {
-    400: "Look at what was sent, and try again.",
-    404: "The ways that exist start at the table screen.",
-    405: "Go back and use the page’s own keys.",
-    413: "Sixteen kilobytes are the limit.",
-    415: "Set Content-Type to application/json.",
-    500: "Nothing was changed. The log of the companion says more.",
-    503: "Wait a moment and load the page again.",
+    400: say("Look at what was sent, and try again."),
+    404: say("The ways that exist start at the table screen."),
+    405: say("Go back and use the page’s own keys."),
+    413: say("Sixteen kilobytes are the limit."),
+    415: say("Set Content-Type to application/json."),
+    500: say("Nothing was changed. The log of the companion says more."),
+    503: say("Wait a moment and load the page again."),
 }
 
 
@@ -66,11 +67,11 @@ def _http(error: HTTPException) -> Response:
     status = error.code or 500
     if error.response is not None or status < 400:
         return make_response(error.get_response())
-    return _answer(status, f"http_{status}", _ADVICE.get(status, "Go back and try again."))
+    return _answer(status, f"http_{status}", _ADVICE.get(status, say("Go back and try again.")))
 
 
 def _late(_: TimeoutError) -> Response:
-    return _answer(503, "late", "The table is busy: try again")
+    return _answer(503, "late", say("The table is busy: try again"))
 
 
 def _unknown(error: Exception) -> Response:
@@ -91,11 +92,13 @@ def wants_page() -> bool:
 
 
 def _answer(status: int, kind: str, message: str, rule: str | None = None, reason: str | None = None) -> Response:
+    link = current_app.extensions["paragraph"](rule)
     if wants_page():
-        answer = make_response(render_template("error.html", status=status, title=_words(status), message=message))
+        page = render_template("error.html", status=status, title=_words(status), message=message, link=link)
+        answer = make_response(page)
     else:
-        said = f"{_words(status)}. {message}" if kind.startswith("http_") else message
-        answer = jsonify(error={"kind": kind, "message": said, "rule": rule, "reason": reason})
+        said = joined(". ", (_words(status), message)) if kind.startswith("http_") else message
+        answer = jsonify(error={"kind": kind, "message": said, "rule": rule, "reason": reason, "link": link})
     answer.status_code = status
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         answer.headers["Retry-After"] = "5"

@@ -9,6 +9,7 @@ from markupsafe import Markup, escape
 
 from companion.grid import Square
 from companion.kit import Board, Kit
+from companion.languages import joined, say, say_n, translate
 from companion.ports import BoardSeen, SquareSeen, Weakness
 from web.pieces import piece, use
 
@@ -18,11 +19,11 @@ _SURE = 0.95
 """What is read at least so surely needs no figure."""
 
 WEAK_WORDS = {
-    Weakness.CUT: "Cut off",
-    Weakness.GLARE: "Glare",
-    Weakness.DARK: "Dark",
-    Weakness.BLUR: "Not sharp",
-    Weakness.SMALL: "Too small",
+    Weakness.CUT: say("Cut off"),
+    Weakness.GLARE: say("Glare"),
+    Weakness.DARK: say("Dark"),
+    Weakness.BLUR: say("Not sharp"),
+    Weakness.SMALL: say("Too small"),
 }
 """What a kind of weak place is called."""
 
@@ -60,7 +61,7 @@ def read_svg(seen: BoardSeen, picture: str) -> Markup:
     box = f"{-left:g} 0 {width + left:g} {height + below:g}"
     drawn = "".join(_read(seen.kit, each, *_corner(seen, each.square)) for each in seen.squares)
     return Markup(
-        f'<svg class="seen" viewBox="{box}" role="img" aria-label="{escape(read_words(seen))}">'
+        f'<svg class="seen" viewBox="{box}" role="img" aria-label="{escape(translate(read_words(seen)))}">'
         f'<image href="{escape(picture)}" width="{width:g}" height="{height:g}" preserveAspectRatio="none"/>'
         f"{drawn}{_edge_names(seen, height)}</svg>"
     )
@@ -73,7 +74,7 @@ def weak_svg(seen: BoardSeen) -> Markup:
     box = f"{-1 - left:g} {top - 1:g} {board.width_mm + 2 + 2.2 * left:g} {board.height_mm + 2 + below:g}"
     drawn = "".join(_weak(seen.kit, each, *_corner(seen, each.square)) for each in seen.squares)
     return Markup(
-        f'<svg class="weak" viewBox="{box}" role="img" aria-label="{escape(weak_sentence(seen))}">'
+        f'<svg class="weak" viewBox="{box}" role="img" aria-label="{escape(translate(weak_sentence(seen)))}">'
         f"{drawn}{_edge_names(seen, top + board.height_mm)}{_edge_figures(seen)}</svg>"
     )
 
@@ -85,13 +86,13 @@ def read_words(seen: BoardSeen) -> str:
         return square_words(seen.kit, each.square)
 
     read = [
-        f"{' '.join(each.faces)} {name(each)}{'' if each.sure >= _SURE else f' ({_percent(each.sure)})'}"
+        joined(" ", (*each.faces, name(each), "" if each.sure >= _SURE else f"({_percent(each.sure)})"))
         for each in seen.squares
         if each.known and each.faces
     ]
     unknown = [name(each) for each in seen.squares if not each.known]
-    told = ", ".join(read) or "No piece is read"
-    return f"{told}. Not read: {', '.join(unknown)}" if unknown else told
+    told = joined(", ", read) or say("No piece is read")
+    return joined(". ", (told, say("Not read: {squares}", squares=joined(", ", unknown)))) if unknown else told
 
 
 def weak_places(seen: BoardSeen) -> tuple[tuple[Weakness, str], ...]:
@@ -102,36 +103,43 @@ def weak_places(seen: BoardSeen) -> tuple[tuple[Weakness, str], ...]:
             square_words(seen.kit, each.square) for each in sorted(seen.squares, key=_place) if kind in each.weak
         ]
         if len(squares) == len(seen.squares):
-            found.append((kind, "everywhere"))
+            found.append((kind, say("everywhere")))
         elif squares:
-            more = f" and {len(squares) - 12} more" if len(squares) > 12 else ""
-            found.append((kind, ", ".join(squares[:12]) + more))
+            some, number = joined(", ", squares[:12]), len(squares) - 12
+            found.append((kind, say("{some} and {number} more", some=some, number=number) if number > 0 else some))
     return tuple(found)
 
 
 def weak_sentence(seen: BoardSeen) -> str:
     """The map of weak places as a text twin."""
-    found = [f"{WEAK_WORDS[kind]}: {squares}" for kind, squares in weak_places(seen)]
-    return ". ".join(found) or "No weak place"
+    found = [joined(": ", (WEAK_WORDS[kind], squares)) for kind, squares in weak_places(seen)]
+    return joined(". ", found) or say("No weak place")
 
 
 def count_words(seen: BoardSeen) -> str:
     """How many pieces are read on the board and beside it, and how many squares are not, in words."""
     read = sum(len(each.faces) for each in seen.squares if each.known)
     unknown = sum(not each.known for each in seen.squares)
-    piece, square = ("card", "zone") if seen.kit.deck else ("piece", "square")
-    words = {0: f"No {piece} read", 1: f"One {piece} read"}.get(read, f"{read} {piece}s read")
+    words = []
+    if seen.kit.deck:
+        words.append(say_n("One card read", "{n} cards read", read) if read else say("No card read"))
+    else:
+        words.append(say_n("One piece read", "{n} pieces read", read) if read else say("No piece read"))
     if seen.reading.beside:
-        words += f", {len(seen.reading.beside)} beside the board"
-    if unknown:
-        words += f", {unknown} {square}s not" if unknown != 1 else f", one {square} not"
-    return f"{words}."
+        words.append(say("{number} beside the board", number=len(seen.reading.beside)))
+    if unknown and seen.kit.deck:
+        words.append(say_n("one zone not", "{n} zones not", unknown))
+    elif unknown:
+        words.append(say_n("one square not", "{n} squares not", unknown))
+    return joined("", (joined(", ", words), "."))
 
 
 def square_words(kit: Kit, square: Square) -> str:
     """A square by its name; a zone of cards by its lane and side, such as `lane 0 attacker`."""
     sides = {rank: kit.sides[seat].name for seat, rank in kit.deck.zones.items()} if kit.deck else {}
-    return f"lane {square.file} {sides[square.rank]}" if square.rank in sides else str(square)
+    if square.rank not in sides:
+        return str(square)
+    return say("lane {lane} {side}", lane=square.file, side=sides[square.rank])
 
 
 def _place(each: SquareSeen) -> Square:

@@ -9,6 +9,7 @@ from companion.games.binmat import Binmat
 from companion.games.kahmate import Kahmate
 from companion.games.outbuffered import Outbuffered
 from companion.games.scouts import Scouts
+from companion.languages import Verbatim, say
 
 GAMES: dict[str, Game[Any, Any]] = {game.name: game for game in (Outbuffered(), Scouts(), Arena(), Kahmate(), Binmat())}
 
@@ -16,5 +17,8 @@ GAMES: dict[str, Game[Any, Any]] = {game.name: game for game in (Outbuffered(), 
 def game_named(name: str) -> Game[Any, Any]:
     """The game of that name; raises `Malformed` that lists the known ones."""
     if name not in GAMES:
-        raise Malformed(f"There is no game “{name}”: known are {', '.join(GAMES)}")
+        text = say(
+            "There is no game “{name}”: known are {games}", name=Verbatim(name), games=Verbatim(", ".join(GAMES))
+        )
+        raise Malformed(text)
     return GAMES[name]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -162,12 +162,46 @@ class Preset:
 
 
 @dataclass(frozen=True)
+class Example:
+    """A picture to a paragraph: a part of a game that is played from its beginning, so that it cannot show what is not.
+
+    `actions` are its decisions in notation, those of both seats as `SOUTH | NORTH`; the picture shows the last one up to
+    and with its `stage`, counted from 0. Only `files` and `ranks` from a1 on are drawn; 0: all. Without a `caption` it
+    has the sentences of that stage.
+    """
+
+    actions: tuple[str, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    stage: int = 0
+    files: int = 0
+    ranks: int = 0
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Illustration:
+    """An example as it is drawn: the board before, what goes where from square to square, events and sums.
+
+    `ways` are faces of a stack with the squares they leave and reach (None: beside the board).
+    """
+
+    kit: Kit
+    layout: Layout
+    after: Layout
+    ways: tuple[tuple[tuple[str, ...], Square | None, Square | None], ...]
+    events: tuple[Event, ...]
+    tallies: tuple[Tally, ...]
+    caption: str
+
+
+@dataclass(frozen=True)
 class Rule:
-    """A paragraph of the rules page; `id` is what events and refusals refer to."""
+    """A paragraph of the rules page, perhaps with a picture; `id` is what events and refusals refer to."""
 
     id: str
     title: str
     text: str
+    example: Example | None = None
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -250,6 +284,10 @@ class Game(ABC, Generic[S, A]):
     def format(self, action: A) -> str:
         """The notation of an action."""
         return str(action)
+
+    def commands(self, action: A) -> Iterable[str]:
+        """What an action orders, a word for each of its commands, to be counted; nothing for what the rules force."""
+        return (self.format(action),)
 
     def time_limit(self, state: S) -> float | None:  # noqa: ARG002
         """How many seconds the decision that is due may take, from its beginning; None: as long as it likes."""
@@ -348,7 +386,7 @@ def plain_layout(layout: Layout | None) -> dict[str, list[str]] | None:
     """A layout in plain JSON: `{"c3": ["lime flag", "purple robot"]}`, bottom to top, or None."""
     if layout is None:
         return None
-    return {str(square): list(faces) for square, faces in sorted(layout.items())}
+    return {str(square): [str(face) for face in faces] for square, faces in sorted(layout.items())}
 
 
 def plain_outcome(outcome: Outcome | None) -> dict[str, Any] | None:

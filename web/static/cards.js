@@ -1,5 +1,6 @@
 // A hand of cards: what is tapped stays in this browser until it is exactly one legal action; then it is handed in.
-import { post, say } from './post.js';
+import { post, refuse } from './post.js';
+import { say } from './say.js';
 
 const page = () => document.getElementById('live');
 const all = selector => [...document.querySelectorAll(selector)];
@@ -51,7 +52,7 @@ function choose(picked) {
   const choice = complete(picked);
   if (choice) act(choice);
   else {
-    say(missing(picked));
+    refuse(missing(picked));
     paint();
   }
 }
@@ -61,7 +62,7 @@ function missing(picked) {
   if (!picked.key && !picked.card) return '';
   if (choices().some(each => fits(each, picked) && (!picked.card || each.card === picked.card))) return '';
   const key = keyOf(picked.key ?? waysOf({ card: picked.card })[0]);
-  return key?.dataset.hint || 'That cannot be done now';
+  return key?.dataset.hint || say('That cannot be done now');
 }
 
 function tapCard(card) {
@@ -89,7 +90,7 @@ function tapLane(lane) {
 function tapKey(key) {
   const found = choices().filter(each => each.key === key);
   if (!found.length) {
-    say(keyOf(key).dataset.hint || 'That cannot be done now');
+    refuse(keyOf(key).dataset.hint || say('That cannot be done now'));
     return;
   }
   if (chosen.key === key) {
@@ -110,7 +111,7 @@ function label(key) {
   const isOff = !possible.length;
   const lacks = isOff ? [] : ['card', 'lane'].filter(what => possible.every(each => needs(each, chosen).includes(what)));
   span.textContent = isOff && key.dataset.hint ? key.dataset.hint : key.dataset.label;
-  small.textContent = isOff ? '' : lacks.length ? lacks.join(', ') : possible.length === 1 ? possible[0].action : '';
+  small.textContent = isOff ? '' : lacks.length ? lacks.map(what => (what === 'card' ? say('card') : say('lane'))).join(', ') : possible.length === 1 ? possible[0].action : '';
   key.classList.toggle('off', isOff);
   const way = chosen.card ? chosen.key ?? waysOf(chosen)[0] : chosen.key;
   key.setAttribute('aria-pressed', String(!isOff && key.dataset.key === way));
@@ -123,12 +124,13 @@ function words() {
   const card = all('.card').find(each => each.dataset.card === chosen.card);
   const ways = chosen.card ? waysOf(chosen) : [];
   const key = keyOf(chosen.key ?? ways[0]);
-  const what = [card?.dataset.shown, lane && `Lane ${chosen.lane}`].filter(Boolean).join(', ');
+  const what = [card?.dataset.shown, lane && say('Lane {lane}', { lane: chosen.lane })].filter(Boolean).join(', ');
   const head = [what, what && key ? key.dataset.label.toLowerCase() : key?.dataset.label].filter(Boolean).join(': ');
   const next = ways.find(way => way !== key?.dataset.key);
+  const wantsLane = key && (card || !choices().some(each => each.key === key.dataset.key && each.card));
   const more = lane && !key ? lane.dataset.words
-    : next ? `Tap a lane. Again: ${keyOf(next).dataset.label.toLowerCase()}.`
-      : key ? `Tap a ${card || !choices().some(each => each.key === key.dataset.key && each.card) ? 'lane' : 'card'}.` : place.dataset.hint;
+    : next ? say('Tap a lane. Again: {key}.', { key: keyOf(next).dataset.label.toLowerCase() })
+      : wantsLane ? say('Tap a lane.') : key ? say('Tap a card.') : place.dataset.hint;
   place.replaceChildren();
   if (head) place.append(Object.assign(document.createElement('b'), { textContent: head }));
   place.append(more);
@@ -139,7 +141,6 @@ function paint() {
     moment = page().dataset.moment;
     chosen = {};
   }
-  cover();
   if (!document.getElementById('picks')) return;
   const open = choices();
   for (const card of all('.card')) {
@@ -160,35 +161,20 @@ function paint() {
   words();
 }
 
-// ---- eyes that should not see ----
-
-const COVERED = 'covered';
-
-function cover() {
-  const key = document.getElementById('cover');
-  if (!key) return;
-  const isCovered = sessionStorage.getItem(COVERED) === 'yes';
-  page().querySelector('.hold')?.classList.toggle('covered', isCovered);
-  key.textContent = isCovered ? 'Show hand' : 'Hide hand';
-  key.setAttribute('aria-pressed', String(isCovered));
-}
-
 document.addEventListener('click', event => {
-  const hit = event.target.closest?.('.card[data-card], .ln[data-lane], .pick, #cover');
+  const hit = event.target.closest?.('.card[data-card], .ln[data-lane], .pick');
   if (!hit) return;
-  if (hit.id === 'cover') {
-    sessionStorage.setItem(COVERED, sessionStorage.getItem(COVERED) === 'yes' ? 'no' : 'yes');
-    cover();
-  } else if (hit.dataset.card) tapCard(hit.dataset.card);
+  if (hit.dataset.card) tapCard(hit.dataset.card);
   else if (hit.dataset.lane) tapLane(hit.dataset.lane);
   else tapKey(hit.dataset.key);
 });
 
-document.addEventListener('keydown', event => {
-  if (event.key !== 'Escape' || !document.getElementById('picks')) return;
+function drop() {
   chosen = {};
   paint();
-});
+}
+document.addEventListener('keydown', event => { if (event.key === 'Escape') drop(); });
+document.addEventListener('covered', drop); // what is half chosen would tell of the hand
 
 document.addEventListener('shown', paint);
 paint();

@@ -1,5 +1,6 @@
 // A face-off: a card of the own hand, chosen in this browser, and the sum that it makes.
-import { say } from './post.js';
+import { refuse } from './post.js';
+import { say } from './say.js';
 import { handIn } from './seat.js';
 import { page, tell } from './squares.js';
 
@@ -19,10 +20,11 @@ function paint() {
   place.classList.toggle('open', !card);
   const commit = document.getElementById('commit');
   commit.className = card ? 'key go' : 'key off';
-  commit.textContent = card ? `Hand in ${card}` : 'Hand in: choose a card';
+  commit.textContent = card ? say('Hand in {card}', { card }) : say('Hand in: choose a card');
   const strength = Number(form().dataset.strength);
-  const sum = String(strength + Number(card)).replace('-', '−');
-  tell(card ? `${String(strength).replace('-', '−')} with card ${card} makes ${sum}.` : '', form().dataset.rule);
+  const written = number => String(number).replace('-', '−');
+  const sum = { strength: written(strength), card, sum: written(strength + Number(card)) };
+  tell(card ? say('{strength} with card {card} makes {sum}.', sum) : '', form().dataset.rule);
 }
 
 document.addEventListener('click', event => {
@@ -30,10 +32,10 @@ document.addEventListener('click', event => {
   if (!hit) return;
   if (hit.dataset.card) {
     card = hit.dataset.card === card ? '' : hit.dataset.card;
-    say('');
+    refuse('');
     paint();
   } else if (card) handIn(card);
-  else say('Choose a card first');
+  else refuse(say('Choose a card first'));
 });
 
 document.addEventListener('keydown', event => {

@@ -1,6 +1,7 @@
 // Open cards tapped in, where the camera does not read them all: a value, then a suit, for each zone. What is tapped
 // stays as it is whatever the camera reads meanwhile.
-import { post, say } from './post.js';
+import { post, refuse } from './post.js';
+import { say, sayN } from './say.js';
 
 const UNKNOWN = 'X';
 const page = () => document.getElementById('live');
@@ -35,14 +36,14 @@ function place() {
 function change(zone, cards, number) {
   state.zones[zone] = cards;
   state.at = number === undefined ? null : { zone, number };
-  say('');
+  refuse('');
   remember();
   paint();
 }
 
 function add(suit) {
   if (!state.value) {
-    say('First the value, then the suit');
+    refuse(say('First the value, then the suit'));
     return;
   }
   const { zone, number } = place();
@@ -75,10 +76,10 @@ function text() {
 
 function lacks() {
   const unknown = used().filter(card => card === UNKNOWN).length;
-  if (unknown) return `${unknown} card${unknown > 1 ? 's' : ''} missing`;
-  if (!used().length) return 'tap the cards';
+  if (unknown) return sayN('{n} card missing', '{n} cards missing', unknown);
+  if (!used().length) return say('tap the cards');
   const [first] = zones();
-  return cardsOf(first.dataset.zone).length ? '' : `a card of ${first.dataset.name} missing`;
+  return cardsOf(first.dataset.zone).length ? '' : say('a card of {side} missing', { side: first.dataset.name });
 }
 
 const isRead = () => form().dataset.laid && !Object.keys(state.zones).length && !state.layOpen;
@@ -86,7 +87,7 @@ const isRead = () => form().dataset.laid && !Object.keys(state.zones).length && 
 async function handIn() {
   const why = lacks();
   if (why && !isRead()) {
-    say(`Not yet: ${why}`);
+    refuse(say('Not yet: {why}', { why }));
     return;
   }
   const { seat, moment } = page().dataset;
@@ -102,7 +103,7 @@ function slot(zone, number, card) {
   const isHere = place().zone === zone && place().number === number;
   key.className = `cd big ${card === undefined ? 'add' : card === UNKNOWN ? 'shut' : 'up'}${isHere ? ' here' : ''}`;
   key.textContent = card === undefined ? '+' : card === UNKNOWN ? '' : shown(card);
-  key.setAttribute('aria-label', card === undefined ? 'Add a card' : card === UNKNOWN ? 'A card not read: tap it in' : shown(card));
+  key.setAttribute('aria-label', card === undefined ? say('Add a card') : card === UNKNOWN ? say('A card not read: tap it in') : shown(card));
   key.setAttribute('aria-pressed', String(isHere));
   return key;
 }
@@ -127,7 +128,7 @@ function paint() {
   const main = document.getElementById('work-out');
   const why = isRead() ? '' : lacks();
   main.className = why ? 'key off' : 'key go';
-  main.textContent = isRead() ? 'That is right' : why ? `Work it out: ${why}` : 'Work it out';
+  main.textContent = isRead() ? say('That is right') : why ? say('Work it out: {why}', { why }) : say('Work it out');
 }
 
 document.addEventListener('click', event => {

@@ -1,5 +1,5 @@
-// The host's options: gathered from the rows when the game is started.
-import { post, say } from './post.js';
+// The host's options: gathered from the rows when the game is started; the service remembers them.
+import { post, refuse } from './post.js';
 
 const form = document.getElementById('options');
 
@@ -29,7 +29,8 @@ async function preview() {
   const answer = await post('/api/host/preview', { game: form.dataset.game, options: options() });
   if (answer.ok) row.innerHTML = answer.svg;
   else row.textContent = answer.error?.message ?? '';
-  say('');
+  row.closest('.map').querySelector('textarea').setAttribute('aria-invalid', String(!answer.ok));
+  refuse('');
 }
 
 form.addEventListener('change', () => {
@@ -40,8 +41,9 @@ form.addEventListener('input', () => {
   clearTimeout(later);
   later = setTimeout(preview, LATER_MS);
 });
-document.addEventListener('click', event => {
-  if (event.target.closest?.('#start')) post('/api/host/new-game', { game: form.dataset.game, options: options() });
+form.addEventListener('submit', event => {
+  event.preventDefault();
+  post('/api/host/new-game', { game: form.dataset.game, options: options() });
 });
 showMaps();
 preview();

@@ -1,8 +1,22 @@
 // Follows the table: one stream a page; fragments are morphed into place, so that focus and typed text stay.
+// Whatever happened meanwhile (asleep, another network, a newer service, a seat that was freed), the page finds back.
 const lost = document.getElementById('lost');
+const offline = lost.textContent;
 const KEPT = new Set(['open']);
+const SILENCE_MS = 30000; // the service says something every ten seconds
+const LOOK_MS = 5000;
+const AGAIN_MS = 2000;
+const listeners = [];
 let stream = null;
 let again = 0;
+let heard = 0;
+let newest = '';
+
+// Tells of every stream that is opened, the one that is open now too.
+export function onStream(listener) {
+  listeners.push(listener);
+  if (stream) listener(stream);
+}
 
 function morph(old, fresh) {
   if (old.isEqualNode(fresh)) return;
@@ -33,32 +47,81 @@ function morph(old, fresh) {
   while (old.childNodes.length > children.length) old.lastChild.remove();
 }
 
-function show(html) {
-  const page = new DOMParser().parseFromString(html, 'text/html');
-  for (const fresh of [...page.body.children]) {
-    if (fresh.dataset.go) {
-      close();
-      location.replace(fresh.dataset.go);
-      return;
-    }
-    const old = document.getElementById(fresh.id);
-    if (old) morph(old, document.adoptNode(fresh));
+// Styles that this fragment is the first to need: it waits for them, so that nothing is ever shown bare.
+function styles(fresh) {
+  const wanted = fresh.flatMap(each => (each.dataset.styles ?? '').split(' ')).filter(Boolean);
+  return wanted.filter(url => !document.querySelector(`link[href="${url}"]`)).map(url => new Promise(done => {
+    const link = Object.assign(document.createElement('link'), { rel: 'stylesheet', href: url, onload: done, onerror: done });
+    // Before the table screen’s own, which change them.
+    document.head.insertBefore(link, document.querySelector('link[href$="wall.css"]'));
+  }));
+}
+
+async function show(html) {
+  newest = html;
+  const fresh = [...new DOMParser().parseFromString(html, 'text/html').body.children];
+  const away = fresh.find(each => each.dataset.go);
+  if (away) {
+    close();
+    location.replace(away.dataset.go);
+    return;
+  }
+  if (fresh.some(each => each.dataset.page && each.dataset.page !== document.body.dataset.page)) {
+    renew();
+    return;
+  }
+  const missing = styles(fresh);
+  if (missing.length) await Promise.all(missing);
+  if (newest !== html) return;
+  for (const each of fresh) {
+    const old = document.getElementById(each.id);
+    if (old) morph(old, document.adoptNode(each));
   }
   document.dispatchEvent(new Event('shown'));
+}
+
+// The page as the service has it now: it may be a newer one, in another language, or no longer this browser's.
+function renew() {
+  close();
+  location.reload();
 }
 
 function open() {
   close();
   if (document.hidden) return;
+  heard = performance.now();
   stream = new EventSource(document.body.dataset.live);
   stream.onopen = () => { lost.hidden = true; };
-  stream.onmessage = event => show(event.data);
+  stream.onmessage = event => { heard = performance.now(); show(event.data); };
+  stream.addEventListener('here', () => { heard = performance.now(); });
   stream.onerror = () => {
-    lost.hidden = false;
-    // A refused stream (too many viewers, a freed seat) is not tried again by the browser.
-    if (stream?.readyState === EventSource.CLOSED) again = setTimeout(open, 2000);
+    tell(offline);
+    // A refused stream is not tried again by the browser.
+    if (stream?.readyState === EventSource.CLOSED) again = setTimeout(ask, AGAIN_MS);
   };
-  document.dispatchEvent(new CustomEvent('stream', { detail: stream }));
+  listeners.forEach(listener => listener(stream));
+}
+
+function tell(text) {
+  lost.textContent = text;
+  lost.hidden = false;
+}
+
+// Why was the stream refused? Too many people are watching, or this page is no longer for this browser.
+async function ask() {
+  const stop = new AbortController();
+  try {
+    const answer = await fetch(document.body.dataset.live, { headers: { Accept: 'application/json' }, cache: 'no-store', signal: stop.signal });
+    if (answer.status === 403 || answer.status === 404) renew();
+    else if (answer.ok) open();
+    else {
+      tell((await answer.json()).error.message);
+      again = setTimeout(ask, LOOK_MS);
+    }
+  } catch {
+    again = setTimeout(ask, AGAIN_MS);
+  }
+  stop.abort();
 }
 
 function close() {
@@ -67,9 +130,14 @@ function close() {
   stream = null;
 }
 
+// A connection can die without a word, as when a phone changes its network.
+setInterval(() => { if (stream && performance.now() - heard > SILENCE_MS) open(); }, LOOK_MS);
 document.addEventListener('visibilitychange', () => (document.hidden ? close() : open()));
 addEventListener('pagehide', close);
 addEventListener('pageshow', event => { if (event.persisted) open(); });
+addEventListener('online', open);
+document.addEventListener('follow', open); // another stream is to be followed
+addEventListener('offline', () => tell(offline));
 // Other modules listen first: they are loaded after this one.
-addEventListener('DOMContentLoaded', open);
 if (document.readyState === 'complete') open();
+else addEventListener('DOMContentLoaded', open);

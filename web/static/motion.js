@@ -1,9 +1,12 @@
-// The reveal as a small play, once for each step: moves and bounces together, then the shots; sums land part by part,
-// both sides in step. Nothing waits for it, and nothing moves for who asked for stillness.
+// The reveal as a small play, once for each step: moves, bounces and flips together, then the shots and the way home of
+// who was hit; sums land part by part, both sides in step. Nothing waits for it, and nothing moves for who asked for
+// stillness.
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
 const MOVE = { duration: 420, easing: 'cubic-bezier(.2,.7,.2,1)' };
 const BOUNCE = { duration: 520, easing: 'cubic-bezier(.3,1.3,.5,1)' };
 const SHOT = { duration: 260, delay: 540, fill: 'backwards' };
+const HOME = { ...MOVE, delay: 860, fill: 'backwards' };
+const FLIP = { duration: 360, easing: 'cubic-bezier(.2,.7,.2,1)' };
 const SUM_MS = 240;
 const landing = place => ({ duration: SUM_MS, delay: SUM_MS * place, fill: 'backwards', easing: 'cubic-bezier(.2,.7,.2,1)' });
 let played = null;
@@ -20,10 +23,13 @@ function play() {
   summed = sums;
   if (!isNew || !scene || calm.matches) return;
   for (const piece of document.querySelectorAll('[data-slide]')) {
-    piece.animate([{ transform: way(piece.dataset.slide) }, { transform: 'none' }], MOVE);
+    piece.animate([{ transform: way(piece.dataset.slide) }, { transform: 'none' }], 'late' in piece.dataset ? HOME : MOVE);
   }
   for (const piece of document.querySelectorAll('[data-bump]')) {
     piece.animate([{ transform: 'none' }, { transform: way(piece.dataset.bump), offset: 0.4 }, { transform: 'none' }], BOUNCE);
+  }
+  for (const { dataset } of document.querySelectorAll('[data-flip]')) {
+    document.querySelector(`.board [data-at="${dataset.flip}"]`)?.animate([{}, { transform: 'scaleX(0)', offset: 0.5 }, {}], FLIP);
   }
   for (const line of document.querySelectorAll('[data-grow]')) {
     line.animate([{ strokeDasharray: '0 1' }, { strokeDasharray: '1 0' }], SHOT);

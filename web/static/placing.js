@@ -1,5 +1,6 @@
 // Pieces placed in secret: they stand in this browser alone until they are handed in.
-import { say } from './post.js';
+import { refuse } from './post.js';
+import { say } from './say.js';
 import { handIn } from './seat.js';
 import { centre, frames, mark, onTap, page, tell } from './squares.js';
 
@@ -24,18 +25,26 @@ function text() {
 
 function tap(square) {
   const here = squares.indexOf(square);
-  say('');
+  refuse('');
   if (chosen < 0) {
     if (here >= 0) chosen = here;
-    else say('Tap one of your pieces first');
+    else refuse(say('Tap one of your pieces first'));
   } else if (here === chosen) chosen = -1;
-  else if (!asked.squares.includes(square)) say('Your pieces begin on the squares in frames');
+  else if (!asked.squares.includes(square)) refuse(say('Your pieces begin on the squares in frames'));
   else {
     if (here >= 0) squares[here] = squares[chosen];
     squares[chosen] = square;
     chosen = -1;
     remember();
   }
+  paint();
+}
+
+function clear() {
+  squares = [...asked.proposal];
+  chosen = -1;
+  refuse('');
+  remember();
   paint();
 }
 
@@ -53,12 +62,13 @@ function paint() {
   });
   const free = asked.squares.filter(square => chosen < 0 || square !== squares[chosen]);
   if (chosen < 0) tell('');
-  else tell(`${asked.pieces[chosen].face} ${squares[chosen]}`, 'Tap where it begins; on another piece they change places.');
+  else tell(`${asked.pieces[chosen].face} ${squares[chosen]}`, say('Tap where it begins; on another piece they change places.'));
   mark(frames(free), pieces.join(''), chosen < 0 ? [] : [squares[chosen]]);
 }
 
 document.addEventListener('click', event => {
   if (form() && event.target.closest?.('#commit')) handIn(text());
+  if (form() && event.target.closest?.('#clear')) clear();
 });
 
 onTap('placing', { tap, paint, wanted: () => new Set(asked.squares) });

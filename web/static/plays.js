@@ -1,5 +1,6 @@
 // Plays by taps: a piece, then where it goes. What is tapped stays in this browser until the main key hands it in.
-import { post, say } from './post.js';
+import { post, refuse } from './post.js';
+import { say } from './say.js';
 import { board, centre, frames, mark, onTap, page, pieceOn, target, tell } from './squares.js';
 
 const CALM_MS = 400; // after a turn a finger that bounces is not heard
@@ -67,7 +68,7 @@ const begins = (play, square) => play.squares[0] === square && (play.key === key
 const beginnings = () => new Set(plays.filter(play => play.squares.length && begins(play, play.squares[0])).map(play => play.squares[0]));
 
 function tap(square) {
-  say('');
+  refuse('');
   if (page().dataset.moment !== moment) {
     early.push(square);
     return;
@@ -87,7 +88,7 @@ function tap(square) {
     isMeant = Boolean(key);
   } else {
     taps = [];
-    if (plays.length) say(`Nothing can be done with ${square} now`);
+    if (plays.length) refuse(say('Nothing can be done with {square} now', { square }));
   }
   paint();
 }
@@ -98,7 +99,7 @@ function begin(name) {
   if (!fitting(taps).length) taps = [];
   const here = plays.filter(play => play.key === key);
   if (!here.length) {
-    say('That cannot be done now');
+    refuse(say('That cannot be done now'));
     key = '';
   } else if (here.length === 1 && !here[0].squares.length) {
     handIn(here[0].text);
@@ -122,11 +123,11 @@ const keysOf = () => JSON.parse(form().dataset.keys);
 function main() {
   const found = whole();
   if (found.length === 1) return { label: found[0].label, action: found[0].text };
-  if (found.length > 1) return { label: 'Choose one of these' };
-  if (taps.length) return { label: fitting(taps).length ? 'Tap where it goes' : 'Choose a key' };
-  if (key) return { label: `${keysOf().find(each => each.name === key)?.label}: tap the board` };
+  if (found.length > 1) return { label: say('Choose one of these') };
+  if (taps.length) return { label: fitting(taps).length ? say('Tap where it goes') : say('Choose a key') };
+  if (key) return { label: say('{key}: tap the board', { key: keysOf().find(each => each.name === key)?.label }) };
   const straight = keysOf().find(each => each.is_main);
-  if (!straight) return { label: plays.length ? 'Tap a square' : 'Wait' };
+  if (!straight) return { label: plays.length ? say('Tap a square') : say('Wait') };
   const play = plays.find(each => each.key === straight.name && !each.squares.length);
   // Too early: the table says what is still due.
   return { label: straight.label, action: play?.text ?? form().dataset.open, isEarly: !play };
@@ -160,7 +161,7 @@ function paint() {
   const [first] = taps;
   const goes = [...next()];
   const more = fitting(taps).some(play => !isWhole(play, taps));
-  if (taps.length) tell(taps.join(' – '), whole().length ? (more ? 'Hand in, or tap on.' : '') : `${main().label}.`);
+  if (taps.length) tell(taps.join(' – '), whole().length ? (more ? say('Hand in, or tap on.') : '') : `${main().label}.`);
   else tell('');
   const shows = taps.length || key ? goes.filter(square => !taps.includes(square)) : [];
   mark(frames(shows), way(), first && pieceOn(first) ? [first] : []);
@@ -186,7 +187,7 @@ document.addEventListener('click', event => {
   else {
     const { action, label } = main();
     if (action) handIn(action);
-    else say(label);
+    else refuse(label);
   }
 });
 

@@ -1,10 +1,18 @@
 // Asks the table for something; a refusal is said next to the keys.
+import { say } from './say.js';
+
 let quiet = 0;
 
-export function say(text) {
+/* Says why not; `link` is the address and the name of the paragraph of the rules that says so. */
+export function refuse(text, link) {
   const place = document.getElementById('said');
   if (!place) return;
   place.textContent = text;
+  if (text && link) {
+    const rule = document.createElement('a');
+    [rule.href, rule.textContent] = link;
+    place.append(' ', rule);
+  }
   clearTimeout(quiet);
   if (text) quiet = setTimeout(() => { document.getElementById('said').textContent = ''; }, 8000);
 }
@@ -18,10 +26,10 @@ export async function post(url, body = {}) {
       body: JSON.stringify(body),
     });
     const told = await answer.json();
-    say(answer.ok ? '' : told.error.message);
+    refuse(answer.ok ? '' : told.error.message, told.error?.link);
     return { ok: answer.ok, status: answer.status, ...told };
   } catch {
-    say('No connection to the table: try again');
+    refuse(say('No connection to the table: try again'));
     return { ok: false, status: 0 };
   }
 }

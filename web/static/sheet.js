@@ -1,5 +1,6 @@
 // Orders piece by piece, drawn over the own board; they stay in this browser until they are handed in.
-import { say } from './post.js';
+import { refuse } from './post.js';
+import { say } from './say.js';
 import { handIn } from './seat.js';
 import { centre, frames, isTurned, mark, onTap, page, shifted, target, tell, use } from './squares.js';
 
@@ -35,7 +36,7 @@ function goOn() {
 
 function choose(name) {
   unit = name;
-  say('');
+  refuse('');
   paint();
 }
 
@@ -45,7 +46,15 @@ function order(kind, way) {
   if (isSame && isDone(before)) delete given[unit];
   else given[unit] = { kind, way: sheet.kinds[kind].has_direction ? way : '' };
   if (isDone(given[unit])) goOn();
-  say('');
+  refuse('');
+  remember();
+  paint();
+}
+
+function clear() {
+  given = {};
+  unit = '';
+  refuse('');
   remember();
   paint();
 }
@@ -88,9 +97,10 @@ function drawOrder(each) {
 function words() {
   const set = given[unit];
   const kind = kindOf(set);
-  if (kind?.has_direction && !set.way) return [`${unit}: ${kind.label.toLowerCase()}`, 'In which direction?'];
-  if (set) return [`${unit}: ${kind.label.toLowerCase()}${set.way ? ` ${wayOf(set.way).label.toLowerCase()}` : ''}`, 'Tap it again to take it away.'];
-  return [`${unit}: no order yet`, 'Tap what it does.'];
+  const deed = [kind?.label, set?.way && wayOf(set.way).label].filter(Boolean).join(' ').toLowerCase();
+  if (kind?.has_direction && !set.way) return [`${unit}: ${deed}`, say('In which direction?')];
+  if (set) return [`${unit}: ${deed}`, say('Tap it again to take it away.')];
+  return [say('{unit}: no order yet', { unit }), say('Tap what it does.')];
 }
 
 function paintUnits() {
@@ -122,7 +132,7 @@ function paint() {
   const rest = idle();
   const commit = document.getElementById('commit');
   commit.className = 'key go';
-  commit.textContent = !rest.length ? 'Hand in' : rest.length === 1 ? `Hand in: ${rest[0].name} does nothing` : `Hand in: ${rest.length} do nothing`;
+  commit.textContent = !rest.length ? say('Hand in') : rest.length === 1 ? say('Hand in: {unit} does nothing', { unit: rest[0].name }) : say('Hand in: {number} do nothing', { number: rest.length });
   tell(...words());
   const { square } = unitOf(unit);
   const waits = set && !isDone(set);
@@ -132,11 +142,12 @@ function paint() {
 }
 
 document.addEventListener('click', event => {
-  const hit = form() && event.target.closest?.('[data-unit], [data-kind], [data-way], #commit');
+  const hit = form() && event.target.closest?.('[data-unit], [data-kind], [data-way], #clear, #commit');
   if (!hit) return;
   if (hit.dataset.unit) choose(hit.dataset.unit);
   else if (hit.dataset.kind) tapKind(Number(hit.dataset.kind));
   else if (hit.dataset.way) tapWay(hit.dataset.way);
+  else if (hit.id === 'clear') clear();
   else handIn(text());
 });
 

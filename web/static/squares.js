@@ -72,7 +72,14 @@ export function mark(under, over, chosen = []) {
 
 const ARROWS = { ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
 let cursor = null;
-const cursorMark = () => (cursor && document.activeElement === board() ? `<path class="cursor" d="${box(centre(cursor))}"/>` : '');
+const isHere = () => Boolean(cursor) && document.activeElement === board();
+const cursorMark = () => (isHere() ? `<path class="cursor" id="at-${cursor}" role="img" aria-label="${wordsAt(cursor)}" d="${box(centre(cursor))}"/>` : '');
+
+// A square for who does not see the board: its name, and what the board's text twin says of it.
+function wordsAt(square) {
+  const here = board().getAttribute('aria-label').split(', ').filter(words => words.split(/[ .]/).includes(square));
+  return [square, ...here.map(words => words.replace(square, '').trim())].join(', ').replaceAll('"', '');
+}
 
 // `way` is the page's way of acting while taps are its; `wanted` answers the squares that mean something.
 export function onTap(way, { tap, wanted = () => new Set(), paint }) {
@@ -91,6 +98,7 @@ export function onTap(way, { tap, wanted = () => new Set(), paint }) {
       cursor = (cursor && shifted(cursor, step)) ?? cursor ?? wanted().values().next().value ?? 'a1';
       board().setAttribute('aria-description', cursor);
       paint();
+      board().setAttribute('aria-activedescendant', `at-${cursor}`); // a new name each time: it is spoken
     } else if ((event.key === 'Enter' || event.key === ' ') && cursor) {
       event.preventDefault();
       tap(cursor);
@@ -100,6 +108,7 @@ export function onTap(way, { tap, wanted = () => new Set(), paint }) {
     if (!isMine()) return;
     board().setAttribute('tabindex', '0');
     board().setAttribute('role', 'application'); // its label stays the board in words
+    if (isHere()) board().setAttribute('aria-activedescendant', `at-${cursor}`);
   };
   document.addEventListener('shown', open);
   open();

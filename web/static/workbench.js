@@ -1,5 +1,7 @@
 // The workbench: pieces that one drags in the camera's picture, keys that one presses, lamps and tones.
+import { onStream } from './live.js';
 import { post } from './post.js';
+import { say } from './say.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
 const scene = document.getElementById('scene');
@@ -53,12 +55,12 @@ function show(now) {
   now.pieces.forEach((piece, place) => {
     const shape = shapeOf(piece);
     if (drag?.shape !== shape) shape.setAttribute('points', points(piece.outline));
-    shape.setAttribute('aria-label', `${piece.face}, ${piece.square ?? 'beside the board'}`);
+    shape.setAttribute('aria-label', `${piece.face}, ${piece.square ?? say('beside the board')}`);
     if (shapes.children[place] !== shape && !drag && document.activeElement !== shape) shapes.insertBefore(shape, shapes.children[place]);
   });
   const over = now.squares[now.hand];
   palm.innerHTML = over ? `<circle cx="${over[0]}" cy="${over[1]}" r="34"/>` : '';
-  palmKey.textContent = now.hand ? `Hand over ${now.hand}: take it away` : 'Hold a hand over a square';
+  palmKey.textContent = now.hand ? say('Hand over {square}: take it away', { square: now.hand }) : say('Hold a hand over a square');
   palmKey.setAttribute('aria-pressed', String(Boolean(now.hand) || scene.classList.contains('palming')));
 }
 
@@ -114,18 +116,25 @@ scene.addEventListener('dblclick', event => {
 });
 
 const WAYS = { ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
-scene.addEventListener('keydown', event => {
-  const piece = world.pieces.find(each => String(each.id) === event.target.dataset?.id);
-  if (!piece) return;
-  if (event.key === 'Enter') ask('/workbench/flip', { id: piece.id });
-  const way = WAYS[event.key];
-  if (!way) return;
-  event.preventDefault();
-  const from = piece.square ?? nearest(middle(piece.outline));
+let steps = Promise.resolve(); // one after the other: each begins where the last one ended
+
+async function step(id, way) {
+  const piece = world.pieces.find(each => each.id === id);
+  const from = piece?.square ?? (piece && nearest(middle(piece.outline)));
   if (!from) return;
   const next = String.fromCharCode(from.charCodeAt(0) + way[0]) + (Number(from.slice(1)) + way[1]);
   const square = piece.square ? next : from;
-  if (square in world.squares) ask('/workbench/piece', { id: piece.id, square });
+  if (square in world.squares) await ask('/workbench/piece', { id, square });
+}
+
+scene.addEventListener('keydown', event => {
+  const id = Number(event.target.dataset?.id ?? -1);
+  if (id < 0) return;
+  if (event.key === 'Enter') ask('/workbench/flip', { id });
+  const way = WAYS[event.key];
+  if (!way) return;
+  event.preventDefault();
+  steps = steps.then(() => step(id, way));
 });
 
 document.getElementById('tidy-key').addEventListener('click', () => ask('/workbench/tidy', {}));
@@ -178,7 +187,7 @@ const soundKey = document.getElementById('sound');
 soundKey.addEventListener('click', () => {
   audio?.close();
   audio = audio ? null : new AudioContext();
-  soundKey.textContent = audio ? 'Sound off' : 'Sound on';
+  soundKey.textContent = audio ? say('Sound off') : say('Sound on');
   soundKey.setAttribute('aria-pressed', String(Boolean(audio)));
 });
 
@@ -191,7 +200,7 @@ function light({ lamps, tone }) {
   sound(tone);
 }
 
-document.addEventListener('stream', ({ detail: stream }) => {
+onStream(stream => {
   stream.addEventListener('world', event => show(JSON.parse(event.data)));
   stream.addEventListener('panel', event => light(JSON.parse(event.data)));
 });

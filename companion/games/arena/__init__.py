@@ -8,7 +8,7 @@ from typing import Any
 
 from companion.errors import Illegal
 from companion.games.arena.board import NAMES, SIDES, STACKS, kit_of
-from companion.games.arena.orders import Orders, all_orders, parse_orders, random_orders
+from companion.games.arena.orders import DEFEND, DESTRUCT, NOTHING, Orders, all_orders, parse_orders, random_orders
 from companion.games.arena.pad import pad_of
 from companion.games.arena.standing import plan_of, standing_of
 from companion.games.arena.state import ArenaOptions, Reason, State, check_board, first_state
@@ -18,16 +18,20 @@ from companion.games.base import Game, Outcome, PadGrammar, Step, View, plain_la
 from companion.games.screen import Play, Standing
 from companion.grid import Square
 from companion.kit import SEATS, Kit, Layout, Seat
+from companion.languages import say
 
 _BOTH, _NOBODY = frozenset(SEATS), frozenset[Seat]()
+
+
+_COMMANDS = {"": say("Move"), "a": say("Attack"), DEFEND: say("Defend"), DESTRUCT: say("Self-destruct")}
 
 
 class Arena(Game[State, Orders]):
     """An action is the orders of a seat for its robots, such as `1:N 2:aE 3:D`."""
 
     name = "arena"
-    title = "Robot Arena"
-    summary = "Secret orders for up to eight robots each"
+    title = say("Robot Arena")
+    summary = say("Secret orders for up to eight robots each")
     sides = SIDES
     options_type = ArenaOptions
     option_rows = OPTION_ROWS
@@ -65,19 +69,26 @@ class Arena(Game[State, Orders]):
     def check(self, state: State, seat: Seat, action: Orders) -> None:
         """Every robot named must be on the board; whatever it is told may be tried."""
         if state.outcome:
-            raise Illegal(Reason.GAME_OVER, "The game is over: no more orders are taken", "winning")
+            raise Illegal(Reason.GAME_OVER, say("The game is over: no more orders are taken"), "winning")
         side = SEATS.index(seat)
         numbers = state.numbers(side)
         for number, _ in action.given:
             if number not in numbers:
-                there = ", ".join(map(str, numbers))
-                name = NAMES[side].capitalize()
-                message = f"{name} robot {number} is not on the board: give orders to robots that are ({there})"
+                message = say(
+                    "{side!c} robot {number} is not on the board: give orders to robots that are ({numbers})",
+                    side=NAMES[side],
+                    number=number,
+                    numbers=", ".join(map(str, numbers)),
+                )
                 raise Illegal(Reason.NOT_ON_BOARD, message, "orders")
 
     def parse(self, text: str) -> Orders:
         """Robots by rising numbers, each with its order, one blank between."""
         return parse_orders(text)
+
+    def commands(self, action: Orders) -> list[str]:
+        """What each robot is told, without directions."""
+        return [_COMMANDS[code if code in _COMMANDS else code[:-1]] for _, code in action.given if code != NOTHING]
 
     def apply(self, state: State, actions: Mapping[Seat, Orders], rng: Random) -> Step[State]:  # noqa: ARG002
         """Carry out both seats' orders."""

@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 from companion.errors import Malformed
 from companion.grid import Square, parse_map
 from companion.kit import SEATS, Board, Face, Kit, Mark, Seat, Side
+from companion.languages import say
 
 _EMPTY_RANK = "........."
 STANDARD_MAP = "\n".join((".nN.n.Nn.", *[_EMPTY_RANK] * 7, ".sS.s.Ss."))
@@ -31,17 +32,17 @@ MOST_ROBOTS = 8
 DIRECTIONS = "NESW"
 STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))
 """(files, ranks) of each direction of the board, in the order of `DIRECTIONS`."""
-WORDS = ("north", "east", "south", "west")
+WORDS = (say("north"), say("east"), say("south"), say("west"))
 
 SIDES = {
-    Seat.SOUTH: Side("petrol", "petrol", "#0A5468", "disc"),
-    Seat.NORTH: Side("coral", "coral", "#FF9470", "diamond"),
+    Seat.SOUTH: Side(say("petrol"), "petrol", "#0A5468", "disc"),
+    Seat.NORTH: Side(say("coral"), "coral", "#FF9470", "diamond"),
 }
 NAMES = tuple(SIDES[seat].name for seat in SEATS)
-ROBOTS = tuple(tuple(f"{name} robot {number}" for number in range(MOST_ROBOTS + 1)) for name in NAMES)
+ROBOTS = tuple(
+    tuple(say("{side} robot {number}", side=name, number=number) for number in range(MOST_ROBOTS + 1)) for name in NAMES
+)
 """Names of the faces by seat (0 South, 1 North) and number; the numbers begin with 1."""
-TITLES = tuple(tuple(name.capitalize() for name in names) for names in ROBOTS)
-"""The same names at the beginning of a sentence."""
 STACKS = tuple(tuple((name,) for name in names) for names in ROBOTS)
 """What a layout shows on a robot's square."""
 
@@ -87,12 +88,6 @@ class Ground:
         on_board = 0 <= square.file < self.files and 0 <= square.rank < self.ranks
         return square.file * self.ranks + square.rank if on_board and square not in self.walls else None
 
-    def barrier(self, place: int, direction: int) -> str:
-        """Why nothing gets from a place to the next one: a wall or the edge, as a sentence."""
-        square = self.squares[place].shifted(*STEPS[direction])
-        word = WORDS[direction].capitalize()
-        return f"{word} leads into the wall on {square}." if square in self.walls else f"{word} leads off the board."
-
 
 @lru_cache(maxsize=64)
 def ground_of(text: str) -> Ground:
@@ -100,7 +95,10 @@ def ground_of(text: str) -> Ground:
     tiles = parse_map(text, "sSnN#.")
     for character, seat in zip("sn", SEATS, strict=True):
         if not tiles.squares_of(character):
-            raise Malformed(f"The board has no start of {seat.title()}: mark at least one square with “{character}”")
+            text = say(
+                "The board has no start of {seat!c}: mark at least one square with “{tile}”", seat=seat, tile=character
+            )
+            raise Malformed(text)
 
     def places(character: str) -> tuple[int, ...]:
         return tuple(square.file * tiles.ranks + square.rank for square in tiles.squares_of(character))
@@ -122,7 +120,7 @@ def kit_of(text: str) -> Kit:
     for seat, drawing, spawns in zip(SEATS, ("spawn-s", "spawn-n"), ground.spawns, strict=True):
         marks += [Mark(ground.squares[place], drawing, seat) for place in spawns]
     board = Board(
-        "standard" if text == STANDARD_MAP else f"{ground.files} x {ground.ranks}",
+        say("standard") if text == STANDARD_MAP else f"{ground.files} x {ground.ranks}",
         ground.files,
         ground.ranks,
         square_mm=30,
@@ -139,14 +137,14 @@ def kit_of(text: str) -> Kit:
     )
     return Kit(
         "arena",
-        "Robot Arena",
+        say("Robot Arena"),
         board,
         SIDES,
         faces,
         pieces=tuple((face.name,) for face in faces),
         tag_mm=17,
         notes=(
-            "Glue each tag on a counter of 6 mm height (two draughtsmen, a slice of cork).",
-            "Begin with the lowest numbers; keep the other robots beside the board for the spawning turns.",
+            say("Glue each tag on a counter of 6 mm height (two draughtsmen, a slice of cork)."),
+            say("Begin with the lowest numbers; keep the other robots beside the board for the spawning turns."),
         ),
     )

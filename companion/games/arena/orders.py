@@ -13,6 +13,7 @@ from random import Random
 
 from companion.errors import Malformed
 from companion.games.arena.board import DIRECTIONS
+from companion.languages import Verbatim, say
 
 MOVES = {letter: index for index, letter in enumerate(DIRECTIONS)}
 """Orders to move, with the index of their direction."""
@@ -49,14 +50,22 @@ def parse_orders(text: str) -> Orders:
         match = _PART.fullmatch(part)
         if not match:
             shown = part if len(part) <= _SHOWN else f"{part[:_SHOWN]}…"
-            raise Malformed(
-                f"“{shown}” is not an order: write a robot from 1 to 8, a colon, and one of {' '.join(CODES)}, "
-                "such as 1:N 2:aE 3:D, with one blank between"
+            text = say(
+                "“{text}” is not an order: write a robot from 1 to 8, a colon, and one of {orders}, "
+                "such as 1:N 2:aE 3:D, with one blank between",
+                text=Verbatim(shown),
+                orders=Verbatim(" ".join(CODES)),
             )
+            raise Malformed(text)
         number = int(match[1])
         if given and number <= given[-1][0]:
             last = given[-1][0]
-            raise Malformed(f"Robot {number} comes after robot {last}: write rising robot numbers, each once")
+            text = say(
+                "Robot {number} comes after robot {last}: write rising robot numbers, each once",
+                number=number,
+                last=last,
+            )
+            raise Malformed(text)
         given.append((number, match[2]))
     return Orders(tuple(given))
 

@@ -9,6 +9,7 @@ from companion.games.arena.board import DIRECTIONS, WORDS
 from companion.games.arena.orders import DEFEND, DESTRUCT, NOTHING, Orders
 from companion.games.base import Key, PadGrammar
 from companion.kit import Seat
+from companion.languages import say
 
 _READY = "ready"
 _AWAY = {"up": "N", "down": "S", "left": "W", "right": "E"}
@@ -67,7 +68,8 @@ def pad_of(seat: Seat, numbers: tuple[int, ...]) -> OrdersPad:
     keys = []
     for pad, away in _AWAY.items():
         letter = away if seat is Seat.SOUTH else _OPPOSITE[away]
-        keys.append(Key(letter, f"move {WORDS[DIRECTIONS.index(letter)]}", f"order-{pad}", pad))
-    keys.append(Key("a", "attack, then its direction; twice: self-destruct", "blade", "a"))
-    keys.append(Key(DEFEND, "defend", "shield", "b"))
+        label = say("move {direction}", direction=WORDS[DIRECTIONS.index(letter)])
+        keys.append(Key(letter, label, f"order-{pad}", pad))
+    keys.append(Key("a", say("attack, then its direction; twice: self-destruct"), "blade", "a"))
+    keys.append(Key(DEFEND, say("defend"), "shield", "b"))
     return OrdersPad(tuple(keys), len(numbers), ready_is_key=True, numbers=numbers)

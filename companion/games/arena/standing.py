@@ -5,16 +5,17 @@ from __future__ import annotations
 from companion.games.arena.board import DIRECTIONS, NAMES, STEPS, WORDS
 from companion.games.arena.orders import ATTACKS, DEFEND, DESTRUCT, MOVES, NOTHING, Orders
 from companion.games.arena.state import State, is_spawning
-from companion.games.arena.words import counted
+from companion.games.arena.words import counted_points, counted_robots
 from companion.games.screen import Badge, Direction, OrderKind, OrderSheet, Standing, Unit
 from companion.grid import Square
 from companion.kit import SEATS, Seat
+from companion.languages import joined, say
 
 _KINDS = (
-    OrderKind("", "Move", "order-up", has_direction=True),
-    OrderKind("a", "Attack", "blade", has_direction=True),
-    OrderKind(DEFEND, "Defend", "shield"),
-    OrderKind(DESTRUCT, "Self-destruct", "burst"),
+    OrderKind("", say("Move"), "order-up", has_direction=True),
+    OrderKind("a", say("Attack"), "blade", has_direction=True),
+    OrderKind(DEFEND, say("Defend"), "shield"),
+    OrderKind(DESTRUCT, say("Self-destruct"), "burst"),
 )
 _ARROWS = ("order-up", "order-right", "order-down", "order-left")
 _DIRECTIONS = tuple(
@@ -43,9 +44,10 @@ def standing_of(state: State, seat: Seat | None) -> Standing:
 def _sign(state: State, seat: Seat | None) -> str:
     if state.outcome:
         winner = next(iter(state.outcome.winners), None)
-        return f"{NAMES[SEATS.index(winner)].capitalize()} wins" if winner else "A tie"
-    who = "Both" if seat is None else NAMES[SEATS.index(seat)].capitalize()
-    return f"{who}: orders for your robots"
+        return say("{side!c} wins", side=NAMES[SEATS.index(winner)]) if winner else say("A tie")
+    if seat is None:
+        return say("Both: orders for your robots")
+    return say("{side!c}: orders for your robots", side=NAMES[SEATS.index(seat)])
 
 
 def _hint(state: State) -> str:
@@ -53,23 +55,25 @@ def _hint(state: State) -> str:
     if state.outcome:
         return state.outcome.reason
     options, turn = state.options, state.turn
-    hint = f"Turn {turn} of {options.turns}."
+    hint = say("Turn {turn} of {turns}.", turn=turn, turns=options.turns)
     if not any(state.ground.spawns) or not options.spawn_every:
         return hint
     if is_spawning(options, turn):
-        return f"{hint} New robots appear in this turn."
+        return joined(" ", (hint, say("New robots appear in this turn.")))
     soonest = turn + options.spawn_every - turn % options.spawn_every
-    return f"{hint} New robots appear in turn {soonest}." if soonest <= options.turns else hint
+    if soonest > options.turns:
+        return hint
+    return joined(" ", (hint, say("New robots appear in turn {turn}.", turn=soonest)))
 
 
 def _facts(points: list[int]) -> str:
     """Such as “3 robots, 84 points”."""
-    return f"{counted(len(points), 'robot')}, {counted(sum(points), 'point')}"
+    return joined(", ", (counted_robots(len(points)), counted_points(sum(points))))
 
 
 def _sheet(state: State, side: int) -> OrderSheet:
     units = tuple(
-        Unit(str(robot.number), state.ground.squares[robot.place], counted(robot.points, "point"))
+        Unit(str(robot.number), state.ground.squares[robot.place], counted_points(robot.points))
         for robot in state.robots[side]
     )
     return OrderSheet(units, _KINDS, _DIRECTIONS, NOTHING)

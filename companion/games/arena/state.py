@@ -12,6 +12,7 @@ from companion.errors import Malformed
 from companion.games.arena.board import MOST_ROBOTS, STANDARD_MAP, Ground, ground_of
 from companion.games.base import Options, Outcome
 from companion.kit import SEATS
+from companion.languages import say_n
 
 _Points = Annotated[int, Meta(ge=1, le=999)]
 _Damage = Annotated[int, Meta(ge=0, le=999)]
@@ -68,10 +69,17 @@ def check_board(options: ArenaOptions) -> None:
     """Raise `Malformed` for a board that cannot be read or has more starts than a side may have robots."""
     for seat, starts in zip(SEATS, ground_of(options.board).starts, strict=True):
         if len(starts) > options.max_robots:
-            raise Malformed(
-                f"The board has {len(starts)} starts of {seat.title()}, but a side has at most "
-                f"{options.max_robots} robots: take starts away, or allow more robots (up to {MOST_ROBOTS})"
+            text = say_n(
+                "The board has {starts} starts of {seat!c}, but a side has at most {n} robot: "
+                "take starts away, or allow more robots (up to {most})",
+                "The board has {starts} starts of {seat!c}, but a side has at most {n} robots: "
+                "take starts away, or allow more robots (up to {most})",
+                options.max_robots,
+                starts=len(starts),
+                seat=seat,
+                most=MOST_ROBOTS,
             )
+            raise Malformed(text)
 
 
 def first_state(options: ArenaOptions) -> State:

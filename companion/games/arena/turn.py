@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from companion.games.arena.board import MOST_ROBOTS, NAMES, ROBOTS, STACKS, STEPS, TITLES, WORDS, Ground
+from companion.games.arena import sentences
+from companion.games.arena.board import MOST_ROBOTS, ROBOTS, STACKS, STEPS, Ground
 from companion.games.arena.moves import Failure, failures
 from companion.games.arena.orders import ATTACKS, DEFEND, DESTRUCT, MOVES, NOTHING, Orders
 from companion.games.arena.state import ArenaOptions, Robot, State, is_spawning
-from companion.games.arena.words import counted
 from companion.games.base import Event, Outcome, Stage, Step
 from companion.kit import SEATS, Layout
-
-_SHIELDED = "Behind its shield a robot takes half, rounded down."
+from companion.languages import say
 
 
 def play(state: State, given: tuple[Orders, Orders]) -> Step[State]:
@@ -42,16 +41,7 @@ class _Robot:
     place: int
     points: int
     code: str
-
-    @property
-    def name(self) -> str:
-        """In the middle of a sentence."""
-        return ROBOTS[self.side][self.number]
-
-    @property
-    def title(self) -> str:
-        """At the beginning of a sentence."""
-        return TITLES[self.side][self.number]
+    name: str
 
 
 class _Turn:
@@ -63,8 +53,11 @@ class _Turn:
         self.number = state.turn
         self.robots: list[_Robot] = []
         for side in (0, 1):
-            codes = dict(given[side].given)
-            self.robots += [_Robot(side, *robot, codes.get(robot.number, NOTHING)) for robot in state.robots[side]]
+            codes, names = dict(given[side].given), ROBOTS[side]
+            self.robots += [
+                _Robot(side, *robot, codes.get(robot.number, NOTHING), names[robot.number])
+                for robot in state.robots[side]
+            ]
         self.events: list[Event] = []
         self.stages: list[Stage] = []
         self.outcome: Outcome | None = None
@@ -83,7 +76,7 @@ class _Turn:
         """Robots have moved, come or gone."""
         self._layout = self._at = None
 
-    def say(
+    def tell(
         self,
         kind: str,
         robot: _Robot,
@@ -114,15 +107,14 @@ def _shelter(turn: _Turn) -> None:
     """Defenders shelter for the whole turn."""
     for robot in turn.robots:
         if robot.code == DEFEND:
-            turn.say("defend", robot, f"{robot.title} shelters on {turn.ground.texts[robot.place]}.", "defending")
+            turn.tell("defend", robot, sentences.shelters(robot.name, turn.ground.texts[robot.place]), "defending")
 
 
 def _arm(turn: _Turn) -> None:
     """Self-destructs are armed; nothing stops them."""
     for robot in turn.robots:
         if robot.code == DESTRUCT:
-            text = f"{robot.title} arms its self-destruct on {turn.ground.texts[robot.place]}."
-            turn.say("armed", robot, text, "self-destruct")
+            turn.tell("armed", robot, sentences.arms(robot.name, turn.ground.texts[robot.place]), "self-destruct")
 
 
 def _move(turn: _Turn) -> None:
@@ -139,11 +131,10 @@ def _move(turn: _Turn) -> None:
         direction, here = MOVES[robot.code], texts[robot.place]
         if index in failed:
             why = _why(turn, index, failed[index], tries)
-            text = f"{robot.title} bounces and stays on {here}."
-            turn.say("bounce", robot, text, "bounce", why=why, edge=STEPS[direction])
+            turn.tell("bounce", robot, sentences.bounces(robot.name, here), "bounce", why=why, edge=STEPS[direction])
         elif target is not None:
-            text = f"{robot.title} moves {WORDS[direction]}, {here} to {texts[target]}."
-            turn.say("move", robot, text, "moving", to=target)
+            text = sentences.moves(robot.name, direction, here, texts[target])
+            turn.tell("move", robot, text, "moving", to=target)
     for index, target in tries.items():
         if index not in failed and target is not None:
             turn.robots[index].place = target
@@ -154,12 +145,17 @@ def _why(turn: _Turn, index: int, failure: Failure, tries: Mapping[int, int | No
     """Why a move fails, as a sentence."""
     robot, target = turn.robots[index], tries[index]
     if target is None:
-        return turn.ground.barrier(robot.place, MOVES[robot.code])
+        return _barrier(turn.ground, robot.place, MOVES[robot.code])
+    square = turn.ground.texts[target]
     if failure is Failure.HELD:
-        return f"{turn.at[target].title} does not leave {turn.ground.texts[target]}."
-    first, *others = (turn.robots[other] for other, tried in tries.items() if tried == target)
-    *middle, last = (other.name for other in others)
-    return f"{', '.join((first.title, *middle))} and {last} try for {turn.ground.texts[target]}."
+        return sentences.stays(turn.at[target].name, square)
+    return sentences.contest((turn.robots[other].name for other, tried in tries.items() if tried == target), square)
+
+
+def _barrier(ground: Ground, place: int, direction: int) -> str:
+    """Why nothing gets from a place to the next one: a wall or the edge, as a sentence."""
+    square = ground.squares[place].shifted(*STEPS[direction])
+    return sentences.into_wall(direction, str(square)) if square in ground.walls else sentences.off_board(direction)
 
 
 def _spawn(turn: _Turn) -> None:
@@ -172,45 +168,45 @@ def _spawn(turn: _Turn) -> None:
         for place in spawns:
             square = ground.texts[place]
             if standing := turn.at.get(place):
-                why = f"{standing.title} stands there."
+                why = sentences.is_in_the_way(standing.name)
             elif len(numbers) >= options.max_robots:
-                why = f"{NAMES[side].capitalize()} has {len(numbers)} robots, as many as a side may have."
+                why = sentences.is_full(side, len(numbers))
             else:
                 number = next(free for free in range(1, MOST_ROBOTS + 1) if free not in numbers)
                 numbers.add(number)
-                robot = _Robot(side, number, place, options.hit_points, NOTHING)
+                robot = _Robot(side, number, place, options.hit_points, NOTHING, ROBOTS[side][number])
                 turn.robots.append(robot)
-                turn.say("spawn", robot, f"{robot.title} appears on {square}: put down its tag.", "spawning")
+                turn.tell("spawn", robot, sentences.appears(robot.name, square), "spawning")
                 continue
-            text = f"No {NAMES[side]} robot appears on {square}."
+            text = sentences.appears_not(side, square)
             turn.events.append(Event("no_spawn", text, SEATS[side], square, why=why, rule="spawning"))
         turn.changed()
 
 
 def _attack(turn: _Turn) -> None:
     """All attacks at once, each at the square next to the robot."""
-    ground, options = turn.ground, turn.options
+    ground = turn.ground
     for robot in turn.robots:
         if robot.code not in ATTACKS:
             continue
         direction = ATTACKS[robot.code]
         target = ground.ahead[robot.place][direction]
-        does = f"{robot.title} attacks {WORDS[direction]}"
         victim = None if target is None else turn.at.get(target)
-        if target is None:
-            turn.say(
-                "miss", robot, f"{does} and hits nothing.", "attacking", why=ground.barrier(robot.place, direction)
-            )
-        elif victim is None:
-            why = f"Nothing stands on {ground.texts[target]}."
-            turn.say("miss", robot, f"{does} and hits nothing.", "attacking", why=why, to=target)
-        else:
-            is_friend = victim.side == robot.side
-            damage = _hurt(victim, options.friendly if is_friend else options.attack)
-            text = f"{does} and hits {victim.name} on {ground.texts[target]}: {counted(damage, 'point')}."
-            reasons = ["It is of its own side."] if is_friend else []
-            reasons += [_SHIELDED] if victim.code == DEFEND else []
-            turn.say("shot", robot, text, "attacking", why=" ".join(reasons) or None, to=target)
+        if target is not None and victim is not None:
+            _hit(turn, robot, victim)
+            continue
+        why = _barrier(ground, robot.place, direction) if target is None else sentences.is_empty(ground.texts[target])
+        turn.tell("miss", robot, sentences.misses(robot.name, direction), "attacking", why=why, to=target)
+
+
+def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
+    """An attack that hits another robot, a friend or an enemy."""
+    is_friend = victim.side == robot.side
+    damage = _hurt(victim, turn.options.friendly if is_friend else turn.options.attack)
+    why = sentences.hit_reason(is_friend, victim.code == DEFEND)
+    square = turn.ground.texts[victim.place]
+    text = sentences.hits(robot.name, ATTACKS[robot.code], victim.name, square, damage)
+    turn.tell("shot", robot, text, "attacking", why=why, to=victim.place)
 
 
 def _blow_up(turn: _Turn) -> None:
@@ -219,11 +215,10 @@ def _blow_up(turn: _Turn) -> None:
     for robot in armed:
         places = turn.ground.around[robot.place]
         victims = [turn.at[place] for place in places if place in turn.at]
-        hits = [f"{victim.name} ({_hurt(victim, turn.options.blast)})" for victim in victims]
-        whom = " and ".join(filter(None, (", ".join(hits[:-1]), *hits[-1:]))) or "nobody"
-        text = f"{robot.title} blows up on {turn.ground.texts[robot.place]} and hits {whom}."
-        why = _SHIELDED if any(victim.code == DEFEND for victim in victims) else None
-        turn.say("blast", robot, text, "self-destruct", why=why)
+        hits = [(victim.name, _hurt(victim, turn.options.blast)) for victim in victims]
+        text = sentences.blows_up(robot.name, turn.ground.texts[robot.place], hits)
+        why = sentences.SHIELDED if any(victim.code == DEFEND for victim in victims) else None
+        turn.tell("blast", robot, text, "self-destruct", why=why)
     for robot in armed:
         robot.points = 0
 
@@ -239,11 +234,11 @@ def _hurt(victim: _Robot, damage: int) -> int:
 def _end(turn: _Turn) -> None:
     """Robots without points leave all together; then it is seen whether the game is over."""
     if not turn.events:
-        turn.events.append(Event("idle", "No robot does anything.", rule="orders"))
+        turn.events.append(Event("idle", sentences.IDLE, rule="orders"))
     gone = [robot for robot in turn.robots if robot.points <= 0]
     for robot in gone:
-        why = "It has blown itself up." if robot.code == DESTRUCT else "It has no hit points left."
-        turn.say("leave", robot, f"{robot.title} leaves the board.", "leaving", why=why)
+        why = sentences.BLOWN_UP if robot.code == DESTRUCT else sentences.NO_POINTS
+        turn.tell("leave", robot, sentences.leaves(robot.name), "leaving", why=why)
     if gone:
         turn.robots = [robot for robot in turn.robots if robot.points > 0]
         turn.changed()
@@ -256,38 +251,31 @@ def _end(turn: _Turn) -> None:
 
 def _outcome(turn: _Turn) -> Outcome | None:
     """A side without robots loses; after the last turn robots count, then hit points."""
-    counts = [sum(robot.side == side for robot in turn.robots) for side in (0, 1)]
+    of_north = sum([robot.side for robot in turn.robots])
+    counts = [len(turn.robots) - of_north, of_north]
     if not any(counts):
-        return Outcome(frozenset(), "Neither side has a robot left: a tie.")
+        return Outcome(frozenset(), sentences.NOBODY_LEFT)
     for side in (0, 1):
         if not counts[side]:
-            return Outcome(frozenset({SEATS[1 - side]}), f"{NAMES[side].capitalize()} has no robot left.")
+            return Outcome(frozenset({SEATS[1 - side]}), sentences.has_none(side))
     if turn.number < turn.options.turns:
         return None
-    over = f"Turn {turn.number} was the last one"
     if counts[0] != counts[1]:
         side = int(counts[1] > counts[0])
-        reason = f"{over}: {NAMES[side]} has {counted(counts[side], 'robot')}, {NAMES[1 - side]} {counts[1 - side]}."
-        return Outcome(frozenset({SEATS[side]}), reason)
+        return Outcome(frozenset({SEATS[side]}), sentences.more_robots(turn.number, side, counts))
     points = [sum(robot.points for robot in turn.robots if robot.side == side) for side in (0, 1)]
     if points[0] == points[1]:
-        return Outcome(
-            frozenset(), f"{over}: {counted(counts[0], 'robot')} and {counted(points[0], 'point')} each, a tie."
-        )
+        return Outcome(frozenset(), sentences.as_many(turn.number, counts[0], points[0]))
     side = int(points[1] > points[0])
-    each = f"{counted(counts[0], 'robot')} each"
-    reason = (
-        f"{over}, {each}: {NAMES[side]} has {counted(points[side], 'point')}, {NAMES[1 - side]} {points[1 - side]}."
-    )
-    return Outcome(frozenset({SEATS[side]}), reason)
+    return Outcome(frozenset({SEATS[side]}), sentences.more_points(turn.number, side, counts[0], points))
 
 
 _STAGES: tuple[tuple[str, Callable[[_Turn], None]], ...] = (
-    ("Defend", _shelter),
-    ("Armed", _arm),
-    ("Moves", _move),
-    ("Spawn", _spawn),
-    ("Attacks", _attack),
-    ("Self-destruct", _blow_up),
-    ("End of the turn", _end),
+    (say("Defend"), _shelter),
+    (say("Armed"), _arm),
+    (say("Moves"), _move),
+    (say("Spawn"), _spawn),
+    (say("Attacks"), _attack),
+    (say("Self-destruct"), _blow_up),
+    (say("End of the turn"), _end),
 )

@@ -1,151 +1,189 @@
 """Options and rules of Robot Arena in words for people; the rulebook retold, with the rulings where it is silent."""
 
 from companion.games.arena.board import STANDARD_MAP, WALLS_MAP
-from companion.games.base import OptionRow, Rule
+from companion.games.base import Example, OptionRow, Rule
+from companion.languages import say, say_n
 
 
-def counted(number: int, noun: str) -> str:
-    """A number with its noun.
+def counted_robots(number: int) -> str:
+    """So many robots, in words.
 
-    >>> counted(1, "robot"), counted(0, "point")
-    ('1 robot', '0 points')
+    >>> counted_robots(1), counted_robots(3)
+    ('1 robot', '3 robots')
     """
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return say_n("{n} robot", "{n} robots", number)
+
+
+def counted_points(number: int) -> str:
+    """So many hit points, in words."""
+    return say_n("{n} point", "{n} points", number)
 
 
 OPTION_ROWS = (
     OptionRow(
         "board",
-        "Arena",
-        "Nine by nine squares, the same with walls, or your own map, at most 12 x 12: "
-        ". free, # wall, s and n starts, S and N spawn points.",
-        (("9 x 9", STANDARD_MAP), ("Walls", WALLS_MAP)),
+        say("Arena"),
+        say(
+            "Nine by nine squares, the same with walls, or your own map, at most 12 x 12: "
+            ". free, # wall, s and n starts, S and N spawn points."
+        ),
+        ((say("9 x 9"), STANDARD_MAP), (say("Walls"), WALLS_MAP)),
         free_text=True,
     ),
     OptionRow(
         "turns",
-        "Turns",
-        "After the last one robots are counted, then hit points.",
+        say("Turns"),
+        say("After the last one robots are counted, then hit points."),
         (("30", 30), ("15", 15), ("60", 60)),
     ),
     OptionRow(
         "hit_points",
-        "Hit points",
-        "What every robot begins with.",
+        say("Hit points"),
+        say("What every robot begins with."),
         (("30", 30), ("20", 20), ("45", 45)),
         house_rule=True,
     ),
     OptionRow(
         "spawn_every",
-        "New robots",
-        "How often the spawn points bring new robots: in every turn whose number can be divided by this.",
-        (("Every 5th turn", 5), ("Every 3rd turn", 3), ("Every 10th turn", 10), ("Never", 0)),
+        say("New robots"),
+        say("How often the spawn points bring new robots: in every turn whose number can be divided by this."),
+        ((say("Every 5th turn"), 5), (say("Every 3rd turn"), 3), (say("Every 10th turn"), 10), (say("Never"), 0)),
         house_rule=True,
     ),
     OptionRow(
         "max_robots",
-        "Robots of a side",
-        "At most so many are on the board at a time; a board may not have more starts.",
+        say("Robots of a side"),
+        say("At most so many are on the board at a time; a board may not have more starts."),
         (("8", 8), ("6", 6), ("4", 4)),
         house_rule=True,
     ),
     OptionRow(
         "attack",
-        "Damage to an enemy",
-        "Hit points that an attack takes from a robot of the other side.",
+        say("Damage to an enemy"),
+        say("Hit points that an attack takes from a robot of the other side."),
         (("12", 12), ("8", 8), ("16", 16)),
         house_rule=True,
     ),
     OptionRow(
         "friendly",
-        "Damage to a friend",
-        "Hit points that an attack takes from a robot of the own side.",
+        say("Damage to a friend"),
+        say("Hit points that an attack takes from a robot of the own side."),
         (("8", 8), ("0", 0), ("12", 12)),
         house_rule=True,
     ),
     OptionRow(
         "blast",
-        "Damage of a self-destruct",
-        "Hit points that it takes from each of the eight neighbours.",
+        say("Damage of a self-destruct"),
+        say("Hit points that it takes from each of the eight neighbours."),
         (("6", 6), ("9", 9), ("12", 12)),
         house_rule=True,
     ),
 )
+_DUEL_MAP = "...\nn..\ns.."
+"""Two robots face to face."""
 RULES = (
     Rule(
         "setting-up",
-        "Setting up",
-        "Who sits below rank 1 is petrol. Put your robots on your starts, robot 1 on the one nearest to file a, and so "
-        "on: petrol on b1, e1 and h1, coral on b9, e9 and h9. Keep the other robots beside the board. Every robot "
-        "begins with 30 hit points. The four brackets are spawn points.",
+        say("Setting up"),
+        say(
+            "Who sits below rank 1 is petrol. Put your robots on your starts, robot 1 on the one nearest to file a, "
+            "and so on: petrol on b1, e1 and h1, coral on b9, e9 and h9. Keep the other robots beside the board. Every "
+            "robot begins with 30 hit points. The four brackets are spawn points."
+        ),
     ),
     Rule(
         "orders",
-        "Orders",
-        "Each turn both players give orders to their robots in secret, one to each: move or attack north, east, south "
-        "or west, defend, self-destruct, or nothing. Directions are those of the board for both: north is towards the "
-        "highest rank. A robot without an order does nothing. Only a robot that is on the board can be ordered; what "
-        "it is told may turn out to be impossible, then it does nothing. When both are done all orders are opened "
-        "and carried out together.",
+        say("Orders"),
+        say(
+            "Each turn both players give orders to their robots in secret, one to each: move or attack north, east, "
+            "south or west, defend, self-destruct, or nothing. Directions are those of the board for both: north is "
+            "towards the highest rank. A robot without an order does nothing. Only a robot that is on the board can be "
+            "ordered; what it is told may turn out to be impossible, then it does nothing. When both are done all "
+            "orders are opened and carried out together."
+        ),
     ),
     Rule(
         "order",
-        "Order of a turn",
-        "First robots that defend shelter; then self-destructs are armed; then all moves; then, in a spawning turn, "
-        "new robots appear; then all attacks; last, all self-destructs. Within a part everything happens at once.",
+        say("Order of a turn"),
+        say(
+            "First robots that defend shelter; then self-destructs are armed; then all moves; then, in a spawning "
+            "turn, new robots appear; then all attacks; last, all self-destructs. Within a part everything happens at "
+            "once."
+        ),
     ),
     Rule(
         "defending",
-        "Defending",
-        "A robot that defends stays where it is, behind a shield, for the whole turn. It takes half of every single "
-        "hit, rounded down, from attacks and from self-destructs, of either side.",
+        say("Defending"),
+        say(
+            "A robot that defends stays where it is, behind a shield, for the whole turn. It takes half of every "
+            "single hit, rounded down, from attacks and from self-destructs, of either side."
+        ),
+        Example(("1:aN | 1:D",), {"board": _DUEL_MAP}, stage=1),
     ),
     Rule(
         "self-destruct",
-        "Self-destruct",
-        "A robot that is told to self-destruct stays where it is and blows up at the end of the turn, whatever happens "
-        "to it before. Every robot on the eight squares around it loses 6 points, friend or enemy; walls do not "
-        "shield. The robot itself ends with 0.",
+        say("Self-destruct"),
+        say(
+            "A robot that is told to self-destruct stays where it is and blows up at the end of the turn, whatever "
+            "happens to it before. Every robot on the eight squares around it loses 6 points, friend or enemy; walls "
+            "do not shield. The robot itself ends with 0."
+        ),
+        Example(("1:X | 1:- 2:-",), {"board": "..n\n.s.\nn.."}, stage=1),
     ),
     Rule(
         "moving",
-        "Moving",
-        "A robot moves one square. All moves are made at once, so robots can follow each other, change places or go "
-        "round in a ring.",
+        say("Moving"),
+        say(
+            "A robot moves one square. All moves are made at once, so robots can follow each other, change places or "
+            "go round in a ring."
+        ),
+        Example(("1:E 2:E | 1:W 2:W",), {"board": ".nn\n...\nss."}),
     ),
     Rule(
         "bounce",
-        "Moves that fail",
-        "A move fails when it leads off the board or into a wall, when two or more robots try for the same square "
-        "(all of them fail), or when a robot stands there that does not leave in this turn, for whatever reason. Who "
-        "fails stays, without a shield, and so can make the next one fail.",
+        say("Moves that fail"),
+        say(
+            "A move fails when it leads off the board or into a wall, when two or more robots try for the same square "
+            "(all of them fail), or when a robot stands there that does not leave in this turn, for whatever reason. "
+            "Who fails stays, without a shield, and so can make the next one fail."
+        ),
+        Example(("1:E 2:W | 1:-",), {"board": ".n.\n...\ns.s"}),
     ),
     Rule(
         "spawning",
-        "New robots",
-        "Every fifth turn is a spawning turn, the last turn included. After the moves every spawn point that is free "
-        "brings a robot of its side, with the lowest number that is free, up to eight robots a side; robots that are "
-        "armed still count. A spawn point on which any robot stands brings none. A new robot has no order in that turn "
-        "but can be hit.",
+        say("New robots"),
+        say(
+            "Every fifth turn is a spawning turn, the last turn included. After the moves every spawn point that is "
+            "free brings a robot of its side, with the lowest number that is free, up to eight robots a side; robots "
+            "that are armed still count. A spawn point on which any robot stands brings none. A new robot has no order "
+            "in that turn but can be hit."
+        ),
     ),
     Rule(
         "attacking",
-        "Attacking",
-        "An attack hits the one square next to the robot in its direction, as robots stand after the moves: so aim at "
-        "where the other one will be. An enemy loses 12 points, a friend 8. On an empty square, a wall or "
-        "beyond the edge it hits nothing.",
+        say("Attacking"),
+        say(
+            "An attack hits the one square next to the robot in its direction, as robots stand after the moves: so aim "
+            "at where the other one will be. An enemy loses 12 points, a friend 8. On an empty square, a wall or "
+            "beyond the edge it hits nothing."
+        ),
+        Example(("1:aN | 1:-",), {"board": _DUEL_MAP}),
     ),
     Rule(
         "leaving",
-        "Leaving the board",
-        "Robots with 0 points or less leave the board at the end of the turn, all together. Until then they do what "
-        "they were told.",
+        say("Leaving the board"),
+        say(
+            "Robots with 0 points or less leave the board at the end of the turn, all together. Until then they do "
+            "what they were told."
+        ),
     ),
     Rule(
         "winning",
-        "Winning",
-        "A side that has no robot after a turn loses, even if the next turn would bring new ones; if that is so for "
-        "both, it is a tie. After turn 30 the side with more robots wins, then the one with more hit points in all; "
-        "if these are equal too, it is a tie.",
+        say("Winning"),
+        say(
+            "A side that has no robot after a turn loses, even if the next turn would bring new ones; if that is so "
+            "for both, it is a tie. After turn 30 the side with more robots wins, then the one with more hit points in "
+            "all; if these are equal too, it is a tie."
+        ),
     ),
 )

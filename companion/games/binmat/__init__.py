@@ -9,11 +9,12 @@ from typing import Any
 from companion.games.base import Game, Outcome, PadGrammar, Preset, Step, View
 from companion.games.binmat.counter import CounterGame, is_counted, parse_counter
 from companion.games.binmat.full import FullGame
-from companion.games.binmat.screen import KIT, SIDES
+from companion.games.binmat.screen import KIT, SIDES, command_word
 from companion.games.binmat.state import BinmatOptions, check_options
 from companion.games.binmat.words import OPTION_ROWS, RULES
 from companion.games.screen import Tableau
 from companion.kit import Kit, Layout, Seat
+from companion.languages import say
 
 _COUNTER = CounterGame()
 WAYS: Mapping[str, Game[Any, str]] = {"full": FullGame(), "clock": _COUNTER, "referee": _COUNTER}
@@ -27,8 +28,8 @@ class Binmat(Game[Any, str]):
     """
 
     name = "binmat"
-    title = "BINMAT"
-    summary = "Attacker against defender, six lanes, five seconds a turn"
+    title = say("BINMAT")
+    summary = say("Attacker against defender, six lanes, five seconds a turn")
     sides = SIDES
     options_type = BinmatOptions
     option_rows = OPTION_ROWS
@@ -36,9 +37,9 @@ class Binmat(Game[Any, str]):
     turn_rule = "turns"
     end_rule = "winning"
     presets = (
-        Preset("Full game", {"way": "full"}),
-        Preset("Clock", {"way": "clock"}),
-        Preset("Referee", {"way": "referee"}),
+        Preset(say("Full game"), {"way": "full"}),
+        Preset(say("Clock"), {"way": "clock"}),
+        Preset(say("Referee"), {"way": "referee"}),
     )
 
     def kit(self, options: BinmatOptions) -> Kit:  # noqa: ARG002
@@ -86,6 +87,10 @@ class Binmat(Game[Any, str]):
     def parse(self, text: str) -> str:
         """The action of a notation, whatever the way."""
         return parse_counter(text) if is_counted(text) else WAYS["full"].parse(text)
+
+    def commands(self, action: str) -> tuple[str, ...]:
+        """What was done, without cards and lanes; nothing for the clock and the referee, who know the ends alone."""
+        return () if is_counted(action) else (command_word(action),)
 
     def time_limit(self, state: Any) -> float | None:
         """Seconds a turn."""

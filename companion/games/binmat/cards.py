@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from companion.errors import Malformed
+from companion.languages import Verbatim, say
 
 Cards = tuple[str, ...]
 
@@ -39,10 +40,13 @@ def parse_card(text: str) -> str:
     'a#'
     """
     if text not in CARDS:
-        values, suits = " ".join(VALUES), " ".join(SUITS)
-        raise Malformed(
-            f"“{text}” is not a card: expected a value of {values} (a is 10) and a suit of {suits}, as in 5&"
+        message = say(
+            "“{text}” is not a card: expected a value of {values} (a is 10) and a suit of {suits}, as in 5&",
+            text=Verbatim(text),
+            values=" ".join(VALUES),
+            suits=" ".join(SUITS),
         )
+        raise Malformed(message)
     return text
 
 
@@ -51,7 +55,7 @@ def parse_cards(text: str) -> Cards:
     cards = tuple(parse_card(word) for word in text.split())
     for card in cards:
         if cards.count(card) > 1:
-            raise Malformed(f"{card} is named twice: there is one of each card")
+            raise Malformed(say("{card} is named twice: there is one of each card", card=card))
     return cards
 
 

@@ -15,16 +15,15 @@ import msgspec
 
 from companion.errors import Malformed
 from companion.games.base import Event
-from companion.games.binmat.cards import BOUNCE, BREAK, MODIFIERS, NUMBERS, SHOWN, TRAP, WILD, Cards, listed
+from companion.games.binmat import sentences
+from companion.games.binmat.cards import BOUNCE, BREAK, NUMBERS, SHOWN, TRAP, WILD, Cards, listed
 from companion.games.screen import Tally
 from companion.kit import Seat
-from companion.languages import plain_words
+from companion.languages import plain_words, say
 
 DEFENDER, ATTACKER = Seat.SOUTH, Seat.NORTH
-ROLES = {DEFENDER: "Defender", ATTACKER: "Attacker"}
-"""How a seat is called at the beginning of a sentence."""
-
-_PILES = {DEFENDER: "lane discard", ATTACKER: "attacker discard"}
+ROLES = {DEFENDER: say("defender"), ATTACKER: say("attacker")}
+"""How a seat is called."""
 
 
 class Edition(StrEnum):
@@ -50,11 +49,11 @@ class Fight:
 
     def __post_init__(self) -> None:
         if not self.attacker:
-            raise Malformed("Combat needs at least one card in the attacker stack")
+            raise Malformed(say("Combat needs at least one card in the attacker stack"))
         both = self.attacker + self.defender
         if len(set(both)) < len(both):
             twice = next(card for card in both if both.count(card) > 1)
-            raise Malformed(f"{twice} is there twice: there is one of each card")
+            raise Malformed(say("{card} is there twice: there is one of each card", card=twice))
 
 
 @dataclass(frozen=True)
@@ -68,11 +67,15 @@ class Trap:
 
 @dataclass(frozen=True)
 class Sum:
-    """What a stack comes to: each card with what it adds, the total, and its attack power."""
+    """What a stack comes to: each card with what it adds, the total, and its attack power.
+
+    `lifts` are its WILDs with the sum after each.
+    """
 
     parts: tuple[tuple[str, str], ...]
     total: int
     power: int
+    lifts: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -124,21 +127,22 @@ def sum_of(stack: Cards) -> Sum:
     >>> sum_of(("5&", "3%", ">+")).power, sum_of(("*&", "*%")).total, sum_of(("4^", "2#")).power
     (3, 4, 0)
     """
-    parts, lifts, rest, total = [], [], [], 0
+    parts, wilds, lifts, rest, total = [], [], [], [], 0
     for card in stack:
         number = NUMBERS.get(card)
         if number is not None:
             total += number
             parts.append((SHOWN[card], str(number)))
         elif card[0] == WILD:
-            lifts.append(card)
+            wilds.append(card)
         else:
             rest.append((SHOWN[card], "0"))
-    for card in lifts:
+    for card in wilds:
         counts_two = total == 0
         total = 2 if counts_two else 1 << total.bit_length()
-        parts.append((SHOWN[card], "2" if counts_two else f"to {total}"))
-    return Sum((*parts, *rest), total, power_of(total))
+        parts.append((SHOWN[card], "2" if counts_two else sentences.lifted_to(total)))
+        lifts.append((SHOWN[card], total))
+    return Sum((*parts, *rest), total, power_of(total), tuple(lifts))
 
 
 def power_of(total: int) -> int:
@@ -192,15 +196,16 @@ class _Combat:
 
     def _reveal(self) -> None:
         fight, open_before = self.fight, self.fight.defender_open
-        events = [Event("reveal", f"Attacker opens {listed(fight.attacker)}.", ATTACKER, rule="combat")]
+        events = [Event("reveal", sentences.opens(ROLES[ATTACKER], fight.attacker), ATTACKER, rule="combat")]
         if not fight.defender:
-            events.append(Event("reveal", "Defender has no stack here.", DEFENDER, rule="combat"))
+            events.append(Event("reveal", sentences.NO_STACK, DEFENDER, rule="combat"))
         elif open_before:
-            text = f"Defender’s {listed(fight.defender)} lay open before."
+            text = say("Defender’s {cards} lay open before.", cards=listed(fight.defender))
             events.append(Event("reveal", text, DEFENDER, rule="combat"))
         else:
-            events.append(Event("reveal", f"Defender opens {listed(fight.defender)}.", DEFENDER, rule="combat"))
-        self.steps.append(CombatStep("Cards open", tuple(events)))
+            text = sentences.opens(ROLES[DEFENDER], fight.defender)
+            events.append(Event("reveal", text, DEFENDER, rule="combat"))
+        self.steps.append(CombatStep(sentences.CARDS_OPEN, tuple(events)))
 
     def _spring_traps(self) -> None:
         """TRAPs turned up now, the initiator's first; each takes the card played last from the other stack."""
@@ -211,9 +216,9 @@ class _Combat:
                 events += [
                     Event(
                         "trap_idle",
-                        f"Defender’s {SHOWN[card]} does nothing.",
+                        say("Defender’s {card} does nothing.", card=SHOWN[card]),
                         seat,
-                        why="It lay face up before the combat.",
+                        why=sentences.LAY_UP,
                         rule="traps",
                     )
                     for card in mine
@@ -222,19 +227,20 @@ class _Combat:
                 continue
             events += [self._spring(seat, card, theirs) for card in mine if card[0] == TRAP]
         if events:
-            self.steps.append(CombatStep("Traps", tuple(events)))
+            self.steps.append(CombatStep(sentences.TRAPS, tuple(events)))
 
     def _spring(self, seat: Seat, card: str, theirs: list[str]) -> Event:
         role = ROLES[seat]
         if not theirs:
             self.traps.append(Trap(seat, card, None))
-            why = f"{ROLES[seat.other]} has no card left in this lane."
-            return Event("trap_idle", f"{role}’s {SHOWN[card]} takes nothing.", seat, why=why, rule="traps")
+            why = say("{role!c} has no card left in this lane.", role=ROLES[seat.other])
+            text = say("{role!c}’s {card} takes nothing.", role=role, card=SHOWN[card])
+            return Event("trap_idle", text, seat, why=why, rule="traps")
         taken = theirs.pop()
         self.traps.append(Trap(seat, card, taken))
         (self.to_attacker_discard if seat is ATTACKER else self.to_lane_discard).append(taken)
-        text = f"{role}’s {SHOWN[card]} takes {SHOWN[taken]} to the {_PILES[seat]}."
-        return Event("trap", text, seat, why="It was the top card of the other stack.", rule="traps")
+        text = sentences.trap_takes(role, card, taken)
+        return Event("trap", text, seat, why=sentences.TOP_CARD, rule="traps")
 
     def _bounce(self) -> None:
         """BOUNCEs go to the opponent's discard, the rest of the attacker stack to the attacker discard."""
@@ -245,15 +251,15 @@ class _Combat:
         self.attacker = []
         self.to_lane_discard += thrown
         self.to_attacker_discard += rest + back
-        holder = "Both stacks hold" if thrown and back else f"The {'attacker' if thrown else 'defender'} stack holds"
-        events = [Event("bounce", "The combat bounces: no damage.", why=f"{holder} a BOUNCE.", rule="bounce")]
+        why = sentences.bounced_by(bool(thrown), bool(back))
+        events = [Event("bounce", sentences.BOUNCES, why=why, rule="bounce")]
         if thrown:
-            events.append(_moved(ATTACKER, thrown, "lane discard", "bounce"))
+            events.append(_to_lane_discard(thrown, "bounce"))
         if rest:
-            events.append(_moved(ATTACKER, rest, "attacker discard", "bounce"))
+            events.append(_to_attacker_discard(ATTACKER, rest, "bounce"))
         if back:
-            events.append(_moved(DEFENDER, back, "attacker discard", "bounce"))
-        self.steps.append(CombatStep("Bounce", (*events, *self._kept("bounce"))))
+            events.append(_to_attacker_discard(DEFENDER, back, "bounce"))
+        self.steps.append(CombatStep(sentences.BOUNCE_STEP, (*events, *self._kept("bounce"))))
 
     def _compare(self) -> None:
         self.attack, self.defence = sum_of(tuple(self.attacker)), sum_of(tuple(self.defender))
@@ -263,97 +269,87 @@ class _Combat:
             for seat, stack, its in ((ATTACKER, self.attacker, self.attack), (DEFENDER, self.defender, self.defence))
         )
         tallies = (tally_of(ATTACKER, self.attack, mine > theirs), tally_of(DEFENDER, self.defence, theirs > mine))
-        self.steps.append(CombatStep("Powers", events, tallies))
+        self.steps.append(CombatStep(sentences.POWERS, events, tallies))
         if mine < theirs:
             self._repelled(mine, theirs)
         else:
             self._strike(mine, theirs)
 
     def _repelled(self, mine: int, theirs: int) -> None:
-        why = f"Power {mine} is less than power {theirs}."
-        events = [Event("repelled", "Defender holds the lane.", DEFENDER, why=why, rule="damage")]
+        why = say("Power {power} is less than power {other}.", power=mine, other=theirs)
+        events = [Event("repelled", sentences.HOLDS, DEFENDER, why=why, rule="damage")]
         if self.attacker:
-            events.append(_moved(ATTACKER, self.attacker, "lane discard", "damage"))
+            events.append(_to_lane_discard(self.attacker, "damage"))
         self.to_lane_discard += self.attacker
         self.attacker = []
-        self.steps.append(CombatStep("Outcome", (*events, *self._kept("damage"))))
+        self.steps.append(CombatStep(sentences.OUTCOME, (*events, *self._kept("damage"))))
 
     def _strike(self, mine: int, theirs: int) -> None:
         self.damage, why = self._damage(mine, theirs)
-        events = [Event("damage", f"Attacker does {self.damage or 'no'} damage.", ATTACKER, why=why, rule="damage")]
+        events = [Event("damage", sentences.does_damage(self.damage), ATTACKER, why=why, rule="damage")]
         hits = min(self.damage, len(self.defender))
         if hits:
             lost = self.defender[: -hits - 1 : -1]
             del self.defender[-hits:]
             self.to_attacker_discard += lost
-            events.append(_moved(DEFENDER, lost, "attacker discard", "damage"))
+            events.append(_to_attacker_discard(DEFENDER, lost, "damage"))
         self.due = self.damage - hits
         if self.due:
-            cards = "1 card" if self.due == 1 else f"{self.due} cards"
-            text = f"Lane deck owes the attacker {cards}."
-            events.append(Event("due", text, ATTACKER, why="The defender stack is empty.", rule="damage"))
+            why = sentences.DEFENDER_EMPTY
+            events.append(Event("due", sentences.owes(self.due), ATTACKER, why=why, rule="damage"))
         if self.attacker:
-            events.append(_moved(ATTACKER, self.attacker, "attacker discard", "damage"))
+            events.append(_to_attacker_discard(ATTACKER, self.attacker, "damage"))
         self.to_attacker_discard += self.attacker
         self.attacker = []
-        self.steps.append(CombatStep("Damage", (*events, *self._kept("damage"))))
+        self.steps.append(CombatStep(sentences.DAMAGE, (*events, *self._kept("damage"))))
 
     def _damage(self, mine: int, theirs: int) -> tuple[int, str]:
         """The damage value of an attack that is not weaker, and its formula in words."""
         if not self.attacker:
-            return 0, "TRAPs have emptied the attacker stack."
+            return 0, sentences.TRAPPED_ALL
         in_attack = any(card[0] == BREAK for card in self.attacker)
         if self.edition is Edition.RULEBOOK:
             if in_attack:
-                return mine, f"A BREAK in the attacker stack: damage is its power, {mine}."
+                return mine, say("A BREAK in the attacker stack: damage is its power, {power}.", power=mine)
         elif mine == 0:
-            return 0, "Both powers are 0."
+            return 0, sentences.NO_POWER
         elif in_attack or any(card[0] == BREAK for card in self.defender):
             size = len(self.defender)
-            where = "attacker" if in_attack else "defender"
-            cards = "1 defender card" if size == 1 else f"{size} defender cards"
-            return max(mine, size), f"A BREAK in the {where} stack: the larger of power {mine} and {cards}."
-        return mine - theirs + 1, f"Powers {mine} and {theirs} differ by {mine - theirs}, and one more."
+            return max(mine, size), sentences.break_counts_cards(in_attack, mine, size)
+        return mine - theirs + 1, sentences.differ(mine, theirs)
 
     def _kept(self, rule: str) -> tuple[Event, ...]:
         """The sentence on a defender stack that stays."""
         if not self.defender:
             return ()
-        return (Event("kept", f"Defender keeps {listed(tuple(self.defender))}, face up.", DEFENDER, rule=rule),)
+        text = say("Defender keeps {cards}, face up.", cards=listed(tuple(self.defender)))
+        return (Event("kept", text, DEFENDER, rule=rule),)
 
 
-def _moved(seat: Seat, cards: list[str], pile: str, rule: str) -> Event:
-    """Cards of a seat's stack go to a pile, in the order in which they leave."""
-    verb = "goes" if len(cards) == 1 else "go"
-    text = f"{ROLES[seat]}’s {listed(tuple(cards))} {verb} to the {pile}."
-    return Event("moved", text, seat, rule=rule)
+def _to_lane_discard(cards: list[str], rule: str) -> Event:
+    """Cards of the attacker stack go there, in the order in which they leave."""
+    return Event("moved", sentences.to_lane_discard(ROLES[ATTACKER], tuple(cards)), ATTACKER, rule=rule)
+
+
+def _to_attacker_discard(seat: Seat, cards: list[str], rule: str) -> Event:
+    """Cards of a seat's stack go there, in the order in which they leave."""
+    return Event("moved", sentences.to_attacker_discard(ROLES[seat], tuple(cards)), seat, rule=rule)
 
 
 def _said_sum(seat: Seat, stack: list[str], its: Sum) -> Event:
     """A stack's sum in words, WILDs one by one."""
-    text = f"{ROLES[seat]} has {its.total}: power {its.power}."
+    text = sentences.comes_to(ROLES[seat], its.total, its.power)
     if not stack:
-        return Event("sum", text, seat, why="The stack is empty.", rule="power")
-    numbers = [adds for card, adds in its.parts if card[0] not in MODIFIERS]
-    lifts = [
-        f"{card} counts 2" if adds == "2" else f"{card} lifts it {adds}" for card, adds in its.parts if card[0] == WILD
-    ]
-    words = list(lifts)
-    if len(numbers) > 1:
-        words.insert(0, f"{' + '.join(numbers)} = {sum(map(int, numbers))}")
-    elif numbers and lifts:
-        words.insert(0, numbers[0])
-    if its.total and not its.power:
-        words.append(f"{its.total} is no power of two")
-    elif not its.total:
-        words.append("No card counts")
-    return Event("sum", text, seat, why=f"{', '.join(words)}." if words else None, rule="wild" if lifts else "power")
+        return Event("sum", text, seat, why=sentences.IS_EMPTY, rule="power")
+    numbers = tuple([NUMBERS[card] for card in stack if card in NUMBERS])
+    why = sentences.sum_reason(numbers, its.lifts, its.total, its.power)
+    return Event("sum", text, seat, why=why, rule="wild" if its.lifts else "power")
 
 
 def tally_of(seat: Seat, its: Sum, is_greater: bool) -> Tally:
     """A sum for the screen, with the doubling row 2 4 8 … 256 filled up to its power."""
     ladder = tuple(2**power for power in range(1, max(8, its.power) + 1))
-    return Tally(seat, its.parts, str(its.total), f"power {its.power}", ladder, its.power, is_greater)
+    return Tally(seat, its.parts, str(its.total), sentences.is_worth(its.power), ladder, its.power, is_greater)
 
 
 def plain(combat: Combat) -> dict[str, Any]:
@@ -363,7 +359,7 @@ def plain(combat: Combat) -> dict[str, Any]:
     def plain_sum(its: Sum | None) -> dict[str, Any] | None:
         if its is None:
             return None
-        return {"parts": [list(part) for part in its.parts], "total": its.total, "power": its.power}
+        return {"parts": [[card, str(adds)] for card, adds in its.parts], "total": its.total, "power": its.power}
 
     return {
         "edition": combat.edition,

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from companion.errors import Illegal, Malformed, Refusal
 from companion.games.base import Event, Game, Key, Outcome, PadGrammar, Stage, Step, View, plain_outcome
+from companion.games.binmat import sentences
 from companion.games.binmat.cards import BREAK, SUITS, VALUES, Cards, listed, parse_cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Fight, resolve
 from companion.games.binmat.orders import PASS
@@ -24,6 +25,7 @@ from companion.games.binmat.state import LANES, BinmatOptions
 from companion.games.screen import CardEntry, Choice, ChoiceKey, Count, Tableau
 from companion.grid import Square
 from companion.kit import Kit, Layout, Seat
+from companion.languages import joined, say, say_n
 
 DONE, CALL, WON = ".", "c", "!"
 OPEN_MARK = "u"
@@ -71,7 +73,8 @@ class OpenCards(NamedTuple):
         """The stacks of a text such as `3: 5& 3% >+ / 4^u 2#u`; raises `Malformed`."""
         found = _OPEN.fullmatch(text)
         if not found:
-            raise Malformed("Open cards are the attacker's, a stroke, the defender's, such as 3: 5& 3% >+ / 4^ 2#")
+            text = say("Open cards are the attacker's, a stroke, the defender's, such as 3: 5& 3% >+ / 4^ 2#")
+            raise Malformed(text)
         lane, attacker, defender = found[1], found[2], found[3] or ""
         words = defender.split()
         bare = [word.removesuffix(OPEN_MARK) for word in words]
@@ -90,7 +93,7 @@ def parse_counter(text: str) -> str:
     if text in (DONE, WON, PASS, *_CALLS):
         return text
     if "/" not in text:
-        raise Malformed("Expected . (done), c or c3 (combat), ! (attacker has won), -- (pass) or open cards")
+        raise Malformed(say("Expected . (done), c or c3 (combat), ! (attacker has won), -- (pass) or open cards"))
     cards = OpenCards.parse(text)
     mark = OPEN_MARK if cards.defender_open else ""
     theirs = " ".join(card + mark for card in cards.defender)
@@ -114,8 +117,8 @@ class CounterPad(PadGrammar):
         return draft == ("a",)
 
 
-_TURN_PAD = CounterPad((Key(CALL, "combat", "blade", "a"),), length=1, held_ready=CALL)
-_COMBAT_PAD = CounterPad((Key(WON, "attacker won", "burst", "b"),), length=1)
+_TURN_PAD = CounterPad((Key(CALL, say("combat"), "blade", "a"),), length=1, held_ready=CALL)
+_COMBAT_PAD = CounterPad((Key(WON, say("attacker won"), "burst", "b"),), length=1)
 
 
 class CounterGame(Game[Counter, str]):
@@ -156,17 +159,16 @@ class CounterGame(Game[Counter, str]):
         ((seat, action),) = actions.items()
         if action in _CALLS:
             lane = int(action[1:]) if action[1:] else None
-            where = "" if lane is None else f" in lane {lane}"
-            event = Event("combat", f"{ROLES[seat]} declares combat{where}.", seat, rule="combat")
+            event = Event("combat", sentences.declares(ROLES[seat], lane), seat, rule="combat")
             return Step(replace(state, called=True, lane=lane), (event,))
         if action == WON:
-            reason = "The lane deck owes a card and has none." if state.due else "The attacker has won the combat."
+            deck_owes = say("The lane deck owes a card and has none.")
+            reason = deck_owes if state.due else say("The attacker has won the combat.")
             event = Event("won", reason, ATTACKER, rule="winning")
             return Step(replace(state, outcome=Outcome(frozenset({ATTACKER}), reason)), (event,))
         if "/" in action:
             return _fight(state, OpenCards.parse(action))
-        text = "passes" if action == PASS else "has drawn" if state.due else "is done"
-        return Step(_turn_over(state), (Event("done", f"{ROLES[seat]} {text}.", seat, rule="turns"),))
+        return Step(_turn_over(state), (Event("done", _done(state, seat, action), seat, rule="turns"),))
 
     def outcome(self, state: Counter) -> Outcome | None:
         """How it ended."""
@@ -183,7 +185,7 @@ class CounterGame(Game[Counter, str]):
             "edition": state.options.edition,
             "to_act": sorted(self.to_act(state)),
             "turns_left": state.turns_left,
-            "player": player_on_turn(state.options, state.turns_left),
+            "player": str(player_on_turn(state.options, state.turns_left)),
             "combat": {"lane": state.lane} if state.called else None,
             "due": state.due,
             "outcome": plain_outcome(state.outcome),
@@ -210,7 +212,7 @@ class CounterGame(Game[Counter, str]):
         may_act = seat is None or seat in self.to_act(state)
         sign, hint = _sign(state)
         return Tableau(
-            count=Count(state.turns_left, state.options.turns, "turns left"),
+            count=Count(state.turns_left, state.options.turns, say("turns left")),
             acting=player_on_turn(state.options, state.turns_left),
             keys=_keys(state),
             choices=_choices(state) if may_act and not state.outcome else (),
@@ -248,23 +250,33 @@ def _legal(state: Counter) -> tuple[str, ...]:
     return (DONE, PASS, *_CALLS)
 
 
+def _done(state: Counter, seat: Seat, action: str) -> str:
+    """What has been done, as a sentence."""
+    role = ROLES[seat]
+    if action == PASS:
+        return sentences.passes(role)
+    return say("{role!c} has drawn.", role=role) if state.due else say("{role!c} is done.", role=role)
+
+
 def _why_not(state: Counter, action: str) -> str:
     if state.outcome:
-        return "The game is over"
+        return say("The game is over")
     if "/" in action:
-        return "Declare combat first" if state.is_referee else "The clock works no combats out: choose the referee"
+        if state.is_referee:
+            return say("Declare combat first")
+        return say("The clock works no combats out: choose the referee")
     if state.due:
-        return "Cards are to be drawn: . when that is done, ! if the deck has too few"
+        return say("Cards are to be drawn: . when that is done, ! if the deck has too few")
     if state.called:
-        return "A combat is on: . when it is over, ! if the attacker has won"
+        return say("A combat is on: . when it is over, ! if the attacker has won")
     if action == WON:
-        return "The attacker wins by a combat: declare it first"
-    return "Cards are played on the table here: only . (done), c (combat) and -- (pass) are counted"
+        return say("The attacker wins by a combat: declare it first")
+    return say("Cards are played on the table here: only . (done), c (combat) and -- (pass) are counted")
 
 
 def _turn_over(state: Counter) -> Counter:
     left = state.turns_left - 1
-    reason = f"All {state.options.turns} turns are over."
+    reason = say("All {turns} turns are over.", turns=state.options.turns)
     outcome = None if left else Outcome(frozenset({DEFENDER}), reason)
     return Counter(state.options, left, outcome=outcome)
 
@@ -289,13 +301,14 @@ def _fight(state: Counter, cards: OpenCards) -> Step[Counter]:
 def _hands(combat: Combat) -> tuple[tuple[Seat, str], ...]:
     """What hands do after a combat: which cards go to which pile; the rest stays, face up."""
     todo = []
-    piles = ((ATTACKER, combat.to_attacker_discard, "attacker"), (DEFENDER, combat.to_lane_discard, "lane"))
-    for seat, cards, pile in piles:
-        if cards:
-            text = f"{ROLES[seat]}: {listed(cards)} to the {pile} discard"
-            if len(text) > _SIGN_LENGTH:
-                text = f"{ROLES[seat]}: {len(cards)} cards to the {pile} discard"
-            todo.append((seat, text))
+    if cards := combat.to_attacker_discard:
+        named = say("Attacker: {cards} to the attacker discard", cards=listed(cards))
+        number = say("Attacker: {count} cards to the attacker discard", count=len(cards))
+        todo.append((ATTACKER, named if len(named) <= _SIGN_LENGTH else number))
+    if cards := combat.to_lane_discard:
+        named = say("Defender: {cards} to the lane discard", cards=listed(cards))
+        number = say("Defender: {count} cards to the lane discard", count=len(cards))
+        todo.append((DEFENDER, named if len(named) <= _SIGN_LENGTH else number))
     return tuple(todo)
 
 
@@ -304,29 +317,43 @@ def _sign(state: Counter) -> tuple[str, str]:
     if state.outcome:
         return "", ""
     if state.due:
-        cards = "1 card" if state.due == 1 else f"{state.due} cards"
-        where = "the lane deck" if state.lane is None else f"lane deck {state.lane}"
-        again = "" if state.options.edition == "rulebook" else " An empty deck is made of its discard pile first."
-        return f"Attacker: draw {cards} from {where}", f"Then ready. Too few cards: the attacker has won.{again}"
+        hint = say("Then ready. Too few cards: the attacker has won.")
+        if state.options.edition != "rulebook":
+            hint = joined(" ", (hint, say("An empty deck is made of its discard pile first.")))
+        return _draw_sign(state.due, state.lane), hint
     if state.called and state.is_referee:
-        where = "" if state.lane is None else f" of lane {state.lane}"
-        return f"Lay both stacks{where} open", "In fans, oldest card at the owner’s edge; or tap the cards on a phone."
+        sign = say("Lay both stacks open")
+        if state.lane is not None:
+            sign = say("Lay both stacks of lane {lane} open", lane=state.lane)
+        return sign, say("In fans, oldest card at the owner’s edge; or tap the cards on a phone.")
     if state.called:
-        return "Combat: the clock stands still", "Ready when it is over: the next turn begins."
-    name = player_on_turn(state.options, state.turns_left)
-    return f"{name.capitalize()}: your turn", "Ready ends it. Held, it declares combat."
+        return say("Combat: the clock stands still"), say("Ready when it is over: the next turn begins.")
+    player = player_on_turn(state.options, state.turns_left)
+    return say("{player!c}: your turn", player=player), say("Ready ends it. Held, it declares combat.")
 
 
-_READY = ChoiceKey("done", "Turn done", is_main=True)
-_COMBAT = ChoiceKey("combat", "Combat")
+def _draw_sign(due: int, lane: int | None) -> str:
+    """What the attacker draws, from a deck that may not be known."""
+    if lane is None:
+        return say_n("Attacker: draw {n} card from the lane deck", "Attacker: draw {n} cards from the lane deck", due)
+    return say_n(
+        "Attacker: draw {n} card from lane deck {lane}",
+        "Attacker: draw {n} cards from lane deck {lane}",
+        due,
+        lane=lane,
+    )
+
+
+_READY = ChoiceKey("done", say("Turn done"), is_main=True)
+_COMBAT = ChoiceKey("combat", say("Combat"))
 
 
 def _keys(state: Counter) -> tuple[ChoiceKey, ...]:
     if state.due:
-        return (ChoiceKey("done", "All drawn", is_main=True), ChoiceKey("won", "Too few: attacker won"))
+        return (ChoiceKey("done", say("All drawn"), is_main=True), ChoiceKey("won", say("Too few: attacker won")))
     if state.called:
-        label = "Worked out by hand" if state.is_referee else "Combat over"
-        return (ChoiceKey("done", label, is_main=not state.is_referee), ChoiceKey("won", "Attacker won"))
+        label = say("Worked out by hand") if state.is_referee else say("Combat over")
+        return (ChoiceKey("done", label, is_main=not state.is_referee), ChoiceKey("won", say("Attacker won")))
     return (_READY, _COMBAT)
 
 

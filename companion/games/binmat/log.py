@@ -126,7 +126,7 @@ class _Reader:
             try:
                 line = parse_line(text)
             except Malformed as error:
-                self.say(Kind.UNREAD, error.message, number)
+                self.tell(Kind.UNREAD, error.message, number)
                 continue
             if line is not None:
                 self._line(number, line)
@@ -143,7 +143,7 @@ class _Reader:
             self.outcome if self.followed else None,
         )
 
-    def say(self, kind: Kind, text: str, line: int | None = None) -> None:
+    def tell(self, kind: Kind, text: str, line: int | None = None) -> None:
         """Add a finding on the move at hand, or on another line."""
         if line is None:
             line = self.at
@@ -151,13 +151,13 @@ class _Reader:
         self.findings.append(Finding(line, self.turn, kind, text))
 
     def _differs(self, text: str) -> None:
-        self.say(Kind.DIFFERS, text)
+        self.tell(Kind.DIFFERS, text)
 
     def _lose(self, why: str, line: int | None = None) -> None:
         """From here on the ledger is not right any more."""
         if self.followed:
             self.followed = False
-            self.say(Kind.UNCHECKED, f"{why}; from here on hands, decks and stacks are not followed", line)
+            self.tell(Kind.UNCHECKED, f"{why}; from here on hands, decks and stacks are not followed", line)
 
     # ---- lines and turns ---------------------------------------------------------------------------------------------
 
@@ -171,7 +171,7 @@ class _Reader:
                 self._lose("no number of a turn stands before the first move", number)
             self.move, self.at, self.tail = line, number, []
         elif self.move is None:
-            self.say(Kind.UNREAD, "This line of the system belongs to no move", number)
+            self.tell(Kind.UNREAD, "This line of the system belongs to no move", number)
         else:
             self.tail.append(line)
 
@@ -185,11 +185,11 @@ class _Reader:
             if not self.players:
                 self._lose(f"turn {before} before it has no move that can be read", number)
             if turn != before + 1:
-                self.say(Kind.DIFFERS, f"it follows turn {before}, expected turn {before + 1}", number)
+                self.tell(Kind.DIFFERS, f"it follows turn {before}, expected turn {before + 1}", number)
                 self._lose("turns are missing or out of order", number)
         if turn >= self.options.turns:
             count = self.options.turns
-            self.say(Kind.DIFFERS, f"the game has {count} turns, the last is turn {count - 1}", number)
+            self.tell(Kind.DIFFERS, f"the game has {count} turns, the last is turn {count - 1}", number)
         self.players.clear()
         self.turns += 1
 
@@ -226,7 +226,7 @@ class _Reader:
         if self.turn is not None:
             due = ATTACKER if self.turn % 2 else DEFENDER
             if move.seat is not due:
-                self._differs(f"turn {self.turn} is the {ROLES[due].lower()}’s")
+                self._differs(f"turn {self.turn} is the {ROLES[due]}’s")
             if move.player in self.players:
                 self._differs(f"{move.player} has acted in turn {self.turn} already")
         self.players.add(move.player)
@@ -352,7 +352,7 @@ class _Reader:
 
     def _unchecked(self, why: str) -> None:
         self.combats["unchecked"] += 1
-        self.say(Kind.UNCHECKED, f"the combat is not checkable: {why}")
+        self.tell(Kind.UNCHECKED, f"the combat is not checkable: {why}")
 
     def _fight(self, move: Move, account: Account) -> None:
         ledger = self.ledger if self.followed else None

@@ -14,6 +14,7 @@ from companion.games.binmat.cards import BOUNCE, BREAK, DECK, SHOWN
 from companion.games.binmat.combat import ATTACKER, DEFENDER
 from companion.games.binmat.state import LANES, State, can_draw
 from companion.kit import SEATS, Seat
+from companion.languages import say
 
 PASS = "--"
 DRAW, DOWN, UP, COMBAT, DISCARD = "dpucx"
@@ -45,11 +46,11 @@ ORDERS: Mapping[str, Order] = _orders()
 """Every action by its notation; the notation is the action."""
 
 _EXPECTED = {
-    DRAW: "After d expected a lane 0 to 5, or a for the attacker deck, such as d3",
-    COMBAT: "After c expected a lane 0 to 5, such as c3",
-    DOWN: "After p expected a card and a lane 0 to 5, such as p8&3 (a is 10)",
-    UP: "After u expected a card and a lane 0 to 5, such as u>+2 (a is 10)",
-    DISCARD: "After x expected a card and a lane 0 to 5, or a for the attacker discard, such as x8&3",
+    DRAW: say("After d expected a lane 0 to 5, or a for the attacker deck, such as d3"),
+    COMBAT: say("After c expected a lane 0 to 5, such as c3"),
+    DOWN: say("After p expected a card and a lane 0 to 5, such as p8&3 (a is 10)"),
+    UP: say("After u expected a card and a lane 0 to 5, such as u>+2 (a is 10)"),
+    DISCARD: say("After x expected a card and a lane 0 to 5, or a for the attacker discard, such as x8&3"),
 }
 
 
@@ -58,7 +59,7 @@ def parse_order(text: str) -> str:
     if text in ORDERS:
         return text
     expected = _EXPECTED.get(
-        text[:1], "An action is d3 or da, p8&3, u>+2, c3, -- or, in the hackmud edition, x8&3 or x8&a"
+        text[:1], say("An action is d3 or da, p8&3, u>+2, c3, -- or, in the hackmud edition, x8&3 or x8&a")
     )
     raise Malformed(expected)
 
@@ -97,7 +98,7 @@ def faces(state: State, seat: Seat, lane: int, value: str) -> str:
 
 def legal(state: State, seat: Seat) -> list[str]:
     """All legal actions of the seat that has the turn: draws, plays by card, combats, discards, the pass last."""
-    texts = [f"d{lane}" for lane in LANES if _draw_refusal(state, seat, lane) is None]
+    texts = [f"d{lane}" for lane in LANES if _may_draw(state, seat, lane)]
     if seat is ATTACKER and (state.attacker_deck or state.attacker_discard):
         texts.append("da")
     plain_faces = [faces(state, seat, lane, "2") for lane in LANES]
@@ -125,7 +126,7 @@ def check_order(state: State, seat: Seat, action: str) -> None:
     order = ORDERS.get(action)
     refusal: _Refusal
     if order is None:
-        text = "The full game knows no such action: draw, play, declare combat or pass"
+        text = say("The full game knows no such action: draw, play, declare combat or pass")
         refusal = Reason.OTHER_WAY, text, "turns"
     elif order.letter == DRAW:
         refusal = _draw_refusal(state, seat, order.lane)
@@ -144,29 +145,33 @@ def check_order(state: State, seat: Seat, action: str) -> None:
 _Refusal = tuple[Reason, str, str] | None
 
 
+def _may_draw(state: State, seat: Seat, lane: int) -> bool:
+    """May the seat draw from this lane deck?"""
+    return can_draw(state, lane) if seat is ATTACKER else bool(state.decks[lane] or state.discards[lane])
+
+
 def _draw_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
     if lane == ATTACKER_PILE:
         if seat is DEFENDER:
-            return Reason.ATTACKER_ONLY, "Only the attacker draws from the attacker deck", "drawing"
+            return Reason.ATTACKER_ONLY, say("Only the attacker draws from the attacker deck"), "drawing"
         if state.attacker_deck or state.attacker_discard:
             return None
-        return Reason.NOTHING_TO_DRAW, "The attacker deck and its discard pile are empty", "reshuffle"
-    if seat is ATTACKER:
-        if can_draw(state, lane):
-            return None
-        if state.defence[lane]:
-            text = f"A defender stack lies before the deck of lane {lane}: draw from a lane without one"
-            return Reason.LANE_DEFENDED, text, "drawing"
-    elif state.decks[lane] or state.discards[lane]:
+        return Reason.NOTHING_TO_DRAW, say("The attacker deck and its discard pile are empty"), "reshuffle"
+    if _may_draw(state, seat, lane):
         return None
-    return Reason.NOTHING_TO_DRAW, f"The deck and the discard pile of lane {lane} are empty", "reshuffle"
+    if seat is ATTACKER and state.defence[lane]:
+        text = say("A defender stack lies before the deck of lane {lane}: draw from a lane without one", lane=lane)
+        return Reason.LANE_DEFENDED, text, "drawing"
+    text = say("The deck and the discard pile of lane {lane} are empty", lane=lane)
+    return Reason.NOTHING_TO_DRAW, text, "reshuffle"
 
 
 def _combat_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
     if seat is DEFENDER and state.is_hackmud:
-        return Reason.ATTACKER_ONLY, "Only the attacker declares combat in the hackmud edition", "combat"
+        return Reason.ATTACKER_ONLY, say("Only the attacker declares combat in the hackmud edition"), "combat"
     if not state.attack[lane]:
-        return Reason.NO_ATTACKER_STACK, f"Lane {lane} has no attacker stack: combat needs one", "combat"
+        text = say("Lane {lane} has no attacker stack: combat needs one", lane=lane)
+        return Reason.NO_ATTACKER_STACK, text, "combat"
     return None
 
 
@@ -175,7 +180,7 @@ def _hand_refusal(state: State, seat: Seat, order: Order) -> _Refusal:
         return None
     return (
         Reason.NOT_IN_HAND,
-        f"{SHOWN[order.card]} is not in your hand",
+        say("{card} is not in your hand", card=SHOWN[order.card]),
         f"playing-{'attacker' if seat is ATTACKER else 'defender'}",
     )
 
@@ -185,40 +190,38 @@ def _play_refusal(state: State, seat: Seat, order: Order) -> _Refusal:
     if order.letter in faces(state, seat, lane, value):
         return None
     if value == BREAK and not (state.attack if seat is ATTACKER else state.defence)[lane]:
-        return Reason.STACK_EMPTY, f"Your stack in lane {lane} is empty: a BREAK needs a card below it", "break-up"
+        text = say("Your stack in lane {lane} is empty: a BREAK needs a card below it", lane=lane)
+        return Reason.STACK_EMPTY, text, "break-up"
     if seat is ATTACKER:  # face up, for everything else may be played face down
         if value == BOUNCE:
-            text = f"Your stack in lane {lane} is not empty: a BOUNCE goes face up only on an empty one"
+            text = say("Your stack in lane {lane} is not empty: a BOUNCE goes face up only on an empty one", lane=lane)
             return Reason.STACK_NOT_EMPTY, text, "bounce-up"
-        return Reason.WRONG_FACE, "The attacker plays only BOUNCE and BREAK face up", "playing-attacker"
+        return Reason.WRONG_FACE, say("The attacker plays only BOUNCE and BREAK face up"), "playing-attacker"
     if order.letter == DOWN:
-        return Reason.WRONG_FACE, f"Your stack in lane {lane} lies face up: play face up there", "playing-defender"
+        text = say("Your stack in lane {lane} lies face up: play face up there", lane=lane)
+        return Reason.WRONG_FACE, text, "playing-defender"
     if value != BREAK:
-        text = f"Your stack in lane {lane} does not lie face up: play face down there"
+        text = say("Your stack in lane {lane} does not lie face up: play face down there", lane=lane)
         return Reason.WRONG_FACE, text, "playing-defender"
     if not state.attack[lane]:
-        return (
-            Reason.NO_ATTACKER_STACK,
-            f"Lane {lane} has no attacker stack to fight: a BREAK face up needs one",
-            "break-up",
-        )
-    return Reason.BREAK_LIES_OPEN, f"A BREAK lies face up in your stack in lane {lane} already", "break-up"
+        text = say("Lane {lane} has no attacker stack to fight: a BREAK face up needs one", lane=lane)
+        return Reason.NO_ATTACKER_STACK, text, "break-up"
+    text = say("A BREAK lies face up in your stack in lane {lane} already", lane=lane)
+    return Reason.BREAK_LIES_OPEN, text, "break-up"
 
 
 def _discard_refusal(state: State, seat: Seat, order: Order) -> _Refusal:
     if not state.is_hackmud:
-        return Reason.OTHER_EDITION, "Cards are discarded only in the hackmud edition", "discarding"
+        return Reason.OTHER_EDITION, say("Cards are discarded only in the hackmud edition"), "discarding"
     if seat is DEFENDER and order.lane == ATTACKER_PILE:
-        return Reason.OTHER_PILE, "The defender discards to a lane: expected 0 to 5 after the card", "discarding"
+        text = say("The defender discards to a lane: expected 0 to 5 after the card")
+        return Reason.OTHER_PILE, text, "discarding"
     if seat is ATTACKER and order.lane != ATTACKER_PILE:
-        return (
-            Reason.OTHER_PILE,
-            "The attacker discards to the attacker discard: expected a after the card",
-            "discarding",
-        )
+        text = say("The attacker discards to the attacker discard: expected a after the card")
+        return Reason.OTHER_PILE, text, "discarding"
     if refusal := _hand_refusal(state, seat, order):
         return refusal
     if seat is ATTACKER and not (state.attacker_deck or state.attacker_discard):
-        text = "The attacker deck and its discard pile are empty: there is nothing to draw for it"
+        text = say("The attacker deck and its discard pile are empty: there is nothing to draw for it")
         return Reason.NOTHING_TO_DRAW, text, "discarding"
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from companion.games.binmat.cards import DECK, SHOWN
+from companion.games.binmat.cards import DECK, SHOWN, Cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES
 from companion.games.binmat.orders import ATTACKER_PILE, COMBAT, DISCARD, DOWN, DRAW, ORDERS, PASS, UP, legal
 from companion.games.binmat.state import (
@@ -18,10 +18,11 @@ from companion.games.binmat.state import (
 )
 from companion.games.screen import Choice, ChoiceKey, Count, Lane, Tableau
 from companion.kit import SEATS, Board, Card, Deck, Kit, Seat, Side
+from companion.languages import joined, say
 
 SIDES: Mapping[Seat, Side] = {
-    DEFENDER: Side("defender", "ice", "#8ED6EA", "disc"),
-    ATTACKER: Side("attacker", "crimson", "#A8143C", "diamond"),
+    DEFENDER: Side(ROLES[DEFENDER], "ice", "#8ED6EA", "disc"),
+    ATTACKER: Side(ROLES[ATTACKER], "crimson", "#A8143C", "diamond"),
 }
 
 SUIT_DRAWINGS: Mapping[str, str] = {
@@ -35,23 +36,29 @@ SUIT_DRAWINGS: Mapping[str, str] = {
 
 FIRST_MARKER = 100
 
-BOARD = Board("six lanes", 6, 2, square_mm=70.0, gap_mm=2.0, corners=(16, 17, 18, 19), depth_mm=208.0)
+BOARD = Board(say("six lanes"), 6, 2, square_mm=70.0, gap_mm=2.0, corners=(16, 17, 18, 19), depth_mm=208.0)
 """Each lane is two zones deep: the defender's stacks lie on rank 1, the attacker's on rank 2."""
 
 KIT = Kit(
     "binmat",
-    "BINMAT",
+    say("BINMAT"),
     BOARD,
     SIDES,
     faces=(),
     notes=(
-        "Put the six lanes side by side, 0 to 5 from the defender’s left. Lane decks and lane discards lie at the "
-        "defender’s end, the attacker deck and the attacker discard beside the lanes.",
-        "A stack grows away from its owner: every card lies on the one played before it.",
-        "For a combat turn both stacks of the lane face up and fan them: the oldest card at its owner’s edge, "
-        "each next one 17 mm further on, so that value, suit and marker of every card are seen.",
-        "A zone holds a fan of eight. Lay further cards on the eighth: what the camera cannot see is asked for on the "
-        "phone.",
+        say(
+            "Put the six lanes side by side, 0 to 5 from the defender’s left. Lane decks and lane discards lie at the "
+            "defender’s end, the attacker deck and the attacker discard beside the lanes."
+        ),
+        say("A stack grows away from its owner: every card lies on the one played before it."),
+        say(
+            "For a combat turn both stacks of the lane face up and fan them: the oldest card at its owner’s edge, "
+            "each next one 17 mm further on, so that value, suit and marker of every card are seen."
+        ),
+        say(
+            "A zone holds a fan of eight. Lay further cards on the eighth: what the camera cannot see is asked for on "
+            "the phone."
+        ),
     ),
     deck=Deck(
         tuple(
@@ -63,15 +70,15 @@ KIT = Kit(
 )
 
 _KEYS = {
-    DOWN: ChoiceKey("down", "Play face down", is_main=True),
-    UP: ChoiceKey("up", "Face up"),
-    DRAW: ChoiceKey("draw", "Draw"),
-    "da": ChoiceKey("deck", "Attacker deck"),
-    COMBAT: ChoiceKey("combat", "Combat"),
-    DISCARD: ChoiceKey("discard", "Discard"),
-    PASS: ChoiceKey("pass", "Pass"),
+    DOWN: ChoiceKey("down", say("Play face down"), is_main=True),
+    UP: ChoiceKey("up", say("Face up")),
+    DRAW: ChoiceKey("draw", say("Draw")),
+    "da": ChoiceKey("deck", say("Attacker deck")),
+    COMBAT: ChoiceKey("combat", say("Combat")),
+    DISCARD: ChoiceKey("discard", say("Discard")),
+    PASS: ChoiceKey("pass", say("Pass")),
 }
-_FACE_UP_HINTS = {ATTACKER: "Face up: only ? and >", DEFENDER: "Face up: on open stacks, and >"}
+_FACE_UP_HINTS = {ATTACKER: say("Face up: only ? and >"), DEFENDER: say("Face up: on open stacks, and >")}
 
 
 def player_on_turn(options: BinmatOptions, turns_left: int) -> str:
@@ -79,22 +86,22 @@ def player_on_turn(options: BinmatOptions, turns_left: int) -> str:
     passed = options.turns - turns_left
     seat, players = (ATTACKER, options.attackers) if passed % 2 else (DEFENDER, options.defenders)
     name = SIDES[seat].name
-    return name if players == 1 else f"{name} {passed // 2 % players + 1}"
+    return name if players == 1 else say("{side} {number}", side=name, number=passed // 2 % players + 1)
 
 
 def tableau(state: State, viewer: Seat | None) -> Tableau:
     """What a viewer sees of the lanes, piles and hands, and what he may tap when he has the turn."""
     seat = state.seat
-    deck = f", deck {len(state.attacker_deck)}" if state.attacker_deck else ""
+    deck = len(state.attacker_deck)
     return Tableau(
-        count=Count(state.turns_left, state.options.turns, "turns left"),
+        count=Count(state.turns_left, state.options.turns, say("turns left")),
         acting="" if state.outcome else player_on_turn(state.options, state.turns_left),
         lanes=tuple(_lane(state, lane, viewer) for lane in LANES),
-        piles={"Attacker deck": (None,) * len(state.attacker_deck), "Attacker discard": state.attacker_discard},
+        piles={say("Attacker deck"): (None,) * deck, say("Attacker discard"): state.attacker_discard},
         hands={each: known_hand(state, each, viewer) for each in SEATS},
         facts={
-            DEFENDER: f"hand {len(state.hands[0])}",
-            ATTACKER: f"hand {len(state.hands[1])}{deck}",
+            DEFENDER: _held(state.hands[0]),
+            ATTACKER: joined(", ", (_held(state.hands[1]), deck and say("deck {cards}", cards=deck))),
         },
         keys=() if viewer is None else keys(state, viewer),
         choices=choices(state) if viewer is seat and not state.outcome else (),
@@ -102,12 +109,18 @@ def tableau(state: State, viewer: Seat | None) -> Tableau:
     )
 
 
+def _held(hand: Cards) -> str:
+    """How many cards a seat holds."""
+    return say("hand {cards}", cards=len(hand))
+
+
 def sign(state: State) -> str:
     """What the table waits for, in at most 40 characters."""
     if state.outcome:
         return ""
-    action = "declare combat" if state.seat is ATTACKER or not state.is_hackmud else "discard"
-    return f"{ROLES[state.seat]}: draw, play or {action}"
+    if state.seat is ATTACKER or not state.is_hackmud:
+        return say("{role!c}: draw, play or declare combat", role=ROLES[state.seat])
+    return say("Defender: draw, play or discard")
 
 
 def keys(state: State, seat: Seat) -> tuple[ChoiceKey, ...]:
@@ -133,6 +146,11 @@ def choices(state: State) -> tuple[Choice, ...]:
         key = _KEYS[text if text in _KEYS else letter].name
         found.append(Choice(text, key, card or None, None if is_pile else str(lane)))
     return tuple(found)
+
+
+def command_word(text: str) -> str:
+    """An action's word, without its card and lane."""
+    return _KEYS[text if text in _KEYS else ORDERS[text].letter].label
 
 
 def _lane(state: State, lane: int, viewer: Seat | None) -> Lane:

@@ -15,6 +15,7 @@ from companion.games.base import Options, Outcome, plain_outcome
 from companion.games.binmat.cards import CARDS, DECK, Cards, parse_card
 from companion.games.binmat.combat import ATTACKER, DEFENDER, Edition
 from companion.kit import SEATS, Seat
+from companion.languages import say
 
 LANES = range(6)
 LANE_CARDS = 13
@@ -44,9 +45,19 @@ def check_options(options: BinmatOptions) -> None:
             parse_card(card)
         counted = Counter(options.deck)
         if twice := [card for card in DECK if counted[card] > 1]:
-            raise Malformed(f"Option deck: {twice[0]} is there {counted[twice[0]]} times, expected each card once")
+            text = say(
+                "Option deck: {card} is there {times} times, expected each card once",
+                card=twice[0],
+                times=counted[twice[0]],
+            )
+            raise Malformed(text)
         if missing := CARDS - set(options.deck):
-            raise Malformed(f"Option deck: {len(options.deck)} cards, expected all 78: {min(missing)} is missing")
+            text = say(
+                "Option deck: {cards} cards, expected all 78: {card} is missing",
+                cards=len(options.deck),
+                card=min(missing),
+            )
+            raise Malformed(text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,13 @@ from dataclasses import replace
 from random import Random
 
 from companion.games.base import Event, Outcome, Stage, Step
-from companion.games.binmat.cards import BOUNCE, BREAK, SHOWN, Cards, listed
+from companion.games.binmat import sentences
+from companion.games.binmat.cards import BOUNCE, BREAK, Cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Fight, resolve
 from companion.games.binmat.orders import ATTACKER_PILE, COMBAT, DISCARD, DOWN, DRAW, ORDERS, UP, Order
 from companion.games.binmat.state import LANES, State, can_draw
 from companion.kit import SEATS, Seat
+from companion.languages import say
 
 
 def play(state: State, action: str, rng: Random) -> Step[State]:
@@ -75,7 +77,7 @@ class _Turn:
         elif letter == UP:
             self._play_up(order.card, order.lane)
         elif letter == COMBAT:
-            self.say("combat", f"{self.role} declares combat in lane {order.lane}.", rule="combat")
+            self.tell("combat", sentences.declares(self.role, order.lane), rule="combat")
             self._fight(order.lane)
         elif letter == DISCARD:
             self._discard(order.card, order.lane)
@@ -107,7 +109,7 @@ class _Turn:
             return replace(after, outcome=self.outcome)
         return after
 
-    def say(
+    def tell(
         self, kind: str, text: str, seat: Seat | None = None, why: str | None = None, rule: str | None = None
     ) -> None:
         """Add an event, of the seat whose turn it is unless another is named."""
@@ -115,34 +117,35 @@ class _Turn:
 
     def _end(self, winner: Seat, reason: str) -> None:
         self.outcome = Outcome(frozenset({winner}), reason)
-        self.say("won", reason, winner, rule="winning")
+        self.tell("won", reason, winner, rule="winning")
 
     # ---- drawing ----------------------------------------------------------------------------------------------
 
     def _draw(self, lane: int) -> None:
         if lane == ATTACKER_PILE:
             self._draw_from_attacker_deck()
-            self.say("draw", "Attacker draws a card from the attacker deck.", rule="drawing")
+            self.tell("draw", sentences.FROM_ATTACKER_DECK, rule="drawing")
             return
         if not self.decks[lane] and not self.discards[lane]:
-            self.say("draw", f"Attacker draws from lane {lane}, which is empty.", rule="reshuffle")
-            self._end(ATTACKER, f"Lane {lane} has no card left to draw: the attacker wins.")
+            text = say("Attacker draws from lane {lane}, which is empty.", lane=lane)
+            self.tell("draw", text, rule="reshuffle")
+            self._end(ATTACKER, say("Lane {lane} has no card left to draw: the attacker wins.", lane=lane))
             return
         known = self._top_in_sight(lane)
         self._draw_from_lane(lane, self.index)
-        self.say("draw", f"{self.role} draws {known or 'a card'} from lane {lane}.", rule="drawing")
+        self.tell("draw", sentences.draws(self.role, known, lane), rule="drawing")
 
     def _top_in_sight(self, lane: int) -> str | None:
-        """The top card of a lane deck as people read it, where it lies open."""
+        """The top card of a lane deck, where it lies open."""
         deck = self.decks[lane]
-        return SHOWN[deck[0]] if deck and self.are_open[lane] else None
+        return deck[0] if deck and self.are_open[lane] else None
 
     def _draw_from_lane(self, lane: int, hand: int) -> None:
         """One card into a hand; an empty deck takes its discard pile first."""
         if not self.decks[lane]:
             self.decks[lane], self.discards[lane] = self._shuffled(self.discards[lane]), ()
             self.are_open[lane] = self.are_open[lane] and self.before.is_hackmud
-            self.say("reshuffle", f"Lane {lane}’s discard pile becomes its deck.", rule="reshuffle")
+            self.tell("reshuffle", sentences.reshuffles(lane), rule="reshuffle")
         card, *rest = self.decks[lane]
         self.decks[lane] = tuple(rest)
         self.hands[hand] += (card,)
@@ -150,7 +153,7 @@ class _Turn:
     def _draw_from_attacker_deck(self) -> None:
         if not self.attacker_deck:
             self.attacker_deck, self.attacker_discard = self._shuffled(self.attacker_discard), ()
-            self.say("reshuffle", "The attacker discard becomes the attacker deck.", rule="reshuffle")
+            self.tell("reshuffle", sentences.ATTACKER_RESHUFFLE, rule="reshuffle")
         card, *rest = self.attacker_deck
         self.attacker_deck = tuple(rest)
         self.hands[1] += (card,)
@@ -170,24 +173,24 @@ class _Turn:
         self._take(card)
         stacks = self.attack if self.seat is ATTACKER else self.defence
         stacks[lane] += (card,)
-        self.say("play_down", f"{self.role} plays a card face down in lane {lane}.", rule=self._playing())
+        self.tell("play_down", sentences.plays_down(self.role, lane), rule=self._playing())
 
     def _play_up(self, card: str, lane: int) -> None:
         self._take(card)
-        text = f"{self.role} plays {SHOWN[card]} face up in lane {lane}."
+        text = sentences.plays_up(self.role, card, lane)
         if card[0] == BREAK:
             (self.attack if self.seat is ATTACKER else self.defence)[lane] += (card,)
-            self.say("play_up", text, why="A BREAK face up begins combat at once.", rule="break-up")
+            self.tell("play_up", text, why=sentences.BREAK_BEGINS, rule="break-up")
             self._fight(lane)
         elif self.seat is DEFENDER:
             self.defence[lane] += (card,)
-            self.say("play_up", text, why="The stack lies face up.", rule=self._playing())
+            self.tell("play_up", text, why=sentences.LIES_UP, rule=self._playing())
         elif self.before.is_hackmud:
             self.attack[lane] = (card,)
-            self.say("play_up", text, why="A BOUNCE face up begins combat at once.", rule="bounce-up")
+            self.tell("play_up", text, why=sentences.BOUNCE_BEGINS, rule="bounce-up")
             self._fight(lane)
         else:
-            self.say("play_up", text, rule="bounce-up")
+            self.tell("play_up", text, rule="bounce-up")
             self._bounce(card, lane)
 
     def _playing(self) -> str:
@@ -197,16 +200,16 @@ class _Turn:
         """A BOUNCE on an empty stack by the rulebook: no combat, but the defender stack turns up."""
         stack = self.defence[lane]
         if stack and not self.is_up[lane]:
-            self.say("reveal", f"Defender opens {listed(stack)}.", DEFENDER, rule="bounce-up")
+            self.tell("reveal", sentences.opens(ROLES[DEFENDER], stack), DEFENDER, rule="bounce-up")
         back = tuple([other for other in stack if other[0] == BOUNCE])
         kept = tuple([other for other in stack if other[0] != BOUNCE])
         if back:
-            verb = "goes" if len(back) == 1 else "go"
-            self.say("moved", f"Defender’s {listed(back)} {verb} to the attacker discard.", DEFENDER, rule="bounce-up")
+            text = sentences.to_attacker_discard(ROLES[DEFENDER], back)
+            self.tell("moved", text, DEFENDER, rule="bounce-up")
         self.attacker_discard += back
         self.defence[lane], self.is_up[lane] = kept, bool(kept)
         self.discards[lane] += (card,)
-        self.say("moved", f"Attacker’s {SHOWN[card]} goes to the lane discard.", rule="bounce-up")
+        self.tell("moved", sentences.to_lane_discard(self.role, (card,)), rule="bounce-up")
 
     # ---- combat -----------------------------------------------------------------------------------------------
 
@@ -227,12 +230,10 @@ class _Turn:
             self._draw_from_lane(lane, 1)
             paid += 1
         if paid:
-            more = paid - 1 if known else paid
-            named = f"{known} and " if known and more else known or ""
-            hidden = f"{more} {'more ' if known else ''}card{'s' if more > 1 else ''}" if more else ""
-            self.say("draw", f"Attacker draws {named}{hidden} from lane {lane}.", ATTACKER, rule="damage")
+            text = sentences.is_paid(known, paid - 1 if known else paid, lane)
+            self.tell("draw", text, ATTACKER, rule="damage")
         if paid < due:
-            self._end(ATTACKER, f"Lane {lane} owes {due} and has only {paid}: the attacker wins.")
+            self._end(ATTACKER, sentences.lacks(lane, due, paid))
 
     # ---- discarding and passing -------------------------------------------------------------------------------
 
@@ -240,21 +241,20 @@ class _Turn:
         self._take(card)
         if self.seat is DEFENDER:
             self.discards[lane] += (card,)
-            self.say("discard", f"Defender discards {SHOWN[card]} to lane {lane}.", rule="discarding")
+            self.tell("discard", sentences.discards(self.role, card, lane), rule="discarding")
             return
         self.attacker_discard += (card,)
-        text = f"Attacker discards {SHOWN[card]} and draws two from the attacker deck."
-        self.say("discard", text, rule="discarding")
+        self.tell("discard", sentences.discards(self.role, card, lane), rule="discarding")
         self._draw_from_attacker_deck()
         self._draw_from_attacker_deck()
 
     def _pass(self) -> None:
-        self.say("pass", f"{self.role} passes.", rule="turns")
+        self.tell("pass", sentences.passes(self.role), rule="turns")
         if not _costs_hand(self.before):
             return
         lost, self.hands[self.index] = self.hands[self.index][::-1], ()
-        text = f"{self.role} loses the hand: {listed(lost)}."
-        self.say("hand_lost", text, why="It is the second pass in a row, or a further one.", rule="passing")
+        text = sentences.loses_hand(self.role, lost)
+        self.tell("hand_lost", text, why=sentences.PASSED_AGAIN, rule="passing")
         if self.seat is ATTACKER:
             self.attacker_discard += lost
             return
@@ -282,7 +282,7 @@ class _Turn:
 def _defender_wins(state: State) -> str | None:
     """Why the defender has won after a turn, or None."""
     if state.turns_left == 0:
-        return f"All {state.options.turns} turns are over: the defender wins."
+        return sentences.all_turns_over(state.options.turns)
     if state.hands[1] or any(state.attack) or any(can_draw(state, lane) for lane in LANES):
         return None
-    return "The attacker has no card and no lane to draw from: the defender wins."
+    return sentences.CANNOT_DRAW

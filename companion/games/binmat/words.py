@@ -1,183 +1,236 @@
 """Options and rules in words for people: the rulebook retold, with the differences of the hackmud edition."""
 
-from companion.games.base import OptionRow, Rule
+from companion.games.base import Example, OptionRow, Rule
+from companion.languages import say
 
 OPTION_ROWS = (
     OptionRow(
         "way",
-        "Way to play",
-        "Full game: phones hold the hands. Clock: your own cards, turns and seconds counted here. Referee: the clock, "
-        "and combats of your cards are worked out.",
-        (("Full game", "full"), ("Clock", "clock"), ("Referee", "referee")),
+        say("Way to play"),
+        say(
+            "Full game: phones hold the hands. Clock: your own cards, turns and seconds counted here. Referee: the "
+            "clock, and combats of your cards are worked out."
+        ),
+        ((say("Full game"), "full"), (say("Clock"), "clock"), (say("Referee"), "referee")),
     ),
     OptionRow(
         "edition",
-        "Edition",
-        "Rulebook: the rules for people with cards. Hackmud: the game as it is played there since 2021.",
-        (("Rulebook", "rulebook"), ("Hackmud", "hackmud")),
+        say("Edition"),
+        say("Rulebook: the rules for people with cards. Hackmud: the game as it is played there since 2021."),
+        ((say("Rulebook"), "rulebook"), (say("Hackmud"), "hackmud")),
     ),
     OptionRow(
         "seconds",
-        "Seconds a turn",
-        "How long a turn may take. Casual: as long as it likes.",
-        (("5", 5.0), ("10", 10.0), ("30", 30.0), ("Casual", 0.0)),
+        say("Seconds a turn"),
+        say("How long a turn may take. Casual: as long as it likes."),
+        (("5", 5.0), ("10", 10.0), ("30", 30.0), (say("Casual"), 0.0)),
     ),
     OptionRow(
         "turns",
-        "Turns",
-        "Counted down for both sides together; the defender begins.",
+        say("Turns"),
+        say("Counted down for both sides together; the defender begins."),
         (("110", 110), ("78", 78), ("40", 40)),
     ),
     OptionRow(
         "timeout",
-        "When the time is over",
-        "Pass: the turn ends. Alarm: it only sounds.",
-        (("Pass", "pass"), ("Alarm", "alarm")),
+        say("When the time is over"),
+        say("Pass: the turn ends. Alarm: it only sounds."),
+        ((say("Pass"), "pass"), (say("Alarm"), "alarm")),
     ),
     OptionRow(
         "defenders",
-        "Defenders",
-        "Players on the defender’s side; they take its turns one after the other.",
+        say("Defenders"),
+        say("Players on the defender’s side; they take its turns one after the other."),
         (("1", 1), ("2", 2), ("3", 3), ("4", 4)),
     ),
     OptionRow(
         "attackers",
-        "Attackers",
-        "Players on the attacker’s side; they take its turns one after the other.",
+        say("Attackers"),
+        say("Players on the attacker’s side; they take its turns one after the other."),
         (("1", 1), ("2", 2), ("3", 3), ("4", 4)),
     ),
 )
 
+_REFEREE = {"way": "referee", "seconds": 0.0}
 RULES = (
     Rule(
         "setting-up",
-        "Setting up",
-        "Shuffle 78 cards and deal six lane decks of thirteen at the defender’s end. Lanes are numbered 0 to 5 from "
-        "the defender’s left. The decks of lanes 3, 4 and 5 lie face up, the others face down. Leave room for a "
-        "discard pile behind every lane deck, and beside the lanes for the attacker deck and its discard pile.",
+        say("Setting up"),
+        say(
+            "Shuffle 78 cards and deal six lane decks of thirteen at the defender’s end. Lanes are numbered 0 to 5 "
+            "from the defender’s left. The decks of lanes 3, 4 and 5 lie face up, the others face down. Leave room for "
+            "a discard pile behind every lane deck, and beside the lanes for the attacker deck and its discard pile."
+        ),
     ),
     Rule(
         "cards",
-        "Cards",
-        "Six suits of thirteen cards: numbers 2 to 10, and the modifiers TRAP @, WILD *, BOUNCE ? and BREAK >. "
-        "Suits: FORM &, KIN %, DATA +, CHAOS !, VOID ^, CHOICE #.",
+        say("Cards"),
+        say(
+            "Six suits of thirteen cards: numbers 2 to 10, and the modifiers TRAP @, WILD *, BOUNCE ? and BREAK >. "
+            "Suits: FORM &, KIN %, DATA +, CHAOS !, VOID ^, CHOICE #."
+        ),
     ),
     Rule(
         "turns",
-        "Turns",
-        "Defender and attacker alternate, the defender begins. A turn is one action: draw a card, play a card, declare "
-        "combat, or pass. Turns are counted down from 110; a turn takes five seconds at most. A turn that takes longer "
-        "is a pass, or only sounds the alarm.",
+        say("Turns"),
+        say(
+            "Defender and attacker alternate, the defender begins. A turn is one action: draw a card, play a card, "
+            "declare combat, or pass. Turns are counted down from 110; a turn takes five seconds at most. A turn that "
+            "takes longer is a pass, or only sounds the alarm."
+        ),
     ),
     Rule(
         "drawing",
-        "Drawing",
-        "The defender draws from any lane deck. The attacker draws from lane decks without a defender stack before "
-        "them, and from the attacker deck.",
+        say("Drawing"),
+        say(
+            "The defender draws from any lane deck. The attacker draws from lane decks without a defender stack before "
+            "them, and from the attacker deck."
+        ),
     ),
     Rule(
         "reshuffle",
-        "Empty decks",
-        "When a card is to be drawn from an empty deck, its discard pile is shuffled into it first. In the rulebook "
-        "edition the deck lies face down from then on. With both empty there is nothing to draw; in the hackmud "
-        "edition an attacker who draws there wins, if it is a lane deck.",
+        say("Empty decks"),
+        say(
+            "When a card is to be drawn from an empty deck, its discard pile is shuffled into it first. In the "
+            "rulebook edition the deck lies face down from then on. With both empty there is nothing to draw; in the "
+            "hackmud edition an attacker who draws there wins, if it is a lane deck."
+        ),
     ),
     Rule(
         "hidden",
-        "What is open",
-        "Open are the top card of a face-up deck, face-up stacks, discard piles, and how many cards lie where. Hands "
-        "and face-down stacks are known to their owners, the order of a deck to nobody. In the hackmud edition the top "
-        "cards of the lane decks 3, 4 and 5 lie face up always, also after a reshuffle.",
+        say("What is open"),
+        say(
+            "Open are the top card of a face-up deck, face-up stacks, discard piles, and how many cards lie where. "
+            "Hands and face-down stacks are known to their owners, the order of a deck to nobody. In the hackmud "
+            "edition the top cards of the lane decks 3, 4 and 5 lie face up always, also after a reshuffle."
+        ),
     ),
     Rule(
         "playing-defender",
-        "The defender plays a card",
-        "Put it on any of your six stacks: face up if the stack lies face up, else face down.",
+        say("The defender plays a card"),
+        say("Put it on any of your six stacks: face up if the stack lies face up, else face down."),
     ),
     Rule(
         "playing-attacker",
-        "The attacker plays a card",
-        "Put it face down on any of your six stacks. Only BOUNCE and BREAK may be played face up.",
+        say("The attacker plays a card"),
+        say("Put it face down on any of your six stacks. Only BOUNCE and BREAK may be played face up."),
     ),
     Rule(
         "break-up",
-        "BREAK face up",
-        "A BREAK goes face up on a stack of yours that holds a card, and combat begins there at once; the attacker "
-        "stack must hold a card. The defender’s stack may not hold a BREAK that lies face up, and the defender plays "
-        "a BREAK on no empty stack, face down either. The attacker plays a BREAK face down, too, only on a stack that "
-        "holds a card.",
+        say("BREAK face up"),
+        say(
+            "A BREAK goes face up on a stack of yours that holds a card, and combat begins there at once; the attacker "
+            "stack must hold a card. The defender’s stack may not hold a BREAK that lies face up, and the defender "
+            "plays a BREAK on no empty stack, face down either. The attacker plays a BREAK face down, too, only on a "
+            "stack that holds a card."
+        ),
     ),
     Rule(
         "bounce-up",
-        "BOUNCE face up",
-        "The attacker may play a BOUNCE face up on an empty stack. The defender stack there turns face up and stays "
-        "so, its BOUNCEs go to the attacker discard, the BOUNCE played goes to the lane discard. It is no combat: "
-        "TRAPs do not act. In the hackmud edition it is one.",
+        say("BOUNCE face up"),
+        say(
+            "The attacker may play a BOUNCE face up on an empty stack. The defender stack there turns face up and "
+            "stays so, its BOUNCEs go to the attacker discard, the BOUNCE played goes to the lane discard. It is no "
+            "combat: TRAPs do not act. In the hackmud edition it is one."
+        ),
     ),
     Rule(
         "combat",
-        "Combat",
-        "Combat needs a card in the attacker stack; the defender stack may be empty. Both stacks are turned up; then "
-        "come TRAPs, BOUNCEs, sums and damage. In the rulebook edition either side declares combat, in the hackmud "
-        "edition only the attacker.",
+        say("Combat"),
+        say(
+            "Combat needs a card in the attacker stack; the defender stack may be empty. Both stacks are turned up; "
+            "then come TRAPs, BOUNCEs, sums and damage. A defender stack that survives stays face up; an emptied one "
+            "is face down again. In the rulebook edition either side declares combat, in the hackmud edition only the "
+            "attacker."
+        ),
     ),
     Rule(
         "traps",
-        "TRAP",
-        "Each TRAP that is turned up now and still lies in its stack takes the card played last from the other stack "
-        "to its owner’s discard pile: attacker discard or lane discard. TRAPs of who began the combat act first.",
+        say("TRAP"),
+        say(
+            "Each TRAP that is turned up now and still lies in its stack takes the card played last from the other "
+            "stack to its owner’s discard pile: attacker discard or lane discard. TRAPs of who began the combat act "
+            "first."
+        ),
+        Example(
+            ("c", "@& 4% 4+ / 8# 8!"),
+            _REFEREE,
+            stage=2,
+            caption=say("The TRAP takes 8!, which was played last: 8 against 8 is left."),
+        ),
     ),
     Rule(
         "bounce",
-        "BOUNCE",
-        "A BOUNCE in either stack ends the combat without damage. BOUNCEs go to the other side’s discard pile, the "
-        "rest of the attacker stack to the attacker discard; the defender’s other cards stay.",
+        say("BOUNCE"),
+        say(
+            "A BOUNCE in either stack ends the combat without damage. BOUNCEs go to the other side’s discard pile, the "
+            "rest of the attacker stack to the attacker discard; the defender’s other cards stay."
+        ),
     ),
     Rule(
         "power",
-        "Attack power",
-        "Add up the number cards of each stack. If the sum is a power of two, its exponent is the attack power: 2 has "
-        "1, 4 has 2, 8 has 3, and so on. Every other sum, and an empty stack, has power 0.",
+        say("Attack power"),
+        say(
+            "Add up the number cards of each stack. If the sum is a power of two, its exponent is the attack power: 2 "
+            "has 1, 4 has 2, 8 has 3, and so on. Every other sum, and an empty stack, has power 0."
+        ),
+        Example(("c", "4& 4% / 2^ 2#"), _REFEREE, stage=1),
     ),
     Rule(
         "wild",
-        "WILD",
-        "Each WILD lifts the sum of its stack to the next higher power of two. In a stack without number cards the "
-        "first WILD counts 2.",
+        say("WILD"),
+        say(
+            "Each WILD lifts the sum of its stack to the next higher power of two. In a stack without number cards the "
+            "first WILD counts 2."
+        ),
+        Example(("c", "3& *% / 4^ *!"), _REFEREE, stage=1),
     ),
     Rule(
         "damage",
-        "Damage",
-        "A weaker attacker stack goes to the lane discard, the defender stack stays. Otherwise the damage is the "
-        "difference of the powers and one more; with a BREAK in the attacker stack it is the attacker’s power. Each "
-        "damage sends the card played last of the defender stack to the attacker discard; when there is none, the top "
-        "card of the lane deck to the attacker’s hand. Then the attacker stack goes to the attacker discard. "
-        "Hackmud edition: with a BREAK in either stack the damage is the larger of the attacker’s power and the number "
-        "of cards in the defender stack; two powers of 0 do no damage; an empty lane deck is reshuffled.",
+        say("Damage"),
+        say(
+            "A weaker attacker stack goes to the lane discard, the defender stack stays. Otherwise the damage is the "
+            "difference of the powers and one more; with a BREAK in the attacker stack it is the attacker’s power. "
+            "Each damage sends the card played last of the defender stack to the attacker discard; when there is none, "
+            "the top card of the lane deck to the attacker’s hand. Then the attacker stack goes to the attacker "
+            "discard. Hackmud edition: with a BREAK in either stack the damage is the larger of the attacker’s power "
+            "and the number of cards in the defender stack; two powers of 0 do no damage; an empty lane deck is "
+            "reshuffled."
+        ),
+        Example(("c", "5& 3% >+ / 4^ 2#"), _REFEREE, stage=2),
     ),
     Rule(
         "discarding",
-        "Discarding",
-        "Hackmud edition: the defender may discard a card to a lane discard pile. The attacker may discard one to the "
-        "attacker discard and then draws two from the attacker deck; that deck or its pile must hold a card before.",
+        say("Discarding"),
+        say(
+            "Hackmud edition: the defender may discard a card to a lane discard pile. The attacker may discard one to "
+            "the attacker discard and then draws two from the attacker deck; that deck or its pile must hold a card "
+            "before."
+        ),
     ),
     Rule(
         "passing",
-        "Passing",
-        "Hackmud edition: the second and every further pass in a row of a player costs the hand, the newest card "
-        "first: the attacker’s to the attacker discard, the defender’s each to the smallest lane discard.",
+        say("Passing"),
+        say(
+            "Hackmud edition: the second and every further pass in a row of a player costs the hand, the newest card "
+            "first: the attacker’s to the attacker discard, the defender’s each to the smallest lane discard."
+        ),
     ),
     Rule(
         "clock",
-        "Clock and referee",
-        "With real cards the program counts the turns. Ready ends a turn, on either pad, the table’s button, a phone "
-        "or the table screen. Holding ready, or A, declares combat: the clock stands still until it is over. The "
-        "referee then reads both stacks, laid open in fans, and says what happens; hands move the cards.",
+        say("Clock and referee"),
+        say(
+            "With real cards the program counts the turns. Ready ends a turn, on either pad, the table’s button, a "
+            "phone or the table screen. Holding ready, or A, declares combat: the clock stands still until it is over. "
+            "The referee then reads both stacks, laid open in fans, and says what happens; hands move the cards."
+        ),
     ),
     Rule(
         "winning",
-        "Winning",
-        "The attacker wins when a lane deck owes a card to damage and has none. The defender wins when all turns are "
-        "over, and when the attacker can draw from no lane deck and has no card in hand or stacks.",
+        say("Winning"),
+        say(
+            "The attacker wins when a lane deck owes a card to damage and has none. The defender wins when all turns "
+            "are over, and when the attacker can draw from no lane deck and has no card in hand or stacks."
+        ),
     ),
 )

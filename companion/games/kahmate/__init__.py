@@ -9,13 +9,16 @@ from companion.errors import Illegal
 from companion.games.base import Game, Outcome, PadGrammar, Step, View
 from companion.games.kahmate import actions as notation
 from companion.games.kahmate import board, faults, hands, legal, moves, screen, turn
-from companion.games.kahmate.actions import Action, Kick, Pass, Run
+from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
 from companion.games.kahmate.courses import course_of
 from companion.games.kahmate.state import KahmateOptions, State, dump, expected, to_act
 from companion.games.kahmate.words import OPTION_ROWS, RULES
 from companion.games.screen import Play, Standing
 from companion.grid import Square
 from companion.kit import SEATS, Kit, Layout, Seat
+from companion.languages import say
+
+_COMMANDS: Mapping[type, str] = {Run: say("Run"), Pass: say("Pass"), Kick: say("Kick"), Tackle: say("Tackle")}
 
 
 class Kahmate(Game[State, Action]):
@@ -25,8 +28,8 @@ class Kahmate(Game[State, Action]):
     """
 
     name = "kahmate"
-    title = "Kahmate"
-    summary = "Rugby on a board, decided by secret strength cards"
+    title = say("Kahmate")
+    summary = say("Rugby on a board, decided by secret strength cards")
     sides = board.SIDES
     options_type = KahmateOptions
     option_rows = OPTION_ROWS
@@ -77,6 +80,11 @@ class Kahmate(Game[State, Action]):
     def parse(self, text: str) -> Action:
         """The action of a notation; raises `Malformed`."""
         return notation.parse(text)
+
+    def commands(self, action: Action) -> tuple[str, ...]:
+        """A run, a pass, a kick or a tackle."""
+        word = _COMMANDS.get(type(action))
+        return (word,) if word else ()
 
     def expected(self, state: State) -> Layout | None:
         """The ball on top of its carrier; while a face-off waits, the board as it was before its action."""

@@ -12,6 +12,7 @@ import msgspec
 
 from companion.errors import Malformed
 from companion.games.kahmate.board import NAMES, NUMBERS, ROLES
+from companion.languages import Verbatim, say
 
 Path = tuple[int, ...]
 """Squares from the one where a piece stands, each a step from the one before."""
@@ -99,10 +100,6 @@ _FORMS = {
     )
 }
 _LIKE_A_SQUARE = re.compile(r"[a-z][1-9][0-9]*")
-_EXPECTED = (
-    "expected a run b2-b3-c3 (into goal b11-goal), a pass b5*c4, a kick b5!c8, a tackle b4-b5xb6 or "
-    "b4-b5&c7-c6xb6, a card 1 to 6, . for the end of the round, or a set-up R@b1 R@d1 B@c2 T@e2 F@g1 S@d2"
-)
 
 
 def path_text(path: Path) -> str:
@@ -140,8 +137,16 @@ def parse(text: str) -> Action:
         return Card(int(text))
     if kind is Placement:
         return Placement(tuple(NUMBERS[part[2:]] for part in text.split(" ")))
-    shown = text if len(text) <= 60 else f"{text[:60]}…"
-    beyond = next((name for name in _LIKE_A_SQUARE.findall(shown) if name not in NUMBERS), None)
-    if beyond:
-        raise Malformed(f"“{beyond}” in “{shown}” is no square of this board: files are a to h, ranks 1 to 11")
-    raise Malformed(f"“{shown}” is no action: {_EXPECTED}")
+    shown = Verbatim(text if len(text) <= 60 else f"{text[:60]}…")
+    if beyond := next((name for name in _LIKE_A_SQUARE.findall(shown) if name not in NUMBERS), None):
+        parts = {"square": Verbatim(beyond), "text": shown}
+        raise Malformed(
+            say("“{square}” in “{text}” is no square of this board: files are a to h, ranks 1 to 11", **parts)
+        )
+    expected = say(
+        "“{text}” is no action: expected a run b2-b3-c3 (into goal b11-goal), a pass b5*c4, a kick b5!c8, a tackle "
+        "b4-b5xb6 or b4-b5&c7-c6xb6, a card 1 to 6, . for the end of the round, or a set-up R@b1 R@d1 B@c2 T@e2 F@g1 "
+        "S@d2",
+        text=shown,
+    )
+    raise Malformed(expected)

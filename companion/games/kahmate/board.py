@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from companion.grid import Square
 from companion.kit import SEATS, Board, Face, Kit, Seat, Side
+from companion.languages import say
 
 FILES, RANKS = 8, 11
 AREA = FILES * RANKS
@@ -32,8 +33,8 @@ BALL_RANK = 5
 """The rank, from 0, on which the ball begins."""
 
 SIDES = {
-    Seat.SOUTH: Side("blue", "blue", "#1C4FB0", "disc"),
-    Seat.NORTH: Side("pink", "pink", "#FFA3C4", "diamond"),
+    Seat.SOUTH: Side(say("blue"), "blue", "#1C4FB0", "disc"),
+    Seat.NORTH: Side(say("pink"), "pink", "#FFA3C4", "diamond"),
 }
 SIDE_NAMES = tuple(SIDES[seat].name for seat in SEATS)
 
@@ -48,14 +49,14 @@ class Role(NamedTuple):
     defence: int
 
 
-_REGULAR = Role("R", "regular", 3, 0, 0)
+_REGULAR = Role("R", say("regular"), 3, 0, 0)
 ROLES = (
     _REGULAR,
     _REGULAR,
-    Role("B", "big", 2, 2, 1),
-    Role("T", "tough", 3, 1, 0),
-    Role("F", "fast", 4, -1, -1),
-    Role("S", "smart", 3, 0, 1),
+    Role("B", say("big"), 2, 2, 1),
+    Role("T", say("tough"), 3, 1, 0),
+    Role("F", say("fast"), 4, -1, -1),
+    Role("S", say("smart"), 3, 0, 1),
 )
 TEAM = len(ROLES)
 PIECES = range(2 * TEAM)
@@ -64,10 +65,12 @@ TEAMS = (range(TEAM), range(TEAM, 2 * TEAM))
 ROLE_OF = ROLES + ROLES
 SEAT_OF = (SOUTH,) * TEAM + (NORTH,) * TEAM
 SPEED = tuple(role.speed for role in ROLE_OF)
-PIECE_NAMES = tuple(f"{SIDE_NAMES[seat]} {role.name}" for seat, role in zip(SEAT_OF, ROLE_OF, strict=True))
+PIECE_NAMES = tuple(
+    say("{side} {role}", side=SIDE_NAMES[seat], role=role.name) for seat, role in zip(SEAT_OF, ROLE_OF, strict=True)
+)
 """Such as “blue big”: also the name of its standing face."""
-DOWN_NAMES = tuple(f"{name} turned over" for name in PIECE_NAMES)
-BALL = "ball"
+DOWN_NAMES = tuple(say("{piece} turned over", piece=name) for name in PIECE_NAMES)
+BALL = say("ball")
 
 
 def _neighbours(square: Square) -> tuple[int, ...]:
@@ -81,7 +84,7 @@ OWN_RANKS = tuple(
     tuple(number for number in range(AREA) if abs(number // FILES - OWN_LINE[seat]) < 2) for seat in (SOUTH, NORTH)
 )
 """The squares on which each seat places its pieces."""
-OWN_RANK_WORDS = ("ranks 1 and 2", "ranks 10 and 11")
+OWN_RANK_WORDS = (say("ranks 1 and 2"), say("ranks 10 and 11"))
 
 
 def file_of(square: int) -> int:
@@ -125,33 +128,34 @@ _FIRST_MARKER = {Seat.SOUTH: 70, Seat.NORTH: 82}
 
 def _faces(seat: Seat) -> list[Face]:
     """Standing and turned-over faces of a side; the second six markers are the undersides of the first six."""
-    side, first, faces = SIDES[seat], _FIRST_MARKER[seat], []
-    for role in ROLES[1:]:
-        markers = tuple(first + place for place in _STANDING[role.letter])
-        name = f"{side.name} {role.name}"
-        faces.append(Face(name, side.drawing, markers, _HEIGHT_MM, seat, letter=role.letter))
+    drawing, faces = SIDES[seat].drawing, []
+    for piece in TEAMS[SEATS.index(seat)][1:]:
+        letter = ROLE_OF[piece].letter
+        markers = tuple(_FIRST_MARKER[seat] + place for place in _STANDING[letter])
+        faces.append(Face(PIECE_NAMES[piece], drawing, markers, _HEIGHT_MM, seat, letter=letter))
         under = tuple(marker + TEAM for marker in markers)
-        lying = Face(f"{name} turned over", side.drawing, under, _HEIGHT_MM, seat, letter=role.letter, lies=True)
-        faces.append(lying)
+        faces.append(Face(DOWN_NAMES[piece], drawing, under, _HEIGHT_MM, seat, letter=letter, lies=True))
     return faces
 
 
 @lru_cache(maxsize=1)
 def kit() -> Kit:
     """Twelve pieces with two faces, the ball, and a board with a goal behind each end."""
-    printed = Board("pitch", FILES, RANKS, square_mm=31, gap_mm=0, corners=(12, 13, 14, 15), tones=2, has_goals=True)
+    printed = Board(
+        say("pitch"), FILES, RANKS, square_mm=31, gap_mm=0, corners=(12, 13, 14, 15), tones=2, has_goals=True
+    )
     ball = Face(BALL, "ball", (94,), _BALL_MM, carried=True)
     return Kit(
         "kahmate",
-        "Kahmate",
+        say("Kahmate"),
         printed,
         SIDES,
         (*_faces(Seat.SOUTH), *_faces(Seat.NORTH), ball),
         pieces=(*zip(PIECE_NAMES, DOWN_NAMES, strict=True), (BALL,)),
         tag_mm=17,
         notes=(
-            "Pieces: glue the two tags of a piece on both sides of a disc or card of 5 mm height.",
-            "Ball: glue its tag on card of 3 mm. It lies on top of the piece that has it, or on its square.",
-            "A piece that is turned over shows its other tag, with the letter on its side.",
+            say("Pieces: glue the two tags of a piece on both sides of a disc or card of 5 mm height."),
+            say("Ball: glue its tag on card of 3 mm. It lies on top of the piece that has it, or on its square."),
+            say("A piece that is turned over shows its other tag, with the letter on its side."),
         ),
     )

@@ -24,8 +24,9 @@ from companion.games.kahmate.board import (
     rank_of,
 )
 from companion.games.kahmate.hands import Seen
-from companion.games.kahmate.legal import Reason, check, refuse, words
+from companion.games.kahmate.legal import Reason, check, refuse
 from companion.games.kahmate.state import EMPTY, State, layout_of
+from companion.languages import joined, say
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,8 @@ def _judge(state: State, seat: int, change: _Change) -> None:
     gone = [piece for piece in PIECES if state.places[piece] in change.was.keys() - change.now.keys()]
     for piece in gone:
         if SEAT_OF[piece] != seat and len(gone) == 1:
-            name = NAMES[state.places[piece]]
-            sentence = f"{words(piece)} is not {SIDE_NAMES[seat]}’s to move: put it back on {name}."
+            parts = {"piece": PIECE_NAMES[piece], "side": SIDE_NAMES[seat], "square": NAMES[state.places[piece]]}
+            sentence = say("{piece!c} is not {side}’s to move: put it back on {square}.", **parts)
             refuse(Reason.OTHER_SIDE, sentence, "round", state.places[piece])
     if not gone:
         _judge_left_ball(state, change)
@@ -86,8 +87,10 @@ def _judge_flips(state: State, change: _Change) -> None:
         square = state.places[piece]
         pair = {PIECE_NAMES[piece], DOWN_NAMES[piece]}
         if square != IN_GOAL and {change.was.get(square), change.now.get(square)} == pair:
-            deed = "stands up" if state.down[piece] else "is turned over"
-            sentence = f"{words(piece)} on {NAMES[square]} {deed} by hand alone: turn it back."
+            parts = {"piece": PIECE_NAMES[piece], "square": NAMES[square]}
+            sentence = say("{piece!c} on {square} is turned over by hand alone: turn it back.", **parts)
+            if state.down[piece]:
+                sentence = say("{piece!c} on {square} stands up by hand alone: turn it back.", **parts)
             refuse(Reason.FLIPPED_BY_HAND, sentence, "turned-over", square)
 
 
@@ -104,16 +107,18 @@ def _judge_mover(state: State, seat: int, mover: int, change: _Change) -> None:
     if len(ends) != 1:
         return
     end = ends[0]
-    play = f"{NAMES[start]} to {NAMES[end]}"
+    both = {"square": NAMES[start], "to": NAMES[end]}
     if end == state.ball and carrier != EMPTY and SEAT_OF[carrier] != seat:
-        _explain(state, seat, Tackle((_way_to_tackle(state, start),), end), f"{play} is no tackle.")
+        tackle = Tackle((_way_to_tackle(state, start),), end)
+        _explain(state, seat, tackle, say("{square} to {to} is no tackle.", **both))
         return
     way = _way(start, end, _forbidden(state, seat))
     if has_fetched:
         way = (*_way(start, state.ball, frozenset()), *_way(state.ball, end, frozenset())[1:])
-    _explain(state, seat, Run(way), f"{play} is no run.")
+    _explain(state, seat, Run(way), say("{square} to {to} is no run.", **both))
     if carrier == EMPTY and end == state.ball and change.now.get(end) == PIECE_NAMES[mover]:
-        sentence = f"The ball is under {PIECE_NAMES[mover]} on {NAMES[end]}: lay it on top."
+        parts = {"piece": PIECE_NAMES[mover], "square": NAMES[end]}
+        sentence = say("The ball is under {piece} on {square}: lay it on top.", **parts)
         refuse(Reason.BALL_UNDER_PIECE, sentence, "loose-ball", end)
 
 
@@ -122,8 +127,9 @@ def _judge_pair(state: State, seat: int, gone: list[int], change: _Change) -> No
     for first, second in itertools.permutations(gone):
         if change.now.get(state.ball) == PIECE_NAMES[second]:
             ways = tuple(_way_to_tackle(state, state.places[piece]) for piece in (first, second))
-            play = f"{NAMES[state.places[first]]} and {NAMES[state.places[second]]} to {NAMES[state.ball]}"
-            _explain(state, seat, Tackle(ways, state.ball), f"{play} is no tackle.")
+            one, other, to = (NAMES[at] for at in (state.places[first], state.places[second], state.ball))
+            told = say("{square} and {other} to {to} is no tackle.", square=one, other=other, to=to)
+            _explain(state, seat, Tackle(ways, state.ball), told)
             return
 
 
@@ -131,7 +137,8 @@ def _judge_left_ball(state: State, change: _Change) -> None:
     """The carrier stands elsewhere, but the ball lies where it was."""
     carrier = state.carrier
     if carrier != EMPTY and not change.was and list(change.now.values()) == [PIECE_NAMES[carrier]]:
-        sentence = f"{words(carrier)} has left the ball on {NAMES[state.ball]}: it carries the ball along."
+        parts = {"piece": PIECE_NAMES[carrier], "square": NAMES[state.ball]}
+        sentence = say("{piece!c} has left the ball on {square}: it carries the ball along.", **parts)
         refuse(Reason.BALL_LEFT_BEHIND, sentence, "loose-ball", state.ball)
 
 
@@ -142,13 +149,15 @@ def _judge_ball(state: State, change: _Change) -> None:
         return
     end = ends[0]
     if state.carrier == EMPTY:
-        sentence = f"The ball on {NAMES[start]} is loose: a piece has to fetch it by a run."
+        sentence = say("The ball on {square} is loose: a piece has to fetch it by a run.", square=NAMES[start])
         refuse(Reason.NO_BALL, sentence, "loose-ball", start)
     mate = state.board[end] != EMPTY and SEAT_OF[state.board[end]] == state.seat
     is_ahead = (rank_of(end) - rank_of(start)) * AHEAD[state.seat] > 0
-    action = Kick(start, end) if is_ahead and not mate else Pass(start, end)
-    what = "kick" if isinstance(action, Kick) else "pass"
-    _explain(state, state.seat, action, f"{NAMES[start]} to {NAMES[end]} is no {what}.")
+    both = {"square": NAMES[start], "to": NAMES[end]}
+    if is_ahead and not mate:
+        _explain(state, state.seat, Kick(start, end), say("{square} to {to} is no kick.", **both))
+    else:
+        _explain(state, state.seat, Pass(start, end), say("{square} to {to} is no pass.", **both))
 
 
 def _explain(state: State, seat: int, action: Action, first: str) -> None:
@@ -156,7 +165,8 @@ def _explain(state: State, seat: int, action: Action, first: str) -> None:
     try:
         check(state, seat, action)
     except Illegal as refusal:
-        raise Illegal(refusal.reason, f"{first} {refusal.message}", refusal.rule, refusal.square) from None
+        told = joined(" ", (first, refusal.message))
+        raise Illegal(refusal.reason, told, refusal.rule, refusal.square) from None
 
 
 # ---- the way that a hand has most likely meant ----------------------------------------------------------------------

@@ -27,6 +27,10 @@ from companion.games.kahmate.board import (
     rank_of,
 )
 from companion.games.kahmate.state import EMPTY, RUNS, State
+from companion.languages import say
+
+_DEEDS = {"run": say("run"), "tackle": say("tackle"), "pass": say("pass"), "kick": say("kick")}
+"""What is tried with a piece, as one is asked to do it with another."""
 
 
 class Reason(StrEnum):
@@ -74,27 +78,26 @@ def refuse(reason: Reason, sentence: str, rule: str, square: int | None = None) 
     raise Illegal(reason, sentence, rule, None if square is None else NAMES[square])
 
 
-def words(piece: int) -> str:
-    """A piece at the beginning of a sentence, such as “Blue big”."""
-    return PIECE_NAMES[piece].capitalize()
+def _who(piece: int, square: int) -> dict[str, object]:
+    return {"piece": PIECE_NAMES[piece], "square": NAMES[square]}
 
 
 def check(state: State, seat: int, action: Action) -> None:
     """Raise `Illegal` unless that seat may do this now."""
     if state.outcome:
-        refuse(Reason.GAME_OVER, "The game is over: start a new one.", "try")
+        refuse(Reason.GAME_OVER, say("The game is over: start a new one."), "try")
     if isinstance(action, Placement):
         _check_placement(state, seat, action)
     elif state.is_placing:
-        refuse(Reason.PLACING_DUE, "The pieces are not placed yet: give each of your six a square.", "setting-up")
+        refuse(Reason.PLACING_DUE, say("The pieces are not placed yet: give each of your six a square."), "setting-up")
     elif isinstance(action, Card):
         _check_card(state, seat, action)
     elif state.course:
-        hand = " ".join(map(str, state.hands[seat]))
-        refuse(Reason.FACE_OFF_DUE, f"A face-off waits for cards: choose one of {hand}.", "face-off")
+        sentence = say("A face-off waits for cards: choose one of {cards}.", cards=_hand(state, seat))
+        refuse(Reason.FACE_OFF_DUE, sentence, "face-off")
     elif seat != state.seat:
-        name = SIDE_NAMES[state.seat]
-        refuse(Reason.NOT_YOUR_ROUND, f"It is {name}’s round: wait until {name} ends it.", "round")
+        sentence = say("It is {side}’s round: wait until {side} ends it.", side=SIDE_NAMES[state.seat])
+        refuse(Reason.NOT_YOUR_ROUND, sentence, "round")
     elif isinstance(action, Run):
         _check_run(state, action)
     elif isinstance(action, Pass):
@@ -108,35 +111,41 @@ def check(state: State, seat: int, action: Action) -> None:
 
 def _check_placement(state: State, seat: int, action: Placement) -> None:
     if not state.is_placing:
-        sentence = "The pieces are placed already: run, pass, kick, tackle or end the round."
+        sentence = say("The pieces are placed already: run, pass, kick, tackle or end the round.")
         refuse(Reason.ALREADY_PLACED, sentence, "setting-up")
     for place, square in enumerate(action.squares):
         if square not in OWN_RANKS[seat]:
-            sentence = f"{NAMES[square]} is not on {OWN_RANK_WORDS[seat]}: {SIDE_NAMES[seat]} places its pieces there."
+            parts = {"square": NAMES[square], "ranks": OWN_RANK_WORDS[seat], "side": SIDE_NAMES[seat]}
+            sentence = say("{square} is not on {ranks}: {side} places its pieces there.", **parts)
             refuse(Reason.OUTSIDE_OWN_RANKS, sentence, "setting-up", square)
         if square in action.squares[:place]:
-            sentence = f"Two pieces are placed on {NAMES[square]}: give each a square of its own."
+            sentence = say("Two pieces are placed on {square}: give each a square of its own.", square=NAMES[square])
             refuse(Reason.PLACED_TWICE, sentence, "setting-up", square)
 
 
 def _check_card(state: State, seat: int, action: Card) -> None:
     if state.course is None:
-        refuse(
-            Reason.NO_FACE_OFF, "No face-off waits for a card: run, pass, kick, tackle or end the round.", "face-off"
-        )
+        sentence = say("No face-off waits for a card: run, pass, kick, tackle or end the round.")
+        refuse(Reason.NO_FACE_OFF, sentence, "face-off")
     if action.value not in state.hands[seat]:
-        hand = " ".join(map(str, state.hands[seat]))
-        refuse(Reason.CARD_SPENT, f"Card {action.value} is spent: choose one of {hand}.", "face-off")
+        parts = {"card": action.value, "cards": _hand(state, seat)}
+        refuse(Reason.CARD_SPENT, say("Card {card} is spent: choose one of {cards}.", **parts), "face-off")
+
+
+def _hand(state: State, seat: int) -> str:
+    return " ".join(map(str, state.hands[seat]))
 
 
 def _own_piece(state: State, square: int, deed: str) -> int:
     """The piece on a square, which must belong to the seat on turn; `deed` is what was tried with it."""
-    piece, name = state.board[square], SIDE_NAMES[state.seat]
+    piece = state.board[square]
+    parts = {"square": NAMES[square], "deed": _DEEDS[deed], "side": SIDE_NAMES[state.seat]}
     if piece == EMPTY:
-        sentence = f"Nobody stands on {NAMES[square]}: {deed} with a piece of {name}."
+        sentence = say("Nobody stands on {square}: {deed} with a piece of {side}.", **parts)
         refuse(Reason.NOBODY_THERE, sentence, "round", square)
     if SEAT_OF[piece] != state.seat:
-        sentence = f"{words(piece)} stands on {NAMES[square]}: {deed} with a piece of {name}."
+        parts["piece"] = PIECE_NAMES[piece]
+        sentence = say("{piece!c} stands on {square}: {deed} with a piece of {side}.", **parts)
         refuse(Reason.OTHER_SIDE, sentence, "round", square)
     return piece
 
@@ -145,14 +154,18 @@ def _check_runner(state: State, square: int, deed: str) -> int:
     """The piece on a square, which must be able to use one of the round's runs."""
     piece = _own_piece(state, square, deed)
     if piece in state.ran:
-        sentence = f"{words(piece)} on {NAMES[square]} has run already: each piece runs once in a round."
+        sentence = say("{piece!c} on {square} has run already: each piece runs once in a round.", **_who(piece, square))
         refuse(Reason.RAN_ALREADY, sentence, "round", square)
     if state.down[piece]:
-        when = "this round" if state.down[piece] == 1 else f"{SIDE_NAMES[state.seat]}’s next round"
-        sentence = f"{words(piece)} on {NAMES[square]} is turned over: it stands up at the end of {when}."
+        parts = {**_who(piece, square), "side": SIDE_NAMES[state.seat]}
+        sentence = say("{piece!c} on {square} is turned over: it stands up at the end of this round.", **parts)
+        if state.down[piece] > 1:
+            sentence = say(
+                "{piece!c} on {square} is turned over: it stands up at the end of {side}’s next round.", **parts
+            )
         refuse(Reason.TURNED_OVER, sentence, "turned-over", square)
     if not state.runs_left:
-        refuse(Reason.NO_RUN_LEFT, "Two pieces have run in this round: pass, kick or end the round.", "round")
+        refuse(Reason.NO_RUN_LEFT, say("Two pieces have run in this round: pass, kick or end the round."), "round")
     return piece
 
 
@@ -160,11 +173,13 @@ def _check_way(piece: int, path: Path, more: int) -> None:
     """The steps of a path, and whether the piece's speed covers them and `more` beyond its end."""
     for square, following in itertools.pairwise(path):
         if following not in STEPS[square]:
-            sentence = f"{NAMES[square]} to {NAMES[following]} is no step: a step goes to the next square, not aslant."
+            parts = {"square": NAMES[square], "to": NAMES[following]}
+            sentence = say("{square} to {to} is no step: a step goes to the next square, not aslant.", **parts)
             refuse(Reason.NOT_A_STEP, sentence, "running", following)
     steps = len(path) - 1 + more
     if steps > SPEED[piece]:
-        sentence = f"{words(piece)} runs at most {SPEED[piece]} squares: this way has {steps} steps."
+        way = {"piece": PIECE_NAMES[piece], "speed": SPEED[piece], "steps": steps}
+        sentence = say("{piece!c} runs at most {speed} squares: this way has {steps} steps.", **way)
         refuse(Reason.TOO_FAR, sentence, "running", path[-1])
 
 
@@ -175,7 +190,8 @@ def _check_run(state: State, run: Run) -> None:
     has_ball = carrier == piece
     for square in path[1:]:
         if square == state.ball and carrier != EMPTY and SEAT_OF[carrier] != seat:
-            sentence = f"{words(carrier)} on {NAMES[square]} has the ball: it is tackled, nobody runs onto it."
+            who = _who(carrier, square)
+            sentence = say("{piece!c} on {square} has the ball: it is tackled, nobody runs onto it.", **who)
             refuse(Reason.INTO_CARRIER, sentence, "in-the-way", square)
         has_ball = has_ball or (square == state.ball and carrier == EMPTY)
     if run.into_goal:
@@ -186,12 +202,12 @@ def _check_run(state: State, run: Run) -> None:
 
 def _check_goal(seat: int, piece: int, last: int, has_ball: bool) -> None:
     if rank_of(last) != OWN_LINE[1 - seat]:
-        sentence = (
-            f"{NAMES[last]} is not on rank {OWN_LINE[1 - seat] + 1}: {SIDE_NAMES[seat]} runs into goal from there."
-        )
+        parts = {"square": NAMES[last], "rank": OWN_LINE[1 - seat] + 1, "side": SIDE_NAMES[seat]}
+        sentence = say("{square} is not on rank {rank}: {side} runs into goal from there.", **parts)
         refuse(Reason.GOAL_TOO_EARLY, sentence, "try", last)
     if not has_ball:
-        sentence = f"{words(piece)} does not have the ball on this way: only a carrier runs into goal."
+        name = PIECE_NAMES[piece]
+        sentence = say("{piece!c} does not have the ball on this way: only a carrier runs into goal.", piece=name)
         refuse(Reason.GOAL_WITHOUT_BALL, sentence, "try", last)
 
 
@@ -201,45 +217,49 @@ def _check_stop(state: State, piece: int, path: Path) -> None:
     other = state.board[last]
     if other in (EMPTY, piece):
         return
-    name, square = words(other), NAMES[last]
+    who = _who(other, last)
     if state.down[other]:
-        sentence = f"{name} lies on {square}: a run goes over it and stops beyond."
+        sentence = say("{piece!c} lies on {square}: a run goes over it and stops beyond.", **who)
         refuse(Reason.STOPS_ON_TURNED_OVER, sentence, "running", last)
     if SEAT_OF[other] == state.seat:
-        sentence = f"{name} stands on {square}: a run goes through team-mates and stops beyond."
+        sentence = say("{piece!c} stands on {square}: a run goes through team-mates and stops beyond.", **who)
         refuse(Reason.STOPS_ON_TEAM_MATE, sentence, "running", last)
-    sentence = f"{name} stands on {square}: a run that meets it needs a step beyond."
+    sentence = say("{piece!c} stands on {square}: a run that meets it needs a step beyond.", **who)
     if len(path) - 1 == SPEED[piece]:
-        sentence = f"{name} stands on {square}: {PIECE_NAMES[piece]} has no step left to go beyond it."
+        who["runner"] = PIECE_NAMES[piece]
+        sentence = say("{piece!c} stands on {square}: {runner} has no step left to go beyond it.", **who)
     refuse(Reason.STOPS_ON_OPPONENT, sentence, "in-the-way", last)
 
 
 def _check_carrier(state: State, square: int, deed: str) -> None:
     piece = _own_piece(state, square, deed)
     if piece != state.carrier:
-        sentence = f"{words(piece)} on {NAMES[square]} does not have the ball: {deed} with the carrier."
+        who = _who(piece, square)
+        sentence = say("{piece!c} on {square} does not have the ball: pass with the carrier.", **who)
+        if deed == "kick":
+            sentence = say("{piece!c} on {square} does not have the ball: kick with the carrier.", **who)
         refuse(Reason.NO_BALL, sentence, deed, square)
 
 
 def _check_pass(state: State, action: Pass) -> None:
     _check_carrier(state, action.start, "pass")
-    start, end = NAMES[action.start], NAMES[action.end]
+    ends = {"square": NAMES[action.start], "to": NAMES[action.end]}
     back = (rank_of(action.start) - rank_of(action.end)) * (1 if AHEAD[state.seat] > 0 else -1)
     aside = abs(file_of(action.start) - file_of(action.end))
     if back < 1:
-        refuse(
-            Reason.PASS_NOT_BEHIND, f"{end} is not behind {start}: a pass goes 1 or 2 ranks behind.", "pass", action.end
-        )
+        sentence = say("{to} is not behind {square}: a pass goes 1 or 2 ranks behind.", **ends)
+        refuse(Reason.PASS_NOT_BEHIND, sentence, "pass", action.end)
     if back > 2 or aside > 2:
-        sentence = f"{start} to {end} is too far: a pass goes at most 2 ranks behind and 2 files aside."
+        sentence = say("{square} to {to} is too far: a pass goes at most 2 ranks behind and 2 files aside.", **ends)
         refuse(Reason.PASS_TOO_FAR, sentence, "pass", action.end)
     receiver = state.board[action.end]
     if receiver == EMPTY:
-        sentence = f"Nobody stands on {end}: a pass goes to a team-mate."
+        sentence = say("Nobody stands on {square}: a pass goes to a team-mate.", square=NAMES[action.end])
     elif SEAT_OF[receiver] != state.seat:
-        sentence = f"{words(receiver)} is on {end}: a pass goes to a team-mate."
+        sentence = say("{piece!c} is on {square}: a pass goes to a team-mate.", **_who(receiver, action.end))
     elif state.down[receiver]:
-        sentence = f"{words(receiver)} on {end} is turned over: it cannot receive a pass."
+        who = _who(receiver, action.end)
+        sentence = say("{piece!c} on {square} is turned over: it cannot receive a pass.", **who)
     else:
         return
     refuse(Reason.NO_RECEIVER, sentence, "pass", action.end)
@@ -248,21 +268,19 @@ def _check_pass(state: State, action: Pass) -> None:
 def _check_kick(state: State, action: Kick) -> None:
     _check_carrier(state, action.start, "kick")
     ahead = 1 if AHEAD[state.seat] > 0 else -1
-    start, end = NAMES[action.start], NAMES[action.end]
+    ends = {"square": NAMES[action.start], "to": NAMES[action.end]}
     for mate in TEAMS[state.seat]:
         if (rank_of(state.places[mate]) - rank_of(action.start)) * ahead > 0:
             square = state.places[mate]
-            sentence = (
-                f"{words(mate)} on {NAMES[square]} is ahead of the kicker: nobody of {SIDE_NAMES[state.seat]} may be."
-            )
+            parts = {**_who(mate, square), "side": SIDE_NAMES[state.seat]}
+            sentence = say("{piece!c} on {square} is ahead of the kicker: nobody of {side} may be.", **parts)
             refuse(Reason.TEAM_MATE_AHEAD, sentence, "kick", square)
     ranks = (rank_of(action.end) - rank_of(action.start)) * ahead
     if ranks < 1:
-        refuse(
-            Reason.KICK_NOT_AHEAD, f"{end} is not ahead of {start}: a kick goes 1 to 3 ranks ahead.", "kick", action.end
-        )
+        sentence = say("{to} is not ahead of {square}: a kick goes 1 to 3 ranks ahead.", **ends)
+        refuse(Reason.KICK_NOT_AHEAD, sentence, "kick", action.end)
     if ranks > 3 or abs(file_of(action.end) - file_of(action.start)) > 3:
-        sentence = f"{start} to {end} is too far: a kick goes at most 3 ranks ahead and 3 files aside."
+        sentence = say("{square} to {to} is too far: a kick goes at most 3 ranks ahead and 3 files aside.", **ends)
         refuse(Reason.KICK_TOO_FAR, sentence, "kick", action.end)
 
 
@@ -270,24 +288,26 @@ def _check_tackle(state: State, action: Tackle) -> None:
     tacklers = [_check_runner(state, path[0], "tackle") for path in action.paths]
     if len(set(tacklers)) < len(tacklers):
         square = action.paths[0][0]
-        sentence = f"{words(tacklers[0])} on {NAMES[square]} is named twice: two tacklers are two pieces."
+        who = _who(tacklers[0], square)
+        sentence = say("{piece!c} on {square} is named twice: two tacklers are two pieces.", **who)
         refuse(Reason.SAME_TACKLER, sentence, "tackle", square)
     if len(tacklers) > state.runs_left:
-        sentence = f"Two tacklers need both runs of the round: {RUNS - state.runs_left} is used."
+        used = RUNS - state.runs_left
+        sentence = say("Two tacklers need both runs of the round: {number} is used.", number=used)
         refuse(Reason.NO_RUN_LEFT, sentence, "tackle")
-    carrier, target = state.carrier, NAMES[action.target]
+    carrier = state.carrier
     if state.board[action.target] == EMPTY or state.board[action.target] != carrier:
-        sentence = f"Nobody on {target} has the ball: only the carrier is tackled."
+        sentence = say("Nobody on {square} has the ball: only the carrier is tackled.", square=NAMES[action.target])
         refuse(Reason.NO_CARRIER, sentence, "tackle", action.target)
     if SEAT_OF[carrier] == state.seat:
-        sentence = f"{words(carrier)} on {target} is a team-mate: only a carrier of the other side is tackled."
+        who = _who(carrier, action.target)
+        sentence = say("{piece!c} on {square} is a team-mate: only a carrier of the other side is tackled.", **who)
         refuse(Reason.NO_CARRIER, sentence, "tackle", action.target)
     for piece, path in zip(tacklers, action.paths, strict=True):
         _check_way(piece, (*path, action.target), 0)
         for square in path[1:]:
             other = state.board[square]
             if other != EMPTY and SEAT_OF[other] != state.seat and not state.down[other]:
-                sentence = (
-                    f"{words(other)} stands on {NAMES[square]}: the way to a tackle crosses no standing opponent."
-                )
+                who = _who(other, square)
+                sentence = say("{piece!c} stands on {square}: the way to a tackle crosses no standing opponent.", **who)
                 refuse(Reason.WAY_BLOCKED, sentence, "tackle", square)

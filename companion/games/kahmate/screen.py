@@ -25,21 +25,22 @@ from companion.games.kahmate.moves import able, canonical
 from companion.games.kahmate.state import EMPTY, FULL_HAND, RUNS, Course, FaceOff, Kind, State
 from companion.games.screen import ChoiceKey, Duel, Duellist, HandCard, Placing, Play, Standing
 from companion.kit import SEATS, Seat
+from companion.languages import listed, say
 
 _FORMATIONS = (("c2", "f2", "d2", "e2", "a2", "d1"), ("f10", "c10", "e10", "d10", "h10", "e11"))
 """Where a page begins to place R R B T F S for each seat: a line on the second rank, smart behind it."""
 _KEYS = (
-    ChoiceKey("pass", "Pass"),
-    ChoiceKey("kick", "Kick"),
-    ChoiceKey("tackle", "Tackle"),
-    ChoiceKey("tackle2", "Tackle with two"),
-    ChoiceKey("goal", "Run into goal"),
-    ChoiceKey("end", "End the round", is_main=True),
+    ChoiceKey("pass", say("Pass")),
+    ChoiceKey("kick", say("Kick")),
+    ChoiceKey("tackle", say("Tackle")),
+    ChoiceKey("tackle2", say("Tackle with two")),
+    ChoiceKey("goal", say("Run into goal")),
+    ChoiceKey("end", say("End the round"), is_main=True),
 )
 _HINTS = {
-    Kind.TACKLE: "More than 2 ahead takes the ball.",
-    Kind.RUN: "Who loses is turned over.",
-    Kind.PASS: "Who intercepts has the ball.",
+    Kind.TACKLE: say("More than 2 ahead takes the ball."),
+    Kind.RUN: say("Who loses is turned over."),
+    Kind.PASS: say("Who intercepts has the ball."),
 }
 
 
@@ -61,39 +62,42 @@ def standing(state: State, viewer: Seat | None) -> Standing:
 
 def _sign(state: State) -> str:
     """What is awaited, in at most 40 characters."""
-    name = SIDE_NAMES[state.seat].capitalize()
+    side = SIDE_NAMES[state.seat]
     if state.outcome:
-        return f"{name} wins by a try"
+        return say("{side!c} wins by a try", side=side)
     if state.is_placing:
-        return "Both: place your six pieces"
+        return say("Both: place your six pieces")
     if state.course:
-        return "Both: choose a card"
-    can = []
-    if able(state):
-        can.append("run")
-    if state.carrier != EMPTY:
-        if SEAT_OF[state.carrier] == state.seat:
-            can += ["pass", "kick"]
-        elif can:
-            can.append("tackle")
-    return f"{name}: {', '.join(can)} or end the round" if can else f"{name}: end the round"
+        return say("Both: choose a card")
+    carrier = state.carrier
+    if carrier != EMPTY and SEAT_OF[carrier] == state.seat:
+        if able(state):
+            return say("{side!c}: run, pass, kick or end the round", side=side)
+        return say("{side!c}: pass, kick or end the round", side=side)
+    if not able(state):
+        return say("{side!c}: end the round", side=side)
+    if carrier == EMPTY:
+        return say("{side!c}: run or end the round", side=side)
+    return say("{side!c}: run, tackle or end the round", side=side)
 
 
 def _hint(state: State) -> str:
     """Why, or by which rule."""
     if state.is_placing:
-        return "The ball’s card and who begins are drawn when both are ready."
+        return say("The ball’s card and who begins are drawn when both are ready.")
     if state.course:
         return _HINTS[state.course.kind]
-    return "" if state.outcome else "A tackle ends the round."
+    return "" if state.outcome else say("A tackle ends the round.")
 
 
 def _facts(state: State, seat: int) -> str:
     """Such as “cards 2 3 5, run 1 of 2”; the run that comes next is told of the seat on turn."""
-    cards = f"cards {' '.join(map(str, state.hands[seat]))}"
+    cards = " ".join(map(str, state.hands[seat]))
     if seat != state.seat or state.outcome:
-        return cards
-    return f"{cards}, run {len(state.ran) + 1} of {RUNS}" if state.runs_left else f"{cards}, no run left"
+        return say("cards {cards}", cards=cards)
+    if not state.runs_left:
+        return say("cards {cards}, no run left", cards=cards)
+    return say("cards {cards}, run {number} of {total}", cards=cards, number=len(state.ran) + 1, total=RUNS)
 
 
 def _hand(cards: tuple[int, ...]) -> tuple[HandCard, ...]:
@@ -118,16 +122,7 @@ def _placing(seat: int) -> Placing:
 def _duel(state: State, course: Course, face_off: FaceOff) -> Duel:
     """Both sides of the face-off that waits."""
     mover, other = course.movers[0], face_off.defender
-    start, there = NAMES[state.places[mover]], NAMES[state.places[other]]
-    match course.kind:
-        case Kind.TACKLE:
-            also = "".join(f" with {ROLE_OF[each].name} on {NAMES[state.places[each]]}" for each in course.movers[1:])
-            texts = f"tackles from {start}{also}", f"has the ball on {there}"
-        case Kind.PASS:
-            texts = f"passes from {start} to {NAMES[course.ball]}", f"intercepts on {there}"
-        case _:
-            goal = "into goal" if course.end == IN_GOAL else f"to {NAMES[course.end]}"
-            texts = f"runs from {start} {goal}", f"is in the way on {there}"
+    texts = _deed(state, course), _defence(course.kind, NAMES[state.places[other]])
     attack = tuple(ROLE_OF[piece].attack for piece in course.movers)
     sides = {
         SEATS[state.seat]: Duellist(PIECE_NAMES[mover], SQUARES[state.places[mover]], texts[0], attack),
@@ -136,6 +131,33 @@ def _duel(state: State, course: Course, face_off: FaceOff) -> Duel:
         ),
     }
     return Duel({seat: sides[seat] for seat in SEATS}, _HINTS[course.kind])
+
+
+def _deed(state: State, course: Course) -> str:
+    """What the attacker of a face-off does."""
+    start = NAMES[state.places[course.movers[0]]]
+    match course.kind:
+        case Kind.TACKLE if len(course.movers) > 1:
+            second = course.movers[1]
+            parts = {"start": start, "role": ROLE_OF[second].name, "square": NAMES[state.places[second]]}
+            return say("tackles from {start} with {role} on {square}", **parts)
+        case Kind.TACKLE:
+            return say("tackles from {start}", start=start)
+        case Kind.PASS:
+            return say("passes from {start} to {end}", start=start, end=NAMES[course.ball])
+        case _ if course.end == IN_GOAL:
+            return say("runs from {start} into goal", start=start)
+    return say("runs from {start} to {end}", start=start, end=NAMES[course.end])
+
+
+def _defence(kind: Kind, square: str) -> str:
+    """What the defender does."""
+    match kind:
+        case Kind.TACKLE:
+            return say("has the ball on {square}", square=square)
+        case Kind.PASS:
+            return say("intercepts on {square}", square=square)
+    return say("is in the way on {square}", square=square)
 
 
 # ---- what can be tapped -------------------------------------------------------------------------------------------
@@ -156,28 +178,55 @@ def _plays(state: State) -> tuple[Play, ...]:
 def _play(state: State, action: Action, course: Course | None) -> Play:
     """One action, its squares in the order in which they are tapped, and its label of at most 40 characters."""
     if course is None:
-        return Play(str(action), (), "End the round", "end")
-    met = " ".join(NAMES[state.places[face_off.defender]] for face_off in course.face_offs)
-    against = f" against {met}" if met else ""
+        return Play(str(action), (), say("End the round"), "end")
     match action:
         case Run(path=path, into_goal=into_goal):
-            fetches = course.ball == course.end and state.ball in path[1:-1]
-            where = "into goal" if into_goal else f"to {NAMES[path[-1]]}{' with ball' if fetches else ''}"
-            squares, key = path, "goal" if into_goal else ""
-            label = f"Run {NAMES[path[0]]} {where}{against}"
+            squares, key, label = path, "goal" if into_goal else "", _run_label(state, action, course)
         case Pass(start=start, end=end):
-            squares, key, label = (start, end), "pass", f"Pass {NAMES[start]} to {NAMES[end]}{against}"
+            squares, key, label = (start, end), "pass", _pass_label(state, action, course)
         case Kick(start=start, end=end):
-            squares, key, label = (start, end), "kick", f"Kick {NAMES[start]} to {NAMES[end]}"
+            squares, key = (start, end), "kick"
+            label = say("Kick {start} to {end}", start=NAMES[start], end=NAMES[end])
         case Tackle(paths=paths, target=target):
             squares = tuple(square for path in (*paths, (target,)) for square in path)
-            key = "tackle" if len(paths) == 1 else "tackle2"
-            label = f"Tackle {NAMES[target]} from {' and '.join(NAMES[path[0]] for path in paths)}"
-            if rank_of(course.ball) == rank_of(target):
-                label += f", ball to {NAMES[course.ball]}"
+            key, label = "tackle" if len(paths) == 1 else "tackle2", _tackle_label(action, course)
         case _:
             raise AssertionError(f"{action} has no course")
     return Play(str(action), tuple(SQUARES[square] for square in squares), label, key)
+
+
+def _met(state: State, course: Course) -> str:
+    """The squares of those whom an action meets."""
+    return " ".join(NAMES[state.places[face_off.defender]] for face_off in course.face_offs)
+
+
+def _run_label(state: State, run: Run, course: Course) -> str:
+    parts = {"start": NAMES[run.path[0]], "end": NAMES[run.path[-1]], "met": _met(state, course)}
+    fetches = course.ball == course.end and state.ball in run.path[1:-1]
+    if not course.face_offs:
+        if run.into_goal:
+            return say("Run {start} into goal", **parts)
+        return say("Run {start} to {end} with ball", **parts) if fetches else say("Run {start} to {end}", **parts)
+    if run.into_goal:
+        return say("Run {start} into goal against {met}", **parts)
+    if fetches:
+        return say("Run {start} to {end} with ball against {met}", **parts)
+    return say("Run {start} to {end} against {met}", **parts)
+
+
+def _pass_label(state: State, action: Pass, course: Course) -> str:
+    parts = {"start": NAMES[action.start], "end": NAMES[action.end], "met": _met(state, course)}
+    if course.face_offs:
+        return say("Pass {start} to {end} against {met}", **parts)
+    return say("Pass {start} to {end}", **parts)
+
+
+def _tackle_label(tackle: Tackle, course: Course) -> str:
+    starts = listed(NAMES[path[0]] for path in tackle.paths)
+    parts = {"square": NAMES[tackle.target], "starts": starts, "ball": NAMES[course.ball]}
+    if rank_of(course.ball) == rank_of(tackle.target):
+        return say("Tackle {square} from {starts}, ball to {ball}", **parts)
+    return say("Tackle {square} from {starts}", **parts)
 
 
 # ---- pads ----------------------------------------------------------------------------------------------------------
@@ -219,5 +268,5 @@ def pad(state: State, seat: Seat) -> PadGrammar | None:
 @lru_cache(maxsize=128)
 def _card_pad(seat: Seat, hand: tuple[int, ...]) -> CardPad:
     cards = dict(zip(_PADS, map(str, FULL_HAND), strict=True))
-    keys = tuple(Key(card, f"card {card}", SIDES[seat].drawing, key) for key, card in cards.items())
+    keys = tuple(Key(card, say("card {card}", card=card), SIDES[seat].drawing, key) for key, card in cards.items())
     return CardPad(keys, 1, spent=frozenset(card for card in cards.values() if int(card) not in hand))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
 from random import Random
 from typing import Any
 
@@ -27,12 +28,18 @@ from companion.games.kahmate.board import (
     TEAMS,
 )
 from companion.games.kahmate.courses import course_of
-from companion.games.kahmate.legal import words
 from companion.games.kahmate.state import EMPTY, FULL_HAND, Course, FaceOff, Kind, State, layout_of
 from companion.games.screen import Tally
 from companion.kit import SEATS, Layout, Seat
+from companion.languages import joined, listed, say
 
 STARTERS = ("south", "north")
+_CARD = say("card")
+_FACE_OFF = say("Face-off")
+_TITLES = {Kind.RUN: say("Run"), Kind.PASS: say("Pass"), Kind.KICK: say("Kick")}
+_TRY, _TURN_OVER, _STAND_UP = say("Try"), say("Turn over"), say("Stand up")
+_STANDS_UP = say("It stands up at the end of its side’s next round.")
+_ENDS = tuple(say("{side!c} ends the round.", side=name) for name in SIDE_NAMES)
 
 
 def play(state: State, actions: Mapping[Seat, Action], rng: Random) -> Step[State]:
@@ -52,7 +59,7 @@ def play(state: State, actions: Mapping[Seat, Action], rng: Random) -> Step[Stat
             return Step(replace(state, course=course, won=0), tuple(turn.events))
         _succeed(turn, course)
     elif isinstance(action, EndRound):
-        turn.end_round(f"{SIDE_NAMES[state.seat].capitalize()} ends the round.")
+        turn.end_round(_ENDS[state.seat])
     return turn.step()
 
 
@@ -75,7 +82,7 @@ class _Turn:
     def __post_init__(self) -> None:
         self.places, self.down, self.ball = list(self.state.places), list(self.state.down), self.state.ball
 
-    def say(self, kind: str, seat: int | None, text: str, rule: str, **more: Any) -> None:
+    def tell(self, kind: str, seat: int | None, text: str, rule: str, **more: Any) -> None:
         """Add an event."""
         self.events.append(Event(kind, text, None if seat is None else SEATS[seat], rule=rule, **more))
 
@@ -94,29 +101,29 @@ class _Turn:
         """Say where the ball goes: who stands there has it. `falls` are pieces that are turned over afterwards."""
         self.ball = square
         piece = self.places.index(square) if square in self.places else EMPTY
-        name = NAMES[square]
+        name, seat = NAMES[square], None if piece == EMPTY else SEAT_OF[piece]
         if piece == EMPTY:
-            self.say("ball", None, f"The ball lies on {name}.", rule, square=name, why=why)
+            text = say("The ball lies on {square}.", square=name)
         elif self.down[piece] or piece in falls:
-            text = f"The ball lies with {PIECE_NAMES[piece]}, turned over on {name}."
-            self.say("ball", SEAT_OF[piece], text, rule, square=name, why=why)
+            text = say("The ball lies with {piece}, turned over on {square}.", piece=PIECE_NAMES[piece], square=name)
         else:
-            self.say("ball", SEAT_OF[piece], f"{words(piece)} has the ball on {name}.", rule, square=name, why=why)
+            text = say("{piece!c} has the ball on {square}.", piece=PIECE_NAMES[piece], square=name)
+        self.tell("ball", seat, text, rule, square=name, why=why)
 
     def turn_over(self, pieces: tuple[int, ...]) -> None:
         """Hands turn pieces over: they lie until the end of their owner's next round."""
         for piece in pieces:
             self.down[piece] = 2 if SEAT_OF[piece] == self.state.seat else 1
             name = NAMES[self.places[piece]]
-            text, why = f"{words(piece)} is turned over on {name}.", "It stands up at the end of its side’s next round."
-            self.say("turned_over", SEAT_OF[piece], text, "turned-over", square=name, why=why)
+            text = say("{piece!c} is turned over on {square}.", piece=PIECE_NAMES[piece], square=name)
+            self.tell("turned_over", SEAT_OF[piece], text, "turned-over", square=name, why=_STANDS_UP)
         if pieces:
-            self.stage("Turn over")
+            self.stage(_TURN_OVER)
 
     def end_round(self, text: str) -> None:
         """The other seat is on turn; pieces that have lain through a whole round of their owner stand up."""
         seat = self.state.seat
-        self.say("round_end", seat, text, "round")
+        self.tell("round_end", seat, text, "round")
         risen = []
         for piece in TEAMS[seat]:
             if self.down[piece]:
@@ -125,10 +132,12 @@ class _Turn:
                     risen.append(piece)
         for piece in risen:
             name = NAMES[self.places[piece]]
-            also = " and has the ball" if self.ball == self.places[piece] else ""
-            self.say("stands_up", seat, f"{words(piece)} stands up on {name}{also}.", "turned-over", square=name)
+            text = say("{piece!c} stands up on {square}.", piece=PIECE_NAMES[piece], square=name)
+            if self.ball == self.places[piece]:
+                text = say("{piece!c} stands up on {square} and has the ball.", piece=PIECE_NAMES[piece], square=name)
+            self.tell("stands_up", seat, text, "turned-over", square=name)
         if risen:
-            self.stage("Stand up")
+            self.stage(_STAND_UP)
         self.changes |= {"seat": 1 - seat, "ran": (), "round": self.state.round + 1}
 
     def step(self) -> Step[State]:
@@ -148,13 +157,15 @@ def _place(state: State, placed: tuple[Placement, Placement], rng: Random) -> St
     turn = _Turn(state)
     turn.places = [*placed[0].squares, *placed[1].squares]
     for seat, placement in enumerate(placed):
-        told = (f"{role.name} {NAMES[at]}" for role, at in zip(ROLES, placement.squares, strict=True))
-        turn.say("placed", seat, f"{SIDE_NAMES[seat].capitalize()} places {', '.join(told)}.", "setting-up")
+        told = (joined(" ", (role.name, NAMES[at])) for role, at in zip(ROLES, placement.squares, strict=True))
+        text = say("{side!c} places {pieces}.", side=SIDE_NAMES[seat], pieces=joined(", ", told))
+        turn.tell("placed", seat, text, "setting-up")
     turn.ball = BALL_RANK * FILES + card
     name = NAMES[turn.ball]
-    turn.say("ball", None, f"Card {card}: the ball lies on {name}.", "setting-up", square=name)
-    turn.say("begins", starter, f"{SIDE_NAMES[starter].capitalize()} begins.", "setting-up")
-    turn.stage("Put the pieces out")
+    text = say("Card {card}: the ball lies on {square}.", card=card, square=name)
+    turn.tell("ball", None, text, "setting-up", square=name)
+    turn.tell("begins", starter, say("{side!c} begins.", side=SIDE_NAMES[starter]), "setting-up")
+    turn.stage(say("Put the pieces out"))
     turn.changes = {"seat": starter}
     return turn.step()
 
@@ -166,24 +177,43 @@ def _announce(turn: _Turn, course: Course) -> None:
     """Say what is done, and whom it meets."""
     state, places = turn.state, turn.places
     mover = course.movers[0]
-    name, start = words(mover), NAMES[places[mover]]
-    met = [f"{PIECE_NAMES[each.defender]} on {NAMES[places[each.defender]]}" for each in course.face_offs]
-    why = f"It meets {' and '.join(met)}: both choose a card." if met else None
+    start, to, rule = NAMES[places[mover]], None, course.kind.value
+    met = [_on_square(each.defender, places[each.defender]) for each in course.face_offs]
+    why = say("It meets {pieces}: both choose a card.", pieces=listed(met)) if met else None
+    parts = {"piece": PIECE_NAMES[mover], "start": start}
     match course.kind:
         case Kind.RUN if course.end == IN_GOAL:
-            text, rule, to = f"{name} runs from {start} into goal.", "try", None
+            text, rule = say("{piece!c} runs from {start} into goal.", **parts), "try"
         case Kind.RUN:
-            to = NAMES[course.end]
-            text, rule = f"{name} runs from {start} to {to}.", "running"
+            to, rule = NAMES[course.end], "running"
+            text = _runs(mover, places[mover], course.end)
         case Kind.TACKLE:
-            to = NAMES[state.ball]
-            also = "".join(f" and {PIECE_NAMES[each]}" for each in course.movers[1:])
-            text, rule = f"{name}{also} tackle{'' if also else 's'} {met[0]}.", "tackle"
-            why = "Both choose a card."
-        case _:
-            to, rule = NAMES[course.ball], course.kind.value
-            text = f"{name} {'passes' if course.kind is Kind.PASS else 'kicks'} from {start} to {to}."
-    turn.say(course.kind, state.seat, text, rule, square=start, to=to, why=why)
+            to, why = NAMES[state.ball], say("Both choose a card.")
+            text = _tackled(course, met[0])
+        case Kind.PASS:
+            to = NAMES[course.ball]
+            text = say("{piece!c} passes from {start} to {end}.", **parts, end=to)
+        case Kind.KICK:
+            to = NAMES[course.ball]
+            text = say("{piece!c} kicks from {start} to {end}.", **parts, end=to)
+    turn.tell(course.kind, state.seat, text, rule, square=start, to=to, why=why)
+
+
+@cache
+def _on_square(piece: int, square: int) -> str:
+    return say("{piece} on {square}", piece=PIECE_NAMES[piece], square=NAMES[square])
+
+
+@lru_cache(maxsize=4096)
+def _runs(piece: int, start: int, end: int) -> str:
+    return say("{piece!c} runs from {start} to {end}.", piece=PIECE_NAMES[piece], start=NAMES[start], end=NAMES[end])
+
+
+def _tackled(course: Course, target: str) -> str:
+    first, *others = (PIECE_NAMES[piece] for piece in course.movers)
+    if others:
+        return say("{piece!c} and {other} tackle {target}.", piece=first, other=others[0], target=target)
+    return say("{piece!c} tackles {target}.", piece=first, target=target)
 
 
 def _succeed(turn: _Turn, course: Course) -> None:
@@ -191,25 +221,28 @@ def _succeed(turn: _Turn, course: Course) -> None:
     state, mover = turn.state, course.movers[0]
     if course.kind is not Kind.RUN:
         turn.move_ball(course.ball, course.kind)
-        turn.stage(_title(turn, "Pass" if course.kind is Kind.PASS else "Kick"))
+        turn.stage(_title(turn, course))
         return
     turn.places[mover] = course.end
     turn.changes["ran"] = (*state.ran, mover)
     if course.ball != state.ball and mover != state.carrier:
         name = NAMES[state.ball]
-        turn.say("ball", state.seat, f"{words(mover)} takes the ball on {name}.", "loose-ball", square=name)
+        text = say("{piece!c} takes the ball on {square}.", piece=PIECE_NAMES[mover], square=name)
+        turn.tell("ball", state.seat, text, "loose-ball", square=name)
     turn.ball = course.ball
     if course.end == IN_GOAL:
-        reason = f"{words(mover)} carries the ball into goal: a try."
-        turn.say("won", state.seat, reason, "try")
+        reason = say("{piece!c} carries the ball into goal: a try.", piece=PIECE_NAMES[mover])
+        turn.tell("won", state.seat, reason, "try")
         turn.changes["outcome"] = Outcome(frozenset({SEATS[state.seat]}), reason)
-    turn.stage(_title(turn, "Try" if course.end == IN_GOAL else "Run"))
+    turn.stage(_title(turn, course))
     turn.turn_over(tuple(face_off.defender for face_off in course.face_offs))
 
 
-def _title(turn: _Turn, title: str) -> str:
+def _title(turn: _Turn, course: Course) -> str:
     """A stage that shows sums is the face-off's."""
-    return "Face-off" if turn.tallies else title
+    if turn.tallies:
+        return _FACE_OFF
+    return _TRY if course.end == IN_GOAL else _TITLES[course.kind]
 
 
 # ---- face-offs ---------------------------------------------------------------------------------------------------
@@ -222,26 +255,29 @@ def _face_off(state: State, cards: tuple[int, int]) -> Step[State]:
         raise AssertionError("cards are only asked for while a face-off waits")
     turn = _Turn(state)
     strengths = [(ROLE_OF[piece].name, ROLE_OF[piece].attack) for piece in course.movers]
-    attack = _Sum(state.seat, course.movers[0], (*strengths, ("card", cards[state.seat])))
+    attack = _Sum(state.seat, course.movers[0], (*strengths, (_CARD, cards[state.seat])))
     defender = ROLE_OF[face_off.defender]
     other = 1 - state.seat
-    defence = _Sum(other, face_off.defender, ((defender.name, defender.defence), ("card", cards[other])))
+    defence = _Sum(other, face_off.defender, ((defender.name, defender.defence), (_CARD, cards[other])))
     turn.tallies = (attack.tally(defence), defence.tally(attack))
     _tell_totals(turn, attack, defence)
     _discard(turn, cards)
     if attack.total == defence.total or (attack.total > defence.total and state.won + 1 < len(course.face_offs)):
         turn.changes |= {"course": course, "won": state.won + (attack.total > defence.total)}
-        turn.stage("Face-off", is_decided=False)
+        turn.stage(_FACE_OFF, is_decided=False)
     elif course.kind is Kind.TACKLE:
         _settle_tackle(turn, course, face_off, attack.total - defence.total)
     elif attack.total > defence.total:
         _succeed(turn, course)
     elif course.kind is Kind.PASS:
         turn.move_ball(face_off.ball, "intercept")
-        turn.stage("Face-off")
+        turn.stage(_FACE_OFF)
     else:
         _stop_run(turn, course, face_off)
     return turn.step()
+
+
+Parts = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True)
@@ -250,7 +286,7 @@ class _Sum:
 
     seat: int
     piece: int
-    parts: tuple[tuple[str, int], ...]
+    parts: Parts
 
     @property
     def total(self) -> int:
@@ -261,24 +297,30 @@ class _Sum:
         parts = tuple((name, f"{number}".replace("-", "−")) for name, number in self.parts)
         return Tally(SEATS[self.seat], parts, str(self.total), is_greater=self.total > other.total)
 
-    def told(self) -> str:
-        """Such as “big 2 + card 3”."""
-        return " + ".join(f"{name} {number}" for name, number in self.parts)
+
+@lru_cache(maxsize=1024)
+def _compared(attack: Parts, defence: Parts) -> str:
+    """Such as “Big 2 + card 3 against regular 0 + card 5.”."""
+    one, other = (
+        joined(" + ", (joined(" ", (name, str(number))) for name, number in parts)) for parts in (attack, defence)
+    )
+    return say("{attack!c} against {defence}.", attack=one, defence=other)
 
 
 def _tell_totals(turn: _Turn, attack: _Sum, defence: _Sum) -> None:
     """Say who wins the face-off, and by which sums."""
-    why = f"{attack.told()} against {defence.told()}."
-    why = why[0].upper() + why[1:]
-    totals = f"{attack.total} against {defence.total}"
+    why = _compared(attack.parts, defence.parts)
+    totals: dict[str, object] = {"attack": attack.total, "defence": defence.total}
     if attack.total == defence.total:
-        turn.say("face_off_again", None, f"{totals}: both choose a card again.", "face-off", why=why)
+        text = say("{attack} against {defence}: both choose a card again.", **totals)
+        turn.tell("face_off_again", None, text, "face-off", why=why)
         return
     winner = max(attack, defence, key=lambda each: each.total)
-    text = f"{totals}: {PIECE_NAMES[winner.piece]} wins the face-off."
+    text = say("{attack} against {defence}: {piece} wins the face-off.", **totals, piece=PIECE_NAMES[winner.piece])
     if len(attack.parts) > 2 and winner is attack:
-        text = f"{totals}: the two of {SIDE_NAMES[attack.seat]} win the face-off."
-    turn.say("face_off", winner.seat, text, "face-off", why=why)
+        side = SIDE_NAMES[attack.seat]
+        text = say("{attack} against {defence}: the two of {side} win the face-off.", **totals, side=side)
+    turn.tell("face_off", winner.seat, text, "face-off", why=why)
 
 
 def _discard(turn: _Turn, cards: tuple[int, int]) -> None:
@@ -287,8 +329,8 @@ def _discard(turn: _Turn, cards: tuple[int, int]) -> None:
         tuple(card for card in hand if card != spent) for hand, spent in zip(turn.state.hands, cards, strict=True)
     )
     if not first:
-        text = "All cards are spent: both hands hold 1 to 6 again."
-        turn.say("refilled", None, text, "face-off")
+        text = say("All cards are spent: both hands hold 1 to 6 again.")
+        turn.tell("refilled", None, text, "face-off")
     turn.changes["hands"] = (first or FULL_HAND, second or FULL_HAND)
 
 
@@ -300,32 +342,36 @@ def _stop_run(turn: _Turn, course: Course, face_off: FaceOff) -> None:
     turn.places[mover] = face_off.stop
     turn.changes["ran"] = (*state.ran, mover)
     name = NAMES[face_off.stop]
-    text = f"{words(mover)} stops on {name}."
-    turn.say("stopped", state.seat, text, "in-the-way", square=NAMES[state.places[mover]], to=name)
+    text = say("{piece!c} stops on {square}.", piece=PIECE_NAMES[mover], square=name)
+    turn.tell("stopped", state.seat, text, "in-the-way", square=NAMES[state.places[mover]], to=name)
     had_ball = mover == state.carrier or face_off.ball != state.ball
     if had_ball:
         turn.ball = face_off.stop
-    turn.stage("Face-off")
+    turn.stage(_FACE_OFF)
     if had_ball:
         turn.move_ball(face_off.ball, "in-the-way", falls)
         if face_off.ball != face_off.stop:
-            turn.stage("Place the ball")
+            turn.stage(say("Place the ball"))
     turn.turn_over(falls)
 
 
 def _settle_tackle(turn: _Turn, course: Course, face_off: FaceOff, ahead: int) -> None:
     """The tacklers go back; `ahead` is by how much the attack is greater than the defence. The round is over."""
     state, carrier = turn.state, face_off.defender
-    turn.stage("Face-off")
+    turn.stage(_FACE_OFF)
     if ahead < 0:
         name = NAMES[state.ball]
-        turn.say("ball", 1 - state.seat, f"{words(carrier)} keeps the ball on {name}.", "tackle", square=name)
+        text = say("{piece!c} keeps the ball on {square}.", piece=PIECE_NAMES[carrier], square=name)
+        turn.tell("ball", 1 - state.seat, text, "tackle", square=name)
         turn.turn_over(course.movers)
     else:
-        taken, why = state.places[course.movers[0]], f"The attack is {ahead} ahead: more than 2 takes the ball."
-        if ahead <= 2:
-            taken, why = course.ball, f"The attack is {ahead} ahead: it takes more than 2 to have the ball."
+        if ahead > 2:
+            taken = state.places[course.movers[0]]
+            why = say("The attack is {number} ahead: more than 2 takes the ball.", number=ahead)
+        else:
+            taken = course.ball
+            why = say("The attack is {number} ahead: it takes more than 2 to have the ball.", number=ahead)
         turn.move_ball(taken, "tackled-ball", (carrier,), why)
-        turn.stage("Place the ball")
+        turn.stage(say("Place the ball"))
         turn.turn_over((carrier,))
-    turn.end_round(f"The tackle ends {SIDE_NAMES[state.seat]}’s round.")
+    turn.end_round(say("The tackle ends {side}’s round.", side=SIDE_NAMES[state.seat]))

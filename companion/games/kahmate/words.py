@@ -1,125 +1,167 @@
 """Options and rules of Kahmate in words for people: the rulebook retold, with the rulings where it is silent."""
 
-from companion.games.base import OptionRow, Rule
+from companion.games.base import Example, OptionRow, Rule
+from companion.languages import say
 
 OPTION_ROWS = (
     OptionRow(
         "ball_card",
-        "Ball’s card",
-        "Puts the ball on rank 6: card 1 on b6, 2 on c6, up to 6 on g6. Drawn: when both have placed.",
-        (("Drawn", None), ("1", 1), ("2", 2), ("3", 3), ("4", 4), ("5", 5), ("6", 6)),
+        say("Ball’s card"),
+        say("Puts the ball on rank 6: card 1 on b6, 2 on c6, up to 6 on g6. Drawn: when both have placed."),
+        ((say("Drawn"), None), ("1", 1), ("2", 2), ("3", 3), ("4", 4), ("5", 5), ("6", 6)),
     ),
     OptionRow(
         "starter",
-        "Who begins",
-        "Drawn when both have placed, or always the same side.",
-        (("Drawn", None), ("Blue", "south"), ("Pink", "north")),
+        say("Who begins"),
+        say("Drawn when both have placed, or always the same side."),
+        ((say("Drawn"), None), (say("Blue"), "south"), (say("Pink"), "north")),
     ),
 )
+_PLACED = "R@a1 R@d2 B@c2 T@e2 F@b2 S@f2 | R@a10 R@d10 B@c10 T@e10 F@b10 S@f10"
+_FETCHED = (_PLACED, "b2-b3-b4-b5-b6")
+_BALL_ON_B6 = {"ball_card": 1, "starter": "south"}
 RULES = (
     Rule(
         "setting-up",
-        "Setting up",
-        "The board has 8 files and 11 ranks, and an in-goal strip behind each end. South is blue and plays towards "
-        "rank 11, North is pink and plays towards rank 1. Each side has six pieces. Both place them at the same "
-        "time, hidden from each other, one to a square on their own two ranks: blue on 1 and 2, pink on 10 and 11. "
-        "Then one strength card is drawn for the ball: card 1 puts it on b6, 2 on c6, 3 on d6, 4 on e6, 5 on f6, 6 "
-        "on g6; that card belongs to no hand. Who begins is drawn too.",
+        say("Setting up"),
+        say(
+            "The board has 8 files and 11 ranks, and an in-goal strip behind each end. South is blue and plays towards "
+            "rank 11, North is pink and plays towards rank 1. Each side has six pieces. Both place them at the same "
+            "time, hidden from each other, one to a square on their own two ranks: blue on 1 and 2, pink on 10 and 11. "
+            "Then one strength card is drawn for the ball: card 1 puts it on b6, 2 on c6, 3 on d6, 4 on e6, 5 on f6, 6 "
+            "on g6; that card belongs to no hand. Who begins is drawn too."
+        ),
     ),
     Rule(
         "pieces",
-        "Pieces",
-        "Each piece has a speed, an attack and a defence. Two regular: 3, 0, 0. Big: 2, 2, 1. Tough: 3, 1, 0. Fast: "
-        "4, -1, -1. Smart: 3, 0, 1.",
+        say("Pieces"),
+        say(
+            "Each piece has a speed, an attack and a defence. Two regular: 3, 0, 0. Big: 2, 2, 1. Tough: 3, 1, 0. "
+            "Fast: 4, -1, -1. Smart: 3, 0, 1."
+        ),
     ),
     Rule(
         "round",
-        "A round",
-        "The sides take turns, a round each. In a round up to two different pieces run, each once and in one go. "
-        "Before, between and after the runs you pass and kick as often as you like. A tackle ends the round; "
-        "otherwise you end it yourself. Doing nothing is allowed, and there is no limit of rounds. Ahead is the "
-        "direction in which you play, behind the other one.",
+        say("A round"),
+        say(
+            "The sides take turns, a round each. In a round up to two different pieces run, each once and in one go. "
+            "Before, between and after the runs you pass and kick as often as you like. A tackle ends the round; "
+            "otherwise you end it yourself. Doing nothing is allowed, and there is no limit of rounds. Ahead is the "
+            "direction in which you play, behind the other one."
+        ),
     ),
     Rule(
         "running",
-        "Running",
-        "A run goes up to the piece’s speed in steps along file or rank, never aslant. Its whole way is said at "
-        "once; it may cross itself and end where it began. It goes freely through team-mates and pieces that are "
-        "turned over, but stops on neither.",
+        say("Running"),
+        say(
+            "A run goes up to the piece’s speed in steps along file or rank, never aslant. Its whole way is said at "
+            "once; it may cross itself and end where it began. It goes freely through team-mates and pieces that are "
+            "turned over, but stops on neither."
+        ),
+        Example(_FETCHED, _BALL_ON_B6, files=6, ranks=7),
     ),
     Rule(
         "in-the-way",
-        "Opponents in the way",
-        "A runner that steps onto a standing opponent meets him in a face-off there and then, the runner’s attack "
-        "against his defence; the runner’s speed must carry it at least one square beyond. Won: the opponent is "
-        "turned over and the run goes on. Lost: the run is over, the round is not. The runner is turned over on the "
-        "last free square of its way before him, and the ball that it had goes one square behind it. Nobody runs "
-        "onto a standing opponent who has the ball: he is tackled.",
+        say("Opponents in the way"),
+        say(
+            "A runner that steps onto a standing opponent meets him in a face-off there and then, the runner’s attack "
+            "against his defence; the runner’s speed must carry it at least one square beyond. Won: the opponent is "
+            "turned over and the run goes on. Lost: the run is over, the round is not. The runner is turned over on "
+            "the last free square of its way before him, and the ball that it had goes one square behind it. Nobody "
+            "runs onto a standing opponent who has the ball: he is tackled."
+        ),
     ),
     Rule(
         "loose-ball",
-        "The ball",
-        "A runner that enters the square of a loose ball has it from then on. A ball that comes to a standing "
-        "piece’s square is that piece’s, whoever it is. On the square of a piece that is turned over it lies: the "
-        "piece has it when it stands up, unless somebody fetches it before. A ball that would go behind rank 1 or "
-        "11 stays on the nearest square of the board.",
+        say("The ball"),
+        say(
+            "A runner that enters the square of a loose ball has it from then on. A ball that comes to a standing "
+            "piece’s square is that piece’s, whoever it is. On the square of a piece that is turned over it lies: the "
+            "piece has it when it stands up, unless somebody fetches it before. A ball that would go behind rank 1 or "
+            "11 stays on the nearest square of the board."
+        ),
     ),
     Rule(
         "pass",
-        "Passing",
-        "The carrier passes to a standing team-mate 1 or 2 ranks behind and at most 2 files aside, as often as you "
-        "like.",
+        say("Passing"),
+        say(
+            "The carrier passes to a standing team-mate 1 or 2 ranks behind and at most 2 files aside, as often as you "
+            "like."
+        ),
+        Example((_PLACED, "d2-d3-d4-d5", "b2-b3-b4-b5-b6", "b6*d5"), _BALL_ON_B6, files=6, ranks=7),
     ),
     Rule(
         "intercept",
-        "Intercepting",
-        "Standing opponents on squares through which the straight line of a pass goes, from centre to centre, "
-        "intercept it; touching a corner does not count. The nearest to the passer comes first: a face-off of the "
-        "passer’s attack against his defence. Lost: that opponent has the ball, and the round goes on. Won: the "
-        "next one, until the pass arrives. Nobody is turned over by it.",
+        say("Intercepting"),
+        say(
+            "Standing opponents on squares through which the straight line of a pass goes, from centre to centre, "
+            "intercept it; touching a corner does not count. The nearest to the passer comes first: a face-off of the "
+            "passer’s attack against his defence. Lost: that opponent has the ball, and the round goes on. Won: the "
+            "next one, until the pass arrives. Nobody is turned over by it."
+        ),
     ),
     Rule(
         "kick",
-        "Kicking",
-        "The carrier kicks the ball 1 to 3 ranks ahead and at most 3 files aside, on the board, not into goal. No "
-        "team-mate, turned over or not, may be on a rank ahead of the kicker. Nobody intercepts a kick. A standing "
-        "piece on its square has the ball, also an opponent; otherwise the ball lies there.",
+        say("Kicking"),
+        say(
+            "The carrier kicks the ball 1 to 3 ranks ahead and at most 3 files aside, on the board, not into goal. No "
+            "team-mate, turned over or not, may be on a rank ahead of the kicker. Nobody intercepts a kick. A standing "
+            "piece on its square has the ball, also an opponent; otherwise the ball lies there."
+        ),
+        Example((*_FETCHED, "b6!c8"), _BALL_ON_B6, files=6, ranks=9),
     ),
     Rule(
         "tackle",
-        "Tackling",
-        "Only the carrier of the other side is tackled, by one or two pieces that have not run in this round. The "
-        "speed of each covers its way to his square; the way goes through team-mates and pieces that are turned "
-        "over, not over standing opponents. Every tackler uses up one of the round’s two runs. Two tacklers add "
-        "their attack strengths. The sum meets the carrier’s defence in a face-off. Then the tacklers are back "
-        "where they began, and the round is over. The carrier wins: he keeps the ball, the tacklers are turned "
-        "over. The tacklers win: he is turned over.",
+        say("Tackling"),
+        say(
+            "Only the carrier of the other side is tackled, by one or two pieces that have not run in this round. The "
+            "speed of each covers its way to his square; the way goes through team-mates and pieces that are turned "
+            "over, not over standing opponents. Every tackler uses up one of the round’s two runs. Two tacklers add "
+            "their attack strengths. The sum meets the carrier’s defence in a face-off. Then the tacklers are back "
+            "where they began, and the round is over. The carrier wins: he keeps the ball, the tacklers are turned "
+            "over. The tacklers win: he is turned over."
+        ),
     ),
     Rule(
         "tackled-ball",
-        "The ball after a tackle",
-        "When the attack’s total is more than 2 ahead, the tackler, the first one named, has the ball. Otherwise it "
-        "goes one square behind the carrier. When he is on his own goal line it goes beside him, on the side away "
-        "from the first tackler; from straight ahead: towards the middle of the line; off the board: on the other "
-        "side.",
+        say("The ball after a tackle"),
+        say(
+            "When the attack’s total is more than 2 ahead, the tackler, the first one named, has the ball. Otherwise "
+            "it goes one square behind the carrier. When he is on his own goal line it goes beside him, on the side "
+            "away from the first tackler; from straight ahead: towards the middle of the line; off the board: on the "
+            "other side."
+        ),
+        Example(
+            (*_FETCHED, ".", "b10-b9-b8-b7xb6", "1 | 6"),
+            _BALL_ON_B6,
+            stage=2,
+            files=6,
+            caption=say("5 against 0 is more than 2 ahead: pink has the ball, blue is turned over."),
+        ),
     ),
     Rule(
         "face-off",
-        "Face-off",
-        "Each side has six cards, 1 to 6; which of them are spent is open to all. Both choose one in secret and "
-        "open it together. Card and strength are added, the greater total wins. Equal totals: again, with the next "
-        "cards. Cards that were played are spent. A hand is filled again with 1 to 6 as soon as it is empty.",
+        say("Face-off"),
+        say(
+            "Each side has six cards, 1 to 6; which of them are spent is open to all. Both choose one in secret and "
+            "open it together. Card and strength are added, the greater total wins. Equal totals: again, with the next "
+            "cards. Cards that were played are spent. A hand is filled again with 1 to 6 as soon as it is empty."
+        ),
     ),
     Rule(
         "turned-over",
-        "Turned over",
-        "A piece that is turned over sits out the next round of its side and stands up at the end of it. Until then "
-        "it cannot run, receive, intercept, tackle or cause a face-off.",
+        say("Turned over"),
+        say(
+            "A piece that is turned over sits out the next round of its side and stands up at the end of it. Until "
+            "then it cannot run, receive, intercept, tackle or cause a face-off."
+        ),
     ),
     Rule(
         "try",
-        "Winning",
-        "Who runs over the far end with the ball scores a try and wins. The step into goal costs one step of the "
-        "run, from rank 11 for blue and from rank 1 for pink, and needs the ball by then.",
+        say("Winning"),
+        say(
+            "Who runs over the far end with the ball scores a try and wins. The step into goal costs one step of the "
+            "run, from rank 11 for blue and from rank 1 for pink, and needs the ball by then."
+        ),
     ),
 )

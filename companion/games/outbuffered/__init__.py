@@ -15,16 +15,17 @@ from companion.games.outbuffered.turn import OutbufferedOptions, State, layout_o
 from companion.games.outbuffered.words import OPTION_ROWS, RULES
 from companion.grid import Square
 from companion.kit import SEATS, Kit, Layout, Seat
+from companion.languages import say
 
 _BUFFER = re.compile("[UDLRIS]{3}")
 _PAD = PadGrammar(
     (
-        Key("S", "shoot", "order-shoot", "a"),
-        Key("U", "up", "order-up", "up"),
-        Key("I", "idle", "order-idle", "b"),
-        Key("L", "left", "order-left", "left"),
-        Key("D", "down", "order-down", "down"),
-        Key("R", "right", "order-right", "right"),
+        Key("S", say("shoot"), "order-shoot", "a"),
+        Key("U", say("up"), "order-up", "up"),
+        Key("I", say("idle"), "order-idle", "b"),
+        Key("L", say("left"), "order-left", "left"),
+        Key("D", say("down"), "order-down", "down"),
+        Key("R", say("right"), "order-right", "right"),
     ),
     length=3,
 )
@@ -34,8 +35,8 @@ class Outbuffered(Game[State, str]):
     """An action is a buffer: a text of exactly three of `U D L R I S`."""
 
     name = "outbuffered"
-    title = "Outbuffered"
-    summary = "Three secret orders each, revealed step by step"
+    title = say("Outbuffered")
+    summary = say("Three secret orders each, revealed step by step")
     replays_ties = True
     sides = SIDES
     options_type = OutbufferedOptions
@@ -78,8 +79,12 @@ class Outbuffered(Game[State, str]):
     def parse(self, text: str) -> str:
         """Exactly three of `U D L R I S`."""
         if not _BUFFER.fullmatch(text):
-            raise Malformed("A buffer is exactly three of U D L R I S, such as UUS")
+            raise Malformed(say("A buffer is exactly three of U D L R I S, such as UUS"))
         return text
+
+    def commands(self, action: str) -> list[str]:
+        """Each order."""
+        return [key.label for letter in action for key in _PAD.keys if key.letter == letter]
 
     def apply(self, state: State, actions: Mapping[Seat, str], rng: Random) -> Step[State]:  # noqa: ARG002
         """Carry out both buffers, pair by pair."""

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from companion.errors import Malformed
 from companion.grid import Square, parse_map
 from companion.kit import SEATS, Board, Face, Kit, Mark, Seat, Side
+from companion.languages import say
 
 STANDARD_MAP = ".Nn\n...\n...\nsS."
 WALLS_MAP = "..N.n\n.....\n#.#.#\n.....\ns.S.."
@@ -18,10 +19,13 @@ SOUTH, NORTH = 0, 1
 STEPS = {"U": (0, 1), "D": (0, -1), "L": (-1, 0), "R": (1, 0)}
 
 SIDES = {
-    Seat.SOUTH: Side("purple", "purple", "#5B2A9D", "robot-s"),
-    Seat.NORTH: Side("lime", "lime", "#B4DC14", "robot-n"),
+    Seat.SOUTH: Side(say("purple"), "purple", "#5B2A9D", "robot-s"),
+    Seat.NORTH: Side(say("lime"), "lime", "#B4DC14", "robot-n"),
 }
 NAMES = tuple(SIDES[seat].name for seat in SEATS)
+ROBOTS = (say("purple robot"), say("lime robot"))
+FLAGS = (say("purple flag"), say("lime flag"))
+"""The faces' names, South's first."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,8 @@ def ground_of(board: str) -> Ground:
     for character in "sSnN":
         found = tiles.squares_of(character)
         if len(found) != 1:
-            raise Malformed(f"The board has “{character}” {len(found)} times: exactly once is needed")
+            text = say("The board has “{tile}” {count} times: exactly once is needed", tile=character, count=len(found))
+            raise Malformed(text)
         special[character] = found[0]
     return Ground(
         tiles.files,
@@ -90,7 +95,7 @@ def kit_of(board: str) -> Kit:
         *(Mark(wall, "wall") for wall in sorted(ground.walls)),
     ]
     printed = Board(
-        "standard" if board == STANDARD_MAP else f"{ground.files} x {ground.ranks}",
+        say("standard") if board == STANDARD_MAP else f"{ground.files} x {ground.ranks}",
         ground.files,
         ground.ranks,
         square_mm=46,
@@ -101,21 +106,21 @@ def kit_of(board: str) -> Kit:
         holes=ground.walls,
     )
     faces = (
-        Face("purple robot", "robot-s", (20,), 10.0, Seat.SOUTH),
-        Face("lime robot", "robot-n", (21,), 10.0, Seat.NORTH),
-        Face("purple flag", "flag-s", (22,), 2.0, Seat.SOUTH, carried=True),
-        Face("lime flag", "flag-n", (23,), 2.0, Seat.NORTH, carried=True),
+        Face(ROBOTS[0], "robot-s", (20,), 10.0, Seat.SOUTH),
+        Face(ROBOTS[1], "robot-n", (21,), 10.0, Seat.NORTH),
+        Face(FLAGS[0], "flag-s", (22,), 2.0, Seat.SOUTH, carried=True),
+        Face(FLAGS[1], "flag-n", (23,), 2.0, Seat.NORTH, carried=True),
     )
     return Kit(
         "outbuffered",
-        "Outbuffered",
+        say("Outbuffered"),
         printed,
         SIDES,
         faces,
         pieces=tuple((face.name,) for face in faces),
         notes=(
-            "Robots: glue the tag on a block of 10 mm height (dice, a wooden cube, a cork).",
-            "Flags: glue the tag on card of 2 mm, so that a robot can stand on it.",
-            "A robot that carries a flag stands on it; the camera remembers the flag beneath.",
+            say("Robots: glue the tag on a block of 10 mm height (dice, a wooden cube, a cork)."),
+            say("Flags: glue the tag on card of 2 mm, so that a robot can stand on it."),
+            say("A robot that carries a flag stands on it; the camera remembers the flag beneath."),
         ),
     )

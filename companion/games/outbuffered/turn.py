@@ -12,12 +12,15 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from companion.games.base import Event, Options, Order, Outcome, Stage, Step
-from companion.games.outbuffered.board import NAMES, NORTH, SOUTH, STANDARD_MAP, STEPS, Ground
+from companion.games.outbuffered import sentences
+from companion.games.outbuffered.board import FLAGS, NORTH, ROBOTS, SOUTH, STANDARD_MAP, STEPS, Ground
 from companion.grid import Square
 from companion.kit import SEATS, Layout, Seat
+from companion.languages import say
 
-_WORDS = {"U": "up", "D": "down", "L": "left", "R": "right"}
 _ARROWS = {(0, 1): "order-up", (0, -1): "order-down", (-1, 0): "order-left", (1, 0): "order-right"}
+_STAYS_UNDER = say("It stays under the robot and moves with it.")
+_NO_LINE = say("No free line along the rank or the file leads to the other robot.")
 _DRAWINGS = {letter: _ARROWS[step] for letter, step in STEPS.items()} | {"I": "order-idle", "S": "order-shoot"}
 
 
@@ -56,9 +59,9 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
         if turn.outcome is None and "S" in commands:
             _shoot(turn, commands)
         if number == 3 and turn.outcome is None and state.turn == state.options.turn_limit:
-            _finish(turn, (), f"Turn {state.turn} was the last one: a tie.", "ties")
+            _finish(turn, (), say("Turn {number} was the last one: a tie.", number=state.turn), "ties")
         orders = {seat: _order(state, index, commands[index]) for index, seat in enumerate(SEATS)}
-        stages.append(Stage(f"Step {number} of 3", orders, tuple(turn.events), turn.layout()))
+        stages.append(Stage(sentences.step_title(number), orders, tuple(turn.events), turn.layout()))
         events += turn.events
         if turn.outcome:
             break
@@ -105,7 +108,7 @@ class _Turn:
     outcome: Outcome | None = None
     off_board: bool = False
 
-    def say(self, kind: str, seat: int | None, text: str, **more: Any) -> None:
+    def tell(self, kind: str, seat: int | None, text: str, **more: Any) -> None:
         """Add an event."""
         who = None if seat is None else SEATS[seat]
         places = {k: str(v) for k, v in more.items() if k in ("square", "to") and v is not None}
@@ -123,9 +126,9 @@ def layout_of(robots: Sequence[Square], flags: Sequence[Square | None]) -> Layou
     stacks: dict[Square, list[str]] = {}
     for seat in (SOUTH, NORTH):
         square = flags[seat] or robots[1 - seat]
-        stacks.setdefault(square, []).append(f"{NAMES[seat]} flag")
+        stacks.setdefault(square, []).append(FLAGS[seat])
     for seat in (SOUTH, NORTH):
-        stacks.setdefault(robots[seat], []).append(f"{NAMES[seat]} robot")
+        stacks.setdefault(robots[seat], []).append(ROBOTS[seat])
     return {square: tuple(faces) for square, faces in stacks.items()}
 
 
@@ -139,20 +142,16 @@ def _direction(state: State, seat: int, command: str) -> tuple[int, int]:
 
 def _refusal(turn: _Turn, seat: int, command: str, target: Square | None) -> str | None:
     """Why a move bounces for reasons that the opponent's robot has no part in, or None."""
-    state, name = turn.state, _WORDS[command].capitalize()
+    state = turn.state
     if target is None:
         tried = turn.robots[seat].shifted(*_direction(state, seat, command))
         if tried in state.ground.walls:
-            return f"{name} leads into the wall on {tried}."
-        turned = seat == NORTH and state.options.directions == "seat" and command in "LR"
-        hands = (
-            f": North’s {_WORDS[command]} hand is South’s {_WORDS['R' if command == 'L' else 'L']}" if turned else ""
-        )
-        return f"{name} leads off the board{hands}."
+            return sentences.into_wall(command, tried)
+        return sentences.off_board(command, is_turned=seat == NORTH and state.options.directions == "seat")
     if turn.flags[seat] == target:
         home = target == state.ground.bases[seat] and turn.flags[1 - seat] is None
         if not home or state.options.own_flag_blocks_base:
-            return f"{NAMES[seat].capitalize()}’s own flag lies on {target}."
+            return sentences.own_flag(seat, target)
     return None
 
 
@@ -166,15 +165,14 @@ def _move(turn: _Turn, commands: tuple[str, str]) -> None:
         targets[seat] = ground.neighbour(turn.robots[seat], _direction(state, seat, commands[seat]))
         if reason := _refusal(turn, seat, commands[seat], targets[seat]):
             why[seat] = (reason, "bounce")
-    if targets[0] is not None and targets[0] == targets[1]:
-        for seat in movers:
-            why[seat] = (f"Both robots try for {targets[0]}.", "bounce")
+    if (tried := targets[0]) is not None and tried == targets[1]:
+        why = dict.fromkeys(movers, (sentences.both_try(tried), "bounce"))
     for _ in movers:  # one bounce can make the other bounce
         for seat in movers:
             other = 1 - seat
             stays = other not in movers or other in why
             if seat not in why and targets[seat] == turn.robots[other] and stays:
-                why[seat] = (f"{NAMES[other].capitalize()} does not leave {targets[seat]}.", "bounce")
+                why[seat] = (sentences.does_not_leave(other, turn.robots[other]), "bounce")
     before = list(turn.robots)
     for seat in movers:
         target = targets[seat]
@@ -186,26 +184,19 @@ def _move(turn: _Turn, commands: tuple[str, str]) -> None:
 
 def _tell_move(turn: _Turn, seat: int, command: str, before: Square, why: tuple[str, str] | None) -> None:
     """Say what one seat's command did, and pick up a flag where a move ended on it."""
-    name = NAMES[seat].capitalize()
     if command == "I":
-        turn.say("idle", seat, f"{name} idles on {before}.", square=before)
+        turn.tell("idle", seat, sentences.idles(seat, before), square=before)
         return
     if command == "S":
         return
     if why:
         edge = _direction(turn.state, seat, command)
-        text = f"{name} bounces and stays on {before}."
-        turn.say("bounce", seat, text, square=before, edge=edge, why=why[0], rule=why[1])
+        text = sentences.bounces(seat, before)
+        turn.tell("bounce", seat, text, square=before, edge=edge, why=why[0], rule=why[1])
         return
     here = turn.robots[seat]
-    turn.say(
-        "move",
-        seat,
-        f"{name} goes {_WORDS[command]}, {before} to {here}.",
-        square=before,
-        to=here,
-        rule="commands",
-    )
+    text = sentences.goes(seat, command, before, here)
+    turn.tell("move", seat, text, square=before, to=here, rule="commands")
     _pick_up(turn, seat)
 
 
@@ -214,15 +205,7 @@ def _pick_up(turn: _Turn, seat: int) -> None:
     other, here = 1 - seat, turn.robots[seat]
     if turn.flags[other] == here:
         turn.flags[other] = None
-        text = f"{NAMES[seat].capitalize()} takes {NAMES[other]}’s flag on {here}."
-        turn.say(
-            "flag_taken",
-            seat,
-            text,
-            square=here,
-            rule="flags",
-            why="It stays under the robot and moves with it.",
-        )
+        turn.tell("flag_taken", seat, sentences.takes_flag(seat, here), square=here, rule="flags", why=_STAYS_UNDER)
 
 
 def _homecoming(turn: _Turn) -> None:
@@ -230,20 +213,15 @@ def _homecoming(turn: _Turn) -> None:
     bases = turn.state.ground.bases
     home = [s for s in (SOUTH, NORTH) if turn.flags[1 - s] is None and turn.robots[s] == bases[s]]
     if len(home) == 2:
-        _finish(turn, (), "Both bring the flag home in the same step: a tie.", "ties")
+        _finish(turn, (), say("Both bring the flag home in the same step: a tie."), "ties")
     elif home:
         seat = home[0]
-        _finish(
-            turn,
-            (seat,),
-            f"{NAMES[seat].capitalize()} brings {NAMES[1 - seat]}’s flag home to {bases[seat]}.",
-            "winning",
-        )
+        _finish(turn, (seat,), sentences.brings_home(seat, bases[seat]), "winning")
 
 
 def _finish(turn: _Turn, winners: tuple[int, ...], reason: str, rule: str) -> None:
     turn.outcome = Outcome(frozenset(SEATS[seat] for seat in winners), reason)
-    turn.say("won" if winners else "tie", winners[0] if winners else None, reason, rule=rule)
+    turn.tell("won" if winners else "tie", winners[0] if winners else None, reason, rule=rule)
 
 
 def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
@@ -253,28 +231,20 @@ def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
     for seat in (SOUTH, NORTH):
         if commands[seat] != "S":
             continue
-        name, here, there = NAMES[seat].capitalize(), turn.robots[seat], turn.robots[1 - seat]
+        here, there = turn.robots[seat], turn.robots[1 - seat]
         if there in fire[here]:
             hit.append(1 - seat)
-            turn.say(
-                "shot",
-                seat,
-                f"{name} shoots and hits {NAMES[1 - seat]} on {there}.",
-                square=here,
-                to=there,
-                rule="shots",
-            )
+            turn.tell("shot", seat, sentences.hits(seat, there), square=here, to=there, rule="shots")
         else:
-            why = "No free line along the rank or the file leads to the other robot."
-            turn.say("miss", seat, f"{name} shoots and hits nobody.", square=here, why=why, rule="shots")
+            turn.tell("miss", seat, sentences.misses(seat), square=here, why=_NO_LINE, rule="shots")
     if not hit:
         return
     starts = turn.state.ground.starts
     for seat in hit:
         if turn.flags[1 - seat] is None:
             turn.flags[1 - seat] = turn.robots[seat]
-            text = f"{NAMES[seat].capitalize()} drops {NAMES[1 - seat]}’s flag on {turn.robots[seat]}."
-            turn.say("flag_dropped", seat, text, square=turn.robots[seat], rule="flags")
+            text = sentences.drops_flag(seat, turn.robots[seat])
+            turn.tell("flag_dropped", seat, text, square=turn.robots[seat], rule="flags")
     left = {seat: turn.robots[seat] for seat in hit}
     for seat in hit:
         turn.robots[seat] = starts[seat]
@@ -283,8 +253,8 @@ def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
         _start_blocked(turn, shut_out)
         return
     for seat in sorted(hit):
-        text = f"{NAMES[seat].capitalize()} returns to its start tile {starts[seat]}."
-        turn.say("sent_back", seat, text, square=left[seat], to=starts[seat], rule="shots")
+        text = sentences.returns(seat, starts[seat])
+        turn.tell("sent_back", seat, text, square=left[seat], to=starts[seat], rule="shots")
         _pick_up(turn, seat)
 
 
@@ -292,15 +262,9 @@ def _start_blocked(turn: _Turn, shut_out: list[int]) -> None:
     """A hit robot cannot be put on its start tile: its opponent wins; both: a tie."""
     turn.off_board = True
     if len(shut_out) == 2:
-        _finish(turn, (), "Neither robot can return to its start tile: a tie.", "start-blocked")
+        _finish(turn, (), say("Neither robot can return to its start tile: a tie."), "start-blocked")
         return
     loser = shut_out[0]
     start = turn.state.ground.starts[loser]
-    what = f"{NAMES[1 - loser]}" if turn.robots[1 - loser] == start else "its own flag"
-    name = NAMES[1 - loser].capitalize()
-    _finish(
-        turn,
-        (1 - loser,),
-        f"{name} wins: {NAMES[loser]} cannot return to {start}, {what} is there.",
-        "start-blocked",
-    )
+    reason = sentences.shut_out(1 - loser, start, by_robot=turn.robots[1 - loser] == start)
+    _finish(turn, (1 - loser,), reason, "start-blocked")

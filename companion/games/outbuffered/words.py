@@ -1,91 +1,120 @@
 """Options and rules of Outbuffered in words for people; the rulebook's sections 1-3 and "What if" retold."""
 
-from companion.games.base import OptionRow, Rule
+from companion.games.base import Example, OptionRow, Rule
 from companion.games.outbuffered.board import STANDARD_MAP, WALLS_MAP
+from companion.languages import say
 
 OPTION_ROWS = (
     OptionRow(
         "board",
-        "Board",
-        "Three files and four ranks, a larger one with walls, or your own map: "
-        ". free, # wall, s and n starts, S and N bases.",
-        (("3 x 4", STANDARD_MAP), ("Walls", WALLS_MAP)),
+        say("Board"),
+        say(
+            "Three files and four ranks, a larger one with walls, or your own map: . free, # wall, s and n starts, S "
+            "and N bases."
+        ),
+        (("3 x 4", STANDARD_MAP), (say("Walls"), WALLS_MAP)),
         free_text=True,
     ),
     OptionRow(
         "turn_limit",
-        "Turn limit",
-        "When it is reached, the game is a tie.",
-        (("None", 0), ("20", 20), ("30", 30), ("50", 50)),
+        say("Turn limit"),
+        say("When it is reached, the game is a tie."),
+        ((say("None"), 0), ("20", 20), ("30", 30), ("50", 50)),
     ),
     OptionRow(
         "directions",
-        "Directions are seen from",
-        "Seat: up is away from you. Board: up is towards the highest rank for both.",
-        (("Seat", "seat"), ("Board", "board")),
+        say("Directions are seen from"),
+        say("Seat: up is away from you. Board: up is towards the highest rank for both."),
+        ((say("Seat"), "seat"), (say("Board"), "board")),
         house_rule=True,
     ),
     OptionRow(
         "own_flag_blocks_base",
-        "Own flag blocks the way home",
-        "Yes: a robot with the other flag bounces off its own base while its flag lies there.",
-        (("No", False), ("Yes", True)),
+        say("Own flag blocks the way home"),
+        say("Yes: a robot with the other flag bounces off its own base while its flag lies there."),
+        ((say("No"), False), (say("Yes"), True)),
         house_rule=True,
     ),
 )
+_NARROW_MAP = "..N\ns.n\nS.."
+"""Both starts on one rank."""
 RULES = (
     Rule(
         "setting-up",
-        "Setting up",
-        "Put your robot on your start tile (the corner brackets) and your flag on your base tile "
-        "(South’s ring, North’s rhomb). Who sits below rank 1 is purple.",
+        say("Setting up"),
+        say(
+            "Put your robot on your start tile (the corner brackets) and your flag on your base tile (South’s ring, "
+            "North’s rhomb). Who sits below rank 1 is purple."
+        ),
     ),
     Rule(
         "commands",
-        "Commands",
-        "Each turn both players hand in a buffer of three commands in secret: up, down, left, right, "
-        "idle or shoot, in any order, repeats allowed. Directions are seen from your own seat: up is away from "
-        "you. Then the buffers are opened, one pair of commands after the other.",
+        say("Commands"),
+        say(
+            "Each turn both players hand in a buffer of three commands in secret: up, down, left, right, idle or "
+            "shoot, in any order, repeats allowed. Directions are seen from your own seat: up is away from you. Then "
+            "the buffers are opened, one pair of commands after the other."
+        ),
     ),
     Rule(
         "bounce",
-        "Bouncing back",
-        "A robot bounces and stays where it is when its way leads off the board, into a wall, onto a tile where its "
-        "own flag lies, onto the tile that the other robot tries for too, or onto the other robot when that does not "
-        "leave in the same step. Changing places and following are fine. A robot that carries the other flag may "
-        "enter its own base although its own flag lies there, unless the house rule says otherwise.",
+        say("Bouncing back"),
+        say(
+            "A robot bounces and stays where it is when its way leads off the board, into a wall, onto a tile where "
+            "its own flag lies, onto the tile that the other robot tries for too, or onto the other robot when that "
+            "does not leave in the same step. Changing places and following are fine. A robot that carries the other "
+            "flag may enter its own base although its own flag lies there, unless the house rule says otherwise."
+        ),
+        Example(("RII | RII",), {"board": _NARROW_MAP}),
     ),
     Rule(
         "order",
-        "Order of a step",
-        "Both move at once; then it is checked who has won; then both shoot at once; then it is "
-        "checked again. When somebody has won, the rest of the buffers is not carried out.",
+        say("Order of a step"),
+        say(
+            "Both move at once; then it is checked who has won; then both shoot at once; then it is checked again. "
+            "When somebody has won, the rest of the buffers is not carried out."
+        ),
     ),
     Rule(
         "shots",
-        "Shots",
-        "A shot goes along the rank and the file in all four directions, over any distance, until a wall. "
-        "A robot that is hit drops the flag that it carries and returns to its start tile. Its remaining commands "
-        "go on from there.",
+        say("Shots"),
+        say(
+            "A shot goes along the rank and the file in all four directions, over any distance, until a wall. A robot "
+            "that is hit drops the flag that it carries and returns to its start tile. Its remaining commands go on "
+            "from there."
+        ),
+        Example(("UII | UUI", "SII | III")),
     ),
     Rule(
         "flags",
-        "Flags",
-        "A robot that ends its move on the other side’s flag takes it at once; the flag lies under the robot and "
-        "moves with it. A dropped flag stays where the robot was hit until it is taken again. A robot sent back to "
-        "a start tile on which the other flag lies takes that flag as well.",
+        say("Flags"),
+        say(
+            "A robot that ends its move on the other side’s flag takes it at once; the flag lies under the robot and "
+            "moves with it. A dropped flag stays where the robot was hit until it is taken again. A robot sent back to "
+            "a start tile on which the other flag lies takes that flag as well."
+        ),
+        Example(("UUU | UII", "RII | III")),
     ),
-    Rule("winning", "Winning", "Bring the other side’s flag to your own base tile."),
+    Rule(
+        "winning",
+        say("Winning"),
+        say("Bring the other side’s flag to your own base tile."),
+        Example(("UUU | UII", "RDD | III", "DII | III")),
+    ),
     Rule(
         "ties",
-        "Ties",
-        "When both flags come home in the same step it is a tie, and so it is when the turn limit is reached. "
-        "A tie is played again from the beginning; the match keeps the count.",
+        say("Ties"),
+        say(
+            "When both flags come home in the same step it is a tie, and so it is when the turn limit is reached. A "
+            "tie is played again from the beginning; the match keeps the count."
+        ),
     ),
     Rule(
         "start-blocked",
-        "No way back",
-        "When a robot that was hit cannot return because the other robot or its own flag is on its "
-        "start tile, its opponent wins. If that is so for both, it is a tie.",
+        say("No way back"),
+        say(
+            "When a robot that was hit cannot return because the other robot or its own flag is on its start tile, its "
+            "opponent wins. If that is so for both, it is a tie."
+        ),
     ),
 )

@@ -7,10 +7,10 @@ from random import Random
 
 from companion.errors import Illegal
 from companion.games.base import Game, Outcome, PadGrammar, Step, View, plain_layout, plain_outcome
-from companion.games.scouts.board import KIT, NAMES, ROCK_NAMES, SIDES, squares_in
+from companion.games.scouts.board import KIT, NAMES, ROCK_KINDS, SIDES, squares_in
 from companion.games.scouts.hands import why_not
 from companion.games.scouts.moves import eagerness, perft, texts
-from companion.games.scouts.notation import read
+from companion.games.scouts.notation import Kind, read
 from companion.games.scouts.refusals import check
 from companion.games.scouts.screen import END, PAD, plays, standing
 from companion.games.scouts.state import Position, ScoutsOptions, State, by_seat, layout_of
@@ -19,16 +19,25 @@ from companion.games.scouts.words import OPTION_ROWS, RULES
 from companion.games.screen import ChessClock, Play, Standing
 from companion.grid import Square
 from companion.kit import SEATS, Kit, Layout, Seat
+from companion.languages import say
 
 __all__ = ["Scouts", "perft"]
+
+
+_COMMANDS = {
+    Kind.DASH: say("Dash"),
+    Kind.JUMP: say("Jump"),
+    Kind.BOULDER: say("Boulder"),
+    Kind.ROCK: say("Rock"),
+}
 
 
 class Scouts(Game[State, str]):
     """An action is its notation; all information is open."""
 
     name = "scouts"
-    title = "Scouts"
-    summary = "Cross the board, gather intel, bring it home"
+    title = say("Scouts")
+    summary = say("Cross the board, gather intel, bring it home")
     sides = SIDES
     options_type = ScoutsOptions
     option_rows = OPTION_ROWS
@@ -66,6 +75,11 @@ class Scouts(Game[State, str]):
         read(text)
         return text
 
+    def commands(self, action: str) -> tuple[str, ...]:
+        """A dash, a jump or a rock; neither a placing nor the end of a turn."""
+        word = _COMMANDS.get(read(action).kind)
+        return (word,) if word else ()
+
     def apply(self, state: State, actions: Mapping[Seat, str], rng: Random) -> Step[State]:  # noqa: ARG002
         """Carry out the decision of the seat on turn."""
         return play(state, read(actions[state.seat]))
@@ -87,7 +101,7 @@ class Scouts(Game[State, str]):
         rocks: dict[str, dict[str, list[str]]] = {seat: {} for seat in SEATS}
         for index, covered in enumerate(position.rocks):
             if covered:
-                rocks[SEATS[index // 2]][ROCK_NAMES[index % 2]] = _names(covered)
+                rocks[SEATS[index // 2]][ROCK_KINDS[index % 2]] = _names(covered)
         scouts = {
             seat: {
                 "upper": _names(upper),

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from companion.grid import Square
 from companion.kit import Board, Face, Kit, Seat, Side
+from companion.languages import say
 
 FILES, RANKS = 8, 10
 SQUARES = tuple(Square(number % FILES, number // FILES) for number in range(FILES * RANKS))
@@ -27,14 +28,19 @@ FAR = HOME[::-1]
 """The home rank of the opponent of each seat."""
 
 SIDES = {
-    Seat.SOUTH: Side("white", "white", "#FFFFFF", "scout-s"),
-    Seat.NORTH: Side("black", "black", "#1B1814", "scout-n"),
+    Seat.SOUTH: Side(say("white"), "white", "#FFFFFF", "scout-s"),
+    Seat.NORTH: Side(say("black"), "black", "#1B1814", "scout-n"),
 }
 SEAT_NAMES = tuple(side.name for side in SIDES.values())
-SCOUT_FACES = tuple((f"{name} scout", f"{name} scout with intel") for name in SEAT_NAMES)
+SCOUT_FACES = (
+    (say("white scout"), say("white scout with intel")),
+    (say("black scout"), say("black scout with intel")),
+)
 """Both faces of the scouts of each seat, South first."""
-ROCK_NAMES = ("boulder", "rock")
-ROCK_FACES = tuple(f"{name} {rock}" for name in SEAT_NAMES for rock in ROCK_NAMES)
+ROCK_KINDS = ("boulder", "rock")
+"""As they are called in notation, events and drawings; `ROCK_NAMES`: for people."""
+ROCK_NAMES = (say("boulder"), say("rock"))
+ROCK_FACES = (say("white boulder"), say("white rock"), say("black boulder"), say("black rock"))
 """South's boulder and rock, then North's."""
 
 
@@ -87,10 +93,12 @@ BOULDERS = tuple(map(_boulder, SQUARES))
 """For each square the mask of the boulder of which it is the lowest on the left, 0 when that leaves the board."""
 
 _NOTES = (
-    "Scouts: two tags back to back on card or a coin of 4 mm, the plain face on one side and the eye on the other.",
-    "Boulder: glue the tag in the middle of a flat block of 66 x 66 mm and 5 mm height.",
-    "Rock: glue the tag in the middle of a flat block of 66 x 31 mm and 5 mm height. It may lie either way.",
-    "A scout that ends its dash on another one is put on top of it; the camera remembers the one beneath.",
+    say(
+        "Scouts: two tags back to back on card or a coin of 4 mm, the plain face on one side and the eye on the other."
+    ),
+    say("Boulder: glue the tag in the middle of a flat block of 66 x 66 mm and 5 mm height."),
+    say("Rock: glue the tag in the middle of a flat block of 66 x 31 mm and 5 mm height. It may lie either way."),
+    say("A scout that ends its dash on another one is put on top of it; the camera remembers the one beneath."),
 )
 
 
@@ -100,7 +108,7 @@ def _faces() -> Iterator[Face]:
         for name, drawing in zip(scouts, (f"scout-{letter}", f"scout-{letter}2"), strict=True):
             yield Face(name, drawing, tuple(range(marker, marker + 5)), 4.0, seat)
             marker += 5
-    for name, seat, rock, size in zip(ROCK_FACES, _OWNERS, 2 * ROCK_NAMES, 2 * ((2, 2), (2, 1)), strict=True):
+    for name, seat, rock, size in zip(ROCK_FACES, _OWNERS, 2 * ROCK_KINDS, 2 * ((2, 2), (2, 1)), strict=True):
         yield Face(name, rock, (marker,), 5.0, seat, size=size)
         marker += 1
 
@@ -109,8 +117,8 @@ _OWNERS = (Seat.SOUTH, Seat.SOUTH, Seat.NORTH, Seat.NORTH)
 
 KIT = Kit(
     "scouts",
-    "Scouts",
-    Board("standard", FILES, RANKS, square_mm=35, gap_mm=0, corners=(4, 5, 6, 7), tones=2),
+    say("Scouts"),
+    Board(say("standard"), FILES, RANKS, square_mm=35, gap_mm=0, corners=(4, 5, 6, 7), tones=2),
     SIDES,
     tuple(_faces()),
     pieces=(

@@ -25,6 +25,7 @@ from companion.games.scouts.refusals import Reason, check, home_rank, no_play
 from companion.games.scouts.state import Position, State, layout_of, moved
 from companion.grid import Square
 from companion.kit import Layout
+from companion.languages import say
 
 Changes = Mapping[int, tuple[str | None, str | None]]
 """For each square that looks different the face that was on top and the one that is."""
@@ -48,7 +49,7 @@ def why_not(state: State, seen: Mapping[Square, str]) -> Illegal | None:
     layout = layout_of(state.position)
     changes = _changes(layout, seen)
     if rocks := {now or was for was, now in changes.values()} & set(ROCK_FACES):
-        return _why_no_rock(state, str(rocks.pop()), changes) if len(rocks) == 1 else None
+        return _why_no_rock(state, rocks.pop() or "", changes) if len(rocks) == 1 else None
     if len(changes) == 1:
         ((square, (_, now)),) = changes.items()
         if now is None or now == _beneath(layout, square):
@@ -104,13 +105,13 @@ def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
     if any(face not in pair for pair in changes.values()):
         return None
     if home := position.rocks[index]:
-        where = " ".join(NAMES[number] for number in squares_in(home))
-        text = f"The {face} is not moved. Once laid it stays on {where}."
-        return Illegal(Reason.ROCK_MOVED, text, "rocks", where.split()[0])
+        where = [NAMES[number] for number in squares_in(home)]
+        text = say("The {rock} is not moved. Once laid it stays on {squares}.", rock=face, squares=" ".join(where))
+        return Illegal(Reason.ROCK_MOVED, text, "rocks", where[0])
     covered = sorted(square for square, (_, now) in changes.items() if now == face)
-    side, owner = SEAT_NAMES[position.seat], index // 2
-    if owner != position.seat:
-        text = f"The {face} is not {side}’s. {side.capitalize()} is on turn and lays only its own."
+    if index // 2 != position.seat:
+        side = SEAT_NAMES[position.seat]
+        text = say("The {rock} is not {side}’s. {side!c} is on turn and lays only its own.", rock=face, side=side)
         return Illegal(Reason.NOT_YOUR_ROCK, text, "rocks", NAMES[covered[0]])
     if index % 2 == 0:
         fits = sum(1 << square for square in covered) == BOULDERS[covered[0]]
@@ -126,9 +127,12 @@ def _turned(square: int, now: str) -> Illegal:
     """A scout shows the wrong side although it may be where it is."""
     name, owner = NAMES[square], _OWNERS[now]
     if now == SCOUT_FACES[owner][0]:
-        text = f"The scout on {name} shows its plain side. It has intel, so the eye stays up."
+        text = say("The scout on {square} shows its plain side. It has intel, so the eye stays up.", square=name)
         return Illegal(Reason.TURNED_BACK, text, "intel", name)
-    text = f"The scout on {name} is turned over too soon. It gathers intel on rank {home_rank(1 - owner)}."
+    rank = home_rank(1 - owner)
+    text = say(
+        "The scout on {square} is turned over too soon. It gathers intel on rank {rank}.", square=name, rank=rank
+    )
     return Illegal(Reason.TURNED_TOO_SOON, text, "intel", name)
 
 
@@ -136,7 +140,8 @@ def _why_no_placement(state: State, square: int, now: str) -> Illegal | None:
     position, name = state.position, NAMES[square]
     if _OWNERS[now] != position.seat:
         foe, side = SEAT_NAMES[1 - position.seat], SEAT_NAMES[position.seat]
-        text = f"{name} is not a placement. The scout is {foe}, and {side} places now."
+        parts = {"square": name, "foe": foe, "side": side}
+        text = say("{square} is not a placement. The scout is {foe}, and {side} places now.", **parts)
         return Illegal(Reason.NOT_YOUR_SCOUT, text, "setting-up", name)
     if refusal := _refused(state, Kind.PLACE, (square,)):
         return refusal
@@ -190,7 +195,7 @@ def _why_no_way(state: State, origin: int, target: int) -> Illegal | None:
             return _refused(state, Kind.JUMP, (*way, target))
     if jump.reason is Reason.DIAGONAL_JUMP and (position.own | position.foe) & 1 << (origin + target) // 2:
         return jump
-    why = "A dash goes one square, a jump two over a scout."
+    why = say("A dash goes one square, a jump two over a scout.")
     return no_play(Reason.TOO_FAR, both, why, "dash")
 
 
@@ -205,9 +210,9 @@ def _mixed(position: Position, origin: int, target: int) -> str:
     for square in squares_in(dashes(position, origin)):
         dashed = moved(position, 1 << origin, 1 << square)
         if any(way[-1] == target for way in chains(dashed, square)):
-            return "A piece cannot dash, then jump."
+            return say("A piece cannot dash, then jump.")
     for way in chains(position, origin):
         jumped = moved(position, 1 << origin, 1 << way[-1])
         if dashes(jumped, way[-1]) & 1 << target:
-            return "A piece cannot jump, then dash."
+            return say("A piece cannot jump, then dash.")
     return ""

@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 from companion.errors import Malformed
 from companion.games.scouts.board import BESIDE, BOULDERS, NAMES, NUMBERS, RANKS
+from companion.languages import Verbatim, say
 
 _SQUARES = re.compile(r"[a-z][0-9]+(?P<sign>[-^])[a-z][0-9]+(?:(?P=sign)[a-z][0-9]+)*")
 _MIXED = re.compile(r"[a-z][0-9]+(?:[-^][a-z][0-9]+){2,}")
 _SQUARE = re.compile(r"[a-z][0-9]+")
-_FORMS = "expected @c1, c1-d2, c1^c3, B@d5, R@d5-e5 or ."
+_FORMS = "@c1, c1-d2, c1^c3, B@d5, R@d5-e5"
 _LONGEST = 400
 """A text that is longer is no play: there are not so many squares."""
 
@@ -56,7 +57,7 @@ def read(text: str) -> Decision:
     if text == ".":
         return Decision(Kind.END)
     if len(text) > _LONGEST:
-        raise Malformed(f"The play is longer than the board: {_FORMS}")
+        raise Malformed(say("The play is longer than the board: expected {forms} or .", forms=_FORMS))
     head, at, rest = text.partition("@")
     if at and head in ("", "B"):
         kind = Kind.BOULDER if head else Kind.PLACE
@@ -66,12 +67,14 @@ def read(text: str) -> Decision:
     match = _SQUARES.fullmatch(text)
     if match is None:
         if _MIXED.fullmatch(text):
-            raise Malformed(f"“{_short(text)}” mixes dash and jump: a dash is a play of its own, such as c1-d2")
-        raise Malformed(f"“{_short(text)}” is not a play: {_FORMS}")
+            told = say("“{text}” mixes dash and jump: a dash is a play of its own, such as c1-d2", text=_short(text))
+            raise Malformed(told)
+        raise _no_play(text)
     sign = match["sign"]
     squares = tuple(_number(name, text) for name in text.split(sign))
     if sign == "-" and len(squares) > 2:
-        raise Malformed(f"“{_short(text)}” has {len(squares) - 1} dashes: a dash has two squares, such as c1-d2")
+        parts = {"text": _short(text), "number": len(squares) - 1}
+        raise Malformed(say("“{text}” has {number} dashes: a dash has two squares, such as c1-d2", **parts))
     return Decision(Kind.DASH if sign == "-" else Kind.JUMP, squares)
 
 
@@ -80,25 +83,35 @@ def _number(name: str, text: str) -> int:
     if name in NUMBERS:
         return NUMBERS[name]
     if _SQUARE.fullmatch(name):
-        raise Malformed(f"{_short(name)} is not on the board: files are a to h, ranks 1 to {RANKS}")
-    raise Malformed(f"“{_short(text)}” is not a play: {_FORMS}")
+        parts = {"square": _short(name), "ranks": RANKS}
+        raise Malformed(say("{square} is not on the board: files are a to h, ranks 1 to {ranks}", **parts))
+    raise _no_play(text)
 
 
 def _rock(rest: str, text: str) -> tuple[int, int]:
     """Both squares of a rock, the lower file or rank first."""
     names = rest.split("-")
     if len(names) != 2:
-        raise Malformed(f"“{_short(text)}” is not a rock: expected its two squares, such as R@d5-e5")
+        raise Malformed(say("“{text}” is not a rock: expected its two squares, such as R@d5-e5", text=_short(text)))
     one, other = (_number(name, text) for name in names)
     first, second = min(one, other), max(one, other)
     if not BESIDE[first] & 1 << second:
-        text = f"{NAMES[one]} and {NAMES[other]} are not side by side"
-        raise Malformed(f"{text}: a rock covers two neighbouring squares, such as R@d5-e5")
+        told = say(
+            "{one} and {other} are not side by side: a rock covers two neighbouring squares, such as R@d5-e5",
+            one=NAMES[one],
+            other=NAMES[other],
+        )
+        raise Malformed(told)
     if one > other:
-        raise Malformed(f"A rock is written by rising file or rank: expected R@{NAMES[first]}-{NAMES[second]}")
+        right = f"R@{NAMES[first]}-{NAMES[second]}"
+        raise Malformed(say("A rock is written by rising file or rank: expected {notation}", notation=right))
     return one, other
+
+
+def _no_play(text: str) -> Malformed:
+    return Malformed(say("“{text}” is not a play: expected {forms} or .", text=_short(text), forms=_FORMS))
 
 
 def _short(text: str) -> str:
     """A text for a message, cut where it is long."""
-    return text if len(text) <= 40 else f"{text[:39]}…"
+    return Verbatim(text if len(text) <= 40 else f"{text[:39]}…")

@@ -22,6 +22,7 @@ from companion.games.scouts.moves import has_play, rock_left
 from companion.games.scouts.notation import Decision, Kind
 from companion.games.scouts.state import Position, State, is_stack
 from companion.kit import SEATS, Seat
+from companion.languages import joined, listed, say, say_n
 
 
 class Reason(StrEnum):
@@ -68,15 +69,16 @@ def check(state: State, seat: Seat, decision: Decision) -> None:
     """Raise `Illegal` unless this is a legal decision of the seat."""
     position, kind = state.position, decision.kind
     if state.outcome:
-        raise Illegal(Reason.GAME_OVER, f"The game is over. {state.outcome.reason}", "winning")
+        raise Illegal(Reason.GAME_OVER, joined(" ", (say("The game is over."), state.outcome.reason)), "winning")
     if seat is not state.seat:
-        names = {each: name.capitalize() for each, name in zip(SEATS, SEAT_NAMES, strict=True)}
-        raise Illegal(Reason.NOT_ON_TURN, f"{names[seat]} is not on turn. {names[seat.other]} plays now.", "turns")
+        names = dict(zip(SEATS, SEAT_NAMES, strict=True))
+        text = say("{side!c} is not on turn. {other!c} plays now.", side=names[seat], other=names[seat.other])
+        raise Illegal(Reason.NOT_ON_TURN, text, "turns")
     if kind is Kind.PLACE:
         _check_placement(position, decision.squares[0])
     elif position.to_place:
-        left = "One scout is" if position.to_place == 1 else f"{position.to_place} scouts are"
-        raise Illegal(Reason.SETTING_UP, f"The set-up is not complete. {left} still to be placed.", "setting-up")
+        left = say_n("One scout is still to be placed.", "{n} scouts are still to be placed.", position.to_place)
+        raise Illegal(Reason.SETTING_UP, joined(" ", (say("The set-up is not complete."), left)), "setting-up")
     elif kind is Kind.END:
         _check_end(position)
     elif kind in (Kind.BOULDER, Kind.ROCK):
@@ -89,16 +91,16 @@ def check(state: State, seat: Seat, decision: Decision) -> None:
 
 
 def _check_placement(position: Position, square: int) -> None:
-    name, side = NAMES[square], SEAT_NAMES[position.seat].capitalize()
+    name, first = NAMES[square], say("{square} is not a placement.", square=NAMES[square])
     if not position.to_place:
-        why = "All scouts are on the board."
-        raise Illegal(Reason.SET_UP_DONE, f"{name} is not a placement. {why}", "setting-up")
+        why = say("All scouts are on the board.")
+        raise Illegal(Reason.SET_UP_DONE, joined(" ", (first, why)), "setting-up")
     if not HOME[position.seat] & 1 << square:
-        why = f"{side} places on rank {home_rank(position.seat)}."
-        raise Illegal(Reason.OFF_HOME_RANK, f"{name} is not a placement. {why}", "setting-up", name)
+        why = say("{side!c} places on rank {rank}.", side=SEAT_NAMES[position.seat], rank=home_rank(position.seat))
+        raise Illegal(Reason.OFF_HOME_RANK, joined(" ", (first, why)), "setting-up", name)
     if position.own & 1 << square:
-        why = f"A scout is on {name} already."
-        raise Illegal(Reason.SQUARE_TAKEN, f"{name} is not a placement. {why}", "setting-up", name)
+        why = say("A scout is on {square} already.", square=name)
+        raise Illegal(Reason.SQUARE_TAKEN, joined(" ", (first, why)), "setting-up", name)
 
 
 def home_rank(seat: int) -> int:
@@ -108,15 +110,17 @@ def home_rank(seat: int) -> int:
 
 def _check_end(position: Position) -> None:
     if position.due and has_play(position):
-        raise Illegal(Reason.PLAY_DUE, f"The turn is not over. {due_words(position)}", "turns")
+        text = joined(" ", (say("The turn is not over."), due_words(position)))
+        raise Illegal(Reason.PLAY_DUE, text, "turns")
 
 
 def due_words(position: Position) -> str:
     """Which plays are still due."""
     if position.due > 1:
-        return "Two plays are still due: move two different scouts."
-    other = " that has not been played" if position.played else ""
-    return f"One play is still due: move a scout{other}."
+        return say("Two plays are still due: move two different scouts.")
+    if position.played:
+        return say("One play is still due: move a scout that has not been played.")
+    return say("One play is still due: move a scout.")
 
 
 # ---- plays ----------------------------------------------------------------------------------------------------------
@@ -124,8 +128,8 @@ def due_words(position: Position) -> str:
 
 def no_play(reason: Reason, squares: tuple[int, ...], why: str, rule: str, square: int | None = None) -> Illegal:
     """The refusal of a play from the first to the last of these squares; `square` is what stands in the way."""
-    first = f"{NAMES[squares[0]]} to {NAMES[squares[-1]]} is not a play."
-    return Illegal(reason, f"{first} {why}", rule, None if square is None else NAMES[square])
+    first = say("{square} to {to} is not a play.", square=NAMES[squares[0]], to=NAMES[squares[-1]])
+    return Illegal(reason, joined(" ", (first, why)), rule, None if square is None else NAMES[square])
 
 
 def _check_play(state: State, decision: Decision) -> None:
@@ -143,17 +147,20 @@ def _check_scout(state: State, squares: tuple[int, ...]) -> None:
     if not position.own & bit:
         foe = SEAT_NAMES[1 - position.seat]
         if position.own_low & bit:
-            why = f"The scout on {name} waits under a {foe} one."
+            why = say("The scout on {square} waits under a {side} one.", square=name, side=foe)
             raise no_play(Reason.BURIED, squares, why, "stacks", start)
         if position.foe & bit:
-            why = f"The scout on {name} is {foe}, and {SEAT_NAMES[position.seat]} is on turn."
+            parts = {"square": name, "foe": foe, "side": SEAT_NAMES[position.seat]}
+            why = say("The scout on {square} is {foe}, and {side} is on turn.", **parts)
             raise no_play(Reason.NOT_YOUR_SCOUT, squares, why, "turns", start)
-        raise no_play(Reason.NO_SCOUT, squares, f"There is no scout on {name}.", "turns", start)
+        raise no_play(Reason.NO_SCOUT, squares, say("There is no scout on {square}.", square=name), "turns", start)
     if not position.due:
-        why = "White’s first turn has one play" if state.turn == 1 else "Both plays of the turn are made"
-        raise no_play(Reason.PLAYS_MADE, squares, f"{why}: end the turn.", "turns")
+        why = say("Both plays of the turn are made: end the turn.")
+        if state.turn == 1:
+            why = say("White’s first turn has one play: end the turn.")
+        raise no_play(Reason.PLAYS_MADE, squares, why, "turns")
     if position.played & bit:
-        why = f"The scout on {name} has been played in this turn."
+        why = say("The scout on {square} has been played in this turn.", square=name)
         raise no_play(Reason.ALREADY_PLAYED, squares, why, "turns", start)
 
 
@@ -161,32 +168,33 @@ def _check_dash(position: Position, squares: tuple[int, ...]) -> None:
     start, target = squares
     bit, name = 1 << target, NAMES[target]
     if not AROUND[start] & bit:
-        raise no_play(Reason.TOO_FAR, squares, "A dash goes to one of the eight squares around.", "dash")
+        raise no_play(Reason.TOO_FAR, squares, say("A dash goes to one of the eight squares around."), "dash")
     if position.stone & bit:
-        raise no_play(Reason.ROCK_IN_THE_WAY, squares, f"{_rock_on(position, bit)} covers {name}.", "rocks", target)
+        raise no_play(Reason.ROCK_IN_THE_WAY, squares, _covered(position, target), "rocks", target)
     if not (position.own | position.foe) & bit:
         return
     if not position.may_stack:
-        why = f"A scout is on {name}, and this game has no stacks."
+        why = say("A scout is on {square}, and this game has no stacks.", square=name)
         raise no_play(Reason.STACKING_OFF, squares, why, "stacks", target)
     if is_stack(position, bit):
-        why = f"Two scouts are on {name}, and a stack has two at most."
+        why = say("Two scouts are on {square}, and a stack has two at most.", square=name)
         raise no_play(Reason.STACK_FULL, squares, why, "stacks", target)
 
 
 def _check_jumps(position: Position, squares: tuple[int, ...]) -> None:
     start = 1 << squares[0]
     if is_stack(position, start):
-        raise no_play(Reason.ON_STACK, squares, "A scout on a stack can only dash.", "stacks", squares[0])
+        raise no_play(Reason.ON_STACK, squares, say("A scout on a stack can only dash."), "stacks", squares[0])
     has_intel = bool(position.intel & start)
     stop = (HOME if has_intel else FAR)[position.seat]
     for index, (here, there) in enumerate(pairwise(squares)):
         if index and stop & 1 << here:
-            why = "brings intel home" if has_intel else "is turned over"
-            text = f"It ends on {NAMES[here]}, where the scout {why}."
-            raise no_play(Reason.PLAY_ENDED, squares, text, "winning" if has_intel else "intel", here)
+            why = say("It ends on {square}, where the scout is turned over.", square=NAMES[here])
+            if has_intel:
+                why = say("It ends on {square}, where the scout brings intel home.", square=NAMES[here])
+            raise no_play(Reason.PLAY_ENDED, squares, why, "winning" if has_intel else "intel", here)
         if there in squares[: index + 1]:
-            why = f"A play visits no square twice, and {NAMES[there]} comes again."
+            why = say("A play visits no square twice, and {square} comes again.", square=NAMES[there])
             raise no_play(Reason.VISITED_TWICE, squares, why, "jump", there)
         _check_jump(position, squares, here, there)
 
@@ -196,26 +204,26 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
     files = abs(SQUARES[here].file - SQUARES[there].file)
     ranks = abs(SQUARES[here].rank - SQUARES[there].rank)
     if (files, ranks) == (2, 2):
-        why = "A jump goes along a file or a rank, never diagonally."
+        why = say("A jump goes along a file or a rank, never diagonally.")
         raise no_play(Reason.DIAGONAL_JUMP, squares, why, "jump")
     if {files, ranks} != {0, 2}:
-        why = f"{NAMES[here]} to {NAMES[there]} is no jump: it goes two squares along a file or a rank."
+        parts = {"square": NAMES[here], "to": NAMES[there]}
+        why = say("{square} to {to} is no jump: it goes two squares along a file or a rank.", **parts)
         raise no_play(Reason.NOT_A_JUMP, squares, why, "jump")
     between = (here + there) // 2
     over, landing = 1 << between, 1 << there
     scouts = (position.own | position.foe) & ~(1 << squares[0])
     for square, bit in ((between, over), (there, landing)):
         if position.stone & bit:
-            why = f"{_rock_on(position, bit)} covers {NAMES[square]}."
-            raise no_play(Reason.ROCK_IN_THE_WAY, squares, why, "rocks", square)
+            raise no_play(Reason.ROCK_IN_THE_WAY, squares, _covered(position, square), "rocks", square)
     if not scouts & over:
-        why = f"There is nothing on {NAMES[between]} to jump over."
+        why = say("There is nothing on {square} to jump over.", square=NAMES[between])
         raise no_play(Reason.NOTHING_TO_JUMP, squares, why, "jump", between)
     if is_stack(position, over):
-        why = f"Two scouts are on {NAMES[between]}, and nothing jumps over a stack."
+        why = say("Two scouts are on {square}, and nothing jumps over a stack.", square=NAMES[between])
         raise no_play(Reason.JUMP_OVER_STACK, squares, why, "stacks", between)
     if scouts & landing:
-        why = f"A scout is on {NAMES[there]}, and a jump ends on an empty square."
+        why = say("A scout is on {square}, and a jump ends on an empty square.", square=NAMES[there])
         raise no_play(Reason.LANDING_TAKEN, squares, why, "jump", there)
 
 
@@ -223,34 +231,40 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
 
 
 def _rock_on(position: Position, square: int) -> str:
-    """Which rock covers this square (a mask), such as “The white boulder”."""
-    return next(f"The {face}" for face, covered in zip(ROCK_FACES, position.rocks, strict=True) if covered & square)
+    """Which rock covers this square, such as “white boulder”."""
+    return next(face for face, covered in zip(ROCK_FACES, position.rocks, strict=True) if covered & 1 << square)
+
+
+def _covered(position: Position, square: int) -> str:
+    return say("The {rock} covers {square}.", rock=_rock_on(position, square), square=NAMES[square])
 
 
 def _check_rock(position: Position, decision: Decision) -> None:
-    kind, where = (0 if decision.kind is Kind.BOULDER else 1), " and ".join(NAMES[each] for each in decision.squares)
-    rock, covered = ROCK_NAMES[kind], decision.covered
+    kind, names = (0 if decision.kind is Kind.BOULDER else 1), [NAMES[each] for each in decision.squares]
+    covered, parts = decision.covered, {"rock": ROCK_NAMES[kind], "squares": listed(names)}
     if not rock_left(position, kind):
-        text = (
-            f"The {rock} does not go on {where}. {SEAT_NAMES[position.seat].capitalize()} has laid its {rock} already."
-        )
+        side = SEAT_NAMES[position.seat]
+        text = say("The {rock} does not go on {squares}. {side!c} has laid its {rock} already.", **parts, side=side)
         raise Illegal(Reason.ROCK_SPENT, text, "rocks")
-    first = f"The {rock} does not fit on {where}."
+    first = say("The {rock} does not fit on {squares}.", **parts)
     if not covered:
-        text = f"{first} It covers two files and two ranks, {where} being the lowest on the left."
-        raise Illegal(Reason.OFF_BOARD, text, "rocks", where)
+        why = say("It covers two files and two ranks, {square} being the lowest on the left.", square=names[0])
+        raise Illegal(Reason.OFF_BOARD, joined(" ", (first, why)), "rocks", names[0])
     if hit := (position.own | position.foe) & covered:
-        name = _first(hit)
-        raise Illegal(Reason.ROCK_ON_SCOUT, f"{first} A scout is on {name}.", "rocks", name)
+        name = NAMES[_first(hit)]
+        why = say("A scout is on {square}.", square=name)
+        raise Illegal(Reason.ROCK_ON_SCOUT, joined(" ", (first, why)), "rocks", name)
     if hit := position.stone & covered:
-        name = _first(hit)
-        raise Illegal(Reason.ROCK_ON_ROCK, f"{first} {_rock_on(position, hit & -hit)} covers {name}.", "rocks", name)
+        square = _first(hit)
+        text = joined(" ", (first, _covered(position, square)))
+        raise Illegal(Reason.ROCK_ON_ROCK, text, "rocks", NAMES[square])
     if hit := position.stone & beside(covered):
-        name = _first(hit)
-        other = _rock_on(position, hit & -hit).lower()
-        raise Illegal(Reason.ROCK_TOUCHES, f"{first} It would touch {other} on {name}.", "rocks", name)
+        square = _first(hit)
+        other = _rock_on(position, square)
+        why = say("It would touch the {rock} on {square}.", rock=other, square=NAMES[square])
+        raise Illegal(Reason.ROCK_TOUCHES, joined(" ", (first, why)), "rocks", NAMES[square])
 
 
-def _first(mask: int) -> str:
-    """The name of the first square of a mask."""
-    return NAMES[next(squares_in(mask))]
+def _first(mask: int) -> int:
+    """The number of the first square of a mask."""
+    return next(squares_in(mask))

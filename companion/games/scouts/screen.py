@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 
 from companion.games.base import PadGrammar
@@ -22,10 +23,25 @@ from companion.games.scouts.refusals import due_words, home_rank
 from companion.games.scouts.state import PLAYS, Position, State
 from companion.games.screen import ChoiceKey, Play, Standing
 from companion.kit import SEATS, Seat
+from companion.languages import joined, say, say_n
 
 END = "."
 END_KEY, BOULDER_KEY, ROCK_KEY = "end", "boulder", "rock"
 _LONGEST_LABEL = 40
+_MAY_LAY = {
+    (True, True): say("The boulder and the rock may still be laid."),
+    (True, False): say("The boulder may still be laid."),
+    (False, True): say("The rock may still be laid."),
+    (False, False): "",
+}
+"""By whether the seat on turn may still lay its boulder and its rock."""
+_KEPT = {
+    (True, True): say("boulder, rock left"),
+    (True, False): say("boulder left"),
+    (False, True): say("rock left"),
+    (False, False): say("no rocks left"),
+}
+"""By whether a seat has its boulder and its rock beside the board."""
 
 
 class ScoutsPad(PadGrammar):
@@ -41,16 +57,21 @@ PAD = ScoutsPad((), length=0)
 
 def standing(state: State, viewer: Seat | None) -> Standing:
     """What is awaited, what each side has left, and the keys of the viewer on turn."""
-    position, name = state.position, SEAT_NAMES[state.position.seat].capitalize()
+    position, side = state.position, SEAT_NAMES[state.position.seat]
     facts = {seat: _facts(state, index) for index, seat in enumerate(SEATS)}
     if state.outcome:
-        return Standing(f"{name} wins", state.outcome.reason, facts=facts)
+        return Standing(say("{side!c} wins", side=side), state.outcome.reason, facts=facts)
     if position.to_place:
-        sign = f"{name}: place a scout on rank {home_rank(position.seat)}"
-        return Standing(sign, "Scouts are placed in turns, one at a time.", facts=facts)
+        sign = say("{side!c}: place a scout on rank {rank}", side=side, rank=home_rank(position.seat))
+        return Standing(sign, say("Scouts are placed in turns, one at a time."), facts=facts)
     keys = _keys(state) if viewer is state.seat else ()
     may_play = bool(position.due) and has_play(position)
-    sign = f"{name}: play {_number(state)} of {_plays(state)}" if may_play else f"{name}: {_end_words(state)}"
+    if may_play:
+        sign = say("{side!c}: play {number} of {total}", side=side, number=_number(state), total=_plays(state))
+    elif state.options.seconds:
+        sign = say("{side!c}: press the clock", side=side)
+    else:
+        sign = say("{side!c}: end the turn", side=side)
     return Standing(sign, _hint(state, may_play), END, facts, keys=keys, turn=state.turn)
 
 
@@ -64,17 +85,12 @@ def _number(state: State) -> int:
     return min(_plays(state), _plays(state) - state.position.due + 1)
 
 
-def _end_words(state: State) -> str:
-    return "press the clock" if state.options.seconds else "end the turn"
-
-
 def _hint(state: State, may_play: bool) -> str:
     position = state.position
     if may_play:
-        return due_words(position) if state.turn > 1 else "White’s first turn has one play."
-    done = "No scout has a play left." if position.due else "All plays of this turn are made."
-    left = [rock for kind, rock in enumerate(ROCK_NAMES) if rock_left(position, kind)]
-    return f"{done} The {' and the '.join(left)} may still be laid." if left else done
+        return due_words(position) if state.turn > 1 else say("White’s first turn has one play.")
+    done = say("No scout has a play left.") if position.due else say("All plays of this turn are made.")
+    return joined(" ", (done, _MAY_LAY[rock_left(position, 0), rock_left(position, 1)]))
 
 
 def _facts(state: State, index: int) -> str:
@@ -82,21 +98,22 @@ def _facts(state: State, index: int) -> str:
     position = state.position
     if position.to_place:
         left = (position.to_place + (1 if index == position.seat else 0)) // 2
-        return "all scouts placed" if not left else f"{left} scout{'s' if left > 1 else ''} to place"
-    rocks = [rock for kind, rock in enumerate(ROCK_NAMES) if not position.rocks[2 * index + kind]]
-    kept = f"{', '.join(rocks)} left" if rocks else "no rocks left"
-    is_on_turn = index == position.seat and not state.outcome
-    return f"play {_number(state)} of {_plays(state)}; {kept}" if is_on_turn else kept
+        return say_n("{n} scout to place", "{n} scouts to place", left) if left else say("all scouts placed")
+    kept = _KEPT[not position.rocks[2 * index], not position.rocks[2 * index + 1]]
+    if index != position.seat or state.outcome:
+        return kept
+    return joined("; ", (say("play {number} of {total}", number=_number(state), total=_plays(state)), kept))
 
 
 def _keys(state: State) -> tuple[ChoiceKey, ...]:
     position = state.position
     rocks = [
-        ChoiceKey(key, key.capitalize())
+        ChoiceKey(key, ROCK_NAMES[kind].capitalize())
         for kind, key in enumerate((BOULDER_KEY, ROCK_KEY))
         if rock_left(position, kind)
     ]
-    return (ChoiceKey(END_KEY, _end_words(state).capitalize(), is_main=True), *rocks)
+    end = say("Press the clock") if state.options.seconds else say("End the turn")
+    return (ChoiceKey(END_KEY, end, is_main=True), *rocks)
 
 
 # ---- plays ----------------------------------------------------------------------------------------------------------
@@ -107,37 +124,56 @@ def plays(position: Position) -> Iterator[Play]:
     if position.is_won:
         return
     for number in squares_in(places(position)):
-        yield Play(f"@{NAMES[number]}", (SQUARES[number],), f"Place a scout on {NAMES[number]}")
+        label = say("Place a scout on {square}", square=NAMES[number])
+        yield Play(f"@{NAMES[number]}", (SQUARES[number],), label)
     if position.to_place:
         return
     for origin in squares_in(movers(position)):
         for target in squares_in(dashes(position, origin)):
-            text, label = f"{NAMES[origin]}-{NAMES[target]}", f"Dash {NAMES[origin]} to {NAMES[target]}"
-            yield Play(text, (SQUARES[origin], SQUARES[target]), label)
+            text = f"{NAMES[origin]}-{NAMES[target]}"
+            yield Play(text, (SQUARES[origin], SQUARES[target]), _dash_label(origin, target))
         for chain in shortest(position, origin):
             yield Play(chain_text(chain), tuple(SQUARES[number] for number in chain), _jump_label(chain))
     yield from _rock_plays(position)
     if not (position.due and has_play(position)):
-        yield Play(END, (), "End the turn", END_KEY)
+        yield Play(END, (), say("End the turn"), END_KEY)
+
+
+@cache
+def _dash_label(origin: int, target: int) -> str:
+    return say("Dash {square} to {to}", square=NAMES[origin], to=NAMES[target])
 
 
 def _jump_label(chain: tuple[int, ...]) -> str:
-    label = f"Jump {NAMES[chain[0]]} to {NAMES[chain[-1]]}"
+    ends = {"square": NAMES[chain[0]], "to": NAMES[chain[-1]]}
     over = ", ".join(NAMES[(here + there) // 2] for here, there in pairwise(chain))
-    told = f"{label} over {over}"
-    return told if len(told) <= _LONGEST_LABEL else f"{label} in {len(chain) - 1} jumps"
+    told = say("Jump {square} to {to} over {squares}", **ends, squares=over)
+    return (
+        told
+        if len(told) <= _LONGEST_LABEL
+        else say("Jump {square} to {to} in {jumps} jumps", **ends, jumps=len(chain) - 1)
+    )
 
 
 def _rock_plays(position: Position) -> Iterator[Play]:
     if rock_left(position, 0):
         for corner in squares_in(boulder_corners(position)):
-            name = NAMES[corner]
-            yield Play(
-                f"B@{name}", (SQUARES[corner],), f"Boulder on {name} to {NAMES[corner + FILES + 1]}", BOULDER_KEY
-            )
+            yield _boulder_play(corner)
     if rock_left(position, 1):
         for beginnings, step in zip(rock_beginnings(position), (1, FILES), strict=True):
             for one in squares_in(beginnings):
-                first, second = NAMES[one], NAMES[one + step]
-                squares = (SQUARES[one], SQUARES[one + step])
-                yield Play(f"R@{first}-{second}", squares, f"Rock on {first} and {second}", ROCK_KEY)
+                yield _rock_play(one, one + step)
+
+
+@cache
+def _boulder_play(corner: int) -> Play:
+    name = NAMES[corner]
+    label = say("Boulder on {square} to {to}", square=name, to=NAMES[corner + FILES + 1])
+    return Play(f"B@{name}", (SQUARES[corner],), label, BOULDER_KEY)
+
+
+@cache
+def _rock_play(one: int, other: int) -> Play:
+    first, second = NAMES[one], NAMES[other]
+    label = say("Rock on {square} and {other}", square=first, other=second)
+    return Play(f"R@{first}-{second}", (SQUARES[one], SQUARES[other]), label, ROCK_KEY)

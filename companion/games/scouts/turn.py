@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from companion.games.base import Event, Outcome, Stage, Step
-from companion.games.scouts.board import FAR, NAMES, ROCK_NAMES, SCOUT_FACES, SEAT_NAMES, SQUARES, squares_in
+from companion.games.scouts.board import FAR, NAMES, SCOUT_FACES, SEAT_NAMES, SQUARES, squares_in
 from companion.games.scouts.notation import Decision, Kind
 from companion.games.scouts.state import (
     SCOUTS,
@@ -21,6 +21,7 @@ from companion.games.scouts.state import (
     with_rock,
 )
 from companion.kit import Layout
+from companion.languages import joined, listed, say
 
 
 def play(state: State, decision: Decision) -> Step[State]:
@@ -45,20 +46,24 @@ def _told(
     to: int | None = None,
     why: str | None = None,
 ) -> Event:
-    """An event of the seat on turn; the sentence begins with its name."""
-    name = SEAT_NAMES[state.position.seat].capitalize()
+    """An event of the seat on turn."""
     places = [None if number is None else NAMES[number] for number in (at, to)]
-    return Event(kind, f"{name} {text}", state.seat, places[0], places[1], None, why, rule)
+    return Event(kind, text, state.seat, places[0], places[1], None, why, rule)
+
+
+def _side(state: State) -> str:
+    return SEAT_NAMES[state.position.seat]
 
 
 def _place(state: State, square: int) -> Step[State]:
     after = placed(state.position, 1 << square)
     number = SCOUTS - (state.position.to_place - 1) // 2
-    why = f"Scout {number} of {SCOUTS}."
-    events = [_told(state, "placed", f"places a scout on {NAMES[square]}.", "setting-up", to=square, why=why)]
-    stage = Stage("Place a scout", {}, tuple(events), layout_of(after))
+    text = say("{side!c} places a scout on {square}.", side=_side(state), square=NAMES[square])
+    why = say("Scout {number} of {total}.", number=number, total=SCOUTS)
+    events = [_told(state, "placed", text, "setting-up", to=square, why=why)]
+    stage = Stage(say("Place a scout"), {}, tuple(events), layout_of(after))
     if not after.to_place:
-        text = "The set-up is complete. White begins with one play."
+        text = say("The set-up is complete. White begins with one play.")
         events.append(Event("begun", text, rule="turns"))
         stage = replace(stage, events=tuple(events))
     return Step(replace(state, position=after, turn=0 if after.to_place else 1), tuple(events), (stage,))
@@ -66,19 +71,22 @@ def _place(state: State, square: int) -> Step[State]:
 
 def _end(state: State) -> Step[State]:
     after = handed_over(state.position)
-    why = "No scout has a play left." if state.position.due else None
-    event = _told(state, "ended", "ends the turn.", "turns", why=why)
+    why = say("No scout has a play left.") if state.position.due else None
+    event = _told(state, "ended", say("{side!c} ends the turn.", side=_side(state)), "turns", why=why)
     return Step(replace(state, position=after, turn=state.turn + 1), (event,))
 
 
 def _lay(state: State, decision: Decision) -> Step[State]:
-    kind = 0 if decision.kind is Kind.BOULDER else 1
-    after = with_rock(state.position, kind, decision.covered)
-    names = [NAMES[number] for number in squares_in(decision.covered)]
-    where = f"{', '.join(names[:-1])} and {names[-1]}"
-    text = f"lays its {ROCK_NAMES[kind]} on {where}."
-    event = _told(state, ROCK_NAMES[kind], text, "rocks", to=decision.squares[0], why="It counts as no play.")
-    stage = Stage(f"Lay the {ROCK_NAMES[kind]}", {}, (event,), layout_of(after))
+    is_boulder = decision.kind is Kind.BOULDER
+    after = with_rock(state.position, 0 if is_boulder else 1, decision.covered)
+    parts = {"side": _side(state), "squares": listed(NAMES[number] for number in squares_in(decision.covered))}
+    if is_boulder:
+        title, text = say("Lay the boulder"), say("{side!c} lays its boulder on {squares}.", **parts)
+    else:
+        title, text = say("Lay the rock"), say("{side!c} lays its rock on {squares}.", **parts)
+    why = say("It counts as no play.")
+    event = _told(state, decision.kind.value, text, "rocks", to=decision.squares[0], why=why)
+    stage = Stage(title, {}, (event,), layout_of(after))
     return Step(replace(state, position=after), (event,), (stage,))
 
 
@@ -94,17 +102,18 @@ def _move(state: State, decision: Decision) -> Step[State]:
     events = [_dashed(state, *squares)] if is_dash else _jumped(state, squares)
     layout, outcome = layout_of(after), None
     if after.is_won:
-        won = _told(state, "won", f"brings intel home to {end}.", "winning", to=squares[-1])
-        events.append(won)
-        outcome = Outcome(frozenset({state.seat}), won.text)
+        reason = say("{side!c} brings intel home to {square}.", side=_side(state), square=end)
+        events.append(_told(state, "won", reason, "winning", to=squares[-1]))
+        outcome = Outcome(frozenset({state.seat}), reason)
     turns_over = bool(FAR[before.seat] & target and not before.intel & origin)
     laid = _not_turned(layout, before, squares[-1]) if turns_over else layout
-    stages = [Stage("Dash" if is_dash else "Jump", {}, tuple(events), laid)]
+    stages = [Stage(say("Dash") if is_dash else say("Jump"), {}, tuple(events), laid)]
     if turns_over:
-        why = "A scout on the other home rank is turned over."
-        turned = _told(state, "intel", f"gathers intel on {end}.", "intel", at=squares[-1], why=why)
+        text = say("{side!c} gathers intel on {square}.", side=_side(state), square=end)
+        why = say("A scout on the other home rank is turned over.")
+        turned = _told(state, "intel", text, "intel", at=squares[-1], why=why)
         events.append(turned)
-        stages.append(Stage("Turn the scout over", {}, (turned,), layout))
+        stages.append(Stage(say("Turn the scout over"), {}, (turned,), layout))
     return Step(replace(state, position=after, outcome=outcome), tuple(events), tuple(stages))
 
 
@@ -119,12 +128,13 @@ def _dashed(state: State, origin: int, target: int) -> Event:
     why = []
     if (position.own | position.foe) & end:
         owner = position.seat if position.own & end else 1 - position.seat
-        why.append(f"The {SEAT_NAMES[owner]} scout on {NAMES[target]} waits under it.")
+        why.append(say("The {face} on {square} waits under it.", face=SCOUT_FACES[owner][0], square=NAMES[target]))
     if is_stack(position, start):
         owner = position.seat if position.own_low & start else 1 - position.seat
-        why.append(f"The {SEAT_NAMES[owner]} scout on {NAMES[origin]} is free again.")
-    text = f"dashes {NAMES[origin]} to {NAMES[target]}."
-    return _told(state, "dash", text, "stacks" if why else "dash", at=origin, to=target, why=" ".join(why) or None)
+        why.append(say("The {face} on {square} is free again.", face=SCOUT_FACES[owner][0], square=NAMES[origin]))
+    parts = {"side": _side(state), "square": NAMES[origin], "to": NAMES[target]}
+    text, rule = say("{side!c} dashes {square} to {to}.", **parts), "stacks" if why else "dash"
+    return _told(state, "dash", text, rule, at=origin, to=target, why=joined(" ", why) or None)
 
 
 def _jumped(state: State, squares: tuple[int, ...]) -> list[Event]:
@@ -133,7 +143,8 @@ def _jumped(state: State, squares: tuple[int, ...]) -> list[Event]:
     white = by_seat(state.position)[0][0]
     for here, there in pairwise(squares):
         between = (here + there) // 2
-        why = f"It jumps over {SEAT_NAMES[0 if white & 1 << between else 1]}’s scout on {NAMES[between]}."
-        text = f"jumps {NAMES[here]} to {NAMES[there]}."
+        owner = SEAT_NAMES[0 if white & 1 << between else 1]
+        why = say("It jumps over {side}’s scout on {square}.", side=owner, square=NAMES[between])
+        text = say("{side!c} jumps {square} to {to}.", side=_side(state), square=NAMES[here], to=NAMES[there])
         events.append(_told(state, "jump", text, "jump", at=here, to=there, why=why))
     return events

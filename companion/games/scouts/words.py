@@ -1,105 +1,131 @@
 """Options and rules of Scouts in words for people; the rulebook's sections and the rulings of the house retold."""
 
-from companion.games.base import OptionRow, Rule
+from companion.games.base import Example, OptionRow, Rule
+from companion.languages import say
 
 OPTION_ROWS = (
     OptionRow(
         "seconds",
-        "Clock",
-        "Time of each side for the whole game. Who has none left loses.",
-        (("10 min", 600), ("3 min", 180), ("5 min", 300), ("15 min", 900), ("30 min", 1800), ("None", 0)),
+        say("Clock"),
+        say("Time of each side for the whole game. Who has none left loses."),
+        (*((say("{minutes} min", minutes=each), 60 * each) for each in (10, 3, 5, 15, 30)), (say("None"), 0)),
     ),
     OptionRow(
         "increment",
-        "Increment",
-        "What a side gets back for each turn that it ends.",
-        (("None", 0), ("2 s", 2), ("5 s", 5), ("10 s", 10), ("30 s", 30)),
+        say("Increment"),
+        say("What a side gets back for each turn that it ends."),
+        ((say("None"), 0), *((say("{seconds} s", seconds=each), each) for each in (2, 5, 10, 30))),
     ),
     OptionRow(
         "stacking",
-        "Stacks",
-        "On: a dash may end on one other scout. Off: a dash needs an empty square.",
-        (("On", "on"), ("Off", "off")),
+        say("Stacks"),
+        say("On: a dash may end on one other scout. Off: a dash needs an empty square."),
+        ((say("On"), "on"), (say("Off"), "off")),
         house_rule=True,
     ),
 )
+_PLACED = ("@b1", "@b10", "@d1", "@d10", "@e1", "@e10", "@g1", "@g10", "@h1", "@h10")
 RULES = (
     Rule(
         "goal",
-        "What it is about",
-        "Nobody takes anything: five scouts of each side walk to the other side’s home rank, gather intel there and "
-        "bring it back. White’s home rank is rank 1, black’s is rank 10. White begins.",
+        say("What it is about"),
+        say(
+            "Nobody takes anything: five scouts of each side walk to the other side’s home rank, gather intel there "
+            "and bring it back. White’s home rank is rank 1, black’s is rank 10. White begins."
+        ),
     ),
     Rule(
         "setting-up",
-        "Setting up",
-        "Each side has five scouts, a boulder and a rock. Boulders and rocks wait beside the board. White and black "
-        "take turns to place one scout each, plain side up, on an empty square of their own home rank, until all "
-        "ten stand.",
+        say("Setting up"),
+        say(
+            "Each side has five scouts, a boulder and a rock. Boulders and rocks wait beside the board. White and "
+            "black take turns to place one scout each, plain side up, on an empty square of their own home rank, until "
+            "all ten stand."
+        ),
     ),
     Rule(
         "turns",
-        "Turns and plays",
-        "A turn is two plays with two different scouts; White’s first turn is one play. A play is either one dash "
-        "or any number of jumps of one scout. A play that is possible has to be made; when no scout that has not "
-        "been played in this turn can be played, the turn may end without. The player ends the turn by pressing the "
-        "clock.",
+        say("Turns and plays"),
+        say(
+            "A turn is two plays with two different scouts; White’s first turn is one play. A play is either one dash "
+            "or any number of jumps of one scout. A play that is possible has to be made; when no scout that has not "
+            "been played in this turn can be played, the turn may end without. The player ends the turn by pressing "
+            "the clock."
+        ),
     ),
     Rule(
         "dash",
-        "Dash",
-        "A scout goes to one of the eight squares around it. The square is free of rocks and empty, or holds one "
-        "other scout (see stacks). A diagonal dash passes between any two things. A dash is the whole play: a scout "
-        "cannot dash, then jump, nor jump, then dash.",
+        say("Dash"),
+        say(
+            "A scout goes to one of the eight squares around it. The square is free of rocks and empty, or holds one "
+            "other scout (see stacks). A diagonal dash passes between any two things. A dash is the whole play: a "
+            "scout cannot dash, then jump, nor jump, then dash."
+        ),
+        Example((*_PLACED, "d1-c2"), files=6, ranks=3),
     ),
     Rule(
         "jump",
-        "Jump",
-        "A scout jumps over exactly one scout of either side that stands next to it along the file or the rank, to "
-        "the empty square right behind, never diagonally. After a jump the same scout may jump on, as often as "
-        "there is something to jump over, or stop. It visits no square twice in a play, the one where it began "
-        "included.",
+        say("Jump"),
+        say(
+            "A scout jumps over exactly one scout of either side that stands next to it along the file or the rank, to "
+            "the empty square right behind, never diagonally. After a jump the same scout may jump on, as often as "
+            "there is something to jump over, or stop. It visits no square twice in a play, the one where it began "
+            "included."
+        ),
+        Example((*_PLACED, "e1^c1^a1"), files=6, ranks=3),
     ),
     Rule(
         "stacks",
-        "Stacks",
-        "A dash may end on one other scout of either side: the two form a stack, never more. Only the upper one can "
-        "be played, and it can only dash; the lower one waits until it is uncovered. Nothing jumps over a stack, "
-        "and no jump ends on a scout. By the house rule without stacks a dash needs an empty square.",
+        say("Stacks"),
+        say(
+            "A dash may end on one other scout of either side: the two form a stack, never more. Only the upper one "
+            "can be played, and it can only dash; the lower one waits until it is uncovered. Nothing jumps over a "
+            "stack, and no jump ends on a scout. By the house rule without stacks a dash needs an empty square."
+        ),
+        Example((*_PLACED, "d1-e1"), files=6, ranks=3),
     ),
     Rule(
         "rocks",
-        "Boulders and rocks",
-        "Each side may lay its boulder (two files by two ranks) and its rock (two squares side by side, either way) "
-        "once in the game: at any moment of its own turn, before, between or after the plays, White’s first turn "
-        "included, and it counts as no play. All squares covered are free of scouts and rocks, home ranks too may "
-        "be covered, and no side touches another boulder or rock along a file or a rank; corner to corner is fine. "
-        "Nothing enters a boulder or a rock or jumps over it, and it stays where it is.",
+        say("Boulders and rocks"),
+        say(
+            "Each side may lay its boulder (two files by two ranks) and its rock (two squares side by side, either "
+            "way) once in the game: at any moment of its own turn, before, between or after the plays, White’s first "
+            "turn included, and it counts as no play. All squares covered are free of scouts and rocks, home ranks too "
+            "may be covered, and no side touches another boulder or rock along a file or a rank; corner to corner is "
+            "fine. Nothing enters a boulder or a rock or jumps over it, and it stays where it is."
+        ),
+        Example((*_PLACED, "B@b2", "R@e2-e3"), files=6, ranks=4),
     ),
     Rule(
         "intel",
-        "Gathering intel",
-        "A scout that lands on the other side’s home rank for the first time is turned over: it has intel. That "
-        "ends its play, even after a jump. Landing there on top of another scout counts. Any number of scouts may "
-        "gather intel.",
+        say("Gathering intel"),
+        say(
+            "A scout that lands on the other side’s home rank for the first time is turned over: it has intel. That "
+            "ends its play, even after a jump. Landing there on top of another scout counts; being uncovered there "
+            "does not. Any number of scouts may gather intel."
+        ),
     ),
     Rule(
         "winning",
-        "Winning",
-        "A scout with intel that lands on its own home rank wins the game at once.",
+        say("Winning"),
+        say("A scout with intel that lands on its own home rank wins the game at once."),
     ),
     Rule(
         "clock",
-        "Clock",
-        "The clock starts when the set-up is complete and passes to the other side at the end of each turn. A side "
-        "whose time runs out loses. With an increment a side gets some seconds back at the end of each of its "
-        "turns.",
+        say("Clock"),
+        say(
+            "The clock starts when the set-up is complete and passes to the other side at the end of each turn. A side "
+            "whose time runs out loses. With an increment a side gets some seconds back at the end of each of its "
+            "turns."
+        ),
     ),
     Rule(
         "notation",
-        "Notation",
-        "@c1 places a scout; c1-d2 is a dash; c1^c3^e3 are jumps of one play; B@d5 lays the boulder, d5 being its "
-        "lowest square on the left; R@d5-e5 lays the rock on two squares, the lower file or rank first; a full stop "
-        "ends the turn.",
+        say("Notation"),
+        say(
+            "@c1 places a scout; c1-d2 is a dash; c1^c3^e3 are jumps of one play; B@d5 lays the boulder, d5 being its "
+            "lowest square on the left; R@d5-e5 lays the rock on two squares, the lower file or rank first; a full "
+            "stop ends the turn."
+        ),
     ),
 )

@@ -1,0 +1,350 @@
+"""One file that holds an installation: settings, games, what is known of lenses, last choices, photographs if wanted.
+
+A backup is a ZIP file with `backup.json` in it. It holds no key of the installation and nothing of a game that is still
+on: neither a sealed order nor a hand ever leaves the machine. A restore is checked wholly, then laid ready in the state
+directory, and takes its place at the next start, before anything is opened; what it replaces is kept in
+`before-restore`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sqlite3
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from companion import __version__
+from companion.clock import Clock
+from companion.config import Settings
+from companion.errors import CompanionError, ConfigError, JournalError, Malformed, SystemTrouble
+from companion.journal import FORMAT as JOURNAL_FORMAT
+from companion.journal import Journal, hold
+from companion.kit import Seat
+from companion.languages import joined, say, say_n
+from companion.photographs import PhotographFolder
+from companion.records import AnyRecord, FreeSeat
+from companion.session import Phase
+from companion.settings_file import SettingsFile
+
+FORMAT = 1
+MAX_BYTES = 2_000_000_000
+"""What a backup may hold unpacked."""
+READY, UNDER_WAY, BEFORE = "restore", "restoring", "before-restore"
+"""Folders of the state directory: a restore that waits for the next start, one that is being done, what was before."""
+_JOURNAL, _SETTINGS = "journal.sqlite", "settings.toml"
+_FILES = (_SETTINGS, _JOURNAL, "lenses.json", "choices.json")
+_PHOTOGRAPH = re.compile(r"photographs/[0-9]{1,9}/[0-9]{1,9}\.[0-9]{1,9}\.jpg")
+_FORGET = "forget"
+"""A file that says: games and photographs go, nothing comes instead."""
+_encode = msgspec.json.Encoder().encode
+
+
+class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`backup.json`: what the file holds. `at` is Unix time, `left_out` the number of a game that was still on."""
+
+    format: int
+    version: str
+    at: float
+    games: int
+    photographs: int
+    left_out: int = 0
+
+    def sentence(self) -> str:
+        """What is in it, in words."""
+        games = say_n("{n} game", "{n} games", self.games)
+        pictures = say_n("{n} photograph", "{n} photographs", self.photographs)
+        told = say("{games} and {pictures}.", games=games, pictures=pictures)
+        if self.left_out:
+            told = joined(" ", (told, say("Game {number} is still on and was left out.", number=self.left_out)))
+        return told
+
+
+# ---- making one ------------------------------------------------------------------------------------------------------
+
+
+def make_backup(
+    settings: Settings, settings_file: Path, clock: Clock, photographs: bool, target: IO[bytes]
+) -> BackupNote:
+    """Write a backup; works beside a running service. Raises `JournalError` and `SystemTrouble`."""
+    with _trouble(), tempfile.TemporaryDirectory(dir=settings.journal_path.parent, prefix="backup-") as folder:
+        copy = Path(folder) / _JOURNAL
+        left_out = _copy_journal(settings.journal_path, copy)
+        with Journal(copy, read_only=True) as journal:
+            games = len(journal.games())
+        album = PhotographFolder(settings.photographs_path)
+        pictures = [
+            album.path(game, moment)
+            for game in (album.games() if photographs else ())
+            if game != left_out
+            for moment in album.moments(game)
+        ]
+        note = BackupNote(FORMAT, __version__, clock.wall_s(), games, len(pictures), left_out)
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("backup.json", msgspec.json.format(msgspec.json.encode(note)))
+            archive.write(copy, _JOURNAL)
+            state = settings.journal_path.parent
+            for name, path in ((_SETTINGS, settings_file), *((name, state / name) for name in _FILES[2:])):
+                if path.exists():
+                    archive.write(path, name)
+            for path in pictures:
+                name = f"photographs/{path.parent.name}/{path.name}"
+                archive.write(path, name, zipfile.ZIP_STORED)
+    return note
+
+
+def _copy_journal(path: Path, copy: Path) -> int:
+    """The journal without keys and without a game that is on, whose number is answered (0: none is)."""
+    with (
+        Journal(path, read_only=True),  # it says in words why a file cannot be read
+        closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as source,
+        closing(sqlite3.connect(copy)) as target,
+    ):
+        source.backup(target)
+        target.execute("PRAGMA journal_mode=DELETE")
+    with Journal(copy, read_only=True) as journal:
+        games = journal.games()
+        session = journal.restore()
+    unfinished = games[-1] if games and session.phase is not Phase.OVER else 0
+    with closing(sqlite3.connect(copy, isolation_level=None)) as target:
+        target.execute("DELETE FROM keys")
+        target.execute("DELETE FROM clock")
+        if unfinished:
+            target.execute("DELETE FROM entries WHERE game = ?", (unfinished,))
+        target.execute("VACUUM")  # what was deleted is not in the file any more either
+    return unfinished
+
+
+# ---- taking one back -------------------------------------------------------------------------------------------------
+
+
+def stage_restore(source: Path, settings: Settings, settings_file: Path) -> BackupNote:
+    """Check a backup wholly and lay it ready for the next start; raises `Malformed` for one that cannot be used.
+
+    The folder of the state and the keys of this installation stay as they are, and all seats are free afterwards.
+    """
+    state = settings.journal_path.parent
+    with _trouble():
+        state.mkdir(parents=True, exist_ok=True)
+        unfinished = state / f"{READY}.part"
+        _clear(unfinished)
+        unfinished.mkdir()
+        try:
+            note = _unpacked(source, unfinished)
+            _check_settings(unfinished / _SETTINGS, settings)
+            _check_journal(unfinished / _JOURNAL)
+            _check_json(unfinished)
+            _fit_journal(unfinished / _JOURNAL, settings.journal_path)
+        except BaseException:
+            _clear(unfinished)
+            raise
+        _check_writable(settings_file)
+        _clear(state / READY)
+        unfinished.replace(state / READY)
+    return note
+
+
+def stage_forgetting(settings: Settings) -> None:
+    """Have all games, photographs and keys of the installation deleted at the next start."""
+    state = settings.journal_path.parent
+    with _trouble():
+        _clear(state / READY)
+        unfinished = state / f"{READY}.part"
+        _clear(unfinished)
+        unfinished.mkdir(parents=True)
+        (unfinished / _FORGET).touch()
+        unfinished.replace(state / READY)
+
+
+def is_staged(settings: Settings) -> bool:
+    """Does something wait for the next start?"""
+    return (settings.journal_path.parent / READY).exists()
+
+
+def unstage(settings: Settings) -> None:
+    """What waits for the next start is not done."""
+    with _trouble():
+        _clear(settings.journal_path.parent / READY)
+
+
+def apply_staged(settings: Settings, settings_file: Path) -> str:
+    """Do what waits for this start, before the journal is opened; answers a sentence, empty: nothing waited.
+
+    A power cut in the middle is finished at the next start: every step is a rename, and done at most once.
+    """
+    state = settings.journal_path.parent
+    ready, under_way, before = state / READY, state / UNDER_WAY, state / BEFORE
+    if not ready.exists() and not under_way.exists():
+        return ""
+    with _trouble(), hold(settings.journal_path):  # nobody else's journal is moved away
+        if not under_way.exists():
+            _clear(before)
+            before.mkdir()
+            ready.replace(under_way)
+        before.mkdir(exist_ok=True)
+        forget = (under_way / _FORGET).exists()
+        if (text := under_way / _SETTINGS).exists():
+            if settings_file.exists():
+                shutil.copyfile(settings_file, before / _SETTINGS)
+            SettingsFile(settings_file).replace(text.read_bytes())
+            text.unlink()
+        for name in ("lenses.json", "choices.json", "photographs", "history", _JOURNAL):
+            if forget and name != "lenses.json":
+                _move(state, name, before)
+            elif (under_way / name).exists():
+                _move(state, name, before)
+                (under_way / name).replace(state / name)
+        if forget:
+            _clear(before)
+        _clear(under_way)
+    if forget:
+        return say("All games were deleted. The host key is a new one.")
+    return say("The backup is restored. What was here before is in the folder {folder}.", folder=BEFORE)
+
+
+def _move(state: Path, name: str, before: Path) -> None:
+    """Put what lies there aside, a journal with its write-ahead log."""
+    for suffix in ("", "-wal", "-shm") if name == _JOURNAL else ("",):
+        old = state / f"{name}{suffix}"
+        if old.exists():
+            _clear(before / old.name)
+            old.replace(before / old.name)
+
+
+# ---- checking --------------------------------------------------------------------------------------------------------
+
+
+def _unpacked(source: Path, folder: Path) -> BackupNote:
+    try:
+        with zipfile.ZipFile(source) as archive:
+            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+            names = [entry.filename for entry in entries]
+            strange = [n for n in names if n not in ("backup.json", *_FILES) and not _PHOTOGRAPH.fullmatch(n)]
+            if strange or len(set(names)) != len(names):
+                raise Malformed(say("This is not a backup: it holds {name}.", name=(strange or names)[0][:80]))
+            if sum(entry.file_size for entry in entries) > MAX_BYTES:
+                raise Malformed(say("This backup is too large: at most {n} MB unpacked.", n=MAX_BYTES // 1_000_000))
+            if "backup.json" not in names or _JOURNAL not in names:
+                raise Malformed(say("This is not a backup: there are no games in it."))
+            note = msgspec.json.decode(archive.read("backup.json"), type=BackupNote)
+            if note.format != FORMAT:
+                raise Malformed(
+                    say(
+                        "This backup has format {theirs}, this program reads {ours}: update the program.",
+                        theirs=note.format,
+                        ours=FORMAT,
+                    )
+                )
+            for entry in entries:
+                if entry.filename != "backup.json":
+                    archive.extract(entry, folder)
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+        raise Malformed(say("This file is damaged or no backup: {why}", why=str(error))) from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise Malformed(say("This is not a backup of this program.")) from None
+    return note
+
+
+def _check_settings(path: Path, settings: Settings) -> None:
+    """The settings must be readable; the folder of the state stays the one of this machine."""
+    if not path.exists():
+        return
+    file = SettingsFile(path)
+    try:
+        held = file.read()
+        file.change({"state_dir": settings.state_dir}, held.seen)
+    except ConfigError as error:
+        raise Malformed(say("The settings in this backup cannot be used: {why}", why=error.message)) from None
+
+
+def _check_journal(path: Path) -> None:
+    damaged = Malformed(say("The games in this backup are damaged: nothing was changed."))
+    try:
+        with closing(sqlite3.connect(path)) as db:
+            if db.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
+                raise damaged
+            version = db.execute("PRAGMA user_version").fetchone()[0]
+    except sqlite3.Error:
+        raise damaged from None
+    if version != JOURNAL_FORMAT:
+        raise Malformed(
+            say(
+                "The games in this backup have format {theirs}, this program reads {ours}: update the program.",
+                theirs=version,
+                ours=JOURNAL_FORMAT,
+            )
+        )
+    try:
+        with Journal(path, read_only=True) as journal:
+            for _ in journal.entries():
+                pass
+            journal.restore()
+            notice = journal.notice
+    except (CompanionError, sqlite3.Error) as error:
+        notice = str(error)
+    if notice:
+        raise Malformed(say("The games in this backup cannot be used: {why}", why=notice))
+
+
+def _check_json(folder: Path) -> None:
+    for name in ("lenses.json", "choices.json"):
+        path = folder / name
+        try:
+            if path.exists():
+                json.loads(path.read_bytes())
+        except (ValueError, UnicodeDecodeError):
+            raise Malformed(say("{name} in this backup is damaged: nothing was changed.", name=name)) from None
+
+
+def _check_writable(settings_file: Path) -> None:
+    """Better now than at the next start."""
+    probe = settings_file.resolve().parent / f".{settings_file.name}.probe"
+    probe.parent.mkdir(parents=True, exist_ok=True)
+    probe.touch()
+    probe.unlink()
+
+
+def _fit_journal(path: Path, here: Path) -> None:
+    """Give it the keys of this installation, and free its seats: nobody here holds a token of them."""
+    keys: list[tuple[str, bytes]] = []
+    if here.exists():
+        with closing(sqlite3.connect(f"file:{here}?mode=ro", uri=True)) as db:
+            keys = db.execute("SELECT name, value FROM keys").fetchall()
+    with Journal(path, read_only=True) as journal:
+        taken: tuple[Seat, ...] = tuple(journal.restore().seats)
+        last = max((entry.at for entry in journal.entries()), default=0.0)
+    with closing(sqlite3.connect(path)) as db, db:
+        db.executemany("INSERT OR REPLACE INTO keys VALUES (?, ?)", keys)
+        records: list[AnyRecord] = [FreeSeat(seat) for seat in taken]
+        rows = [(0, last, _encode(record)) for record in records]
+        db.executemany("INSERT INTO entries (game, at, record) VALUES (?, ?, ?)", rows)
+
+
+def _clear(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _trouble() -> Iterator[None]:
+    """What the disk refuses, as a sentence."""
+    try:
+        yield
+    except CompanionError:
+        raise
+    except sqlite3.Error as error:
+        raise JournalError(say("The games cannot be copied: {why}", why=str(error))) from None
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise SystemTrouble(
+            say("Backup and restore cannot write ({why}): free some space on the disk.", why=why)
+        ) from None

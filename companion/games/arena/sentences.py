@@ -1,0 +1,195 @@
+"""What is told of a turn of Robot Arena, sentence by sentence.
+
+Random playouts tell the same again and again: what is told of single robots is remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from companion.games.arena.board import NAMES, WORDS
+from companion.games.arena.words import counted_points, counted_robots
+from companion.languages import joined, listed, say, say_n
+
+_remembered = lru_cache(maxsize=8192)
+
+SHIELDED = say("Behind its shield a robot takes half, rounded down.")
+OWN_SIDE = say("It is of its own side.")
+IDLE = say("No robot does anything.")
+BLOWN_UP = say("It has blown itself up.")
+NO_POINTS = say("It has no hit points left.")
+NOBODY_LEFT = say("Neither side has a robot left: a tie.")
+
+# ---- robots, by their names; directions and sides by their index -----------------------------------------------------
+
+
+@_remembered
+def shelters(robot: str, square: str) -> str:
+    """It defends."""
+    return say("{robot!c} shelters on {square}.", robot=robot, square=square)
+
+
+@_remembered
+def arms(robot: str, square: str) -> str:
+    """It will blow up."""
+    return say("{robot!c} arms its self-destruct on {square}.", robot=robot, square=square)
+
+
+@_remembered
+def moves(robot: str, direction: int, origin: str, target: str) -> str:
+    """Its move succeeds."""
+    return say(
+        "{robot!c} moves {direction}, {origin} to {target}.",
+        robot=robot,
+        direction=WORDS[direction],
+        origin=origin,
+        target=target,
+    )
+
+
+@_remembered
+def bounces(robot: str, square: str) -> str:
+    """Its move fails."""
+    return say("{robot!c} bounces and stays on {square}.", robot=robot, square=square)
+
+
+@_remembered
+def stays(robot: str, square: str) -> str:
+    """Why another one's move fails."""
+    return say("{robot!c} does not leave {square}.", robot=robot, square=square)
+
+
+@_remembered
+def into_wall(direction: int, square: str) -> str:
+    """Why nothing gets any further."""
+    return say("{direction!c} leads into the wall on {square}.", direction=WORDS[direction], square=square)
+
+
+@_remembered
+def off_board(direction: int) -> str:
+    """Why nothing gets any further."""
+    return say("{direction!c} leads off the board.", direction=WORDS[direction])
+
+
+def contest(robots: Iterable[str], square: str) -> str:
+    """Why the moves of several robots fail."""
+    return say("{robots!c} try for {square}.", robots=listed(robots), square=square)
+
+
+@_remembered
+def appears(robot: str, square: str) -> str:
+    """It is new."""
+    return say("{robot!c} appears on {square}: put down its tag.", robot=robot, square=square)
+
+
+@_remembered
+def is_in_the_way(robot: str) -> str:
+    """Why no new robot appears where it stands."""
+    return say("{robot!c} stands there.", robot=robot)
+
+
+@_remembered
+def misses(robot: str, direction: int) -> str:
+    """Its attack hits nothing."""
+    return say("{robot!c} attacks {direction} and hits nothing.", robot=robot, direction=WORDS[direction])
+
+
+@_remembered
+def is_empty(square: str) -> str:
+    """Why an attack hits nothing."""
+    return say("Nothing stands on {square}.", square=square)
+
+
+@_remembered
+def hits(robot: str, direction: int, victim: str, square: str, damage: int) -> str:
+    """Its attack takes points from another robot."""
+    return say_n(
+        "{robot!c} attacks {direction} and hits {victim} on {square}: {n} point.",
+        "{robot!c} attacks {direction} and hits {victim} on {square}: {n} points.",
+        damage,
+        robot=robot,
+        direction=WORDS[direction],
+        victim=victim,
+        square=square,
+    )
+
+
+@_remembered
+def hit_reason(is_friend: bool, is_shielded: bool) -> str | None:
+    """Why a hit takes another number of points than usual."""
+    return joined(" ", (is_friend and OWN_SIDE, is_shielded and SHIELDED)) or None
+
+
+def blows_up(robot: str, square: str, victims: Sequence[tuple[str, int]]) -> str:
+    """Its self-destruct; the victims with the points that each loses."""
+    if not victims:
+        return say("{robot!c} blows up on {square} and hits nobody.", robot=robot, square=square)
+    hit = listed(say("{robot} ({points})", robot=victim, points=points) for victim, points in victims)
+    return say("{robot!c} blows up on {square} and hits {robots}.", robot=robot, square=square, robots=hit)
+
+
+@_remembered
+def leaves(robot: str) -> str:
+    """It has no points left."""
+    return say("{robot!c} leaves the board.", robot=robot)
+
+
+# ---- sides -----------------------------------------------------------------------------------------------------------
+
+
+@_remembered
+def appears_not(side: int, square: str) -> str:
+    """A spawn point brings nothing."""
+    return say("No {side} robot appears on {square}.", side=NAMES[side], square=square)
+
+
+@_remembered
+def is_full(side: int, number: int) -> str:
+    """Why a side gets no more robots."""
+    return say_n(
+        "{side!c} has {n} robot, as many as a side may have.",
+        "{side!c} has {n} robots, as many as a side may have.",
+        number,
+        side=NAMES[side],
+    )
+
+
+def has_none(side: int) -> str:
+    """Why a side has lost."""
+    return say("{side!c} has no robot left.", side=NAMES[side])
+
+
+def more_robots(turn: int, side: int, counts: Sequence[int]) -> str:
+    """Why a side wins after the last turn: it has more robots."""
+    return say(
+        "Turn {turn} was the last one: {side} has {robots}, {other} {fewer}.",
+        turn=turn,
+        side=NAMES[side],
+        robots=counted_robots(counts[side]),
+        other=NAMES[1 - side],
+        fewer=counts[1 - side],
+    )
+
+
+def more_points(turn: int, side: int, count: int, points: Sequence[int]) -> str:
+    """Why a side wins after the last turn: both have so many robots, it has more points."""
+    return say(
+        "Turn {turn} was the last one, {robots} each: {side} has {points}, {other} {fewer}.",
+        turn=turn,
+        robots=counted_robots(count),
+        side=NAMES[side],
+        points=counted_points(points[side]),
+        other=NAMES[1 - side],
+        fewer=points[1 - side],
+    )
+
+
+def as_many(turn: int, count: int, points: int) -> str:
+    """Why nobody wins after the last turn."""
+    return say(
+        "Turn {turn} was the last one: {robots} and {points} each, a tie.",
+        turn=turn,
+        robots=counted_robots(count),
+        points=counted_points(points),
+    )

@@ -1,0 +1,72 @@
+"""The service from start to end: begun anew when it is told to, with the settings file read again."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from companion.config import Settings
+from companion.errors import CompanionError, SystemTrouble
+from companion.languages import say
+
+if TYPE_CHECKING:
+    from companion.app import Companion
+
+RESTART = signal.SIGUSR1
+"""What begins the service anew: sent by the settings page, or by `kill -USR1`."""
+
+
+def run(
+    settings_of: Callable[[], Settings],
+    path: Path,
+    simulate: bool | None,
+    greet: Callable[[Companion, bool], None],
+) -> None:
+    """Run the table until SIGTERM or SIGINT; `greet` is told of every start, and whether it is the first.
+
+    A backup that waits is taken back before anything is opened. Settings with which the service cannot begin anew are
+    told on the pages, and those of before stay in use: nobody has to find a keyboard.
+    """
+    # Blocked before libraries start threads of their own: an end waits until main asks for it, in no other thread and
+    # inside no lock.
+    ends = {signal.SIGTERM, signal.SIGINT, RESTART}
+    signal.pthread_sigmask(signal.SIG_BLOCK, ends)
+    from companion.app import Companion  # noqa: PLC0415 - brings camera and web libraries, which other commands spare
+
+    def begin(settings: Settings) -> Companion:
+        return Companion(settings, simulate, settings_path=path, restart=lambda: os.kill(os.getpid(), RESTART))
+
+    before: Settings | None = None
+    while True:
+        try:
+            settings, told = _settled(settings_of, path)
+            companion = begin(settings)
+        except CompanionError as error:
+            if before is None:
+                raise
+            settings = before
+            companion = begin(settings)
+            trouble = say("The new settings cannot be used, those of before are: {why}", why=error.message)
+            companion.table.upkeep_is(trouble)
+            told = trouble
+        with companion:
+            companion.found[:0] = [told] if told else []
+            greet(companion, before is None)
+            if signal.sigwait(ends) != RESTART:
+                return
+        before = settings
+
+
+def _settled(settings_of: Callable[[], Settings], path: Path) -> tuple[Settings, str]:
+    """The settings once a backup that waits has been taken back, and what was done."""
+    from companion.backup import apply_staged  # noqa: PLC0415 - brings the games, which other commands spare
+
+    settings = settings_of()
+    try:
+        told = apply_staged(settings, path)
+    except SystemTrouble as error:  # it still waits; what can be played is played
+        told = error.message
+    return (settings_of(), told) if told else (settings, "")

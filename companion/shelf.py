@@ -1,0 +1,179 @@
+"""What the journal's file keeps beside the accepted inputs: games brought in from elsewhere, and what is gone.
+
+Inputs are never rewritten. A game that was removed leaves its number behind, so that no other game ever gets it; a
+player who wants to be forgotten leaves a mark of the name, and the last game up to which it holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import sqlite3
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from companion.errors import JournalError
+
+SHELF = """
+CREATE TABLE IF NOT EXISTS imported (
+    game INTEGER PRIMARY KEY, at REAL NOT NULL, digest TEXT NOT NULL UNIQUE, file BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS removed (game INTEGER PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS forgotten (salt BLOB PRIMARY KEY, mark BLOB NOT NULL, game INTEGER NOT NULL);
+"""
+TABLES = ("imported", "removed", "forgotten")
+T = TypeVar("T")
+
+
+_STAMPS = """
+WITH RECURSIVE played(game) AS (
+    SELECT MIN(game) FROM entries WHERE game > 0
+    UNION ALL SELECT (SELECT MIN(game) FROM entries WHERE game > played.game) FROM played WHERE game IS NOT NULL)
+SELECT game, id, at FROM entries WHERE id IN (
+    SELECT (SELECT MAX(id) FROM entries WHERE entries.game = played.game) FROM played WHERE game IS NOT NULL)
+"""
+"""Leaps from game to game in the index: some milliseconds for 500 games; grouping would go through every input."""
+
+
+def _stamp(last: int, at: float) -> str:
+    return f"{last}-{at:.6f}"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A game from elsewhere: when it was brought in (Unix time), and the digest by which it is known again."""
+
+    at: float
+    digest: str
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """A name of which nothing is kept but a salted digest, and the last game for which it is to be forgotten."""
+
+    salt: bytes
+    mark: bytes
+    game: int
+
+    def covers(self, name: str, game: int) -> bool:
+        """Is it this name, in a game of that time?"""
+        return game <= self.game and hmac.compare_digest(_mark(self.salt, name), self.mark)
+
+
+@lru_cache(maxsize=1024)
+def _mark(salt: bytes, name: str) -> bytes:
+    return hashlib.sha256(salt + name.strip().casefold().encode()).digest()
+
+
+class Shelf:
+    """The side tables of the journal; every method may be called from any thread and holds the lock for one query."""
+
+    _db: sqlite3.Connection
+    _lock: threading.Lock
+    _promised = 0
+
+    def next_number(self) -> int:
+        """The number that the table's next game gets: no game has, or ever had it."""
+        with self._lock:
+            self._promised = self._highest() + 1
+        return self._promised
+
+    def stamps(self) -> dict[int, str]:
+        """A text for every game that was played here, which changes with each of its inputs: the last one's number and
+        time. Two journals never have the same."""
+        return {int(game): _stamp(last, at) for game, last, at in self._read(_STAMPS)}
+
+    def stamp(self, game: int) -> str | None:
+        """The text of one game; None: it was not played here."""
+        rows = self._read("SELECT id, at FROM entries WHERE game = ? ORDER BY id DESC LIMIT 1", (game,))
+        return _stamp(*rows[0]) if rows and game > 0 else None
+
+    def imported(self) -> dict[int, Kept]:
+        """The games from elsewhere by their number."""
+        rows = self._read("SELECT game, at, digest FROM imported ORDER BY game")
+        return {int(game): Kept(float(at), str(digest)) for game, at, digest in rows}
+
+    def imported_digest(self, game: int) -> str | None:
+        """By what a game from elsewhere is known again; None: there is none of that number."""
+        rows = self._read("SELECT digest FROM imported WHERE game = ?", (game,))
+        return str(rows[0][0]) if rows else None
+
+    def imported_file(self, game: int) -> bytes | None:
+        """A game from elsewhere as it was kept; None: there is none of that number."""
+        rows = self._read("SELECT file FROM imported WHERE game = ?", (game,))
+        return bytes(rows[0][0]) if rows else None
+
+    def keep_imported(self, file: bytes, digest: str, at: float) -> int:
+        """Keep a game from elsewhere; answers its number. Raises `JournalError` (disk full) and then nothing is kept.
+
+        Never the number that the table is about to give to a game of its own.
+        """
+
+        def keep() -> int:
+            number = max(self._highest(), self._promised) + 1
+            self._db.execute("INSERT INTO imported VALUES (?, ?, ?, ?)", (number, at, digest, file))
+            return number
+
+        return self._write(keep)
+
+    def remove_game(self, game: int) -> None:
+        """Remove every input of a game, or a game from elsewhere; its number is never given again."""
+
+        def remove() -> None:
+            self._db.execute("INSERT OR IGNORE INTO removed VALUES (?)", (game,))
+            self._db.execute("DELETE FROM entries WHERE game = ? AND game > 0", (game,))
+            self._db.execute("DELETE FROM imported WHERE game = ?", (game,))
+
+        self._write(remove)
+
+    def forgotten(self) -> tuple[Forgotten, ...]:
+        """The names to be forgotten."""
+        rows = self._read("SELECT salt, mark, game FROM forgotten ORDER BY game")
+        return tuple(Forgotten(bytes(salt), bytes(mark), int(game)) for salt, mark, game in rows)
+
+    def forget(self, name: str) -> None:
+        """Forget a name, whatever its capitals, in every game up to now."""
+        salt = secrets.token_bytes(16)
+        mark = _mark(salt, name)
+
+        def forget() -> None:
+            self._db.execute("INSERT INTO forgotten VALUES (?, ?, ?)", (salt, mark, self._highest()))
+
+        self._write(forget)
+
+    def _highest(self) -> int:
+        """The highest number that was ever given; the lock is held."""
+        numbers = [self._db.execute("SELECT MAX(game) FROM entries").fetchone()[0]]
+        for table in ("imported", "removed"):
+            numbers.append(self._db.execute(f"SELECT MAX(game) FROM {table}").fetchone()[0])
+        return max(number or 0 for number in numbers)
+
+    def _read(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        with self._lock:
+            try:
+                return self._db.execute(query, values).fetchall()
+            except sqlite3.OperationalError as error:
+                if "no such table" in str(error):  # a journal of an earlier program that is only read
+                    return []
+                raise JournalError(f"The journal cannot be read: {error}") from None
+
+    def _write(self, work: Callable[[], T]) -> T:
+        """Do it wholly or not at all; raises `JournalError`."""
+        with self._lock:
+            try:
+                self._db.execute("BEGIN IMMEDIATE")
+                try:
+                    answer = work()
+                    self._db.execute("COMMIT")
+                except BaseException:
+                    if self._db.in_transaction:
+                        self._db.execute("ROLLBACK")
+                    raise
+            except sqlite3.Error as error:
+                raise JournalError(
+                    f"That could not be kept ({error}): nothing has changed. Free some space on the disk."
+                ) from None
+        return answer

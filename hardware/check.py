@@ -1,0 +1,82 @@
+"""The panel tried out: every key, lamp and tone by itself, without any effect on the table."""
+
+from __future__ import annotations
+
+import threading
+
+from companion.clock import Clock
+from companion.kit import Seat
+from companion.ports import Cue, Signal
+from companion.rooms import Trial
+from hardware.panel import Panel
+
+LEASE_S = 6.0
+"""So long a check goes on after somebody was last seen to look."""
+LONGEST_S = 300.0
+"""So long a check goes on at most: pads that nobody can play with would puzzle everybody else."""
+
+
+class PanelTrial:
+    """Implements `companion.rooms.PanelCheck` on a panel, real or simulated."""
+
+    def __init__(self, panel: Panel, clock: Clock) -> None:
+        self.buttons = panel.buttons
+        self.lamps = panel.lamps
+        self.has_buzzer = panel.has_buzzer
+        self._panel = panel
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._end_s = 0.0
+        self._until_s = 0.0
+        self._lit: frozenset[str] = frozenset()
+
+    def begin(self) -> None:
+        """Begin, or begin anew: nothing is tried out yet."""
+        with self._lock:
+            now_s = self._clock.monotonic_s()
+            self._end_s, self._until_s, self._lit = now_s + LONGEST_S, now_s + LEASE_S, frozenset()
+            self._panel.forget_tried()
+            self._tell()
+
+    def renew(self) -> None:
+        """Somebody still looks: without this it ends within seconds."""
+        with self._lock:
+            now_s = self._clock.monotonic_s()
+            if now_s < self._until_s:
+                self._until_s = min(now_s + LEASE_S, self._end_s)
+                self._tell()
+
+    def end(self) -> None:
+        """Lamps show the table's state again, keys count again."""
+        with self._lock:
+            if self._clock.monotonic_s() < self._until_s:
+                self._until_s, self._lit = 0.0, frozenset()
+                self._tell()
+
+    def light(self, lamp: str, on: bool) -> None:
+        """Light a lamp, or darken it; raises KeyError for one that there is not."""
+        if lamp not in self.lamps:
+            raise KeyError(lamp)
+        with self._lock:
+            self._lit = self._lit | {lamp} if on else self._lit - {lamp}
+            self._tell()
+
+    def play(self, cue: Cue, seats: frozenset[Seat]) -> None:
+        """Sound and show a cue."""
+        with self._lock:
+            self._lit = frozenset()
+            self._tell(Signal(cue, seats, 1))
+
+    def trial(self) -> Trial:
+        """How it stands now."""
+        with self._lock:
+            left_s = max(0.0, self._end_s - self._clock.monotonic_s()) if self._is_on() else 0.0
+            if not left_s:
+                return Trial(0.0, frozenset(), frozenset(), frozenset())
+            return Trial(left_s, self._panel.down, self._panel.tried, self._lit)
+
+    def _is_on(self) -> bool:
+        return self._clock.monotonic_s() < self._until_s
+
+    def _tell(self, signal: Signal | None = None) -> None:
+        self._panel.check(self._until_s, self._lit, signal)

@@ -1,0 +1,149 @@
+"""The machine's voice: sentences spoken one after the other by `espeak-ng`, in a thread that nobody waits for."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Self
+
+from companion.config import VoiceSettings
+from companion.languages import say
+
+_log = logging.getLogger(__name__)
+
+ESPEAK = "espeak-ng"
+WAITING = 3
+"""So many sentences wait at most; a newer one takes the place of the oldest."""
+SENTENCE_S = 20.0
+"""A sentence that takes longer is cut off: the sound device is stuck."""
+WORDS_A_MINUTE = 150
+LOUDEST = 200
+"""The amplitude of `espeak-ng -a` at full volume."""
+_JOIN_S = 2.0
+
+
+class MachineVoice:
+    """Speaks through `espeak-ng`; a context manager, and `close` may be called twice.
+
+    What does not work is told to `on_trouble` once, as a sentence, and not again. With `threads=False` nothing is said
+    until `step`.
+    """
+
+    def __init__(
+        self,
+        settings: VoiceSettings,
+        on_trouble: Callable[[str], None],
+        command: str = ESPEAK,
+        *,
+        threads: bool = True,
+    ) -> None:
+        self._settings = settings
+        self._on_trouble = on_trouble
+        self._command = command
+        self._waiting: deque[tuple[str, str]] = deque(maxlen=WAITING)
+        self._changed = threading.Condition()
+        self._speaking: subprocess.Popen[bytes] | None = None
+        self._is_closed = False
+        self._is_lost = False
+        self._has_complained = False
+        self._thread = threading.Thread(target=self._run, name="voice", daemon=True) if threads else None
+        if self._thread:
+            self._thread.start()
+
+    @property
+    def is_there(self) -> bool:
+        """Is `espeak-ng` installed?"""
+        return not self._is_lost and shutil.which(self._command) is not None
+
+    def say(self, text: str, language: str) -> None:
+        """Speak a sentence as soon as those before it are spoken; returns at once."""
+        with self._changed:
+            if not self._is_closed and not self._is_lost:
+                self._waiting.append((text, language))
+                self._changed.notify()
+
+    def hush(self) -> None:
+        """Stop speaking, and forget what waits."""
+        with self._changed:
+            self._waiting.clear()
+            if self._speaking:
+                self._speaking.kill()
+
+    def change(self, settings: VoiceSettings) -> None:
+        """Another volume and speed from the next sentence on."""
+        self._settings = settings
+
+    def step(self) -> None:
+        """Speak all that waits, in the caller's thread; only without a thread of its own."""
+        if self._thread:
+            raise RuntimeError("the voice's own thread does this: open it with threads=False to step it")
+        while self._waiting:
+            self._speak(*self._waiting.popleft())
+
+    def close(self) -> None:
+        """Fall silent and end the thread."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify()
+        self.hush()
+        if self._thread:
+            self._thread.join(_JOIN_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- the thread ----
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._is_closed)
+                if self._is_closed:
+                    return
+                text, language = self._waiting.popleft()
+            self._speak(text, language)
+
+    def _speak(self, text: str, language: str) -> None:
+        settings = self._settings
+        arguments = [
+            self._command, "-v", language, "-s", str(round(WORDS_A_MINUTE * settings.speed)),
+            "-a", str(round(LOUDEST * settings.volume)), "--stdin",
+        ]  # fmt: skip
+        try:
+            with self._changed:
+                if self._is_closed:
+                    return
+                self._speaking = subprocess.Popen(
+                    arguments, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                )
+            self._await(self._speaking, text)
+        except OSError as error:
+            self._is_lost = True
+            _log.info("No voice: %s", error)
+            self._complain(say("No voice: install espeak-ng (sudo apt install espeak-ng)."))
+        finally:
+            self._speaking = None
+
+    def _await(self, speaking: subprocess.Popen[bytes], text: str) -> None:
+        """Wait until a sentence is spoken, but not for ever."""
+        with speaking:
+            try:
+                speaking.communicate(text.encode(), timeout=SENTENCE_S)
+            except subprocess.TimeoutExpired:
+                speaking.kill()
+            except BrokenPipeError:
+                pass  # it ended without hearing us out: its exit status tells
+        if speaking.returncode > 0:
+            self._complain(say("The voice cannot be heard: look at the sound device of the machine."))
+
+    def _complain(self, sentence: str) -> None:
+        if not self._has_complained:
+            self._has_complained = True
+            self._on_trouble(sentence)

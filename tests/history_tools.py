@@ -1,0 +1,73 @@
+"""Games for tests of the history: made from the rules alone, or played at a table on a fake clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+from companion.clock import FakeClock
+from companion.games import GAMES
+from companion.games.base import plain_outcome
+from companion.kit import SEATS, Seat
+from companion.replay import GameFile, PlayedOrder, PlayedTurn
+from companion.session import Phase, chance, receipt
+from companion.table import Table
+
+SHORT: Mapping[str, dict[str, Any]] = {
+    "outbuffered": {},
+    "scouts": {},
+    "arena": {},
+    "kahmate": {},
+    "binmat": {"way": "full"},
+}
+"""Every game, with the options that these tests play it with."""
+
+
+def made_game(name: str, seed: int, most: int, players: dict[Seat, str] | None = None, begun: float = 0.0) -> GameFile:
+    """A game of random actions; where it is not over after `most` turns, South resigns."""
+    game, options, rng = GAMES[name], SHORT[name], Random(seed)
+    state = game.setup(game.options(options), chance(seed, 0))
+    turns: list[PlayedTurn] = []
+    while game.outcome(state) is None and len(turns) < most:
+        tick = len(turns) + 1
+        moment = f"7.{tick}"
+        actions = {seat: game.random_action(state, seat, rng) for seat in sorted(game.to_act(state))}
+        orders = {}
+        for seat, action in actions.items():
+            text, salt = game.format(action), f"{rng.getrandbits(64):x}"
+            orders[seat] = PlayedOrder(text, salt, receipt(moment, seat, text, salt))
+        turns.append(PlayedTurn(moment, orders))
+        state = game.apply(state, actions, chance(seed, tick)).state
+    outcome = plain_outcome(game.outcome(state)) or {
+        "winners": ["north"],
+        "reason": f"{game.sides[Seat.SOUTH].name.capitalize()} resigns.",
+    }
+    return GameFile(name, dict(options), seed, tuple(turns), outcome, players=players or {}, begun=begun)
+
+
+def play(table: Table, clock: FakeClock, name: str, turns: int, seed: int = 1, end: str = "resign") -> None:
+    """A game at the table, some turns of random actions; then South resigns, the host ends it, or it stays on."""
+    rng, game = Random(seed), GAMES[name]
+    table.new_game(name, SHORT[name], seed)
+    while turns:
+        session = table._live.session
+        if session.phase is Phase.OVER:
+            return
+        clock.advance(2.0)
+        view = table.view()
+        if session.phase in (Phase.SETUP, Phase.STAGES):
+            table.confirm("host", view.moment, view.stage)
+        elif session.paused:
+            table.resume("host")
+        else:
+            for seat in [seat for seat in SEATS if seat in session.awaited]:
+                clock.advance(1.0 + SEATS.index(seat))
+                table.hand_in(seat, session.moment, game.format(game.random_action(session.state, seat, rng)))
+            turns -= 1
+    while (view := table.view()).phase is Phase.STAGES:
+        table.confirm("host", view.moment, view.stage)
+    if end == "resign" and table.view().phase is not Phase.OVER:
+        table.resign(Seat.SOUTH)
+    elif end == "abandon":
+        table.abandon()

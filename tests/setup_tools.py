@@ -1,0 +1,121 @@
+"""A table with its pages, its settings file and a panel on mock pins, all in the caller's thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from flask.testing import FlaskClient
+
+from companion.choices import Choices
+from companion.clock import FakeClock
+from companion.config import Settings, load_settings
+from companion.games import GAMES
+from companion.journal import Journal
+from companion.kit import Seat
+from companion.ports import PadKey, Press, SeatLamps
+from companion.rooms import CheckRoom
+from companion.session import Phase
+from companion.table import Table
+from companion.upkeep import InstallationUpkeep
+from hardware.check import PanelTrial
+from hardware.panel import Panel
+from hardware.simulated import SimulatedPanelHands, simulated_panel
+from web.app import create_app
+
+HOST_KEY = "abcde-fghij"
+
+
+@dataclass
+class Kept:
+    """What a test needs at hand."""
+
+    table: Table
+    host: FlaskClient
+    clock: FakeClock
+    path: Path
+    upkeep: InstallationUpkeep
+    panel: Panel
+    hands: SimulatedPanelHands
+    check: PanelTrial
+    used: list[Settings] = field(default_factory=list)
+    restarts: list[bool] = field(default_factory=list)
+
+    def browser(self) -> FlaskClient:
+        return self.host.application.test_client()
+
+    def sit(self, seat: Seat, name: str) -> FlaskClient:
+        browser = self.browser()
+        assert browser.post(f"/api/seat/{seat}/take", json={"name": name}).status_code == 200
+        return browser
+
+    def lit(self) -> set[str]:
+        self.panel.step()
+        return {name for name, level in self.hands.view().lamps.items() if level > 0}
+
+    def press(self, seat: Seat | None, key: PadKey) -> None:
+        self.table.pressed(Press(seat, key, self.clock.monotonic_s()))
+        self.table.step()
+
+    def finger(self, button: str) -> None:
+        """A key of the mock panel, pressed and let go."""
+        for strike in (self.hands.press, self.hands.release):
+            strike(button)
+            self.panel.step()
+            self.clock.advance(0.1)
+            self.panel.step()
+        self.table.step()
+
+    def post(self, path: str, **body: object) -> tuple[int, dict[str, object]]:
+        answer = self.host.post(path, json=body)
+        return answer.status_code, answer.get_json() or {}
+
+
+@contextmanager
+def kept(folder: Path, text: str = "", with_panel: bool = True) -> Iterator[Kept]:
+    """A service in a folder; the next one in the same folder is the restart."""
+    path, clock = folder / "settings.toml", FakeClock(1000.0)
+    if text:
+        path.write_text(text)
+    settings = load_settings(path if path.exists() else None)
+    settings = Settings(
+        **{name: getattr(settings, name) for name in settings.__struct_fields__} | {"state_dir": str(folder)}
+    )
+    with (
+        Journal(folder / "journal.sqlite") as journal,
+        Table(journal, clock, settings.table, Choices(folder / "choices.json")) as table,
+    ):
+        panel, hands = simulated_panel(settings.panel, clock, table.pressed, threads=False)
+        with panel:
+            check, used, restarts = PanelTrial(panel, clock), [], []
+
+            def use(changed: Settings) -> None:
+                used.append(changed)
+                table.use(changed.table)
+
+            def show(lamps: Mapping[Seat, SeatLamps], trouble: bool) -> None:
+                panel.show(lamps, trouble)
+                if table.progress().phase not in (Phase.LOBBY, Phase.OVER):
+                    check.end()
+
+            table.connect(on_lamps=show)
+            upkeep = InstallationUpkeep(settings, path, table, clock, use=use, restart=lambda: restarts.append(True))
+            app = create_app(
+                table,
+                GAMES,
+                settings=settings.web,
+                signing_key=journal.key("signing"),
+                host_key=HOST_KEY,
+                join_urls=lambda: ("http://192.0.2.7:8080/",),
+                clock=clock,
+                upkeep=upkeep,
+                check=CheckRoom(
+                    settings.panel, check if with_panel else None, "" if with_panel else "No pins here.", with_panel
+                ),
+            )
+            host = app.test_client()
+            host.post("/host", data={"key": HOST_KEY})
+            yield Kept(table, host, clock, path, upkeep, panel, hands, check, used, restarts)
+            app.extensions["streams"].close()

@@ -1,0 +1,125 @@
+"""A seat's own page in a browser: slots that change places, and the shutter over what was entered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from selenium.webdriver import ActionChains, Keys
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webdriver import WebDriver
+from selenium.webdriver.remote.webelement import WebElement
+from service import PHONE, Client, browser, running, says, sit_down, tap, until
+from tour import cdp
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebDriver]:
+    """South's phone at the beginning of a turn with three orders."""
+    folder = tmp_path_factory.mktemp("seat")
+    arguments = ("--simulate", "--port", "0", "--game", "outbuffered")
+    with running(folder, *arguments) as service, browser(PHONE) as window:
+        client = Client(service.url)
+        until("orders", lambda: client.get("/api/view")["phase"] == "orders")
+        sit_down(window, service, "south", "Mara")
+        says(window, "orders to go")
+        yield window
+
+
+def slots(window: WebDriver) -> list[WebElement]:
+    return window.find_elements(By.CSS_SELECTOR, ".slot")
+
+
+def entered(window: WebDriver) -> str:
+    """The letters in the slots, `.` for one that is free."""
+    script = "return [...document.querySelectorAll('.slot')].map(slot => slot.querySelector('b')?.textContent ?? '.')"
+    return "".join(window.execute_script(script))
+
+
+def has(window: WebDriver, letters: str) -> None:
+    until(f"{letters} in the slots", lambda: entered(window) == letters, 5)
+
+
+def test_slots_are_replaced_moved_and_cleared(seat: WebDriver) -> None:
+    seat.find_element(By.TAG_NAME, "body").send_keys("uds")
+    has(seat, "UDS")
+    slots(seat)[1].click()
+    tap(seat, ".order[data-letter='R']")
+    has(seat, "URS")
+    slots(seat)[0].click()
+    tap(seat, "#slot-right")
+    tap(seat, "#slot-right")
+    has(seat, "RSU")
+    assert slots(seat)[2].get_attribute("aria-pressed") == "true", "the choice goes with its order"
+    tap(seat, "#slot-away")
+    has(seat, "RS.")
+    assert seat.find_element(By.ID, "hand-in").text == "Hand in: 1 missing"
+    slots(seat)[0].send_keys(Keys.ARROW_RIGHT)
+    has(seat, "SR.")
+    assert seat.switch_to.active_element == slots(seat)[1], "the focus goes with it"
+    seat.switch_to.active_element.send_keys("i")
+    has(seat, "SI.")
+    across = slots(seat)[1].location["x"] - slots(seat)[0].location["x"]
+    ActionChains(seat).click_and_hold(slots(seat)[0]).move_by_offset(across, 3).release().perform()
+    has(seat, "IS.")
+    assert not seat.find_elements(By.CSS_SELECTOR, ".slot.chosen"), "a drag chooses nothing"
+    tap(seat, "#back")
+    has(seat, "I..")
+    tap(seat, "#clear")
+    has(seat, "...")
+
+
+def is_open(window: WebDriver) -> bool:
+    return bool(slots(window)[0].is_displayed())
+
+
+def spoken(window: WebDriver) -> str:
+    """All that a screen reader finds on the page."""
+    nodes = cdp(window, "Accessibility.getFullAXTree")["nodes"]
+    return " | ".join(node.get("name", {}).get("value", "") for node in nodes if not node.get("ignored"))
+
+
+def test_what_is_entered_lies_under_the_shutter_until_it_is_touched(seat: WebDriver) -> None:
+    seat.find_element(By.TAG_NAME, "body").send_keys("dlr")
+    has(seat, "DLR")
+    until("the way on the board", lambda: seat.find_elements(By.CSS_SELECTOR, "#plan > *"))
+    assert "Slot 1: down" in spoken(seat)
+    seat.execute_script("document.getElementById('menu').open = true")
+    tap(seat, "[data-switch=cover]")
+    assert seat.find_element(By.CSS_SELECTOR, "[data-switch=cover]").get_attribute("aria-pressed") == "true"
+    seat.refresh()
+    says(seat, "orders to go")
+    has(seat, "DLR")
+    shown = [seat.find_element(By.CSS_SELECTOR, place).is_displayed() for place in (".slot", "#plan")]
+    assert shown == [False, False]
+    assert seat.find_element(By.CSS_SELECTOR, ".buffer").text == ""
+    assert "Covered: touch it to look" in spoken(seat)
+    assert "Slot" not in spoken(seat)
+    ActionChains(seat).click(seat.find_element(By.CSS_SELECTOR, ".buffer")).perform()
+    until("the slots", lambda: is_open(seat))
+    assert not seat.find_elements(By.CSS_SELECTOR, ".slot.chosen"), "the touch only opens the shutter"
+    assert "Slot 1: down" in spoken(seat)
+    seat.execute_script("document.dispatchEvent(new Event('visibilitychange'))")
+    until("the shutter", lambda: not is_open(seat))
+    seat.find_element(By.CSS_SELECTOR, ".buffer").send_keys(Keys.ENTER)
+    until("the slots by the keyboard", lambda: is_open(seat))
+    seat.find_element(By.TAG_NAME, "body").send_keys(Keys.ENTER)
+    says(seat, "Waiting for lime")
+
+
+def test_the_turn_sounds_after_the_first_touch_and_never_what_was_entered(seat: WebDriver) -> None:
+    """Only that the turn comes is heard: one tone of one height, and not while it is one's turn already."""
+    seat.execute_script("""
+        window.tones = [];
+        const start = OscillatorNode.prototype.start;
+        OscillatorNode.prototype.start = function (...at) { window.tones.push(this.frequency.value); start.apply(this, at); };
+    """)
+    ActionChains(seat).click(seat.find_element(By.CSS_SELECTOR, ".sign")).perform()
+    tap(seat, "[data-post$='take-back']")
+    says(seat, "orders to go")
+    until("a tone", lambda: seat.execute_script("return window.tones") == [1046.5])
+    seat.find_element(By.TAG_NAME, "body").send_keys("u")
+    until("an order", lambda: entered(seat).startswith("U"))
+    assert seat.execute_script("return window.tones") == [1046.5]

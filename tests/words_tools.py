@@ -1,0 +1,178 @@
+"""A language that nobody speaks: every sentence of the catalogues stands in brackets, so that one without is found.
+
+`⟦{many} and {end}⟧`: what is not in brackets was never given to `say`, or has lost its pattern on the way to a page.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from babel.messages.catalog import Catalog
+from babel.messages.frontend import CommandLineInterface
+from babel.messages.pofile import read_po
+
+from companion.languages import LANGUAGES
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("companion", "hardware", "vision", "web")
+TOLD = (
+    "aria-label",
+    "aria-description",
+    "aria-roledescription",
+    "aria-valuetext",
+    "title",
+    "placeholder",
+    "alt",
+    "label",
+)
+"""Attributes that people read or hear."""
+SILENT = ("script", "style")
+PLAIN_CLASSES = frozenset(("mono", "receipt", "code", "lab", "letter", "leg", "notation"))
+"""What stands in such an element is the same in every language: notation, receipts, addresses, keys."""
+PLAIN = re.compile(
+    r"Camera Module \d( Wide)?|HQ Camera|\bauto\b|"
+    + "|".join(LANGUAGES.values())
+    + r"|Tabletop Companion|SHA-256|Wi-Fi|JSON|PNG|GIF|PDF|GPIO|BCM|https?://\S+|/[\w/<>.-]+"  # names of things
+    r"|\b\d+ de [a-z]+ de \d{4}|\b\d+:[a-z]?[A-Z]+\b"  # dates in Spanish, orders by unit
+    r"|\b[A-Z]{1,3}\d?\b|\b[a-h]\d{1,2}\b|\b\d+[a-z]{1,2}\b|\bpx\b|\bmm\b|\bcm\b|\bx\b"  # notation and units
+)
+WORD = re.compile(r"[^\W\d_]{2,}")
+_VOID = frozenset(
+    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
+)
+_LABELS = frozenset(("label", "hint", "note", "sign", "why", "sentence", "message", "stage_title", "reason", "worth"))
+"""What has one of these names in JSON is shown, were it one word."""
+_NAMES = frozenset(("layout", "expected", "face", "faces", "fans", "drawing", "options"))
+"""What has one of these names in JSON is for programs."""
+_TWO_WORDS = re.compile(r"[^\W\d_]{2,}[,.:;]? [^\W\d_]{2,}")
+
+
+@cache
+def extracted() -> Catalog:
+    """The sentences of the program, as `make messages` finds them; some two seconds of work, once."""
+    command = re.search(r"pybabel -q (extract .*?)\\\n\t+(.*)\n", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    assert command, "the Makefile does not extract the sentences any more"
+    words = f"{command[1]} {command[2]}".split()
+    words = [str(ROOT / word) if word in (*PACKAGES, "pyproject.toml") else word for word in words]
+    with TemporaryDirectory() as folder:
+        pot = Path(folder) / "messages.pot"
+        words[words.index("messages.pot")] = str(pot)
+        CommandLineInterface().run(["pybabel", "-q", *words])
+        with pot.open("rb") as file:
+            return read_po(file)
+
+
+@cache
+def _known() -> frozenset[str]:
+    """Every English pattern that the catalogues can hold."""
+    ids = (message.id if isinstance(message.id, tuple | list) else (message.id,) for message in extracted())
+    return frozenset(text for several in ids for text in several if text)
+
+
+def bracketed(language: str, one: str, many: str, n: int | None) -> str:
+    """The pattern in the language that nobody speaks; what no catalogue can hold stays outside, also within another."""
+    pattern = many if many and n != 1 else one
+    if one in _known():
+        return f"⟦{pattern}⟧"
+    return f"⟧{pattern}⟦" if WORD.search(re.sub(r"\{.*?\}", "", pattern)) else pattern
+
+
+@pytest.fixture
+def brackets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every language but English is the one that nobody speaks."""
+    monkeypatch.setattr("companion.languages._lookup", bracketed)
+
+
+def outside(text: str) -> str:
+    """What of a text stands in no brackets."""
+    kept, depth = [], 0
+    for letter in text:
+        depth += letter == "⟦"
+        kept.append(" " if depth > 0 or letter in "⟦⟧" else letter)
+        depth -= letter == "⟧"
+    return "".join(kept)
+
+
+def stray(text: str) -> str:
+    """The words of a text that were not translated; empty: none. Names of languages stand in their own words."""
+    return " ".join(WORD.findall(PLAIN.sub(" ", outside(text))))
+
+
+def strays_of_page(html: str, names: Iterable[str] = ()) -> set[str]:
+    """Everything on a page that people read or hear and that was not translated; `names` were typed by people."""
+    reader = _Page()
+    reader.feed(html)
+    found = set()
+    for text in reader.told:
+        plain = text
+        for name in names:
+            plain = plain.replace(name, " ")
+        if stray(plain):
+            found.add(" ".join(text.split()))
+    return found
+
+
+def strays_of_json(value: object, key: str = "") -> set[str]:
+    """The same of an answer to a program or a script: what has a name of `_LABELS`, and what has several words."""
+    if isinstance(value, dict):
+        inner = ((name, each) for name, each in value.items() if name not in _NAMES)
+        return {text for name, each in inner for text in strays_of_json(each, str(name))}
+    if isinstance(value, list):
+        return {text for each in value for text in strays_of_json(each, key)}
+    if not isinstance(value, str) or not (key in _LABELS or _TWO_WORDS.search(outside(value))):
+        return set()
+    return {value} if stray(value) and not re.search(r'[<"=]', value) else set()
+
+
+class _Page(HTMLParser):
+    """Collects what a page tells: text, the attributes of `TOLD`, and what its scripts are given to tell."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.told: list[str] = []
+        self._open: list[tuple[str, bool]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        is_plain = bool(PLAIN_CLASSES & set(given.get("class", "").split())) or tag in SILENT or tag == "code"
+        is_plain = is_plain or ("lang" in given and tag != "html")
+        plain = is_plain or any(inside for _, inside in self._open)
+        if not plain:
+            self.told += [given[name] for name in TOLD if name in given]
+            if tag == "input" and given.get("type") in ("submit", "button", "reset"):
+                self.told.append(given.get("value", ""))
+        self.told += [text for name, value in given.items() if name.startswith("data-") for text in _data(value)]
+        if tag not in _VOID:
+            self._open.append((tag, is_plain))
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open and self._open.pop()[0] != tag:
+            pass
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in _VOID:
+            self._open.pop()
+
+    def handle_data(self, data: str) -> None:
+        if not any(plain for _, plain in self._open):
+            self.told.append(data)
+
+
+def _data(value: str) -> Iterator[str]:
+    """What of a `data-` attribute may be told: sentences, also those inside of JSON."""
+    if value[:1] in ("{", "["):
+        try:
+            yield from strays_of_json(json.loads(value))
+            return
+        except ValueError:
+            pass
+    if " " in value and not re.search(r"[/=]|\d\.\d", value):
+        yield value

@@ -1,0 +1,40 @@
+// The settings page: begins the service anew and waits for it; warns before what was typed is lost.
+import { post, refuse } from './post.js';
+import { say } from './say.js';
+
+const AGAIN_MS = 500;
+const PATIENCE_MS = 60000;
+const form = document.getElementById('settings');
+let changed = false;
+
+async function isThere() {
+  try {
+    return (await fetch('/health', { cache: 'no-store' })).ok;
+  } catch {
+    return false;
+  }
+}
+
+// It is gone for a moment first; then its pages are new ones.
+function wait(since, wasGone) {
+  setTimeout(async () => {
+    const there = await isThere();
+    if (there && (wasGone || performance.now() - since > 4000)) location.assign('/settings');
+    else if (performance.now() - since > PATIENCE_MS) refuse(say('The companion does not come back: look at its console.'));
+    else wait(since, wasGone || !there);
+  }, AGAIN_MS);
+}
+
+document.addEventListener('click', async event => {
+  const key = event.target.closest?.('[data-restart]');
+  if (!key) return;
+  key.disabled = true;
+  const answer = await post('/api/settings/restart');
+  if (!answer.ok) return;
+  key.closest('.waits').querySelector('p').textContent = say('The companion begins anew. This page comes back by itself.');
+  wait(performance.now(), false);
+});
+form?.addEventListener('input', () => { changed = true; });
+form?.addEventListener('submit', () => { changed = false; });
+addEventListener('beforeunload', event => { if (changed) event.preventDefault(); });
+document.querySelector('[aria-invalid="true"]')?.focus();
