@@ -13,6 +13,7 @@ PINS := $(shell python3 -c "import importlib.util as u, importlib.metadata as m;
 # How to install a system package here: as root, by a sudo that asks nothing, or not at all.
 APT := $(shell if ! command -v apt-get >/dev/null; then :; elif [ "$$(id -u)" = 0 ]; then echo "apt-get"; elif sudo -n true 2>/dev/null; then echo "sudo -n apt-get"; fi)
 ARGS ?=
+JOBS ?= $(shell nproc)
 SCREENSHOTS ?= /tmp/companion-screenshots
 
 .PHONY: play test test-opencv4 check messages format lint types bench selfplay screenshots browser clean
@@ -20,8 +21,9 @@ SCREENSHOTS ?= /tmp/companion-screenshots
 play: $(VENV)/.runs
 	@$(BIN)/companion play $(ARGS)
 
+# As many tests at once as there are cores: many of them wait for browsers.
 test: $(VENV)/.tests browser
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 test-opencv4: $(VENV4)/.tests
 	$(VENV4)/bin/python -m pytest $(VISION) $(ARGS)
@@ -62,11 +64,16 @@ selfplay: $(VENV)/.runs
 screenshots: $(VENV)/.tests browser
 	cd tests && $(abspath $(BIN))/python tour.py $(SCREENSHOTS) $(ARGS)
 
-# The browser and the PDF tools of the tests; where they cannot be installed those tests are skipped and say so.
-browser:
+# The browser, the PDF tools and axe-core of the tests; where they cannot be installed those tests are skipped and say so.
+browser: tests/node_modules/.installed
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null && command -v pdftoppm >/dev/null \
 	|| { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq chromium chromium-driver poppler-utils fonts-liberation >/dev/null; } \
 	|| echo "No browser: install chromium, chromium-driver and poppler-utils to run every test."
+
+tests/node_modules/.installed: tests/package-lock.json
+	@command -v npm >/dev/null || { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq npm >/dev/null; } || true
+	@if command -v npm >/dev/null; then npm ci --prefix tests --silent --no-audit --no-fund && touch $@; \
+	else echo "No npm: the accessibility tests are skipped."; fi
 
 $(VENV)/bin/python:
 	@python3 -c "import sys; sys.exit(sys.version_info < (3, 11))" || { echo "Python 3.11 or newer is needed."; exit 1; }
@@ -88,4 +95,4 @@ $(VENV4)/.tests: pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV4) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV4) tests/node_modules build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

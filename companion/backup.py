@@ -230,7 +230,9 @@ def _unpacked(source: Path, folder: Path) -> BackupNote:
             if strange or len(set(names)) != len(names):
                 raise Malformed(say("This is not a backup: it holds {name}.", name=(strange or names)[0][:80]))
             if sum(entry.file_size for entry in entries) > MAX_BYTES:
-                raise Malformed(say("This backup is too large: at most {n} MB unpacked.", n=MAX_BYTES // 1_000_000))
+                raise Malformed(
+                    say("This backup is too large: at most {number} MB unpacked.", number=MAX_BYTES // 1_000_000)
+                )
             if "backup.json" not in names or _JOURNAL not in names:
                 raise Malformed(say("This is not a backup: there are no games in it."))
             note = msgspec.json.decode(archive.read("backup.json"), type=BackupNote)

@@ -326,7 +326,7 @@ class History:
         """What each player did in the games that are over, who played most first."""
         stamps = reversed(self._numbers())
         lines = [(self._line(number, stamp), self._summary(number, stamp)) for number, stamp in stamps]
-        return records_of([(line, summary) for line, summary in lines if line.has_replay])
+        return records_of([(line, summary) for line, summary in lines if summary.is_over])
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------

@@ -123,9 +123,10 @@ class Manners:
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread; the table's next change, or a second, lets it notice."""
+        """End the thread."""
         self._ends.set()
         if self._thread:
+            self._table.redraw()  # it waits for the table's next change
             self._thread.join(_JOIN_S)
             self._thread = None
 

@@ -83,7 +83,7 @@ class SettingRow:
                 return text
             case _:
                 if not text or len(text) > MAX_TEXT or not text.isprintable():
-                    raise Malformed(say("Give a text of at most {n} characters.", n=MAX_TEXT))
+                    raise Malformed(say("Give a text of at most {number} characters.", number=MAX_TEXT))
                 return text
 
     @property

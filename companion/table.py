@@ -181,6 +181,10 @@ class Table(Watch):
         """What the pages say about the photographs of the turns; empty: nothing is wrong with them."""
         self._owner.tell(lambda: self._stand("photographs", sentence))
 
+    def trial_is(self, sentence: str) -> None:
+        """What the pages say while keys are tried out and do nothing; empty: they are not."""
+        self._owner.tell(lambda: self._stand("trial", sentence))
+
     def upkeep_is(self, sentence: str) -> None:
         """What the pages say about a restart that is about to come; empty: none is."""
         self._owner.tell(lambda: self._stand("upkeep", sentence))

@@ -78,7 +78,7 @@ class Panel:
         self._problems: tuple[str, ...] = ()
         self._failed: set[str] = set()
         self._checked_until_s = -math.inf
-        self._tried: set[str] = set()
+        self._tried: frozenset[str] = frozenset()
         self._close_lock = threading.Lock()
         self._is_closed = False
         factory = _open_factory() if pin_factory is None else pin_factory
@@ -165,11 +165,11 @@ class Panel:
     @property
     def tried(self) -> frozenset[str]:
         """Names of the buttons that were pressed since the check began."""
-        return frozenset(self._tried)
+        return self._tried
 
     def forget_tried(self) -> None:
         """A check begins."""
-        self._tried = set()
+        self._tried = frozenset()
 
     def step(self) -> None:
         """Take in all edges, cues, states and alarms, and drive the outputs for this moment; only without threads."""
@@ -284,7 +284,7 @@ class Panel:
 
     def _report(self, key: _Key, strokes: Sequence[Stroke]) -> None:
         if strokes and self._clock.monotonic_s() < self._checked_until_s:
-            self._tried.add(key.pin.name)
+            self._tried |= {key.pin.name}
             return
         for stroke in strokes:
             press = Press(key.pin.seat, key.pin.key, key.debouncer.pressed_s, stroke is Stroke.HELD)

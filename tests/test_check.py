@@ -170,7 +170,11 @@ def test_the_stream_tells_what_is_pressed_and_its_end_ends_the_check(place: Kept
         told = _bytes(next(events)).decode()
         assert told.startswith("event: trial")
         assert json.loads(told.partition("data: ")[2])["on"] is True
+        place.table.step()
+        assert "are being tried out" in " ".join(place.table.view().notices)
     assert place.check.trial().left_s == 0
+    place.table.step()
+    assert place.table.view().notices == ()
 
 
 def _bytes(chunk: object) -> bytes:

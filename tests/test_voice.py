@@ -19,7 +19,15 @@ from web_fixtures import open_place, page_of
 from companion.announcer import Announcer
 from companion.app import Companion
 from companion.clock import FakeClock
-from companion.config import PanelSettings, QuietSettings, Settings, TableSettings, VoiceSettings, WebSettings, read_settings
+from companion.config import (
+    PanelSettings,
+    QuietSettings,
+    Settings,
+    TableSettings,
+    VoiceSettings,
+    WebSettings,
+    read_settings,
+)
 from companion.errors import ConfigError
 from companion.journal import Journal
 from companion.kit import Seat

@@ -212,7 +212,7 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument("--themes", nargs="+", choices=THEMES, default=list(THEMES))
     parser.add_argument("--languages", nargs="+", choices=LANGUAGES, default=list(LANGUAGES))
-    parser.add_argument("--only", default="", help="only stops whose name has these words")
+    parser.add_argument("--only", nargs="+", default=[""], help="only stops whose name has one of these words")
     parser.add_argument("--games", nargs="+", choices=GAMES, default=list(GAMES))
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
@@ -220,7 +220,7 @@ def main() -> None:
     with touring() as tour, browser(SIZES["phone"]) as window:
         cdp(window, "Network.enable")
         for stop in tour.stops(tuple(arguments.games)):
-            if arguments.only not in stop.name:
+            if not any(words in stop.name for words in arguments.only):
                 continue
             for size in arguments.sizes:
                 for theme in arguments.themes:

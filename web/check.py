@@ -23,6 +23,7 @@ from web.wiring import drawing, wires
 
 LOOK_S, RENEW_S, PING_S = 0.05, 2.0, 10.0
 
+TRIED_OUT = say("The keys of the pads are being tried out: they do nothing else now.")
 CUES: tuple[tuple[Cue, str], ...] = (
     (Cue.AWAKE, say("The table is awake")),
     (Cue.SEAT_TAKEN, say("A seat is taken")),
@@ -108,7 +109,13 @@ class CheckPage:
         self._guard.require_host(request)
         panel = self._panel()
         streams = self._house.streams
-        return streams.hold(request.environ, lambda gone: self._messages(panel, gone), Place.SEAT, panel.end)
+        return streams.hold(
+            request.environ, lambda gone: self._messages(panel, gone), Place.SEAT, lambda: self._leave(panel)
+        )
+
+    def _leave(self, panel: PanelCheck) -> None:
+        panel.end()
+        self._table.trial_is("")
 
     def _messages(self, panel: PanelCheck, is_gone: Callable[[], bool]) -> Iterator[str]:
         shown: dict[str, Any] = {}
@@ -123,6 +130,8 @@ class CheckPage:
                 panel.renew()
             trial = _plain(panel.trial())
             if trial != shown:
+                if trial["on"] != shown.get("on"):
+                    self._table.trial_is(TRIED_OUT if trial["on"] else "")
                 shown, said_s = trial, now_s
                 yield message(json.dumps(trial), "trial")
             elif now_s - said_s > PING_S:

@@ -5,6 +5,8 @@ A figure that falls short fails the bench (exit status 1); nothing here is part 
 
 from __future__ import annotations
 
+from companion.bench.browser import bench_browser
+from companion.bench.crowd import bench_crowd
 from companion.bench.doors import door_figures
 from companion.bench.rings import bench_rings
 from companion.bench.rules import bench_rules
@@ -30,6 +32,8 @@ def run(games: int, real_time: bool = False) -> bool:
     for figure in door_figures():
         print(figure.sentence(), flush=True)
         good &= figure.is_met()
+    good &= bench_crowd()
+    good &= bench_browser()
     for name, game in GAMES.items():
         kit = game.kit(game.options({}))
         if kit.deck:

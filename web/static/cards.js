@@ -136,11 +136,21 @@ function words() {
   place.append(more);
 }
 
+// Lanes in words; under the shutter, as everybody sees them.
+function nameLanes() {
+  const isCovered = document.documentElement.classList.contains('covered');
+  for (const lane of all('.ln[data-lane]')) {
+    const { lane: name, open, words: own } = lane.dataset;
+    lane.setAttribute('aria-label', `${say('Lane {lane}', { lane: name })}: ${isCovered ? open : own}`);
+  }
+}
+
 function paint() {
   if (page().dataset.moment !== moment) {
     moment = page().dataset.moment;
     chosen = {};
   }
+  nameLanes();
   if (!document.getElementById('picks')) return;
   const open = choices();
   for (const card of all('.card')) {
@@ -153,6 +163,7 @@ function paint() {
   for (const lane of all('.ln[data-lane]')) {
     const name = lane.dataset.lane;
     lane.classList.toggle('on', chosen.lane === name);
+    lane.setAttribute('aria-pressed', String(chosen.lane === name));
     const possible = open.filter(each => each.lane === name && fits(each, { ...chosen, lane: name }));
     const hasCard = !chosen.card || possible.some(each => each.card === chosen.card);
     lane.classList.toggle('dim', open.length > 0 && (!possible.length || !hasCard));
@@ -174,6 +185,7 @@ function drop() {
   paint();
 }
 document.addEventListener('keydown', event => { if (event.key === 'Escape') drop(); });
+document.addEventListener('uncovered', paint);
 document.addEventListener('covered', drop); // what is half chosen would tell of the hand
 
 document.addEventListener('shown', paint);

@@ -12,14 +12,20 @@ function paint() {
   const isCovered = isOn('cover') && !isLooking;
   const changes = page.classList.contains('covered') !== isCovered;
   page.classList.toggle('covered', isCovered);
+  const focused = document.activeElement;
   for (const place of document.querySelectorAll('[data-secret]')) {
+    const hides = isCovered && place !== focused && place.contains(focused);
+    const opens = !isCovered && place === focused;
     const marks = { tabindex: '0', role: 'button', 'aria-label': say('Covered: touch it to look') };
     for (const [name, value] of Object.entries(marks)) {
       if (isCovered) place.setAttribute(name, value);
       else place.removeAttribute(name);
     }
+    // The focus follows: onto the shutter, or to what lay under it.
+    if (hides) place.focus({ preventScroll: true });
+    if (opens) place.querySelector('button:not(:disabled, [hidden]), [tabindex="0"]')?.focus({ preventScroll: true });
   }
-  if (changes && isCovered) document.dispatchEvent(new Event('covered'));
+  if (changes) document.dispatchEvent(new Event(isCovered ? 'covered' : 'uncovered'));
 }
 
 function look() {

@@ -118,7 +118,10 @@ function paint() {
     const { zone } = row.dataset;
     const slots = [...cardsOf(zone), undefined].map((card, number) => slot(zone, number, card));
     // What is the same stays, so that a finger on it is not lost.
-    if (slots.length !== row.children.length || slots.some((each, number) => !each.isEqualNode(row.children[number]))) row.replaceChildren(...slots);
+    if (slots.length === row.children.length && slots.every((each, number) => each.isEqualNode(row.children[number]))) continue;
+    const focused = row.contains(document.activeElement) && Number(document.activeElement.dataset.slot);
+    row.replaceChildren(...slots);
+    if (focused !== false) (slots[focused] ?? slots.at(-1)).focus({ preventScroll: true });
   }
   for (const key of document.querySelectorAll('[data-value]')) key.setAttribute('aria-pressed', String(key.dataset.value === state.value));
   for (const key of document.querySelectorAll('[data-suit]')) key.disabled = used().includes(state.value + key.dataset.suit);

@@ -73,11 +73,20 @@ async function show(html) {
   const missing = styles(fresh);
   if (missing.length) await Promise.all(missing);
   if (newest !== html) return;
+  const focused = document.activeElement;
   for (const each of fresh) {
     const old = document.getElementById(each.id);
     if (old) morph(old, document.adoptNode(each));
   }
   document.dispatchEvent(new Event('shown'));
+  refocus(focused);
+}
+
+// Whoever had a key that is gone stands on the sign: it says what comes next.
+function refocus(focused) {
+  if (!focused || focused === document.body) return;
+  if (focused.isConnected && focused.getClientRects().length && !focused.matches(':disabled')) return;
+  document.querySelector('#live .sign[tabindex]')?.focus({ preventScroll: true });
 }
 
 // The page as the service has it now: it may be a newer one, in another language, or no longer this browser's.

@@ -33,7 +33,7 @@ function show(trial) {
     return;
   }
   const left = all('[data-key]').filter(key => !key.classList.contains('tried')).length;
-  tell(left ? say('Press every key') : say('Every key works'), left ? say('{n} to go. Tap a lamp or a tone to try it.', { n: left }) : say('Tap a lamp or a tone to try it.'));
+  tell(left ? say('Press every key') : say('Every key works'), left ? say('{number} to go. Tap a lamp or a tone to try it.', { number: left }) : say('Tap a lamp or a tone to try it.'));
 }
 
 function stop() {

@@ -2,7 +2,7 @@
 import { refuse } from './post.js';
 import { say } from './say.js';
 import { handIn } from './seat.js';
-import { centre, frames, mark, onTap, page, tell } from './squares.js';
+import { board, centre, frames, mark, onTap, page, tell } from './squares.js';
 
 const form = () => document.getElementById('placing');
 const store = () => `placing:${page().dataset.seat}:${page().dataset.moment}`;
@@ -60,6 +60,8 @@ function paint() {
     const [x, y] = centre(squares[number]);
     return `<g transform="translate(${x} ${y})"${number === chosen ? ' class="on"' : ''}>${piece}</g>`;
   });
+  // The board in words: the table does not know yet what stands here.
+  board().setAttribute('aria-label', asked.pieces.map(({ face }, number) => `${face} ${squares[number]}`).join(', '));
   const free = asked.squares.filter(square => chosen < 0 || square !== squares[chosen]);
   if (chosen < 0) tell('');
   else tell(`${asked.pieces[chosen].face} ${squares[chosen]}`, say('Tap where it begins; on another piece they change places.'));
@@ -70,6 +72,8 @@ document.addEventListener('click', event => {
   if (form() && event.target.closest?.('#commit')) handIn(text());
   if (form() && event.target.closest?.('#clear')) clear();
 });
+
+document.addEventListener('covered', () => { chosen = -1; paint(); }); // what is half chosen would tell where it stands
 
 onTap('placing', { tap, paint, wanted: () => new Set(asked.squares) });
 document.addEventListener('shown', paint);

@@ -152,7 +152,7 @@ function paint() {
     way.append(Object.assign(document.createElement('small'), { className: 'mono', textContent: text }));
     return way;
   });
-  ways.replaceChildren(...fresh);
+  if (fresh.length !== ways.children.length || fresh.some((way, number) => !way.isEqualNode(ways.children[number]))) ways.replaceChildren(...fresh);
   for (const each of document.querySelectorAll('[data-begin]')) {
     const isOpen = taps.length ? fitting(taps, each.dataset.begin).length : plays.some(play => play.key === each.dataset.begin);
     each.classList.toggle('off', !isOpen && each.dataset.begin !== key);

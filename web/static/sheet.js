@@ -94,13 +94,16 @@ function drawOrder(each) {
   return (to ? target(to) : '') + arrow;
 }
 
+function deed(name) {
+  const set = given[name];
+  const words = [kindOf(set)?.label, set?.way && wayOf(set.way).label].filter(Boolean).join(' ').toLowerCase();
+  return set ? `${name}: ${words}` : say('{unit}: no order yet', { unit: name });
+}
+
 function words() {
   const set = given[unit];
-  const kind = kindOf(set);
-  const deed = [kind?.label, set?.way && wayOf(set.way).label].filter(Boolean).join(' ').toLowerCase();
-  if (kind?.has_direction && !set.way) return [`${unit}: ${deed}`, say('In which direction?')];
-  if (set) return [`${unit}: ${deed}`, say('Tap it again to take it away.')];
-  return [say('{unit}: no order yet', { unit }), say('Tap what it does.')];
+  if (kindOf(set)?.has_direction && !set.way) return [deed(unit), say('In which direction?')];
+  return [deed(unit), set ? say('Tap it again to take it away.') : say('Tap what it does.')];
 }
 
 function paintUnits() {
@@ -109,11 +112,15 @@ function paintUnits() {
     const key = Object.assign(document.createElement('button'), { type: 'button', className: 'key unit' });
     key.dataset.unit = each.name;
     key.setAttribute('aria-pressed', String(each.name === unit));
+    key.setAttribute('aria-label', `${deed(each.name)}, ${each.note}`);
     key.append(Object.assign(document.createElement('b'), { className: 'mono', textContent: `${each.name}:${written(given[each.name])}` }));
     key.append(Object.assign(document.createElement('small'), { textContent: each.note }));
     return key;
   });
-  if (keys.length !== row.children.length || keys.some((key, number) => !key.isEqualNode(row.children[number]))) row.replaceChildren(...keys);
+  if (keys.length === row.children.length && keys.every((key, number) => key.isEqualNode(row.children[number]))) return;
+  const focused = row.contains(document.activeElement) && document.activeElement.dataset.unit;
+  row.replaceChildren(...keys);
+  if (focused) keys.find(key => key.dataset.unit === focused)?.focus({ preventScroll: true });
 }
 
 function paint() {

@@ -13,6 +13,7 @@ const slots = () => [...document.querySelectorAll('.slot')];
 const keyOf = letter => [...document.querySelectorAll('.order')].find(key => key.dataset.letter === letter);
 let draft = []; // a letter for each slot, or FREE
 let chosen = -1;
+let touched = 0; // the slot that was changed last
 let planned = '';
 let drawn = '';
 
@@ -54,7 +55,9 @@ function paint() {
   }
   drawn = store();
   slots().forEach(paintSlot);
+  const focused = document.activeElement;
   for (const key of document.querySelectorAll('[data-slots]')) key.hidden = (key.dataset.slots === 'one') !== (chosen >= 0);
+  if (focused?.matches('[data-slots][hidden]')) slots()[touched]?.focus({ preventScroll: true });
   const number = missing();
   const main = document.getElementById('hand-in');
   main.className = number ? 'key off' : 'key go';
@@ -83,6 +86,7 @@ async function plan() {
 
 function change(letters, at = -1) {
   draft = letters;
+  if (chosen >= 0) touched = chosen;
   chosen = at;
   refuse('');
   remember();

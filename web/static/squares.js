@@ -56,9 +56,11 @@ export const filled = squares => squares.map(square => `<path class="chosen" d="
 export const pieceOn = square => board().querySelector(`[data-at="${square}"]`)?.innerHTML ?? '';
 
 let drawn = ['', ''];
+let filledNow = []; // the squares that are chosen
 
 export function mark(under, over, chosen = []) {
   if (!board()) return;
+  filledNow = chosen;
   const both = [filled(chosen) + under, over + cursorMark()];
   ['under', 'plan'].forEach((id, layer) => {
     const group = document.getElementById(id);
@@ -73,7 +75,7 @@ export function mark(under, over, chosen = []) {
 const ARROWS = { ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
 let cursor = null;
 const isHere = () => Boolean(cursor) && document.activeElement === board();
-const cursorMark = () => (isHere() ? `<path class="cursor" id="at-${cursor}" role="img" aria-label="${wordsAt(cursor)}" d="${box(centre(cursor))}"/>` : '');
+const cursorMark = () => (isHere() ? `<path class="cursor" id="at-${cursor}" role="button" aria-pressed="${filledNow.includes(cursor)}" aria-label="${wordsAt(cursor)}" d="${box(centre(cursor))}"/>` : '');
 
 // A square for who does not see the board: its name, and what the board's text twin says of it.
 function wordsAt(square) {

@@ -26,6 +26,8 @@ NAMES = tuple(SIDES[seat].name for seat in SEATS)
 ROBOTS = (say("purple robot"), say("lime robot"))
 FLAGS = (say("purple flag"), say("lime flag"))
 """The faces' names, South's first."""
+OWN = (say("robot"), say("flag"))
+"""What hands are told of a piece of theirs."""
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,8 @@ SCOUT_FACES = (
     (say("black scout"), say("black scout with intel")),
 )
 """Both faces of the scouts of each seat, South first."""
+OWN = say("scout")
+"""What hands are told of a piece of theirs; rocks and boulders have their names."""
 ROCK_KINDS = ("boulder", "rock")
 """As they are called in notation, events and drawings; `ROCK_NAMES`: for people."""
 ROCK_NAMES = (say("boulder"), say("rock"))

@@ -1,0 +1,66 @@
+"""The real service begins anew when told: with new settings, with those of before, and with a backup."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+from service import Client, running, until
+
+from companion.backup import READY
+from companion.config import find_settings
+
+
+def told(service: Client) -> str:
+    return " ".join(service.get("/api/view")["notices"])
+
+
+def test_it_begins_anew_and_falls_back_when_the_new_settings_are_no_good(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    with running(tmp_path, "--simulate", "--game", "outbuffered", "--port", str(port)) as service:
+        client, settings = Client(service.url), tmp_path / "settings.toml"
+        good = settings.read_text()
+
+        def begin_anew() -> None:
+            os.kill(service._process.pid, signal.SIGUSR1)
+
+        def seen() -> str:
+            try:
+                return told(client)
+            except (OSError, AssertionError):
+                return ""
+
+        settings.write_text(good + "theme = 3\n")
+        begin_anew()
+        until("the old settings in use", lambda: "The new settings cannot be used, those of before are" in seen())
+        assert client.get("/api/view")["game"] == "outbuffered", "the game goes on"
+        settings.write_text(good)
+        (tmp_path / READY).mkdir()
+        (tmp_path / READY / "forget").touch()
+        begin_anew()
+        until("all games gone", lambda: seen() == "" and _phase(client) == "lobby")
+        assert not (tmp_path / READY).exists()
+        assert service.stop() == 0
+
+
+def _phase(client: Client) -> str:
+    try:
+        return str(client.get("/api/view")["phase"])
+    except (OSError, AssertionError):
+        return ""
+
+
+@pytest.mark.parametrize(
+    ("given", "folder", "found"),
+    [
+        ("/etc/x.toml", "/var/y", "/etc/x.toml"),
+        (None, "/var/y", "/var/y/settings.toml"),
+        (None, None, str(Path.home() / ".local/share/tabletop-companion/settings.toml")),
+    ],
+)
+def test_where_the_settings_lie(given: str | None, folder: str | None, found: str) -> None:
+    assert find_settings(Path(given) if given else None, folder) == Path(found)
