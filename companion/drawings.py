@@ -8,7 +8,7 @@ printed on the fill, `--stone` the rocks, `--stop` and `--on-stop` refusals, `--
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 _EDGE = "var(--edge,var(--line))"
 _INK, _PAPER_WHITE = "#1B1814", "#fff"
@@ -170,10 +170,14 @@ def sprite(names: Collection[str] | None = None) -> str:
 
     Show a drawing with `<svg viewBox="0 0 100 100"><use href="#robot-s"/></svg>`; set `color`, `--edge` and `--face`.
     """
-    shown = names or DRAWINGS
-    symbols = "".join(f'<symbol id="{name}" viewBox="0 0 100 100">{DRAWINGS[name]}</symbol>' for name in shown)
     hidden = 'width="0" height="0" style="position:absolute" aria-hidden="true" focusable="false"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {hidden}><defs>{_PATTERNS}{symbols}</defs></svg>'
+    shown = symbols(DRAWINGS if names is None else names)
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {hidden}><defs>{_PATTERNS}{shown}</defs></svg>'
+
+
+def symbols(names: Iterable[str]) -> str:
+    """A `<symbol>` for each of some drawings."""
+    return "".join(f'<symbol id="{name}" viewBox="0 0 100 100">{DRAWINGS[name]}</symbol>' for name in names)
 
 
 def standalone(name: str, *, colour: str, edge: str, face: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from selenium.webdriver import ActionChains
+from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, WALL, Client, browser, running, says, sit_down, tap, until
@@ -217,12 +217,19 @@ def test_a_piece_is_dragged_with_the_mouse_and_by_keys(
         until("a word about it", lambda: problem_on(client, "c2"))
         shape = bench.find_element(By.CSS_SELECTOR, f"polygon[data-id='{piece}']")
         bench.execute_script("arguments[0].focus()", shape)
-        for key in ("\ue012", "\ue012", "\ue015"):  # left, left, down
+        for key, square in ((Keys.ARROW_LEFT, "b2"), (Keys.ARROW_LEFT, "a2"), (Keys.ARROW_DOWN, "a1")):
             bench.switch_to.active_element.send_keys(key)
-        until("the robot back on a1", lambda: square_of(client, piece) == "a1")
+            # The page must have heard of it too: the next step begins where the page sees the piece.
+            until(f"the robot on {square}", partial(stands_on, client, bench, piece, square))
         until(
             "orders", lambda: client.get("/api/view")["phase"] == "orders" and not client.get("/api/view")["problems"]
         )
+
+
+def stands_on(client: Client, bench: WebDriver, piece: int, square: str) -> bool:
+    """Whether the service and the workbench's page agree that a piece is there."""
+    script = "return document.querySelector(`polygon[data-id='${arguments[0]}']`)?.getAttribute('aria-label') ?? ''"
+    return square_of(client, piece) == square and bench.execute_script(script, piece).endswith(square)
 
 
 def square_of(client: Client, piece: int) -> str | None:

@@ -21,7 +21,7 @@ from markupsafe import Markup
 from companion import languages
 from companion.clock import Clock
 from companion.config import TableSettings
-from companion.drawings import sprite
+from companion.drawings import DRAWINGS, sprite, symbols
 from companion.games.base import Game
 from companion.grid import Square
 from companion.joining import Wifi, shown
@@ -40,6 +40,9 @@ from web.pieces import picture
 
 _Page = tuple[str, Seat | None, bool, str]
 STATIC = Path(__file__).parent / "static"
+_DRAWN = re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(DRAWINGS, key=len, reverse=True))})(?![\w-])")
+_DEFINED = re.compile(r'<symbol id="([^"]+)"')
+_FOR_SCRIPTS = ("tick", "cross")
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,7 @@ class House:
             has_pads=self.welcome.has_pads,
             pads={seat: self.table.view(seat).pad for seat in SEATS} if page == "workbench" else {},
         )
-        return view.version, html
+        return view.version, _fragment_sprite(html, view) + html
 
 
 def furnish(app: Flask) -> None:
@@ -142,8 +145,7 @@ def furnish(app: Flask) -> None:
         listed=listed,
         spoken=spoken,
         LANGUAGES=LANGUAGES,
-        sprite=_hidden_sprite(),
-        sprite_of=_hidden_sprite,
+        page_sprite=page_sprite,
         asset=lambda name: f"/static/{version}/{name}",
         board=_board,
         words=lambda view: board_words(scene) if (scene := scene_of(view)) else "",
@@ -163,10 +165,19 @@ def furnish(app: Flask) -> None:
     )
 
 
-@cache
-def _hidden_sprite(*names: str) -> Markup:
-    """The drawings that a page may use, all of them unless some are named."""
-    return Markup(sprite(names).replace('style="position:absolute"', 'class="sprite"'))
+def page_sprite(body: str) -> Markup:
+    """What a page draws with: the patterns, and the drawings that are named in its body and not defined there."""
+    names = {*_DRAWN.findall(body), *_FOR_SCRIPTS} - set(_DEFINED.findall(body))
+    return Markup(sprite(sorted(names)).replace('style="position:absolute"', 'class="sprite"'))
+
+
+def _fragment_sprite(html: str, view: TableView) -> str:
+    """The drawings that a live fragment names, with those that scripts draw on a seat's page: pieces and orders."""
+    names = set(_DRAWN.findall(html))
+    if view.viewer is not None and view.kit is not None:
+        names |= {face.drawing for face in view.kit.faces} | {name for name in DRAWINGS if name.startswith("order-")}
+    shown = symbols(sorted(names & set(DRAWINGS)))
+    return f'<svg id="sprite" class="sprite" width="0" height="0" aria-hidden="true" focusable="false">{shown}</svg>'
 
 
 def static_version() -> str:
