@@ -315,10 +315,8 @@ def test_scouts(tmp_path: Path, window: WebDriver) -> None:
         reader.hears("Black: place a scout on rank 10")
         reader.focus()
         assert reader.twin() == "white scout c1"
-        for places in zip("cdefg", "defg ", strict=True):
-            for seat, file, rank in zip(SEATS[::-1], places, (10, 1), strict=True):
-                if file != " ":
-                    plays(reader, seat, f"{file}{rank}")
+        for number, place in enumerate(("c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10")):
+            plays(reader, SEATS[(number + 1) % 2], f"@{place}")
         reader.hears("start the clock")
         reader.does("Start the clock")
         reader.hears("White: play 1 of 1")
@@ -348,13 +346,18 @@ def test_robot_arena(tmp_path: Path, window: WebDriver) -> None:
         reader.does("Attack")
         reader.does("East")
         reader.press("d")
-        print(reader.names())
-        reader.does("1:")
-        reader.focus()
+        reader.waits_for("3: defend, 30 points")
+        reader.does("1: move north, 30 points")
+        assert reader.focus().states["pressed"] == "true"
         reader.does("Attack")
-        print(reader.names())
+        reader.waits_for("1: attack north")
+        reader.does("2: attack east")
+        reader.does("Attack")
+        reader.square("e2")
+        reader.waits_for("2: attack north")
         reader.does("Hand in")
         reader.hears("Waiting for coral")
+        assert not [name for name in reader.names() if "attack" in name]
         reader.focus()
 
 
@@ -393,20 +396,31 @@ def test_kahmate(tmp_path: Path, window: WebDriver) -> None:
         reader.focus()
 
 
-def test_binmat_full(tmp_path: Path, window: WebDriver) -> None:
+def test_binmat_by_cards(tmp_path: Path, window: WebDriver) -> None:
+    """A card is drawn, and in the next turn played; lanes say what lies in them."""
     with playing(window, tmp_path, "binmat", way="full") as reader:
         reader.hears("Press ready to start the clock")
         reader.does("Start the clock")
         reader.hears("Defender: draw, play or declare combat")
         reader.focus()
-        wait(BOUNCE_S)
         reader.does("Draw lane")
         reader.does("Lane 3: Attacker no card, Defender no card. Deck: 13 cards (10^)")
-        reader.hears("Attacker")
-        print(reader.names(), reader.focus())
+        reader.hears("Attacker: draw")
+        assert "10^" in reader.names()
+        plays(reader, Seat.NORTH, "--")
+        reader.hears("Defender: draw, play")
+        reader.does("10^")
+        reader.does("Lane 0")
+        reader.hears("Attacker: draw")
+        reader.waits_for("Lane 0: Attacker no card, Defender 1 card (10^)")
+        reader.focus()
+        reader.does("Hide hand")
+        reader.waits_for("Lane 0: Attacker no card, Defender 1 card.")
+        assert "10^" not in " ".join(reader.names())
 
 
-def test_binmat_clock(tmp_path: Path, window: WebDriver) -> None:
+def test_binmat_by_the_clock(tmp_path: Path, window: WebDriver) -> None:
+    """The clock is started and pressed."""
     with playing(window, tmp_path, "binmat", way="clock") as reader:
         reader.hears("Press ready to start the clock")
         reader.does("Start the clock")
@@ -414,5 +428,65 @@ def test_binmat_clock(tmp_path: Path, window: WebDriver) -> None:
         reader.focus()
         wait(BOUNCE_S)
         reader.does("Turn done")
-        reader.hears("Attacker")
-        print(reader.names(), reader.focus())
+        reader.hears("Attacker: your turn")
+        reader.waits_for("Waiting for attacker")
+        reader.focus()
+
+
+# ---- the peek guard ----------------------------------------------------------------------------------------------------
+
+
+def covers(reader: Reader) -> None:
+    """Switch the peek guard on, in the menu."""
+    reader.go("Menu", "DisclosureTriangle")
+    reader.press(Keys.ENTER)
+    reader.does("Cover what I enter", Keys.SPACE)
+    reader.press(Keys.ESCAPE)
+    assert reader.focus().name == "Menu"
+
+
+def test_what_is_covered_has_names_that_tell_nothing(tmp_path: Path, window: WebDriver) -> None:
+    """Orders are entered by letters under the shutter; Enter opens it, the page covers again, the focus goes along."""
+    with playing(window, tmp_path, "outbuffered") as reader:
+        reader.hears("Three orders to go")
+        covers(reader)
+        before = reader.names()
+        reader.press("ul")
+        reader.waits_for("Hand in: 1 missing")
+        assert set(reader.names()) - set(before) == {"Hand in: 1 missing"}
+        reader.does("Covered: touch it to look")
+        reader.waits_for("Slot 2: left")
+        assert reader.focus().name == "Slot 1: up"
+        window.execute_script("document.dispatchEvent(new Event('visibilitychange'))")
+        reader.waits_for("Covered")
+        assert reader.focus().name == "Covered: touch it to look"
+        assert "Slot" not in " ".join(reader.names())
+        reader.press("s")
+        reader.does("Hand in")
+        reader.hears("Waiting for lime")
+        reader.focus()
+
+
+def test_what_is_placed_or_ordered_under_the_shutter_has_no_name(tmp_path: Path, window: WebDriver) -> None:
+    """A placing and a sheet of orders."""
+    with playing(window, tmp_path, "kahmate") as reader:
+        reader.hears("Both: place your six pieces")
+        reader.square("d2")
+        reader.waits_for("", "application")
+        covers(reader)
+        reader.waits_for("Covered")
+        told = " ".join(reader.names())
+        assert not [word for word in ("big", "smart", "d2") if word in told], told
+        reader.does("Covered")
+        assert "blue big d2" in reader.focus().name
+        reader.table.abandon()
+        reader.table.new_game("arena", {}, 1)
+        hands_follow(reader)
+        reader.hears("Petrol: orders for your robots")
+        window.execute_script("document.dispatchEvent(new Event('visibilitychange'))")
+        reader.waits_for("Covered")
+        before = reader.names()
+        reader.press("1", "n")
+        reader.does("Covered")
+        reader.waits_for("1: move north")
+        assert "1: move north" not in " ".join(before)
