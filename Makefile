@@ -26,7 +26,7 @@ test: $(VENV)/.tests browser
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 test-opencv4: $(VENV4)/.tests
-	$(VENV4)/bin/python -m pytest $(VISION) $(ARGS)
+	$(VENV4)/bin/python -m pytest -n $(JOBS) $(VISION) $(ARGS)
 
 check: $(VENV)/.tests lint types test
 

@@ -25,6 +25,20 @@ axe.run(document, { resultTypes: ['violations'] }).then(
     n => `${v.id}: ${n.html.slice(0, 160)} (${n.any.concat(n.all, n.none).map(c => c.message).join('; ').slice(0, 200)})`))),
   error => done([`axe itself: ${error}`]));
 """
+_AFAR = """
+const done = arguments[0];
+const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+const isAfar = each => each.closest('.sign') || parseFloat(getComputedStyle(each).fontSize) >= LEAD * rem - 0.5;
+axe.run('#live', { runOnly: { type: 'rule', values: ['color-contrast-enhanced'] }, elementRef: true }).then(
+  found => {
+    const [read, weak] = ['passes', 'violations'].map(
+      kind => found[kind].flatMap(rule => rule.nodes).filter(node => isAfar(node.element)));
+    done([read.some(node => node.element.closest('.sign')), weak.map(
+      node => `${node.html.slice(0, 160)} (${node.any.map(check => check.message).join('; ').slice(0, 200)})`)]);
+  },
+  error => done([true, [`axe itself: ${error}`]]));
+""".replace("LEAD", "5.2")
+"""Contrast AAA of the sign and of everything at least as large as `--w-lead`: what is smaller is for near."""
 FULL = {("phone", "light"), ("screen", "dark")}
 """Sizes and themes in which every state is read; pages without states are read in all of them."""
 
@@ -51,6 +65,17 @@ def violations(window: WebDriver, axe: str) -> list[Any]:
     return list(window.execute_async_script(_RUN))
 
 
+def weak_from_afar(window: WebDriver, axe: str) -> Iterator[tuple[str, str]]:
+    """What of the open table screen has not the contrast to be read from four metres, and in which theme."""
+    window.execute_script(axe)
+    for theme in THEMES:
+        dress(window, SIZES["screen"], theme)
+        has_read_sign, weak = window.execute_async_script(_AFAR)
+        yield from ((theme, each) for each in weak)
+        if not has_read_sign:
+            yield theme, "the sign was not read at all"
+
+
 @pytest.mark.parametrize("games", [(name,) for name in GAMES], ids=" ".join)
 def test_no_page_has_a_violation(games: tuple[str, ...], axe: str, window: WebDriver) -> None:
     """Every state of one game; pages that belong to no game are read along with the first."""
@@ -69,5 +94,8 @@ def test_no_page_has_a_violation(games: tuple[str, ...], axe: str, window: WebDr
                     visit(window, walk, stop)
                     for each in violations(window, axe):
                         found[each].append(f"{stop.name} {size} {theme}")
+                if size == "screen" and stop.name.endswith("-screen"):
+                    for theme, each in weak_from_afar(window, axe):
+                        found[f"from afar: {each}"].append(f"{stop.name} {theme}")
     told = [f"{what}\n    on {', '.join(where[:4])} ({len(where)})" for what, where in found.items()]
     assert not told, "\n".join(told)

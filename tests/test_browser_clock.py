@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -196,8 +197,9 @@ def test_rings_follow_the_services_clock_not_the_phones(tmp_path: Path, windows:
             assert abs(window.execute_script("return Date.now()") / 1000 - time.time()) > 400
             until("the time", lambda window=window: ring_error_s(window) < RING_S)
         wait(2.5)  # the eight trips of a comparison
-        errors = [ring_error_s(window) for _ in range(8) for window in windows]
-        assert max(errors) < RING_S, errors
+        for window in windows:  # the median: a busy machine may draw a frame late, `companion bench` counts those
+            errors = [ring_error_s(window) for _ in range(9)]
+            assert statistics.median(errors) < RING_S, errors
         for window in windows:
             window.get("about:blank")
 

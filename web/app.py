@@ -10,7 +10,7 @@ from flask import Flask, Response, g, request
 from companion.clock import Clock
 from companion.config import WebSettings
 from companion.games.base import Game
-from companion.languages import best_language, speak
+from companion.languages import best_language, speak, spoken
 from companion.played import Past
 from companion.printing import Printer
 from companion.rooms import CheckRoom, Upkeep
@@ -74,8 +74,17 @@ def create_app(
     app.extensions["streams"] = streams
     app.extensions["now_s"] = table.now_s
     house = House(
-        table, games, guard, streams, clock, join_urls, host_key, workbench, camera is not None,
-        welcome or Welcome(), upkeep,
+        table,
+        games,
+        guard,
+        streams,
+        clock,
+        join_urls,
+        host_key,
+        workbench,
+        camera is not None,
+        welcome or Welcome(),
+        upkeep,
     )
     furnish(app)
     app.extensions["paragraph"] = house.paragraph
@@ -89,10 +98,16 @@ def create_app(
     @app.before_request
     def choose_language() -> None:
         """What this browser has chosen, else what the table screen is set to, else what the browser asks for."""
+        g.spoken_before = spoken()
         chosen = request.cookies.get("language", "")
         if request.path in ("/", "/live/table") and table.settings.language != "auto":
             chosen = chosen or table.settings.language
         speak(best_language((chosen, *request.accept_languages.values())))
+
+    @app.teardown_request
+    def language_of_before(_: BaseException | None) -> None:
+        """The thread goes on to somebody else."""
+        speak(g.get("spoken_before", "en"))
 
     @app.before_request
     def check_origin() -> None:

@@ -194,7 +194,7 @@ class _Sketch:
         return "".join(parts) + self._labels()
 
     def _tiles(self) -> str:
-        """Separate tiles, or a board in two tones in a frame, with the goals beyond it."""
+        """Separate tiles, or a board in two tones (in units of a square) in a frame, with the goals beyond it."""
         corners = [(square, *self.centre(square)) for square in self.board.squares]
         if self.board.gap_mm:
             return "".join(
@@ -205,9 +205,11 @@ class _Sketch:
         tones = ["", ""]
         for square, x, y in corners:
             tone = (square.file + square.rank + 1) % 2 if self.board.tones == 2 else 0
-            tones[tone] += f"M{x - 50:g} {y - 50:g}h100v100h-100z"
+            column, row = (x - 50) / 100, (y - 50) / 100
+            tones[tone] += f"M{column:g} {row:g}h1v1H{column:g}z"
         frame = f'<rect class="frame" x="0" y="0" width="{self.width:g}" height="{self.height:g}"/>'
-        return f'{goals}<path class="tile" d="{tones[0]}"/><path class="tile alt" d="{tones[1]}"/>{frame}'
+        tiles = f'<path class="tile" d="{tones[0]}"/><path class="tile alt" d="{tones[1]}"/>'
+        return f'{goals}<g transform="scale(100)">{tiles}</g>{frame}'
 
     def _goal(self, seat: Seat) -> str:
         """The strip behind a seat's last rank: plain for South, dotted for North."""
@@ -226,17 +228,17 @@ class _Sketch:
     def _labels(self) -> str:
         if self.board.labels_in_squares:
             shown = [square for square in self.board.squares if square not in self.board.holes]
-            return "".join(self._label(square) for square in shown)
+            return f'<g class="lab">{"".join(map(self._label, shown))}</g>'
         below = self.height + 38 + (_GOAL if self.board.has_goals else 0)
         files = [(self.centre(Square(f, 0))[0], chr(97 + f)) for f in range(self.board.files)]
         ranks = [(self.centre(Square(0, r))[1], str(r + 1)) for r in range(self.board.ranks)]
-        return "".join(f'<text class="lab edge" x="{x:g}" y="{below:g}">{t}</text>' for x, t in files) + "".join(
-            f'<text class="lab edge" x="-25" y="{y + 11:g}">{t}</text>' for y, t in ranks
-        )
+        along = "".join(f'<text x="{x:g}" y="{below:g}">{t}</text>' for x, t in files)
+        beside = "".join(f'<text x="-25" y="{y + 11:g}">{t}</text>' for y, t in ranks)
+        return f'<g class="lab edge">{along}{beside}</g>'
 
     def _label(self, square: Square) -> str:
         x, y = self.centre(square)
-        return f'<text class="lab" x="{x - 43:g}" y="{y - 29:g}">{square}</text>'
+        return f'<text x="{x - 43:g}" y="{y - 29:g}">{square}</text>'
 
     # ---- pieces ----
 

@@ -14,6 +14,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import rcssmin
+import rjsmin
 import segno
 from flask import Flask
 from markupsafe import Markup
@@ -37,6 +39,7 @@ from web.cards import lanes_sign
 from web.guard import Guard
 from web.live import Streams
 from web.pieces import picture
+from web.styles import styles_of
 
 _Page = tuple[str, Seat | None, bool, str]
 STATIC = Path(__file__).parent / "static"
@@ -146,6 +149,7 @@ def furnish(app: Flask) -> None:
         spoken=spoken,
         LANGUAGES=LANGUAGES,
         page_sprite=page_sprite,
+        styles_of=styles_of,
         asset=lambda name: f"/static/{version}/{name}",
         board=_board,
         words=lambda view: board_words(scene) if (scene := scene_of(view)) else "",
@@ -172,12 +176,18 @@ def page_sprite(body: str) -> Markup:
 
 
 def _fragment_sprite(html: str, view: TableView) -> str:
-    """The drawings that a live fragment names, with those that scripts draw on a seat's page: pieces and orders."""
+    """The drawings that a live fragment names, with those that scripts draw on a seat's page: pieces, sealed orders."""
     names = set(_DRAWN.findall(html))
     if view.viewer is not None and view.kit is not None:
-        names |= {face.drawing for face in view.kit.faces} | {name for name in DRAWINGS if name.startswith("order-")}
-    shown = symbols(sorted(names & set(DRAWINGS)))
-    return f'<svg id="sprite" class="sprite" width="0" height="0" aria-hidden="true" focusable="false">{shown}</svg>'
+        names |= {face.drawing for face in view.kit.faces}
+    if 'id="look"' in html:
+        names |= {name for name in DRAWINGS if name.startswith("order-")}
+    drawn = symbols(sorted(names & set(DRAWINGS)))
+    game = "cards" if view.tableau else "pieces" if view.standing else ""
+    styles = " ".join(styles_of(html, game if 'id="live"' in html else ""))
+    return (
+        f'<svg id="sprite" class="sprite" data-styles="{styles}" width="0" height="0" aria-hidden="true">{drawn}</svg>'
+    )
 
 
 def static_version() -> str:
@@ -192,15 +202,14 @@ def static_version() -> str:
 
 @cache
 def static_files() -> Mapping[str, bytes]:
-    """Styles, scripts and the sign by name, without comments and indentation; read once."""
+    """Styles, scripts and the sign by name, without what browsers skip; read once."""
     return {path.name: _slim(path.suffix, path.read_bytes()) for path in sorted(STATIC.iterdir()) if path.is_file()}
 
 
 def _slim(kind: str, content: bytes) -> bytes:
-    """A style or script without what browsers skip; every line of a script keeps its number."""
-    if kind == ".js":
-        return re.sub(rb"(?m)^[ \t]*//.*$|^[ \t]+", b"", content)
-    return re.sub(rb"(?m)^[ \t]+|/\*.*?\*/\n?", b"", content) if kind == ".css" else content
+    """A style or script without comments and needless blanks; names and order stay, as a debugger likes them."""
+    slim = {".js": rjsmin.jsmin, ".css": rcssmin.cssmin}.get(kind)
+    return bytes(slim(content)) if slim else content
 
 
 def _in_words(value: Any) -> Any:

@@ -175,7 +175,7 @@ class Pages:
 
     def static(self, version: str, name: str) -> Response:
         """Styles and scripts; kept for ever under the address of their version."""
-        content = self._static.get(name) or _script_words(name)
+        content = self._static.get(name) or script_words(name)
         if content is None:
             raise NotFound
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
@@ -217,12 +217,13 @@ def _seat_part(view: TableView, seat: Seat) -> str:
     return "at_pad" if view.seats[seat].door == "pad" else "seat"
 
 
-def _script_words(name: str) -> bytes | None:
+def script_words(name: str) -> bytes | None:
     """`words.es.js`: what the scripts say, in a language; None for any other name."""
     code = name.removeprefix("words.").removesuffix(".js")
     if code not in LANGUAGES or name != f"words.{code}.js":
         return None
-    return f"export default {json.dumps(words_for_scripts(code), ensure_ascii=False)};\n".encode()
+    words = json.dumps(words_for_scripts(code), ensure_ascii=False, separators=(",", ":"))
+    return f"export default {words};\n".encode()
 
 
 def _this_app() -> Flask:

@@ -66,13 +66,10 @@ def bar(badge: Badge, x: float, y: float) -> str:
     parts = []
     if badge.share is not None:
         filled = max(0.0, min(1.0, badge.share)) * _BAR_PARTS
-        for part in range(_BAR_PARTS):
-            left, inside = x - 38.5 + 16 * part, max(0.0, min(1.0, filled - part))
-            parts.append(f'<rect class="bar" x="{left:g}" y="{y + 32:g}" width="11" height="12"/>')
-            if inside:
-                parts.append(
-                    f'<rect class="bar full" x="{left:g}" y="{y + 32:g}" width="{11 * inside:.3g}" height="12"/>'
-                )
+        for classes, reach in (("bar", _BAR_PARTS), ("bar full", filled)):
+            widths = [11 * max(0.0, min(1.0, reach - part)) for part in range(_BAR_PARTS)]
+            boxes = [f"M{x - 38.5 + 16 * i:g} {y + 32:g}h{w:.3g}v12h-{w:.3g}z" for i, w in enumerate(widths) if w]
+            parts.append(f'<path class="{classes}" d="{"".join(boxes)}"/>' if boxes else "")
     if badge.text:
         parts.append(f'<text class="points" x="{x + 46:g}" y="{y - 25:g}">{escape(badge.text)}</text>')
     return "".join(parts)

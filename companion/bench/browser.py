@@ -67,7 +67,8 @@ def bench_browser() -> bool:
         peer_ms = statistics.median(_paints(window, bare))
         phones = _two_at_the_table(companion, window)
         for name, path in _pages():
-            figure = Figure(f"first paint of {name}", _paints(window, _url(companion) + path), "a bare page", peer_ms, PAINT_MS)
+            times = _paints(window, _url(companion) + path)
+            figure = Figure(f"first paint of {name}", times, "a bare page", peer_ms, PAINT_MS)
             print(figure.sentence(), flush=True)
             good &= figure.is_met()
         window.get(_url(companion) + "/seat/south")
@@ -107,8 +108,10 @@ def _window() -> Iterator[Any]:
 
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or ""
-    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync", "--disable-dev-shm-usage",
-                 "--disable-background-networking", "--disable-component-update", "--no-proxy-server"):  # fmt: skip
+    for flag in (
+        "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync", "--no-proxy-server",
+        "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update",
+    ):  # fmt: skip
         options.add_argument(flag)
     window = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
     try:
@@ -128,7 +131,7 @@ def _bare_page() -> Iterator[str]:
     """The peer: the address of a page of one line."""
 
     class Bare(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # noqa: N802 - the handler's own name
+        def do_GET(self) -> None:
             self.send_response(200)
             self.send_header("Content-Type", "text/html")
             self.end_headers()
@@ -163,7 +166,8 @@ def _two_at_the_table(companion: Companion, window: Any) -> list[Phone]:
     for phone, name in zip(phones, ("Bench", "Peer"), strict=True):
         phone.post("take", {"name": name})
     for cookie in phones[0].cookies:
-        window.execute_cdp_cmd("Network.setCookie", {"name": cookie.name, "value": cookie.value, "url": _url(companion)})
+        told = {"name": cookie.name, "value": cookie.value, "url": _url(companion)}
+        window.execute_cdp_cmd("Network.setCookie", told)
     companion.table.new_game(next(iter(GAMES)), {}, seed=1)
     view = companion.table.view()
     companion.table.confirm("host", view.moment, view.stage, force=True)
@@ -196,7 +200,7 @@ def _swap_ms(window: Any) -> float:
 
 
 def _taps(window: Any, companion: Companion) -> list[float]:
-    """Milliseconds from a finger on a key of the seat to the frame with its answer; every fourth hands in or takes back."""
+    """Milliseconds from a finger on a key of the seat to the frame with its answer; some hand in or take back."""
     window.get(f"{_url(companion)}/seat/south")
     _soon(lambda: window.execute_script("return bench.fragments.length"))
     length = int(window.execute_script("return document.querySelectorAll('.slot').length"))

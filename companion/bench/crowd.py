@@ -89,10 +89,8 @@ class _Service:
 
     def __init__(self, folder: str) -> None:
         settings = Path(folder) / "settings.toml"
-        settings.write_text(
-            f'state_dir = "{folder}"\n[web]\nhost = "127.0.0.1"\nviewers = {VIEWERS + SLEEPERS}\n[camera]\nsource = "none"\n',
-            encoding="utf-8",
-        )
+        web = f'[web]\nhost = "127.0.0.1"\nviewers = {VIEWERS + SLEEPERS}\n'
+        settings.write_text(f'state_dir = "{folder}"\n{web}[camera]\nsource = "none"\n', encoding="utf-8")
         command = [sys.executable, "-u", "-m", "companion", "play", "--settings", str(settings), "--port", "0"]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.port = 0
@@ -133,7 +131,7 @@ def bench_crowd() -> bool:
         phones = [Phone(f"http://127.0.0.1:{service.port}", seat) for seat in Seat]
         for phone in phones:
             phone.post("take", {"name": "Bench"})
-        moment = _first_orders(phones, service.port)
+        moment = _first_orders(phones)
         peer_ms = health_ms(service.port)
         crowd = Crowd(service.port, VIEWERS)
         stack.callback(crowd.close)
@@ -159,7 +157,7 @@ def bench_crowd() -> bool:
         return is_small and all(figure.is_met() for figure in figures)
 
 
-def _first_orders(phones: list[Phone], port: int) -> str:
+def _first_orders(phones: list[Phone]) -> str:
     """Begin a game of sealed orders; answers its moment."""
     phones[0].post("start", {"game": next(iter(GAMES))})
     place = phones[0].get("view")

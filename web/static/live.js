@@ -47,14 +47,24 @@ function morph(old, fresh) {
   while (old.childNodes.length > children.length) old.lastChild.remove();
 }
 
-// Styles that this fragment is the first to need: it waits for them, so that nothing is ever shown bare.
+// Styles that this fragment is the first to need, put in their order: it waits for them, so that nothing is ever shown
+// bare.
+const coming = new Map();
 function styles(fresh) {
-  const wanted = fresh.flatMap(each => (each.dataset.styles ?? '').split(' ')).filter(Boolean);
-  return wanted.filter(url => !document.querySelector(`link[href="${url}"]`)).map(url => new Promise(done => {
-    const link = Object.assign(document.createElement('link'), { rel: 'stylesheet', href: url, onload: done, onerror: done });
-    // Before the table screen’s own, which change them.
-    document.head.insertBefore(link, document.querySelector('link[href$="wall.css"]'));
-  }));
+  const folder = document.body.dataset.page.replace(/[^/]*$/, '');
+  let last = document.querySelector('link[href$="/pages.css"]');
+  return fresh.flatMap(each => each.dataset.styles?.split(' ') ?? []).filter(Boolean).map(name => {
+    const href = `${folder}${name}.css`;
+    const before = last;
+    last = document.querySelector(`link[href="${href}"]`);
+    if (last) return coming.get(href);
+    last = document.createElement('link');
+    coming.set(href, new Promise(done => {
+      Object.assign(last, { rel: 'stylesheet', href, onload: done, onerror: done });
+    }).then(() => { coming.delete(href); }));
+    before.after(last);
+    return coming.get(href);
+  }).filter(Boolean);
 }
 
 async function show(html) {
@@ -71,6 +81,8 @@ async function show(html) {
     return;
   }
   const missing = styles(fresh);
+  // The play is there before the step is that it plays.
+  if (fresh.some(each => each.dataset.scene)) missing.push(import('./motion.js').catch(() => {}));
   if (missing.length) await Promise.all(missing);
   if (newest !== html) return;
   const focused = document.activeElement;
@@ -82,11 +94,13 @@ async function show(html) {
   refocus(focused);
 }
 
-// Whoever had a key that is gone stands on the sign: it says what comes next.
+// Nobody loses the place where the keyboard was; whoever had a key that is gone stands on the sign: it says what is next.
 function refocus(focused) {
   if (!focused || focused === document.body) return;
-  if (focused.isConnected && focused.getClientRects().length && !focused.matches(':disabled')) return;
-  document.querySelector('#live .sign[tabindex]')?.focus({ preventScroll: true });
+  const stays = focused.isConnected && focused.getClientRects().length > 0 && !focused.matches(':disabled');
+  const isLost = () => document.activeElement === document.body || document.activeElement === null;
+  if (stays && isLost()) focused.focus({ preventScroll: true });
+  if (isLost() || (!stays && document.activeElement === focused)) document.querySelector('#live .sign[tabindex]')?.focus({ preventScroll: true });
 }
 
 // The page as the service has it now: it may be a newer one, in another language, or no longer this browser's.

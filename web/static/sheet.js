@@ -94,10 +94,13 @@ function drawOrder(each) {
   return (to ? target(to) : '') + arrow;
 }
 
-function deed(name) {
+function ordered(name) {
   const set = given[name];
-  const words = [kindOf(set)?.label, set?.way && wayOf(set.way).label].filter(Boolean).join(' ').toLowerCase();
-  return set ? `${name}: ${words}` : say('{unit}: no order yet', { unit: name });
+  return [kindOf(set)?.label, set?.way && wayOf(set.way).label].filter(Boolean).join(' ').toLowerCase();
+}
+
+function deed(name) {
+  return given[name] ? `${name}: ${ordered(name)}` : say('{unit}: no order yet', { unit: name });
 }
 
 function words() {
@@ -112,7 +115,7 @@ function paintUnits() {
     const key = Object.assign(document.createElement('button'), { type: 'button', className: 'key unit' });
     key.dataset.unit = each.name;
     key.setAttribute('aria-pressed', String(each.name === unit));
-    key.setAttribute('aria-label', `${deed(each.name)}, ${each.note}`);
+    key.setAttribute('aria-label', say('{unit}: {note}, {order}', { unit: each.name, note: each.note, order: ordered(each.name) || say('no order yet') }));
     key.append(Object.assign(document.createElement('b'), { className: 'mono', textContent: `${each.name}:${written(given[each.name])}` }));
     key.append(Object.assign(document.createElement('small'), { textContent: each.note }));
     return key;

@@ -19,6 +19,7 @@ function turn(name) {
 }
 
 function paint() {
+  if (isOn('cover')) import('./cover.js').catch(() => {});
   for (const key of document.querySelectorAll('[data-switch]')) {
     const on = isOn(key.dataset.switch);
     const small = key.querySelector('small');

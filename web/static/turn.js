@@ -38,3 +38,4 @@ function look() {
 for (const touch of ['pointerdown', 'keydown']) document.addEventListener(touch, wake, { passive: true });
 document.addEventListener('shown', look);
 look();
+wake();

@@ -9,7 +9,9 @@ const WAYS = {
   placing: '#placing',
   duel: '#duel',
   clock: '[data-limit], [data-time]',
+  look: '#look',
   check: '[data-check]',
+  voice: '#voice[data-volume], .kiosk',
 };
 const known = new Set();
 
