@@ -12,25 +12,25 @@ from pathlib import Path
 from random import Random
 
 from companion.bundle import make_bundle
-from companion.choices import Choices
+from companion.care.choices import Choices
+from companion.care.rooms import CheckRoom
+from companion.care.upkeep import InstallationUpkeep
 from companion.clock import Clock, RealClock
 from companion.config import Settings, find_settings
 from companion.errors import CameraError
 from companion.games import GAMES
-from companion.history import History
 from companion.joining import Network
 from companion.journal import Journal
 from companion.kit import SEATS, Kit, Seat
 from companion.languages import joined, say
-from companion.manners import Manners
-from companion.photographs import Photographer, PhotographFolder
-from companion.pictures import share_picture
+from companion.paper.press import Press
+from companion.past.history import History
+from companion.past.photographs import Photographer, PhotographFolder
+from companion.past.pictures import share_picture
 from companion.ports import Camera, CameraOffer, CameraState, CameraStatus, Cue, SeatLamps, Signal
-from companion.press import Press
-from companion.rooms import CheckRoom
 from companion.session import Phase
 from companion.table import Table
-from companion.upkeep import InstallationUpkeep
+from companion.voice.manners import Manners
 from hardware.check import PanelTrial
 from hardware.panel import Panel, open_panel, panel_reason
 from hardware.simulated import SimulatedPanelHands, simulated_panel

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from companion import __version__
-from companion.cli_history import add_commands as add_history
-from companion.cli_print import add_print_commands
-from companion.cli_upkeep import add_commands as add_upkeep
+from companion.commands.care import add_commands as add_upkeep
+from companion.commands.history import add_commands as add_history
+from companion.commands.kiosk import add_kiosk
+from companion.commands.paper import add_print_commands
 from companion.config import Settings, find_settings, load_settings
 from companion.errors import CompanionError, Malformed
 from companion.games import GAMES, game_named
-from companion.kiosk import add_kiosk
 from companion.languages import plain_words
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _add_play(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 def _play(options: argparse.Namespace) -> int:
-    from companion.greeting import greeting_of  # noqa: PLC0415 - draws QR codes
+    from companion.commands.greeting import greeting_of  # noqa: PLC0415 - draws QR codes
     from companion.running import run  # noqa: PLC0415 - brings camera and web libraries, which other commands spare
 
     def greet(companion: Companion, is_first: bool) -> None:
@@ -167,7 +167,7 @@ def _add_combat(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def _combat(options: argparse.Namespace) -> int:
-    from companion.binlog import combat_of, explain, plain_combat  # noqa: PLC0415 - of one game alone
+    from companion.commands.binlog import combat_of, explain, plain_combat  # noqa: PLC0415 - of one game alone
 
     combat = combat_of(options.attacker, options.defender, options.edition, options.initiator, options.defender_open)
     if options.json:
@@ -190,7 +190,7 @@ def _add_binlog(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def _binlog(options: argparse.Namespace) -> int:
-    from companion.binlog import read_log_file, report  # noqa: PLC0415 - of one game alone
+    from companion.commands.binlog import read_log_file, report  # noqa: PLC0415 - of one game alone
 
     reading = read_log_file(options.file, options.edition, options.turns)
     if options.json:
@@ -208,7 +208,7 @@ def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from companion.doctor import Grade, examine  # noqa: PLC0415
+    from companion.commands.doctor import Grade, examine  # noqa: PLC0415
 
     failed = False
     for finding in examine(_settings_of(options)):
@@ -231,7 +231,7 @@ def _add_calibrate(commands: argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def _calibrate(options: argparse.Namespace) -> int:
-    from companion.calibrate import measure_folder, measure_live, print_page  # noqa: PLC0415 - brings OpenCV
+    from companion.commands.calibrate import measure_folder, measure_live, print_page  # noqa: PLC0415 - brings OpenCV
 
     if options.page:
         print(print_page(options.page, options.paper))

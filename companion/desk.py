@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from companion.advance import advance
-from companion.choices import Choices
+from companion.care.choices import Choices
 from companion.clock import Clock
 from companion.config import TableSettings
 from companion.errors import JournalError

@@ -21,9 +21,9 @@ import msgspec
 from companion.advance import advance
 from companion.errors import CompanionError, JournalError
 from companion.languages import say
+from companion.past.shelf import SHELF, TABLES, Shelf
 from companion.records import AnyRecord, FreeSeat, MoveSeat, NewGame, TakeSeat
 from companion.session import Session
-from companion.shelf import SHELF, TABLES, Shelf
 
 FORMAT = 1
 _SCHEMA = """

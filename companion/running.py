@@ -62,7 +62,7 @@ def run(
 
 def _settled(settings_of: Callable[[], Settings], path: Path) -> tuple[Settings, str]:
     """The settings once a backup that waits has been taken back, and what was done."""
-    from companion.backup import apply_staged  # noqa: PLC0415 - brings the games, which other commands spare
+    from companion.care.backup import apply_staged  # noqa: PLC0415 - brings the games, which other commands spare
 
     settings = settings_of()
     try:

@@ -10,7 +10,7 @@ from companion.clock import FakeClock
 from companion.games import GAMES
 from companion.games.base import plain_outcome
 from companion.kit import SEATS, Seat
-from companion.replay import GameFile, PlayedOrder, PlayedTurn
+from companion.past.replay import GameFile, PlayedOrder, PlayedTurn
 from companion.session import Phase, chance, receipt
 from companion.table import Table
 

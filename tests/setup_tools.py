@@ -9,17 +9,17 @@ from pathlib import Path
 
 from flask.testing import FlaskClient
 
-from companion.choices import Choices
+from companion.care.choices import Choices
+from companion.care.rooms import CheckRoom
+from companion.care.upkeep import InstallationUpkeep
 from companion.clock import FakeClock
 from companion.config import Settings, load_settings
 from companion.games import GAMES
 from companion.journal import Journal
 from companion.kit import Seat
 from companion.ports import PadKey, Press, SeatLamps
-from companion.rooms import CheckRoom
 from companion.session import Phase
 from companion.table import Table
-from companion.upkeep import InstallationUpkeep
 from hardware.check import PanelTrial
 from hardware.panel import Panel
 from hardware.simulated import SimulatedPanelHands, simulated_panel

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from companion.backup import (
+from companion.care.backup import (
     BEFORE,
     READY,
     UNDER_WAY,
@@ -29,7 +29,7 @@ from companion.config import Settings, read_settings
 from companion.errors import JournalError, Malformed
 from companion.journal import Journal
 from companion.kit import Seat
-from companion.photographs import PhotographFolder
+from companion.past.photographs import PhotographFolder
 from companion.table import Table
 
 SECRET = "RLI"

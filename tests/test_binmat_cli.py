@@ -10,12 +10,12 @@ import msgspec
 import pytest
 from binmat_tools import GAME, RULE_IDS
 
-from companion.binlog import _TITLES, log_lines
 from companion.cli import main
+from companion.commands.binlog import _TITLES, log_lines
 from companion.errors import Malformed
 from companion.games.base import plain_outcome
 from companion.games.binmat.state import State
-from companion.replay import GameFile, PlayedOrder, PlayedTurn, retell
+from companion.past.replay import GameFile, PlayedOrder, PlayedTurn, retell
 from companion.session import chance, receipt
 
 LOG = "V000 n------\nd0 d3 / 2! hd0\nV001 n------\na0 d0 / X ha0\n"

@@ -268,7 +268,7 @@ def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: tuple[WebDriver, 
         until("orders", lambda: client.get("/api/view")["phase"] == "orders")
         wall.get(service.url)
         says(wall, "Both: hand in")
-        note = f"window.moved = []; document.addEventListener('shown', () => window.moved.push(...{moving}))"
+        note = f"window.moved = []; document.addEventListener('shown', () => setTimeout(() => window.moved.push(...{moving})))"
         wall.execute_script(note)
         client.post("/api/seat/south/hand-in", moment="1.1", action="UII", salt="0")
         north.post("/api/seat/north/hand-in", moment="1.1", action="RII", salt="0")

@@ -14,7 +14,7 @@ from web_fixtures import Place, open_place
 
 from companion.config import Settings, VoiceSettings
 from companion.kit import Seat
-from companion.manners import Manners
+from companion.voice.manners import Manners
 from web.app import Welcome
 from web.live import serve
 

@@ -9,8 +9,8 @@ import pytest
 from camera_tools import UsbBus, Webcam
 
 from companion.clock import FakeClock
+from companion.commands.doctor import Finding, Grade, examine
 from companion.config import CameraSettings, PanelSettings, Settings
-from companion.doctor import Finding, Grade, examine
 from vision.camera import CameraOpener
 from vision.lenses import LensShelf
 from vision.pose import Lens

@@ -16,14 +16,14 @@ from companion.cli import main
 from companion.clock import FakeClock
 from companion.errors import Illegal, Malformed
 from companion.games import GAMES
-from companion.history import MOST_TURNS, History
 from companion.journal import Journal
 from companion.kit import SEATS, Seat
-from companion.photographs import PhotographFolder
-from companion.played import Ending
-from companion.replay import GameFile
-from companion.scoresheet import read_sheet, write_sheet
-from companion.summary import NAP_S
+from companion.past.history import MOST_TURNS, History
+from companion.past.photographs import PhotographFolder
+from companion.past.played import Ending
+from companion.past.replay import GameFile
+from companion.past.scoresheet import read_sheet, write_sheet
+from companion.past.summary import NAP_S
 from companion.table import Table
 
 

@@ -18,9 +18,21 @@ GROUND = {
     "companion.drawings",
     "companion.languages",
 }
-PORTS = GROUND | {"companion.ports", "companion.config", "companion.clock", "companion.joining", "companion.printing"} | {
-    f"companion.{name}" for name in ("rooms", "settings_file", "settings_rows")
-}
+PORTS = (
+    GROUND
+    | {
+        "companion.past",
+        "companion.care",
+        "companion.paper",
+        "companion.voice",
+        "companion.ports",
+        "companion.config",
+        "companion.clock",
+        "companion.joining",
+        "companion.paper.printing",
+    }
+    | {f"companion.{name}" for name in ("care.rooms", "care.settings_file", "care.settings_rows")}
+)
 CORE = PORTS | {
     f"companion.{name}"
     for name in [
@@ -35,21 +47,21 @@ CORE = PORTS | {
         "views",
         "pads",
         "handover",
-        "choices",
+        "care.choices",
         "owner",
         "timekeeper",
         "desk",
         "watch",
         "table",
-        "shelf",
-        "played",
-        "replay",
-        "rulebook",
+        "past.shelf",
+        "past.played",
+        "past.replay",
+        "paper.rulebook",
         "engine",
     ]
 }
 DOORS = {
-    "web": CORE - {"companion.journal", "companion.engine", "companion.replay"},
+    "web": CORE - {"companion.journal", "companion.engine", "companion.past.replay"},
     "hardware": PORTS,
     "vision": PORTS,
 }

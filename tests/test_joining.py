@@ -9,9 +9,9 @@ import pytest
 from web_fixtures import SALT, Place, error_of, open_place, page_of
 
 from companion.clock import FakeClock
+from companion.commands.greeting import greeting
 from companion.config import WifiSettings
 from companion.errors import Illegal
-from companion.greeting import greeting
 from companion.joining import LOOK_S, Network, Wifi, hotspot
 from companion.journal import Journal
 from companion.kit import Seat

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from companion.cli import main
-from companion.kiosk import LONGEST_S, desktop_entry, is_served, keep_open
+from companion.commands.kiosk import LONGEST_S, desktop_entry, is_served, keep_open
 
 PAGE = "http://127.0.0.1:8080/?screen&kiosk"
 

@@ -14,7 +14,7 @@ from companion.cli import main
 from companion.clock import FakeClock
 from companion.config import CameraSettings, Settings, WebSettings
 from companion.kit import Seat
-from companion.photographs import Photographer, PhotographFolder
+from companion.past.photographs import Photographer, PhotographFolder
 from companion.views import turn_title
 
 JPEG = b"\xff\xd8" + bytes(998)
@@ -163,7 +163,7 @@ def test_nothing_half_written_is_ever_a_photograph(tmp_path: Path, monkeypatch: 
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("companion.photographs.os.fsync", fail)
+    monkeypatch.setattr("companion.past.photographs.os.fsync", fail)
     with pytest.raises(OSError, match="No space"):
         folder.keep(1, "1.1", JPEG)
     assert folder.moments(1) == ("1.0",)

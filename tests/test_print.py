@@ -19,9 +19,9 @@ from companion.errors import Malformed
 from companion.games import GAMES
 from companion.joining import Wifi
 from companion.kit import Kit
-from companion.press import KEPT_BYTES, Press
-from companion.printing import PrinterBusy
-from companion.rulebook import illustrations, start_layout
+from companion.paper.press import KEPT_BYTES, Press
+from companion.paper.printing import PrinterBusy
+from companion.paper.rulebook import illustrations, start_layout
 from vision.booklet import Booklet, booklet_pdf, booklet_sheets, imposed
 from vision.join_card import join_card_pdf
 from vision.paper import broken, printable, text_width
@@ -243,7 +243,7 @@ def test_the_press_prints_the_same_but_once_and_keeps_little() -> None:
 
 
 def test_who_finds_the_press_busy_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("companion.press.WAIT_S", 0.01)
+    monkeypatch.setattr("companion.paper.press.WAIT_S", 0.01)
     press = Press(GAMES)
     kept = press.booklet("outbuffered", "a4", "en")
     with press._running:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from service import Client, running, until
 
-from companion.backup import READY
+from companion.care.backup import READY
 from companion.config import find_settings
 
 

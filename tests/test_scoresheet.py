@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from companion.errors import Malformed
 from companion.kit import SEATS
-from companion.replay import GameFile, PlayedOrder, PlayedTurn
-from companion.scoresheet import PROOFS, read_sheet, write_sheet
+from companion.past.replay import GameFile, PlayedOrder, PlayedTurn
+from companion.past.scoresheet import PROOFS, read_sheet, write_sheet
 
 NAMES = st.dictionaries(st.sampled_from(SEATS), st.text(max_size=24), max_size=2)
 PROVEN = st.builds(PlayedOrder, st.text(max_size=12), st.text(max_size=4), st.text(max_size=6))

@@ -20,7 +20,7 @@ from companion.config import Settings, TableSettings, WebSettings
 from companion.games.binmat.cards import DECK
 from companion.journal import Journal
 from companion.kit import Seat
-from companion.replay import game_file
+from companion.past.replay import game_file
 from companion.session import Phase
 
 PUBLIC = (

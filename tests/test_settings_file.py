@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from companion.care.settings_file import SettingsFile, changed, flat
+from companion.care.settings_rows import WORDS, Kind, SettingRow, all_keys, pad_rows, sections, works_at_once
 from companion.config import Settings, read_settings
 from companion.errors import ConfigError, Malformed, Stale, SystemTrouble
-from companion.settings_file import SettingsFile, changed, flat
-from companion.settings_rows import WORDS, Kind, SettingRow, all_keys, pad_rows, sections, works_at_once
 
 OURS = """\
 # The table in the hall.
@@ -222,7 +222,7 @@ starts = st.sampled_from(
 
 @given(starts, changes)
 def test_any_change_says_exactly_what_it_should_and_loses_no_remark(text: str, wanted: dict[str, Any]) -> None:
-    from companion.settings_file import _edited  # noqa: PLC0415 - the pure half, without a disk
+    from companion.care.settings_file import _edited  # noqa: PLC0415 - the pure half, without a disk
 
     before = read_settings(text)
     after = changed(before, wanted)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from setup_tools import Kept, kept
 
-from companion.choices import Choices
+from companion.care.choices import Choices
 from companion.games import GAMES
 from companion.kit import SEATS, Seat
 from companion.ports import PadKey

@@ -308,7 +308,7 @@ def test_a_kit_without_pieces_is_a_board() -> None:
 
 
 def test_the_pdf_libraries_are_imported_only_to_print() -> None:
-    code = "import sys, companion.press; print([m for m in ('reportlab', 'svglib', 'lxml') if m in sys.modules])"
+    code = "import sys, companion.paper.press; print([m for m in ('reportlab', 'svglib', 'lxml') if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
 

@@ -21,9 +21,9 @@ from companion.games import GAMES
 from companion.grid import Square
 from companion.journal import Journal
 from companion.kit import SEATS, Layout, Seat
+from companion.past.replay import game_file, load_game, retell
 from companion.ports import CameraState, CameraStatus, TurnLamp
 from companion.records import HandIn, Undo
-from companion.replay import game_file, load_game, retell
 from companion.session import Phase, Session, receipt
 from companion.signs import lamps_of
 from companion.table import Table

@@ -16,7 +16,6 @@ import pytest
 from panel_tools import Rig
 from web_fixtures import open_place, page_of
 
-from companion.announcer import Announcer
 from companion.app import Companion
 from companion.clock import FakeClock
 from companion.config import (
@@ -31,10 +30,11 @@ from companion.config import (
 from companion.errors import ConfigError
 from companion.journal import Journal
 from companion.kit import Seat
-from companion.manners import Manners
 from companion.ports import CameraState, CameraStatus, Cue, SeatLamps, TurnLamp
-from companion.quiet import is_quiet, loudness
 from companion.table import Table
+from companion.voice.announcer import Announcer
+from companion.voice.manners import Manners
+from companion.voice.quiet import is_quiet, loudness
 from hardware.voice import WAITING, MachineVoice
 from web.app import Welcome
 
@@ -297,7 +297,7 @@ def test_the_settings_say_who_speaks(ear: Ear, by: Any, machine: int, screen: bo
 
 
 def test_quiet_hours_begin_and_end_by_the_clock(ear: Ear, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("companion.manners.is_quiet", lambda hours, wall_s: is_quiet(hours, wall_s, BERLIN))
+    monkeypatch.setattr("companion.voice.manners.is_quiet", lambda hours, wall_s: is_quiet(hours, wall_s, BERLIN))
     clock = FakeClock(wall_s=at("2026-03-10 21:59"))
     manners, voice, told = with_voice(ear.table, clock, quiet=NIGHT)
     assert told == [(False, 0.4)]

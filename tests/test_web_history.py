@@ -20,8 +20,8 @@ from web_fixtures import HOST_KEY, Place, open_place, page_of
 from companion.drawings import DRAWINGS
 from companion.games import GAMES
 from companion.kit import SEATS
-from companion.pictures import MOST_FRAMES
-from companion.played import MOST_BYTES
+from companion.past.pictures import MOST_FRAMES
+from companion.past.played import MOST_BYTES
 from vision.stamps import drawing
 from web.history import day, length, seconds
 from web.house import static_files

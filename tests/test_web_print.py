@@ -15,8 +15,8 @@ from web_fixtures import Place, error_of, open_place, page_of
 from companion.games import GAMES
 from companion.games.base import Game
 from companion.grid import Square
-from companion.printing import PrinterBusy
-from companion.rulebook import illustrate, illustrations
+from companion.paper.printing import PrinterBusy
+from companion.paper.rulebook import illustrate, illustrations
 from web.rules import figure
 
 PAGE = {"Accept": "text/html"}
@@ -105,7 +105,7 @@ def test_a_busy_press_is_a_friendly_page(place: Place, monkeypatch: pytest.Monke
     def busy(*_: object) -> bytes:
         raise PrinterBusy("Wait a moment and ask again.")
 
-    monkeypatch.setattr("companion.press.Press.kit", busy)
+    monkeypatch.setattr("companion.paper.press.Press.kit", busy)
     answer = place.browser().get("/kit/scouts.pdf", headers=PAGE)
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
     assert "Wait a moment and ask again" in answer.get_data(as_text=True)

@@ -16,12 +16,12 @@ from companion.clock import FakeClock
 from companion.config import TableSettings, WebSettings
 from companion.games import GAMES
 from companion.grid import Square
-from companion.history import History
 from companion.journal import Journal
 from companion.kit import Layout
-from companion.pictures import share_picture
+from companion.paper.press import Press
+from companion.past.history import History
+from companion.past.pictures import share_picture
 from companion.ports import PanelView, WorldPiece
-from companion.press import Press
 from companion.table import Table
 from web.app import CameraRoom, Welcome, Workbench, create_app
 

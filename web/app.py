@@ -7,13 +7,13 @@ from typing import Any
 
 from flask import Flask, Response, g, request
 
+from companion.care.rooms import CheckRoom, Upkeep
 from companion.clock import Clock
 from companion.config import WebSettings
 from companion.games.base import Game
 from companion.languages import best_language, speak, spoken
-from companion.played import Past
-from companion.printing import Printer
-from companion.rooms import CheckRoom, Upkeep
+from companion.paper.printing import Printer
+from companion.past.played import Past
 from companion.table import Table
 from web import refusals
 from web.api import Api

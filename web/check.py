@@ -9,11 +9,11 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify, make_response, render_template, request
 
+from companion.care.rooms import CheckRoom, PanelCheck, Trial
 from companion.errors import Illegal, Malformed, Refusal
 from companion.kit import SEATS
 from companion.languages import say
 from companion.ports import Cue
-from companion.rooms import CheckRoom, PanelCheck, Trial
 from companion.session import Phase
 from web.api import Body, Text, read_body
 from web.host import ask_for_key

@@ -13,7 +13,7 @@ from werkzeug.exceptions import NotFound, RequestEntityTooLarge
 
 from companion.errors import CompanionError, Malformed
 from companion.languages import joined, plain_words, say, spoken
-from companion.played import MOST_BYTES, Ending, GameLine, Past, Replay, Scene, Tendency
+from companion.past.played import MOST_BYTES, Ending, GameLine, Past, Replay, Scene, Tendency
 from web.api import Body, Text, read_body
 from web.board import Scene as BoardScene
 from web.board import board_svg

@@ -21,6 +21,7 @@ from flask import Flask
 from markupsafe import Markup
 
 from companion import languages
+from companion.care.rooms import Upkeep
 from companion.clock import Clock
 from companion.config import TableSettings
 from companion.drawings import DRAWINGS, sprite, symbols
@@ -30,7 +31,6 @@ from companion.joining import Wifi, shown
 from companion.kit import SEAT_WORDS, SEATS, Kit, Seat, Side
 from companion.languages import LANGUAGES, Said, joined, listed, say, say_n, spoken, translate
 from companion.ports import CameraState, PanelHands, Spoken, World
-from companion.rooms import Upkeep
 from companion.table import Table
 from companion.views import TableView
 from web import beside, cards

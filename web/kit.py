@@ -13,7 +13,7 @@ from werkzeug.exceptions import NotFound
 from companion.errors import Malformed
 from companion.games.base import Game, OptionRow
 from companion.languages import listed, say, say_n, spoken
-from companion.printing import PAPERS, Printer, PrintPlan
+from companion.paper.printing import PAPERS, Printer, PrintPlan
 from web.house import House, small_board
 
 _LETTER_LANDS = ("us", "ca", "mx", "co", "cl", "ve", "ph", "gt", "cr", "sv", "ni", "pa", "do")

@@ -11,8 +11,8 @@ from werkzeug.exceptions import NotFound
 
 from companion.games.base import Game, Illustration, Key
 from companion.kit import SEATS
+from companion.paper.rulebook import illustrations
 from companion.referee import HandMove
-from companion.rulebook import illustrations
 from web.board import Scene, board_svg
 from web.house import House
 

@@ -12,14 +12,14 @@ from typing import Any
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request, send_file
 
+from companion.care.rooms import Upkeep
+from companion.care.settings_file import flat
+from companion.care.settings_rows import PAD_PARTS, SettingRow, pad_rows, sections, works_at_once
 from companion.config import Settings
 from companion.errors import CompanionError, ConfigError, Malformed, Stale
 from companion.kit import SEATS
 from companion.languages import joined, say, say_n
-from companion.rooms import Upkeep
 from companion.session import Phase
-from companion.settings_file import flat
-from companion.settings_rows import PAD_PARTS, SettingRow, pad_rows, sections, works_at_once
 from web.api import Body, read_body
 from web.host import ask_for_key
 from web.house import House

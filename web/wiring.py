@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import msgspec
 from markupsafe import Markup, escape
 
+from companion.care.settings_rows import PAD_PARTS
 from companion.config import PanelSettings
 from companion.kit import SEAT_WORDS, SEATS
 from companion.languages import say, translate
-from companion.settings_rows import PAD_PARTS
 
 GPIO_PINS: Mapping[int, int] = {
     2: 3, 3: 5, 4: 7, 17: 11, 27: 13, 22: 15, 10: 19, 9: 21, 11: 23, 0: 27, 5: 29, 6: 31, 13: 33, 19: 35, 26: 37,

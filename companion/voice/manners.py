@@ -6,13 +6,13 @@ import threading
 from collections.abc import Callable
 from typing import Protocol, Self
 
-from companion.announcer import Announcer
 from companion.clock import Clock
 from companion.config import Settings, VoiceSettings
 from companion.languages import best_language, translate
 from companion.ports import Utterance
-from companion.quiet import is_quiet, loudness
 from companion.table import Table
+from companion.voice.announcer import Announcer
+from companion.voice.quiet import is_quiet, loudness
 
 LOOK_S = 1.0
 """How often the clock on the wall is looked at."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from companion import __version__
-from companion.summary import Summary
+from companion.past.summary import Summary
 
 
 class _Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

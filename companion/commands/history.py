@@ -13,8 +13,8 @@ import msgspec
 from companion.config import Settings
 from companion.errors import Malformed
 from companion.kit import SEATS
-from companion.played import GameLine
-from companion.replay import GameFile
+from companion.past.played import GameLine
+from companion.past.replay import GameFile
 from companion.session import Session
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def add_commands(
 
 def _history(options: argparse.Namespace, settings: Settings) -> int:
     from companion.clock import RealClock  # noqa: PLC0415 - brings the games
-    from companion.history import History  # noqa: PLC0415
     from companion.journal import Journal  # noqa: PLC0415
+    from companion.past.history import History  # noqa: PLC0415
 
     with Journal(settings.journal_path, read_only=True) as journal:
         past = History(journal, None, RealClock(), on_table=_last_game(journal))
@@ -88,9 +88,9 @@ def _export(options: argparse.Namespace, settings: Settings) -> int:
 
 def _kept_game(number: int, settings: Settings, as_text: bool) -> str:
     from companion.clock import RealClock  # noqa: PLC0415 - brings the games
-    from companion.history import History  # noqa: PLC0415
     from companion.journal import Journal  # noqa: PLC0415
-    from companion.scoresheet import write_sheet  # noqa: PLC0415
+    from companion.past.history import History  # noqa: PLC0415
+    from companion.past.scoresheet import write_sheet  # noqa: PLC0415
 
     with Journal(settings.journal_path, read_only=True) as journal:
         played = History(journal, None, RealClock()).file(number)
@@ -104,8 +104,8 @@ def plain_game(played: GameFile) -> str:
 
 def _import(options: argparse.Namespace, settings: Settings) -> int:
     from companion.clock import RealClock  # noqa: PLC0415 - brings the games
-    from companion.history import History  # noqa: PLC0415
     from companion.journal import Journal  # noqa: PLC0415
+    from companion.past.history import History  # noqa: PLC0415
 
     content = _content(options.file)
     with Journal(settings.journal_path) as journal:
@@ -150,7 +150,7 @@ def _add_replay(
 
 
 def _replay(options: argparse.Namespace, settings_of: SettingsOf) -> int:
-    from companion.replay import retell  # noqa: PLC0415 - brings the games
+    from companion.past.replay import retell  # noqa: PLC0415 - brings the games
 
     if options.game.endswith(".zip"):
         return _read_again(Path(options.game))
@@ -167,7 +167,7 @@ def _replay(options: argparse.Namespace, settings_of: SettingsOf) -> int:
         print(plain_game(played))
         return 0
     if options.binlog:
-        from companion.binlog import log_lines  # noqa: PLC0415 - of one game alone
+        from companion.commands.binlog import log_lines  # noqa: PLC0415 - of one game alone
 
         for line in log_lines(played, options.binlog == "open"):
             print(line)
@@ -182,8 +182,8 @@ def _replay(options: argparse.Namespace, settings_of: SettingsOf) -> int:
 def _played_here(number: int, settings: Settings) -> tuple[Session | None, Callable[[], GameFile]]:
     """The session of a game that was played here (None: it was brought in), and how its file is got."""
     from companion.clock import RealClock  # noqa: PLC0415 - brings the games
-    from companion.history import History  # noqa: PLC0415
     from companion.journal import Journal  # noqa: PLC0415
+    from companion.past.history import History  # noqa: PLC0415
 
     def played() -> GameFile:
         with Journal(settings.journal_path, read_only=True) as journal:
@@ -195,8 +195,8 @@ def _played_here(number: int, settings: Settings) -> tuple[Session | None, Calla
 
 def _played_file(path: Path) -> GameFile:
     """A game in JSON or in notation."""
-    from companion.replay import load_game  # noqa: PLC0415 - brings the games
-    from companion.scoresheet import read_sheet  # noqa: PLC0415
+    from companion.past.replay import load_game  # noqa: PLC0415 - brings the games
+    from companion.past.scoresheet import read_sheet  # noqa: PLC0415
 
     content = _content(path)
     if content.lstrip().startswith(b"["):
@@ -222,7 +222,7 @@ def _read_again(path: Path) -> int:
 
 def _photographs_of(settings: Settings, session: Session) -> list[tuple[str, Path]]:
     """The photographs of a game with what they show, oldest first."""
-    from companion.photographs import PhotographFolder  # noqa: PLC0415
+    from companion.past.photographs import PhotographFolder  # noqa: PLC0415
     from companion.views import turn_title  # noqa: PLC0415
 
     folder, turns = PhotographFolder(settings.photographs_path), [turn.moment for turn in session.turns]

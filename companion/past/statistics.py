@@ -14,8 +14,8 @@ from statistics import median
 from companion.games import GAMES
 from companion.kit import SEATS, Seat
 from companion.languages import Verbatim, say
-from companion.played import NOBODY, Ending, GameLine, Record, Tendency
-from companion.summary import Summary
+from companion.past.played import NOBODY, Ending, GameLine, Record, Tendency
+from companion.past.summary import Summary
 
 MOST_COMMANDS = 3
 

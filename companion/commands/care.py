@@ -28,7 +28,7 @@ def add_commands(
 
 
 def _backup(options: argparse.Namespace, settings: Settings, path: Path) -> int:
-    from companion.backup import make_backup  # noqa: PLC0415 - brings the games
+    from companion.care.backup import make_backup  # noqa: PLC0415 - brings the games
     from companion.clock import RealClock  # noqa: PLC0415
 
     unfinished = options.file.with_name(f"{options.file.name}.part")
@@ -45,7 +45,7 @@ def _backup(options: argparse.Namespace, settings: Settings, path: Path) -> int:
 
 
 def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int:
-    from companion.backup import apply_staged, stage_restore  # noqa: PLC0415 - brings the games
+    from companion.care.backup import apply_staged, stage_restore  # noqa: PLC0415 - brings the games
     from companion.errors import JournalError  # noqa: PLC0415
     from companion.journal import Journal  # noqa: PLC0415
 

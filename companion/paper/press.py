@@ -15,8 +15,8 @@ from companion.errors import Malformed
 from companion.games.base import Game
 from companion.joining import Wifi
 from companion.languages import say
-from companion.printing import PAPERS, PrinterBusy, PrintPlan
-from companion.rulebook import illustrations, start_layout
+from companion.paper.printing import PAPERS, PrinterBusy, PrintPlan
+from companion.paper.rulebook import illustrations, start_layout
 from vision.booklet import Booklet, booklet_pdf, booklet_sheets
 from vision.join_card import join_card_pdf
 from vision.sheets import Paper, kit_pdf, kit_plan

@@ -22,6 +22,7 @@ from typing import IO
 import msgspec
 
 from companion import __version__
+from companion.care.settings_file import SettingsFile
 from companion.clock import Clock
 from companion.config import Settings
 from companion.errors import CompanionError, ConfigError, JournalError, Malformed, SystemTrouble
@@ -29,10 +30,9 @@ from companion.journal import FORMAT as JOURNAL_FORMAT
 from companion.journal import Journal, hold
 from companion.kit import Seat
 from companion.languages import joined, say, say_n
-from companion.photographs import PhotographFolder
+from companion.past.photographs import PhotographFolder
 from companion.records import AnyRecord, FreeSeat
 from companion.session import Phase
-from companion.settings_file import SettingsFile
 
 FORMAT = 1
 MAX_BYTES = 2_000_000_000

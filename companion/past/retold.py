@@ -12,9 +12,9 @@ from companion.games.base import Game, Outcome, Stage, Step
 from companion.games.screen import Tableau
 from companion.kit import SEATS, Kit, Layout
 from companion.languages import say
-from companion.played import GameLine, PastTurn, Proof, Scene
+from companion.past.played import GameLine, PastTurn, Proof, Scene
+from companion.past.replay import GameFile, PlayedTurn, play_again
 from companion.referee import hand_moves
-from companion.replay import GameFile, PlayedTurn, play_again
 from companion.session import chance
 
 _SET_UP = ".0"
@@ -31,7 +31,7 @@ class _Played:
 
 
 class Retold:
-    """Implements `companion.played.Replay`. Scenes are made when they are asked for; any thread may ask.
+    """Implements `companion.past.played.Replay`. Scenes are made when they are asked for; any thread may ask.
 
     `photographs` are the moments of which there are some; `number` names that of the set-up.
     """

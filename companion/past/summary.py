@@ -16,8 +16,8 @@ from companion.games import GAMES
 from companion.journal import Entry
 from companion.kit import SEATS, Seat
 from companion.languages import packed, say, unpacked
+from companion.past.replay import GameFile, PlayedTurn, game_file
 from companion.records import FreeSeat, HandIn, MoveSeat, NewGame, Pause, Resume, TakeBack, TakeSeat
-from companion.replay import GameFile, PlayedTurn, game_file
 from companion.session import Phase, Session
 
 NAP_S = 30 * 60.0

@@ -9,7 +9,7 @@ from typing import Any
 from companion.errors import Malformed
 from companion.games import GAMES, game_named
 from companion.languages import LANGUAGES
-from companion.printing import PAPERS
+from companion.paper.printing import PAPERS
 
 
 def add_print_commands(commands: Any) -> None:
@@ -53,14 +53,14 @@ def _kit(options: argparse.Namespace) -> int:
 
 
 def _booklet(options: argparse.Namespace) -> int:
-    from companion.press import Press  # noqa: PLC0415 - the PDF library is slow to import
+    from companion.paper.press import Press  # noqa: PLC0415 - the PDF library is slow to import
 
     pdf = Press(GAMES).booklet(options.game, options.paper, options.language)
     return _written(options.output, pdf, "print it on both sides, turned over the short edge, and fold it")
 
 
 def _card(options: argparse.Namespace) -> int:
-    from companion.press import Press  # noqa: PLC0415 - the PDF library is slow to import
+    from companion.paper.press import Press  # noqa: PLC0415 - the PDF library is slow to import
 
     address = f"http://{options.address.removeprefix('http://').rstrip('/')}/"
     pdf = Press(GAMES).join_card((address,), None, options.paper, options.language)

@@ -7,20 +7,20 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO
 
-from companion.backup import BackupNote, is_staged, make_backup, stage_forgetting, stage_restore, unstage
+from companion.care.backup import BackupNote, is_staged, make_backup, stage_forgetting, stage_restore, unstage
+from companion.care.settings_file import SettingsFile, changed, flat
+from companion.care.settings_rows import all_keys, works_at_once
 from companion.clock import Clock
 from companion.config import Settings
 from companion.errors import ConfigError
 from companion.kit import SEATS
 from companion.languages import joined, say
 from companion.session import Phase
-from companion.settings_file import SettingsFile, changed, flat
-from companion.settings_rows import all_keys, works_at_once
 from companion.table import Table
 
 
 class InstallationUpkeep:
-    """Implements `companion.rooms.Upkeep` for a running service.
+    """Implements `companion.care.rooms.Upkeep` for a running service.
 
     `use` is told of settings that work at once; `restart` begins the service anew, None: it cannot by itself.
     """

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from companion.played import Scene
-from companion.retold import Retold
+from companion.past.played import Scene
+from companion.past.retold import Retold
 from vision.share import Leaf, share_gif
 
 MOST_FRAMES = 120

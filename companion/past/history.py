@@ -1,7 +1,7 @@
 """The games played: folded once each, listed, told again, given away, brought in, removed.
 
-Implements `companion.played.Past`. Everything is read in the caller's thread; of the journal's lock each query holds
-only what one `SELECT` takes, so that the table never waits for a page.
+Implements `companion.past.played.Past`. Everything is read in the caller's thread; of the journal's lock each query
+holds only what one `SELECT` takes, so that the table never waits for a page.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any
 
 import msgspec
 
-from companion.cache import PictureFolder, SummaryFolder
 from companion.clock import Clock
 from companion.errors import CompanionError, Illegal, JournalError, Malformed, Refusal
 from companion.games import GAMES, game_named
@@ -23,14 +22,15 @@ from companion.games.base import OptionRow
 from companion.journal import Entry, Journal
 from companion.kit import Seat
 from companion.languages import Verbatim, packed, say
-from companion.photographs import PhotographFolder
-from companion.played import MOST_BYTES, NOBODY, Ending, GameLine, Player, Record
-from companion.replay import GameFile, game_file
-from companion.retold import HOST_ENDED, Retold, ended_by_word
-from companion.scoresheet import read_sheet, write_sheet
+from companion.past.cache import PictureFolder, SummaryFolder
+from companion.past.photographs import PhotographFolder
+from companion.past.played import MOST_BYTES, NOBODY, Ending, GameLine, Player, Record
+from companion.past.replay import GameFile, game_file
+from companion.past.retold import HOST_ENDED, Retold, ended_by_word
+from companion.past.scoresheet import read_sheet, write_sheet
+from companion.past.statistics import records_of
+from companion.past.summary import Summary, digest_of, reason_of, summary_of, summary_of_file
 from companion.session import chance
-from companion.statistics import records_of
-from companion.summary import Summary, digest_of, reason_of, summary_of, summary_of_file
 
 MOST_TURNS = 2000
 """A game from elsewhere has at most so many turns."""

@@ -16,7 +16,7 @@ from companion.games.binmat.notation import log_of
 from companion.games.binmat.state import LANES
 from companion.games.binmat.words import RULES
 from companion.languages import say
-from companion.replay import GameFile, play_again
+from companion.past.replay import GameFile, play_again
 
 _TITLES = {rule.id: rule.title for rule in RULES}
 _LARGEST = 1_000_000

@@ -43,7 +43,7 @@ import msgspec
 from companion.errors import Malformed
 from companion.kit import SEATS, Seat
 from companion.languages import say
-from companion.replay import GameFile, PlayedOrder, PlayedTurn
+from companion.past.replay import GameFile, PlayedOrder, PlayedTurn
 
 PROOFS = "[Receipts]"
 _TAG = re.compile(r"\[([A-Z][a-z]+) (.*)\]")

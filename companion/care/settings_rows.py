@@ -16,11 +16,11 @@ from typing import Any
 
 from msgspec import inspect
 
+from companion.care.settings_file import flat
 from companion.config import Settings
 from companion.errors import Malformed
 from companion.kit import SEAT_WORDS, SEATS
 from companion.languages import LANGUAGES, say
-from companion.settings_file import flat
 
 MAX_TEXT = 200
 _TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")

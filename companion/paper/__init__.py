@@ -1,0 +1,1 @@
+"""What is printed: kits, booklets, cards, and the pictures in the rules."""

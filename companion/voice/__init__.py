@@ -1,0 +1,1 @@
+"""What the table says aloud, and when it is quiet."""
