@@ -227,18 +227,15 @@ class _Sketch:
 
     def _labels(self) -> str:
         if self.board.labels_in_squares:
-            shown = [square for square in self.board.squares if square not in self.board.holes]
-            return f'<g class="lab">{"".join(map(self._label, shown))}</g>'
+            shown = [(s, *self.centre(s)) for s in self.board.squares if s not in self.board.holes]
+            inside = "".join(f'<text x="{x - 43:g}" y="{y - 29:g}">{square}</text>' for square, x, y in shown)
+            return f'<g class="lab">{inside}</g>'
         below = self.height + 38 + (_GOAL if self.board.has_goals else 0)
         files = [(self.centre(Square(f, 0))[0], chr(97 + f)) for f in range(self.board.files)]
         ranks = [(self.centre(Square(0, r))[1], str(r + 1)) for r in range(self.board.ranks)]
         along = "".join(f'<text x="{x:g}" y="{below:g}">{t}</text>' for x, t in files)
         beside = "".join(f'<text x="-25" y="{y + 11:g}">{t}</text>' for y, t in ranks)
         return f'<g class="lab edge">{along}{beside}</g>'
-
-    def _label(self, square: Square) -> str:
-        x, y = self.centre(square)
-        return f'<text x="{x - 43:g}" y="{y - 29:g}">{square}</text>'
 
     # ---- pieces ----
 

@@ -166,8 +166,8 @@ class Example:
     """A picture to a paragraph: a part of a game played from its beginning, so that it cannot show what is not.
 
     `actions` are its decisions in notation, those of both seats as `SOUTH | NORTH`; the picture is of the last one,
-    up to and with its `stage`, counted from 0. Only `files` and `ranks` from a1 on are drawn; 0: all. Without a `caption` it
-    has the sentences of that stage.
+    up to and with its `stage`, counted from 0. Only `files` and `ranks` from a1 on are drawn; 0: all. Without a
+    `caption` it has the sentences of that stage.
     """
 
     actions: tuple[str, ...]
