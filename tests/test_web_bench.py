@@ -33,7 +33,7 @@ def test_the_page_has_the_picture_the_pads_and_ways_to_the_phones(place: Place) 
     page = place.browser().get("/workbench").get_data(as_text=True)
     assert 'viewBox="0 0 640 360"' in page
     assert 'data-button="south_up" aria-label="South: Up">' in page
-    assert 'data-button="north_up" aria-label="North Up" disabled>' in page
+    assert 'data-button="north_up" aria-label="North: Up" disabled>' in page
     assert 'href="/s"' in page
     picture = place.browser().get("/workbench/frame.jpg")
     assert (picture.mimetype, picture.data) == ("image/jpeg", b"\xff\xd8picture")
