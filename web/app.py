@@ -90,6 +90,31 @@ def create_app(
     app.extensions["paragraph"] = house.paragraph
     refusals.register(app)
 
+    _watch_requests(app, table, guard)
+    app.register_blueprint(Pages(house).blueprint())
+    app.register_blueprint(RulesPages(house).blueprint())
+    app.register_blueprint(Joining(house).blueprint())
+    app.register_blueprint(Passing(house).blueprint())
+    app.register_blueprint(HostPages(house).blueprint())
+    app.register_blueprint(Api(house).blueprint())
+    if upkeep is not None:
+        app.register_blueprint(SettingsPage(house, upkeep).blueprint())
+    if check is not None:
+        app.register_blueprint(CheckPage(house, check).blueprint())
+    if past is not None:
+        app.register_blueprint(HistoryPages(house, past).blueprint())
+    if workbench is not None:
+        app.register_blueprint(Bench(house, workbench).blueprint())
+    if printer is not None:
+        app.register_blueprint(KitPages(house, printer).blueprint())
+    if camera is not None:
+        app.register_blueprint(CameraPage(house, camera).blueprint())
+    return app
+
+
+def _watch_requests(app: Flask, table: Table, guard: Guard) -> None:
+    """What holds for every request: its time, its language, its origin, and the headers of its answer."""
+
     @app.before_request
     def stamp() -> None:
         """An input counts from when it came in, before it is read or waits for anything."""
@@ -115,25 +140,6 @@ def create_app(
             guard.require_own_origin(request)
 
     app.after_request(_harden)
-    app.register_blueprint(Pages(house).blueprint())
-    app.register_blueprint(RulesPages(house).blueprint())
-    app.register_blueprint(Joining(house).blueprint())
-    app.register_blueprint(Passing(house).blueprint())
-    app.register_blueprint(HostPages(house).blueprint())
-    app.register_blueprint(Api(house).blueprint())
-    if upkeep is not None:
-        app.register_blueprint(SettingsPage(house, upkeep).blueprint())
-    if check is not None:
-        app.register_blueprint(CheckPage(house, check).blueprint())
-    if past is not None:
-        app.register_blueprint(HistoryPages(house, past).blueprint())
-    if workbench is not None:
-        app.register_blueprint(Bench(house, workbench).blueprint())
-    if printer is not None:
-        app.register_blueprint(KitPages(house, printer).blueprint())
-    if camera is not None:
-        app.register_blueprint(CameraPage(house, camera).blueprint())
-    return app
 
 
 def _harden(answer: Response) -> Response:
