@@ -444,6 +444,9 @@ def test_a_key_pressed_in_time_counts_although_the_service_sleeps_over_the_end_o
             hands.release("south_ready")  # a key that is held long means something else
             threading.Event().wait(due_s + 0.2 - clock.monotonic_s())
             gate.set()
-            while not table._live.session.turns:
+            while len(table._live.session.turns) < 2:
                 table.wait(table.version, 5)
-            assert table._live.session.turns[0].acted_s == pytest.approx(pressed_s, abs=0.05), "it ended at the press"
+            pressed, timed_out = table._live.session.turns[:2]
+            assert (pressed.by_time, timed_out.by_time) == (False, True)
+            assert pressed.acted_s == pytest.approx(pressed_s, abs=0.05), "it ended at the press"
+            assert timed_out.acted_s == pytest.approx(pressed_s + 1.0, abs=0.05), "the new turn began at the press"

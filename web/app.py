@@ -91,24 +91,15 @@ def create_app(
     refusals.register(app)
 
     _watch_requests(app, table, guard)
-    app.register_blueprint(Pages(house).blueprint())
-    app.register_blueprint(RulesPages(house).blueprint())
-    app.register_blueprint(Joining(house).blueprint())
-    app.register_blueprint(Passing(house).blueprint())
-    app.register_blueprint(HostPages(house).blueprint())
-    app.register_blueprint(Api(house).blueprint())
-    if upkeep is not None:
-        app.register_blueprint(SettingsPage(house, upkeep).blueprint())
-    if check is not None:
-        app.register_blueprint(CheckPage(house, check).blueprint())
-    if past is not None:
-        app.register_blueprint(HistoryPages(house, past).blueprint())
-    if workbench is not None:
-        app.register_blueprint(Bench(house, workbench).blueprint())
-    if printer is not None:
-        app.register_blueprint(KitPages(house, printer).blueprint())
-    if camera is not None:
-        app.register_blueprint(CameraPage(house, camera).blueprint())
+    rooms = [room(house).blueprint() for room in (Pages, RulesPages, Joining, Passing, HostPages, Api)]
+    rooms += [SettingsPage(house, upkeep).blueprint()] if upkeep else []
+    rooms += [CheckPage(house, check).blueprint()] if check else []
+    rooms += [HistoryPages(house, past).blueprint()] if past else []
+    rooms += [Bench(house, workbench).blueprint()] if workbench else []
+    rooms += [KitPages(house, printer).blueprint()] if printer else []
+    rooms += [CameraPage(house, camera).blueprint()] if camera else []
+    for room in rooms:
+        app.register_blueprint(room)
     return app
 
 

@@ -247,6 +247,7 @@ def _unpacked(source: Path, folder: Path) -> BackupNote:
             for entry in entries:
                 if entry.filename != "backup.json":
                     archive.extract(entry, folder)
+    # zipfile's own words for an unknown compression (NotImplementedError) and for a locked file (RuntimeError)
     except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, NotImplementedError, RuntimeError) as error:
         raise Malformed(say("This file is damaged or no backup: {why}", why=str(error))) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
