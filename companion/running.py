@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Callable
@@ -55,9 +56,17 @@ def run(
         with companion:
             companion.found[:0] = [told] if told else []
             greet(companion, before is None)
+            spare_collections()
             if signal.sigwait(ends) != RESTART:
                 return
         before = settings
+
+
+def spare_collections() -> None:
+    """Leave what the service is made of out of later garbage collections: going through it takes 50 to 150 ms."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 def _settled(settings_of: Callable[[], Settings], path: Path) -> tuple[Settings, str]:

@@ -174,7 +174,8 @@ def test_hit_points_fill_a_bar_in_five_parts(share: float, full: int) -> None:
     scene = Scene(kit, {sq("b1"): ("petrol robot 1",)}, badges={sq("b1"): Badge("12", share)})
     svg = board_svg(scene)
     bars = dict(re.findall(r'<path class="(bar|bar full)" d="([^"]+)"/>', svg))
-    assert {name: path.count("M") for name, path in bars.items()} == {"bar": 5} | ({"bar full": full} if full else {})
+    parts = {"bar": 5 - int(share * 5), "bar full": full}
+    assert {name: path.count("M") for name, path in bars.items()} == {name: n for name, n in parts.items() if n}
     assert re.search(r'class="points"[^>]*>12<', svg)
     assert board_words(scene) == "petrol robot 1 b1 (12)"
 

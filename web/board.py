@@ -194,7 +194,7 @@ class _Sketch:
         return "".join(parts) + self._labels()
 
     def _tiles(self) -> str:
-        """Separate tiles, or a board in two tones (in units of a square) in a frame, with the goals beyond it."""
+        """Separate tiles, or a board in two tones (dark squares in units) in a frame, with the goals beyond it."""
         corners = [(square, *self.centre(square)) for square in self.board.squares]
         if self.board.gap_mm:
             return "".join(
@@ -202,14 +202,14 @@ class _Sketch:
                 for _, x, y in corners
             )
         goals = "".join(self._goal(seat) for seat in SEATS) if self.board.has_goals else ""
-        tones = ["", ""]
+        darker = ""
         for square, x, y in corners:
-            tone = (square.file + square.rank + 1) % 2 if self.board.tones == 2 else 0
             column, row = (x - 50) / 100, (y - 50) / 100
-            tones[tone] += f"M{column:g} {row:g}h1v1H{column:g}z"
-        frame = f'<rect class="frame" x="0" y="0" width="{self.width:g}" height="{self.height:g}"/>'
-        tiles = f'<path class="tile" d="{tones[0]}"/><path class="tile alt" d="{tones[1]}"/>'
-        return f'{goals}<g transform="scale(100)">{tiles}</g>{frame}'
+            if (square.file + square.rank) % 2 == 0:
+                darker += f"M{column:g} {row:g}h1v1H{column:g}z"
+        whole = f'width="{self.width:g}" height="{self.height:g}"/>'
+        tiles = f'<rect class="tile" {whole}<g transform="scale(100)"><path class="tile alt" d="{darker}"/></g>'
+        return f'{goals}{tiles}<rect class="frame" {whole}'
 
     def _goal(self, seat: Seat) -> str:
         """The strip behind a seat's last rank: plain for South, dotted for North."""

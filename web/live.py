@@ -14,6 +14,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 from flask import Flask, Response
@@ -192,8 +193,9 @@ class _Held:
                 self._messages.close()
 
 
+@lru_cache(maxsize=16)
 def message(text: str, event: str = "") -> str:
-    """One server-sent event; every line of `text` becomes a data line."""
+    """One server-sent event; every line of `text` becomes a data line. Many viewers get the same text."""
     head = f"event: {event}\n" if event else ""
     body = "\n".join(f"data: {line}" for line in text.splitlines() if line.strip())
     return f"{head}{body}\n\n"

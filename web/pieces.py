@@ -66,8 +66,9 @@ def bar(badge: Badge, x: float, y: float) -> str:
     parts = []
     if badge.share is not None:
         filled = max(0.0, min(1.0, badge.share)) * _BAR_PARTS
-        for classes, reach in (("bar", _BAR_PARTS), ("bar full", filled)):
-            widths = [11 * max(0.0, min(1.0, reach - part)) for part in range(_BAR_PARTS)]
+        empty = [11.0 * (part + 1 > filled) for part in range(_BAR_PARTS)]
+        full = [11 * max(0.0, min(1.0, filled - part)) for part in range(_BAR_PARTS)]
+        for classes, widths in (("bar", empty), ("bar full", full)):
             boxes = [f"M{x - 38.5 + 16 * i:g} {y + 32:g}h{w:.3g}v12h-{w:.3g}z" for i, w in enumerate(widths) if w]
             parts.append(f'<path class="{classes}" d="{"".join(boxes)}"/>' if boxes else "")
     if badge.text:

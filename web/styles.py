@@ -1,7 +1,8 @@
 """Which style sheets a page needs: told by what stands on it, in the order in which they apply.
 
 A page loads `tokens.css` and `pages.css`, these, then its own. What comes later by the stream says in `data-styles`
-what it needs; the page fetches that before it shows it.
+what it needs; the page fetches that before it shows it. Where orders are asked for, the styles of what is sealed are
+there before: the answer to handing in does not wait for them.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ _SHEETS: tuple[tuple[str, str], ...] = (
     ("board", r'class="(?:(?:mini )?board|view|ic piece|tile|lab)'),
     ("sums", r'class="(?:sums|tally|parts)'),
     ("steps", r'class="steps'),
-    ("told", r'class="(?:tell|todo|wrong|result|match|log|receipt|shutter|proofs)'),
+    ("receipt", r'class="(?:receipt|shutter|phone[^"]* asked)'),
+    ("told", r'class="(?:tell|todo|wrong|result|match|log|proof)'),
     ("forms", r'<(?:label|textarea)|class="(?:join|side-choice|plain)'),
     ("phone", r'class="phone'),
     ("slots", r'class="entry'),
     ("games", r'class="games'),
-    ("sealed", r'class="phone[^"]* sealed'),
+    ("sealed", r'class="phone[^"]* (?:sealed|asked)'),
     ("pieces", r'class="(?:phone|page)[^"]* pieces'),
     ("sheet", r'id="sheet"'),
     ("duel", r'class="(?:duel|strength)'),

@@ -66,6 +66,15 @@ class Crowd:
                 return [when_s if when_s >= since_s else end_s for when_s in last_s]
             time.sleep(0.005)
 
+    def settle(self) -> None:
+        """Wait until everybody has come and has the page: until nothing arrives for half a second."""
+        while True:
+            with self._lock:
+                first_s, newest_s = min(self._last_s), max(self._last_s)
+            if first_s > 0 and time.monotonic() - newest_s > 0.5:
+                return
+            time.sleep(0.05)
+
     def close(self) -> None:
         """Everybody goes home."""
         self._stop.set()
@@ -135,8 +144,7 @@ def bench_crowd() -> bool:
         peer_ms = health_ms(service.port)
         crowd = Crowd(service.port, VIEWERS)
         stack.callback(crowd.close)
-        began_s = time.monotonic()
-        crowd.arrivals_since(began_s - 5)
+        crowd.settle()
         seen, answers = _measure(phones[1], crowd, moment)
         before_mb = service.memory_mb()
         sleepers = Crowd(service.port, SLEEPERS, reads=False)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from companion.app import Companion
 from companion.config import CameraSettings, Settings, TableSettings, WebSettings
+from companion.running import spare_collections
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ def simulated(fps: float) -> Iterator[Companion]:
             table=TableSettings(reading_time_s=0.0),
         )
         with Companion(settings, simulate=True) as companion:
+            spare_collections()
             yield companion
 
 

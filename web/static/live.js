@@ -67,9 +67,16 @@ function styles(fresh) {
   }).filter(Boolean);
 }
 
+// Drawings once fetched stay: whoever takes back needs them again.
+function draw(old, fresh) {
+  for (const each of [...fresh.children]) if (!document.getElementById(each.id)) old.append(each);
+}
+
 async function show(html) {
   newest = html;
-  const fresh = [...new DOMParser().parseFromString(html, 'text/html').body.children];
+  const box = document.createElement('div');
+  box.innerHTML = html;
+  const fresh = [...box.children];
   const away = fresh.find(each => each.dataset.go);
   if (away) {
     close();
@@ -88,7 +95,8 @@ async function show(html) {
   const focused = document.activeElement;
   for (const each of fresh) {
     const old = document.getElementById(each.id);
-    if (old) morph(old, document.adoptNode(each));
+    if (old && each.id === 'sprite') draw(old, each);
+    else if (old) morph(old, each);
   }
   document.dispatchEvent(new Event('shown'));
   refocus(focused);

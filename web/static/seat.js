@@ -2,18 +2,25 @@
 import { post, refuse } from './post.js';
 import { say } from './say.js';
 
+const SHOWN_MS = 300; // what is sealed is shown first, then its receipt is checked
+
 export const page = () => document.getElementById('live');
 export const icon = drawing => `<svg class="ic" viewBox="0 0 100 100" aria-hidden="true"><use href="#${drawing}"/></svg>`;
+
+async function check(receipt, text) {
+  const { sha256 } = await import('./sha256.js').catch(() => ({}));
+  if (sha256 && receipt !== sha256(text)) refuse(say('The receipt does not fit your order: take it back'));
+}
 
 // Seal an action; answers whether it is in.
 export async function handIn(action) {
   const { seat, moment } = page().dataset;
   const salt = [...crypto.getRandomValues(new Uint8Array(16))].map(byte => byte.toString(16).padStart(2, '0')).join('');
-  const checking = import('./sha256.js');
+  const key = document.getElementById('hand-in');
+  key?.setAttribute('data-busy', '');
   const answer = await post(`/api/seat/${seat}/hand-in`, { moment, action, salt });
-  checking.then(({ sha256 }) => {
-    if (answer.ok && answer.receipt !== sha256(`${moment} ${seat} ${action} ${salt}`)) refuse(say('The receipt does not fit your order: take it back'));
-  }, () => {});
+  key?.removeAttribute('data-busy');
+  if (answer.ok) setTimeout(() => check(answer.receipt, `${moment} ${seat} ${action} ${salt}`), SHOWN_MS);
   return answer.ok;
 }
 
@@ -23,5 +30,5 @@ document.addEventListener('submit', event => {
   handIn(event.target.elements.action.value.trim());
 });
 
-// The tone of the own turn is not heard before the page is touched: browsers forbid it.
-for (const touch of ['pointerdown', 'keydown']) document.addEventListener(touch, () => import('./turn.js').catch(() => {}), { once: true, passive: true });
+// What tells of the own turn is fetched while nothing else is to do: no touch waits for it. Safari has no idle callback.
+(globalThis.requestIdleCallback ?? setTimeout)(() => import('./turn.js').catch(() => {}));

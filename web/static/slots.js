@@ -118,7 +118,10 @@ function move(from, to, follow) {
 async function tryHandIn() {
   const number = missing();
   if (number) refuse(say('{number} missing: press a key for each slot', { number }));
-  else if (await handIn(draft.join(''))) change(draft.map(() => FREE));
+  else if (await handIn(draft.join(''))) {
+    draft = draft.map(() => FREE); // drawn by the next fragment: what is sealed
+    remember();
+  }
 }
 
 const TOOLS = {

@@ -3,6 +3,7 @@
 import { isOn } from './switches.js';
 
 const SHAKE_MS = 120;
+const idle = globalThis.requestIdleCallback ?? (later => setTimeout(later, 100)); // Safari has none
 const TONE = { hz: 1046.5, s: 0.08, loud: 0.12 }; // C6 80, as on the buzzer
 let audio = null;
 let asked = null;
@@ -35,7 +36,8 @@ function look() {
   asked = now;
 }
 
-for (const touch of ['pointerdown', 'keydown']) document.addEventListener(touch, wake, { passive: true });
+// The answer to a touch is drawn first: an audio context takes its time.
+for (const touch of ['pointerdown', 'keydown']) document.addEventListener(touch, () => idle(wake), { passive: true });
 document.addEventListener('shown', look);
 look();
-wake();
+if (navigator.userActivation?.hasBeenActive) wake();
