@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pytest
 from selenium.webdriver.remote.webdriver import WebDriver
@@ -59,15 +59,8 @@ def window() -> Iterator[WebDriver]:
         yield opened
 
 
-def violations(window: WebDriver, axe: str) -> list[Any]:
-    """What axe says against the page that is open."""
-    window.execute_script(axe)
-    return list(window.execute_async_script(_RUN))
-
-
-def weak_from_afar(window: WebDriver, axe: str) -> Iterator[tuple[str, str]]:
+def weak_from_afar(window: WebDriver) -> Iterator[tuple[str, str]]:
     """What of the open table screen has not the contrast to be read from four metres, and in which theme."""
-    window.execute_script(axe)
     for theme in THEMES:
         dress(window, SIZES["screen"], theme)
         has_read_sign, weak = window.execute_async_script(_AFAR)
@@ -86,16 +79,15 @@ def test_no_page_has_a_violation(games: tuple[str, ...], axe: str, window: WebDr
             of_game = stop.name.startswith(games)
             if not of_game and not is_first:
                 continue
-            for size, of_size in SIZES.items():
-                for theme in THEMES:
-                    if of_game and (size, theme) not in FULL:
-                        continue
-                    dress(window, of_size, theme)
-                    visit(window, walk, stop)
-                    for each in violations(window, axe):
+            visit(window, walk, stop)
+            window.execute_script(axe)
+            for size, theme in product(SIZES, THEMES):
+                if not of_game or (size, theme) in FULL:
+                    dress(window, SIZES[size], theme)
+                    for each in window.execute_async_script(_RUN):
                         found[each].append(f"{stop.name} {size} {theme}")
-                if size == "screen" and stop.name.endswith("-screen"):
-                    for theme, each in weak_from_afar(window, axe):
-                        found[f"from afar: {each}"].append(f"{stop.name} {theme}")
+            if stop.name.endswith("-screen"):
+                for theme, each in weak_from_afar(window):
+                    found[f"from afar: {each}"].append(f"{stop.name} {theme}")
     told = [f"{what}\n    on {', '.join(where[:4])} ({len(where)})" for what, where in found.items()]
     assert not told, "\n".join(told)

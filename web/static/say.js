@@ -7,7 +7,7 @@ export function say(pattern, parts = {}) {
   return (words[pattern] || pattern).replace(/\{(\w+)\}/g, (_, name) => parts[name]);
 }
 
-// A sentence about n things.
+// A sentence about n things; in French none is one too.
 export function sayN(one, many, n, parts = {}) {
-  return say(n === 1 ? one : many, { ...parts, n });
+  return say(n === 1 || (n === 0 && language === "fr") ? one : many, { ...parts, n });
 }
