@@ -68,8 +68,9 @@ function styles(fresh) {
 }
 
 // Drawings once fetched stay: whoever takes back needs them again.
-function draw(old, fresh) {
-  for (const each of [...fresh.children]) if (!document.getElementById(each.id)) old.append(each);
+function draw(place, fresh) {
+  if (place === document.body) place.prepend(fresh);
+  else for (const each of [...fresh.children]) if (!document.getElementById(each.id)) place.append(each);
 }
 
 async function show(html) {
@@ -95,7 +96,7 @@ async function show(html) {
   const focused = document.activeElement;
   for (const each of fresh) {
     const old = document.getElementById(each.id);
-    if (old && each.id === 'sprite') draw(old, each);
+    if (each.id === 'sprite') draw(old ?? document.body, each);
     else if (old) morph(old, each);
   }
   document.dispatchEvent(new Event('shown'));
