@@ -55,3 +55,8 @@ class FakeClock:
             raise ValueError("time does not run backwards")
         with self._lock:
             self._now_s += seconds
+
+    def set_wall(self, wall_s: float) -> None:
+        """Set the wall clock, back or forth; the monotonic one does not notice."""
+        with self._lock:
+            self._wall_offset_s = wall_s - self._now_s

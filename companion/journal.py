@@ -1,17 +1,19 @@
 """The journal: every accepted input on disk, synced, before anybody sees its effect.
 
-One SQLite file per installation (WAL, synchronous FULL) with many games in it, one service at a time.
+One SQLite file per installation (WAL, synchronous FULL) with many games in it, one service at a time. Its format, the
+checksums in it and the rescue of a damaged file are in `companion.disk`.
 """
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
+import math
 import os
 import secrets
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -19,39 +21,44 @@ from typing import IO
 import msgspec
 
 from companion.advance import advance
+from companion.disk import chain, formats
+from companion.disk.calendar import Run, Stamp, first_run, next_run
+from companion.disk.chain import START, Row
+from companion.disk.rescue import finish_rescue, rescue
 from companion.errors import CompanionError, JournalError
-from companion.languages import say
-from companion.past.shelf import SHELF, TABLES, Shelf
+from companion.languages import joined, say, say_n
+from companion.past.shelf import Shelf
 from companion.records import AnyRecord, FreeSeat, MoveSeat, NewGame, TakeSeat
 from companion.session import Session
 
-FORMAT = 1
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS entries (
-    id INTEGER PRIMARY KEY, game INTEGER NOT NULL, at REAL NOT NULL, record BLOB NOT NULL);
-CREATE INDEX IF NOT EXISTS entries_game ON entries (game, id);
-CREATE TABLE IF NOT EXISTS keys (name TEXT PRIMARY KEY, value BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS clock (id INTEGER PRIMARY KEY, moment TEXT NOT NULL, now_s REAL NOT NULL);
-"""
+FORMAT = formats.FORMAT
+"""The newest format that this program reads, and the one it writes."""
+_READ = f"SELECT {chain.COLUMNS}, ahead_s, is_right FROM entries LEFT JOIN runs USING (run)"
 _decode = msgspec.json.Decoder(AnyRecord).decode
 _encode = msgspec.json.Encoder().encode
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One accepted input: its place in the journal, its game (0: none), Unix time, and the record."""
+    """One accepted input: its place in the journal, its game (0: none), Unix time, and the record.
+
+    `is_dated`: the time is no more than the machine's clock allows to tell; between two inputs it is right all the
+    same.
+    """
 
     id: int
     game: int
     at: float
     record: AnyRecord
+    is_dated: bool = True
 
 
 class Journal(Shelf):
     """The open journal. Only the table writes inputs; `close` may be called twice.
 
-    Raises `JournalError` when another service uses the file or it cannot be written. A damaged file is set aside and
-    what can be read of it is kept: `notice` then says so. `read_only` looks at a journal that may be in use.
+    Raises `JournalError` when another service uses the file, it cannot be written, or a newer program has written it.
+    A damaged file is set aside and what can be read of it is kept, a damaged end of the game that is on is cut off:
+    `notice` then says so. `read_only` looks at a journal that may be in use, whatever its format.
     """
 
     def __init__(self, path: Path, read_only: bool = False) -> None:
@@ -59,6 +66,7 @@ class Journal(Shelf):
         self.notice = ""
         self._lock = threading.Lock()
         self._lock_file: IO[str] | None = None
+        self._run: Run | None = None
         if read_only:
             self._db = _open_to_read(path)
             return
@@ -70,106 +78,166 @@ class Journal(Shelf):
             raise
 
     def _open(self) -> sqlite3.Connection:
-        damaged = self.path.exists() and not _is_whole(self.path)
-        kept: list[tuple[int, float, bytes]] = []
-        shelf: dict[str, list[tuple[object, ...]]] = {}
-        if damaged:
-            kept, shelf = _salvage(self.path)
-            aside = _set_aside(self.path)
-            self.notice = say(
-                "The journal was damaged. {number} inputs were kept, the old file is {file}: "
-                "games after the damage are lost.",
-                number=len(kept),
-                file=aside.name,
-            )
+        formats.refuse_newer(self.path)
         try:
+            finish_rescue(self.path)
+            if self.path.exists() and not formats.is_sound(self.path, formats.is_marked(self.path), mend=True):
+                self._rescue()
+            formats.unmark(self.path)
             db = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
-            db.execute("PRAGMA journal_mode=WAL")
-            db.execute("PRAGMA synchronous=FULL")
-            db.executescript(_SCHEMA + SHELF)
-            version = db.execute("PRAGMA user_version").fetchone()[0]
-            if version not in (0, FORMAT):
-                raise JournalError(
-                    say(
-                        "{file} has format {format}, this program reads {known}: update the program",
-                        file=str(self.path),
-                        format=version,
-                        known=FORMAT,
-                    )
-                )
-            db.execute(f"PRAGMA user_version={FORMAT}")
-            if kept or shelf:
-                db.execute("BEGIN")
-                db.executemany("INSERT INTO entries (game, at, record) VALUES (?, ?, ?)", kept)
-                for table, rows in shelf.items():
-                    places = ", ".join("?" * len(rows[0]))
-                    db.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({places})", rows)
-                db.execute("COMMIT")
-            os.chmod(self.path, 0o600)
-        except sqlite3.Error as error:
+            try:
+                if not formats.version_of(db):
+                    db.execute("PRAGMA auto_vacuum=INCREMENTAL")
+                formats.migrate(db, self.path)
+                db.execute("PRAGMA journal_mode=WAL")
+                db.execute("PRAGMA synchronous=FULL")
+                self._cut_ends(db)
+                os.chmod(self.path, 0o600)
+            except BaseException:
+                db.close()
+                raise
+        except (sqlite3.Error, OSError) as error:
+            if isinstance(error, JournalError):
+                raise
             raise JournalError(
                 say("The journal {file} cannot be opened: {error}", file=str(self.path), error=str(error))
             ) from None
         return db
 
-    def append(self, game: int, record: AnyRecord, at: float) -> None:
-        """Write one record and sync it; raises `JournalError` (disk full, read-only) and then nothing is kept."""
+    def _rescue(self) -> None:
+        kept, aside = rescue(self.path)
+        self.notice = say(
+            "The journal was damaged. {inputs} of {games} are kept, what cannot be read is in {file}.",
+            inputs=say_n("{n} input", "{n} inputs", len(kept.rows)),
+            games=say_n("{n} game", "{n} games", kept.games),
+            file=aside.name,
+        )
+
+    def _cut_ends(self, db: sqlite3.Connection) -> None:
+        """Have the game that is on, and who sits where, end with the last input that is as it was written."""
+        for game in sorted({0, _last_game(db)}):
+            if chain.is_whole(db, game):
+                continue
+            db.execute("REINDEX entries_game")  # damage to the index alone loses nothing
+            if chain.is_whole(db, game):
+                continue
+            db.execute("BEGIN IMMEDIATE")
+            aside, missing = chain.cut(db, game)
+            db.execute("COMMIT")
+            self.notice = joined(" ", (self.notice, _cut_words(game, aside + missing)))
+
+    def append(self, game: int, record: AnyRecord, at: float, now_s: float | None = None) -> None:
+        """Write one record and sync it; raises `JournalError` (disk full, read-only) and then nothing is kept.
+
+        `at` is Unix time, `now_s` the monotonic one by which it is measured (None: it cannot be).
+        """
+        content = _encode(record)
+        stamp = None if now_s is None else Stamp(now_s, at)
+
+        def add() -> Run | None:
+            run = self._run_of(stamp) if stamp else None
+            count, before = chain.end_of(self._db, game)
+            number = (self._db.execute("SELECT MAX(id) FROM entries").fetchone()[0] or 0) + 1
+            row = Row(number, game, at, run.number if run else 0, now_s or 0.0, content, b"")
+            link = chain.link_of(before, row)
+            self._db.execute(f"INSERT INTO entries ({chain.COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", (*row[:-1], link))
+            self._db.execute("INSERT OR REPLACE INTO ends VALUES (?, ?, ?)", (game, count + 1, link))
+            return run
+
+        self._run = self._write(add, _input_not_kept) or self._run
+
+    def _run_of(self, stamp: Stamp) -> Run:
+        """The run of the service to which an input belongs, noted where it is new or the clock was set; lock held."""
+        run = self._this_run(stamp)
+        if run != self._run:
+            self._db.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?)", (run.number, run.ahead_s, run.is_right))
+        return run
+
+    def _this_run(self, stamp: Stamp) -> Run:
+        if self._run is None:
+            last = self._db.execute(f"{_READ} ORDER BY id DESC LIMIT 1").fetchone()
+            number = (self._db.execute("SELECT MAX(run) FROM runs").fetchone()[0] or 0) + 1
+            before = Run(last[3], last[7], bool(last[8])) if last and last[7] is not None else None
+            return first_run(number, stamp, before, last[2] if last else 0.0)
+        return next_run(self._run, stamp)
+
+    def knows_date(self, at: float, now_s: float) -> bool:
+        """May what the wall clock says be the date?"""
         with self._lock:
-            try:
-                self._db.execute("INSERT INTO entries (game, at, record) VALUES (?, ?, ?)", (game, at, _encode(record)))
-            except sqlite3.Error as error:
-                raise JournalError(
-                    say(
-                        "The input could not be kept ({error}): nothing has changed. Free some space on the disk.",
-                        error=str(error),
-                    )
-                ) from None
+            return self._this_run(Stamp(now_s, at)).is_right
+
+    def clock_was_set(self, at: float, now_s: float) -> bool:
+        """Mend the dates of this run if the wall clock was set meanwhile; raises `JournalError`."""
+        before = self._run
+        if before is None or next_run(before, Stamp(now_s, at)) == before:
+            return False
+        self._run = self._write(lambda: self._run_of(Stamp(now_s, at)))
+        return True
 
     def note_clock(self, moment: str, now_s: float) -> None:
         """Write down that the clock of a turn has come so far; raises `JournalError`."""
-        with self._lock:
-            try:
-                self._db.execute("INSERT OR REPLACE INTO clock VALUES (1, ?, ?)", (moment, now_s))
-            except sqlite3.Error as error:
-                raise JournalError(
-                    say("The clock could not be kept ({error}). Free some space on the disk.", error=str(error))
-                ) from None
+        self._write(
+            lambda: self._db.execute("INSERT OR REPLACE INTO clock VALUES (1, ?, ?)", (moment, now_s)), _clock_not_kept
+        )
 
     def clock_of(self, moment: str) -> float | None:
         """The last time that was noted for the clock of a turn, or None."""
         with self._lock:
             row = self._db.execute("SELECT now_s FROM clock WHERE moment = ?", (moment,)).fetchone()
-        return float(row[0]) if row else None
+        return row[0] if row and isinstance(row[0], float) and math.isfinite(row[0]) else None
 
-    def entries(self, game: int | None = None) -> Iterator[Entry]:
-        """The records of one game, or all, in their order."""
-        query = "SELECT id, game, at, record FROM entries"
-        with self._lock:
-            rows = self._db.execute(
-                f"{query} WHERE game = ? ORDER BY id" if game is not None else f"{query} ORDER BY id",
-                (game,) if game is not None else (),
-            ).fetchall()
-        for number, of_game, at, blob in rows:
-            try:
-                yield Entry(number, of_game, at, _decode(blob))
-            except (msgspec.DecodeError, UnicodeDecodeError):
-                self.notice = say(
-                    "Entry {number} of the journal cannot be read: what follows in its game is left out.",
-                    number=number,
-                )
-                return
+    def entries(self, *games: int) -> Iterator[Entry]:
+        """The records of some games, or of all, in their order, as far as they are as they were written."""
+        found, broken = self._legible(games)
+        yield from found
+        if broken:
+            self.notice = broken
 
     def legible(self, game: int) -> tuple[list[Entry], int | None]:
         """The records of one game (0: who sat where) as far as they can be read, and the first entry that cannot."""
-        found = []
-        for number, of_game, at, blob in self._read(
-            "SELECT id, game, at, record FROM entries WHERE game = ? ORDER BY id", (game,)
-        ):
-            try:
-                found.append(Entry(number, of_game, at, _decode(blob)))
-            except (msgspec.DecodeError, UnicodeDecodeError):
-                return found, number
+        found: list[Entry] = []
+        for entry in self._decoded(self._kept((game,))):
+            if isinstance(entry, Row):
+                return found, entry.id
+            found.append(entry)
         return found, None
+
+    def _legible(self, games: tuple[int, ...]) -> tuple[list[Entry], str]:
+        found: list[Entry] = []
+        for entry in self._decoded(self._kept(games)):
+            if isinstance(entry, Row):
+                return found, _broken_words(entry)
+            found.append(entry)
+        return found, ""
+
+    def _kept(self, games: tuple[int, ...]) -> list[tuple[object, ...]]:
+        which = f"WHERE game IN ({', '.join('?' * len(games))})" if games else ""
+        return self._read(f"{_READ} {which} ORDER BY id", games)
+
+    def _decoded(self, rows: Iterable[tuple[object, ...]]) -> Iterator[Entry | Row]:
+        """Each input; the first that cannot be read or does not follow comes as it is, and is the last."""
+        ends: dict[int, bytes] = {}
+        for read in rows:
+            row, (ahead_s, is_right) = Row(*read[:7]), read[7:]  # type: ignore[arg-type] # damage is found by holds
+            if not chain.holds(ends.get(row.game, START), row):
+                yield row
+                return
+            ends[row.game] = row.link
+            try:
+                record = _decode(row.record)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                yield row
+                return
+            at = row.now_s + ahead_s if isinstance(ahead_s, float) else row.at
+            yield Entry(row.id, row.game, at, record, is_right != 0)
+
+    def check(self, game: int) -> bool:
+        """Are all inputs of a game as they were written, to its end?"""
+        with self._lock:
+            try:
+                return chain.is_whole(self._db, game)
+            except sqlite3.Error:
+                return False
 
     def games(self) -> list[int]:
         """The numbers of all games, oldest first."""
@@ -182,7 +250,7 @@ class Journal(Shelf):
         session = Session()
         games = self.games()
         last = games[-1] if games else 0
-        for entry in self.entries():
+        for entry in self.entries(0, last):
             if entry.game == last or isinstance(entry.record, TakeSeat | FreeSeat | MoveSeat):
                 try:
                     session, _ = advance(session, entry.record)
@@ -207,13 +275,26 @@ class Journal(Shelf):
         return session
 
     def key(self, name: str, length: int = 32) -> bytes:
-        """A random secret of this installation, made at its first use."""
+        """A random secret of this installation, made at its first use, and anew where damage has left none."""
+        found = self._read("SELECT value FROM keys WHERE name = ?", (name,))
+        if found and isinstance(found[0][0], bytes) and len(found[0][0]) == length:
+            return found[0][0]
+        value = secrets.token_bytes(length)
+        self._write(lambda: self._db.execute("INSERT OR REPLACE INTO keys VALUES (?, ?)", (name, value)))
+        return value
+
+    def renew_key(self, name: str, length: int = 32) -> bytes:
+        """Another secret in the place of one: what was made with that of before is worth nothing any more.
+
+        Raises `JournalError`; then the one of before still holds.
+        """
+        made = secrets.token_bytes(length)
         with self._lock:
-            row = self._db.execute("SELECT value FROM keys WHERE name = ?", (name,)).fetchone()
-            if row is None:
-                row = (secrets.token_bytes(length),)
-                self._db.execute("INSERT INTO keys VALUES (?, ?)", (name, row[0]))
-        return bytes(row[0])
+            try:
+                self._db.execute("INSERT OR REPLACE INTO keys VALUES (?, ?)", (name, made))
+            except sqlite3.Error as error:
+                raise JournalError(say("The new key cannot be kept: {error}", error=str(error))) from None
+        return made
 
     def close(self) -> None:
         """Close the file and let others use it."""
@@ -253,57 +334,68 @@ def hold(path: Path) -> IO[str]:
 
 
 def _open_to_read(path: Path) -> sqlite3.Connection:
+    """The file, or of one in an earlier format a migrated copy in memory."""
+    formats.refuse_newer(path)
     try:
         db = sqlite3.connect(f"file:{path}?mode=ro", uri=True, check_same_thread=False)
-        db.execute("SELECT 1 FROM entries LIMIT 1")
+        try:
+            db.execute("SELECT 1 FROM entries LIMIT 1")
+            version = formats.version_of(db)
+            if version > formats.FORMAT:
+                raise JournalError(formats.newer(path, version))
+            if version == formats.FORMAT:
+                return db
+            with closing(db):
+                old = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+                db.backup(old)
+                formats.migrate(old)
+                return old
+        except BaseException:
+            db.close()
+            raise
     except sqlite3.Error as error:
         raise JournalError(
             say("The journal {file} cannot be read: {error}", file=str(path), error=str(error))
         ) from None
-    return db
 
 
-def _is_whole(path: Path) -> bool:
+def _last_game(db: sqlite3.Connection) -> int:
+    """The newest game, also where no input of it can be found any more."""
+    found = [db.execute(f"SELECT MAX(game) FROM {table}").fetchone()[0] for table in ("entries", "ends")]
+    return max(game for game in (0, *found) if isinstance(game, int))
+
+
+# ---- words -----------------------------------------------------------------------------------------------------------
+
+
+def _input_not_kept(why: str) -> str:
+    return say("The input could not be kept ({error}): nothing has changed. Free some space on the disk.", error=why)
+
+
+def _clock_not_kept(why: str) -> str:
+    return say("The clock could not be kept ({error}). Free some space on the disk.", error=why)
+
+
+def _broken_words(row: Row) -> str:
     try:
-        db = sqlite3.connect(path)
-        try:
-            return bool(db.execute("PRAGMA quick_check").fetchone()[0] == "ok")
-        finally:
-            db.close()
-    except sqlite3.Error:
-        return False
+        _decode(row.record)
+    except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
+        return say("Entry {number} of the journal cannot be read: what follows in its game is left out.", number=row.id)
+    return say(
+        "Game {game} cannot be continued from entry {number} on: it does not follow the one before.",
+        game=row.game,
+        number=row.id,
+    )
 
 
-def _salvage(path: Path) -> tuple[list[tuple[int, float, bytes]], dict[str, list[tuple[object, ...]]]]:
-    """What can still be read of a damaged file: the entries up to the first that cannot, and the rows beside them."""
-    entries: list[tuple[int, float, bytes]] = []
-    shelf: dict[str, list[tuple[object, ...]]] = {}
-    try:
-        db = sqlite3.connect(path)
-    except sqlite3.Error:
-        return entries, shelf
-    for table in ("keys", *TABLES):
-        with contextlib.suppress(sqlite3.Error):
-            if rows := list(db.execute(f"SELECT * FROM {table}")):
-                shelf[table] = rows
-    try:
-        for row in db.execute("SELECT game, at, record FROM entries ORDER BY id"):
-            _decode(row[2])
-            entries.append(row)
-    except (sqlite3.Error, msgspec.DecodeError):
-        pass  # the damage begins here
-    finally:
-        db.close()
-    return entries, shelf
-
-
-def _set_aside(path: Path) -> Path:
-    """Rename a damaged journal, with its write-ahead log, to a name that is free."""
-    number = 1
-    while (aside := path.with_name(f"{path.stem}.damaged-{number}{path.suffix}")).exists():
-        number += 1
-    for suffix in ("", "-wal", "-shm"):
-        old = Path(f"{path}{suffix}")
-        if old.exists():
-            old.rename(f"{aside}{suffix}")
-    return aside
+def _cut_words(game: int, inputs: int) -> str:
+    lost = say_n("{n} input", "{n} inputs", inputs)
+    if not game:
+        return say(
+            "The journal was damaged: {inputs} about who sits where are lost. Take your seats again.", inputs=lost
+        )
+    return say(
+        "The end of game {game} was damaged: {inputs} are lost, it goes on before them. Compare the board.",
+        game=game,
+        inputs=lost,
+    )

@@ -44,6 +44,9 @@ _BROUGHT = "brought "
 
 Painter = Callable[[Retold], bytes]
 
+_LARGEST = 2**63 - 1
+"""Of the numbers that SQLite knows."""
+
 
 class History:
     """The games of a journal, and those brought in from elsewhere.
@@ -70,6 +73,8 @@ class History:
         self._paint = paint
         self._notes = SummaryFolder(folder) if folder else None
         self._pictures = PictureFolder(folder / "pictures") if folder else None
+        self.has_room: Callable[[], bool] = lambda: True
+        """Is there room on the disk for what can be made anew?"""
         self._lock = threading.RLock()
         self._drawing = threading.Lock()
         self._bringing = threading.Lock()
@@ -94,6 +99,8 @@ class History:
 
     def _stamp(self, number: int) -> str | None:
         """A text that changes with a game; None: there is no such game."""
+        if number > _LARGEST:
+            return None
         stamp = self._journal.stamp(number)
         if stamp is not None:
             return stamp
@@ -158,7 +165,7 @@ class History:
             summary = self._notes.get(number, stamp) if self._notes else None
             if summary is None:
                 summary = self._made_of_file(number) if stamp.startswith(_BROUGHT) else self._made(number)
-                if summary.is_over and self._notes:
+                if summary.is_over and self._notes and self.has_room():
                     self._notes.keep(number, stamp, summary)
             self._known[number] = (stamp, summary)
         return summary
@@ -248,7 +255,7 @@ class History:
             picture = self._paint(told)
         finally:
             self._drawing.release()
-        if self._pictures:
+        if self._pictures and self.has_room():
             self._pictures.keep(number, stamp, picture)
         return picture
 

@@ -7,6 +7,7 @@ is done, `GAME.0` for the set-up. Written in a thread of its own; a full disk is
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
 import re
@@ -40,6 +41,8 @@ class PhotographFolder:
         self.trouble = ""
         self._limit = limit_mb * _MEGABYTE
         self._total: int | None = None
+        self.has_room: Callable[[], bool] = lambda: True
+        """Is there room on the disk for what can be done without?"""
 
     def moments(self, game: int) -> tuple[str, ...]:
         """The moments of a game of which there is a photograph, oldest first."""
@@ -66,6 +69,8 @@ class PhotographFolder:
         """Write one, whole or not at all, and make room for it; raises `OSError`."""
         if not self._limit or not _MOMENT.fullmatch(moment):
             return
+        if not self.has_room():
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         path = self.path(game, moment)
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_suffix(".part")

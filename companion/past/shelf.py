@@ -12,11 +12,13 @@ import secrets
 import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
 from companion.errors import JournalError
+from companion.languages import say
 
 SHELF = """
 CREATE TABLE IF NOT EXISTS imported (
@@ -28,18 +30,30 @@ TABLES = ("imported", "removed", "forgotten")
 T = TypeVar("T")
 
 
+_SHORT_LOG = 50
+"""So many pages the write-ahead log has where there is little room, and not 1,000 (4 MB)."""
 _STAMPS = """
 WITH RECURSIVE played(game) AS (
     SELECT MIN(game) FROM entries WHERE game > 0
     UNION ALL SELECT (SELECT MIN(game) FROM entries WHERE game > played.game) FROM played WHERE game IS NOT NULL)
-SELECT game, id, at FROM entries WHERE id IN (
+SELECT game, id, COALESCE(now_s + ahead_s, at), is_right FROM entries LEFT JOIN runs USING (run) WHERE id IN (
     SELECT (SELECT MAX(id) FROM entries WHERE entries.game = played.game) FROM played WHERE game IS NOT NULL)
 """
 """Leaps from game to game in the index: some milliseconds for 500 games; grouping would go through every input."""
 
 
-def _stamp(last: int, at: float) -> str:
-    return f"{last}-{at:.6f}"
+def _not_kept(why: str) -> str:
+    return say("That could not be kept ({error}): nothing has changed. Free some space on the disk.", error=why)
+
+
+def is_full(error: sqlite3.Error) -> bool:
+    """Was there no room? A quota or a limit on a file's size is told as an error in writing."""
+    code = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+
+
+def _stamp(last: int, at: object) -> str:
+    return f"{last}-{at:.6f}" if isinstance(at, float) else f"{last}-damaged"
 
 
 @dataclass(frozen=True)
@@ -74,6 +88,8 @@ class Shelf:
     _db: sqlite3.Connection
     _lock: threading.Lock
     _promised = 0
+    on_full: Callable[[], bool] = staticmethod(lambda: False)
+    """Gives free what is held in reserve; answers whether there was something. Called with the lock held."""
 
     def next_number(self) -> int:
         """The number that the table's next game gets: no game has, or ever had it."""
@@ -82,14 +98,42 @@ class Shelf:
         return self._promised
 
     def stamps(self) -> dict[int, str]:
-        """A text for every game that was played here, which changes with each of its inputs: the last one's number and
-        time. Two journals never have the same."""
-        return {int(game): _stamp(last, at) for game, last, at in self._read(_STAMPS)}
+        """A text for every game that was played here, which changes with each of its inputs, and with a clock that is
+        set: the last one's number and time. Two journals never have the same."""
+        return {int(game): _stamp(last, at) for game, last, at, _ in self._read(_STAMPS)}
 
     def stamp(self, game: int) -> str | None:
         """The text of one game; None: it was not played here."""
-        rows = self._read("SELECT id, at FROM entries WHERE game = ? ORDER BY id DESC LIMIT 1", (game,))
+        rows = self._read(
+            "SELECT id, COALESCE(now_s + ahead_s, at) FROM entries LEFT JOIN runs USING (run) "
+            "WHERE game = ? ORDER BY id DESC LIMIT 1",
+            (game,),
+        )
         return _stamp(*rows[0]) if rows and game > 0 else None
+
+    def ended(self) -> list[tuple[int, float]]:
+        """The games that were played here and the Unix time of each one's last input, the oldest first.
+
+        Games of which that is not known are left out.
+        """
+        rows = self._read(_STAMPS)
+        return sorted((int(game), float(at)) for game, _, at, is_right in rows if is_right != 0)
+
+    def count(self, what: str) -> int:
+        """Count something once more; answers how often it was. Raises `JournalError`."""
+
+        def add() -> int:
+            row = self._db.execute("SELECT value FROM facts WHERE name = ?", (what,)).fetchone()
+            times = (row[0] if row and isinstance(row[0], int) else 0) + 1
+            self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (what, times))
+            return times
+
+        return self._write(add)
+
+    def shrink(self, pages: int) -> None:
+        """Give some pages that are free in the file back to the disk."""
+        with self._lock, suppress(sqlite3.Error):
+            self._db.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
 
     def imported(self) -> dict[int, Kept]:
         """The games from elsewhere by their number."""
@@ -124,7 +168,8 @@ class Shelf:
 
         def remove() -> None:
             self._db.execute("INSERT OR IGNORE INTO removed VALUES (?)", (game,))
-            self._db.execute("DELETE FROM entries WHERE game = ? AND game > 0", (game,))
+            for table in ("entries", "ends", "cut"):
+                self._db.execute(f"DELETE FROM {table} WHERE game = ? AND game > 0", (game,))
             self._db.execute("DELETE FROM imported WHERE game = ?", (game,))
 
         self._write(remove)
@@ -147,7 +192,7 @@ class Shelf:
     def _highest(self) -> int:
         """The highest number that was ever given; the lock is held."""
         numbers = [self._db.execute("SELECT MAX(game) FROM entries").fetchone()[0]]
-        for table in ("imported", "removed"):
+        for table in ("imported", "removed", "ends"):
             numbers.append(self._db.execute(f"SELECT MAX(game) FROM {table}").fetchone()[0])
         return max(number or 0 for number in numbers)
 
@@ -155,25 +200,42 @@ class Shelf:
         with self._lock:
             try:
                 return self._db.execute(query, values).fetchall()
-            except sqlite3.OperationalError as error:
-                if "no such table" in str(error):  # a journal of an earlier program that is only read
-                    return []
-                raise JournalError(f"The journal cannot be read: {error}") from None
+            except sqlite3.Error as error:
+                raise JournalError(say("The journal cannot be read: {error}", error=str(error))) from None
 
-    def _write(self, work: Callable[[], T]) -> T:
-        """Do it wholly or not at all; raises `JournalError`."""
+    def _write(self, work: Callable[[], T], words: Callable[[str], str] = _not_kept) -> T:
+        """Do it wholly or not at all; raises `JournalError` in the words that are made of SQLite's.
+
+        On a full disk the reserve is given up before anything is refused.
+        """
         with self._lock:
             try:
-                self._db.execute("BEGIN IMMEDIATE")
-                try:
-                    answer = work()
-                    self._db.execute("COMMIT")
-                except BaseException:
-                    if self._db.in_transaction:
-                        self._db.execute("ROLLBACK")
-                    raise
+                return self._transact(work)
             except sqlite3.Error as error:
-                raise JournalError(
-                    f"That could not be kept ({error}): nothing has changed. Free some space on the disk."
-                ) from None
+                if not (is_full(error) and self.on_full()):
+                    raise JournalError(words(str(error))) from None
+            try:
+                self._tighten()
+                return self._transact(work)
+            except sqlite3.Error as error:
+                raise JournalError(words(str(error))) from None
+
+    def tighten(self) -> None:
+        """Keep the write-ahead log short from now on: there is little room."""
+        with self._lock, suppress(sqlite3.Error):
+            self._tighten()
+
+    def _tighten(self) -> None:
+        self._db.execute(f"PRAGMA wal_autocheckpoint={_SHORT_LOG}")
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def _transact(self, work: Callable[[], T]) -> T:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            answer = work()
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
         return answer

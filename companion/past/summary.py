@@ -99,7 +99,7 @@ def summary_of(entries: Sequence[Entry], broken: int | None, seated: Sequence[En
     outcome = session.outcome if session.phase is Phase.OVER and not trouble else None
     summary = Summary(
         game=head.game,
-        begun=round(entries[0].at, 3),
+        begun=round(entries[0].at, 3) if entries[0].is_dated else 0.0,
         length_s=round(length_s(entries), 1),
         players=players_of(entries, seated),
         options=head.options,

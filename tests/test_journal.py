@@ -1,0 +1,272 @@
+"""The journal's file: its formats, its checksums, damage of every kind."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import zipfile
+from contextlib import closing
+from pathlib import Path
+from random import Random
+
+import msgspec
+import pytest
+from damage_tools import GOLDEN, KINDS, changed, damage, made_journal, problems_after
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from table_tools import playing
+
+from companion.care.backup import BackupNote, apply_staged, stage_forgetting, stage_restore
+from companion.config import Settings
+from companion.disk import chain, formats, rescue
+from companion.disk.rescue import damaged_files
+from companion.errors import JournalError
+from companion.journal import FORMAT, Journal
+from companion.kit import Seat
+from companion.records import Pause
+from companion.session import Phase
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "journal.sqlite"
+
+
+@pytest.fixture
+def old(path: Path) -> Path:
+    shutil.copyfile(GOLDEN, path)
+    return path
+
+
+def rows(path: Path) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
+        return db.execute("SELECT id, game, at, record FROM entries ORDER BY id").fetchall()
+
+
+# ---- formats ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_old_journal_is_migrated_with_a_copy_beside_it(old: Path) -> None:
+    before = rows(old)
+    with Journal(old, read_only=True) as journal:
+        told = [(entry.id, entry.game, entry.at, entry.record) for entry in journal.entries()]
+        sealed = journal.restore().sealed
+    assert rows(old) == before, "who only looks changes nothing"
+    with Journal(old) as journal:
+        assert [(entry.id, entry.game, entry.at, entry.record) for entry in journal.entries()] == told
+        assert journal.notice == ""
+        assert all(journal.check(game) for game in (0, *journal.games()))
+        session = journal.restore()
+        assert (session.phase, session.number, session.sealed) == (Phase.ORDERS, 3, sealed)
+        assert {sitter.name for sitter in session.seats.values()} == {"Ann", "Cleo"}
+        assert len(journal.forgotten()) == 1
+        journal.append(3, Pause("host", 1.0), 2.0)
+    assert rows(formats.copy_of(old, 1)) == before
+    assert formats.copy_of(old, 1).stat().st_mode & 0o777 == 0o600
+    with closing(sqlite3.connect(old)) as db:
+        assert formats.version_of(db) == FORMAT
+
+
+def test_every_file_has_the_same_shape_however_old(old: Path, tmp_path: Path) -> None:
+    fresh = tmp_path / "fresh.sqlite"
+    Journal(old).close()
+    Journal(fresh).close()
+    shapes = []
+    for path in (old, fresh):
+        with closing(sqlite3.connect(path)) as db:
+            shapes.append(sorted(db.execute("SELECT name, sql FROM sqlite_master").fetchall()))
+            assert db.execute("PRAGMA auto_vacuum").fetchone() == (2,), "incremental"
+    assert shapes[0] == shapes[1]
+
+
+def test_a_migration_that_fails_leaves_the_old_file(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = rows(old)
+
+    def broken(db: sqlite3.Connection) -> None:
+        formats.MIGRATIONS[1](db)
+        db.execute("DELETE FROM entries")
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(formats, "MIGRATIONS", {1: formats.MIGRATIONS[1], 2: broken})
+        with pytest.raises(JournalError, match="cannot be opened: database or disk is full"):
+            Journal(old)
+    assert rows(old) == before
+    with Journal(old) as journal:
+        assert journal.games() == [1, 2, 3]
+
+
+def test_without_room_for_the_copy_nothing_is_migrated(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = old.read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(formats.os, "fsync", full)
+        with pytest.raises(JournalError, match="no room for a copy"):
+            Journal(old)
+    assert old.read_bytes() == content
+    assert formats.copies(old) == []
+
+
+def test_a_newer_file_is_refused_and_nothing_is_touched(path: Path) -> None:
+    Journal(path).close()
+    changed(path, "PRAGMA user_version=7")
+    names, content = sorted(path.parent.iterdir()), path.read_bytes()
+    for read_only in (False, True):
+        with pytest.raises(JournalError, match=rf"has format 7, this program reads {FORMAT}: update the program"):
+            Journal(path, read_only)
+    assert path.read_bytes() == content
+    assert sorted(path.parent.iterdir()) == names
+
+
+def test_a_backup_in_an_old_format_is_taken_back_and_forgetting_leaves_no_copy(tmp_path: Path) -> None:
+    here, file = Settings(state_dir=str(tmp_path / "here")), tmp_path / "here" / "settings.toml"
+    Journal(here.journal_path).close()
+    note = BackupNote(1, "0.1.0", 0.0, 3, 0)
+    with zipfile.ZipFile(tmp_path / "old.zip", "w") as archive:
+        archive.writestr("backup.json", msgspec.json.encode(note))
+        archive.writestr("journal.sqlite", GOLDEN.read_bytes())
+    stage_restore(tmp_path / "old.zip", here, file)
+    assert "restored" in apply_staged(here, file)
+    with Journal(here.journal_path) as journal:
+        assert journal.games() == [1, 2, 3]
+        assert journal.restore().seats == {}
+        assert all(journal.check(game) for game in (0, 1, 2, 3))
+    shutil.copyfile(GOLDEN, formats.copy_of(here.journal_path, 1))
+    stage_forgetting(here)
+    apply_staged(here, file)
+    assert formats.copies(here.journal_path) == []
+
+
+# ---- damage ----------------------------------------------------------------------------------------------------------
+
+
+def test_every_kind_of_change_to_an_input_is_found(path: Path) -> None:
+    made_journal(path)
+    inputs = [row[0] for row in rows(path) if row[1] == 1]
+    third = inputs[2]
+    for statement in (
+        f"UPDATE entries SET at = at + 1 WHERE id = {third}",
+        f"UPDATE entries SET record = replace(record, 'UUS', 'UUU') WHERE id = {third}",
+        f"UPDATE entries SET game = 2 WHERE id = {third}",
+        f"DELETE FROM entries WHERE id = {third}",
+        f"DELETE FROM entries WHERE id = {inputs[-1]}",
+        f"INSERT INTO entries SELECT 9000, game, at, record, run, now_s, link FROM entries WHERE id = {third}",
+        f"UPDATE entries SET id = CASE id WHEN {third} THEN -1 ELSE {third} END WHERE id IN ({third}, {inputs[3]})",
+    ):
+        other = path.with_name("other.sqlite")
+        shutil.copyfile(path, other)
+        changed(other, statement)
+        with closing(sqlite3.connect(other)) as db:
+            assert not chain.is_whole(db, 1), statement
+            assert chain.is_whole(db, 3)
+
+
+def test_a_damaged_end_is_cut_said_and_set_aside_and_the_game_goes_on(path: Path) -> None:
+    made_journal(path)
+    last = [row[0] for row in rows(path) if row[1] == 3]
+    changed(path, f"UPDATE entries SET now_s = now_s + 1 WHERE id = {last[-2]}")  # North's second order
+    with playing(path.parent) as played:
+        view = played.table.view()
+        assert view.notices == (
+            "The end of game 3 was damaged: 2 inputs are lost, it goes on before them. Compare the board.",
+        )
+        assert view.phase is Phase.ORDERS
+        assert view.seats[Seat.SOUTH].receipt
+        played.table.hand_in(Seat.NORTH, view.moment, "RIS")
+        played.finish_stages()
+    with Journal(path) as journal:
+        assert journal.notice == ""
+        assert journal.games() == [1, 2, 3]
+    with closing(sqlite3.connect(path)) as db:
+        assert [row[0] for row in db.execute("SELECT id FROM cut")] == last[-2:]
+
+
+def test_a_game_whose_beginning_is_lost_leaves_its_number_behind(path: Path) -> None:
+    made_journal(path)
+    changed(path, "DELETE FROM entries WHERE game = 3")
+    with playing(path.parent) as played:
+        assert "The end of game 3 was damaged" in played.table.view().notices[0]
+        assert played.table.view().phase is Phase.OVER
+        played.table.new_game("outbuffered")
+        assert played.table.progress().number == 4
+
+
+def test_damage_to_the_index_alone_loses_nothing(path: Path) -> None:
+    made_journal(path)
+    before = path.read_bytes()
+    with playing(path.parent) as played:
+        played.finish_stages()
+        whole = played.table.view()
+    with closing(sqlite3.connect(path)) as db:
+        (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'entries_game'").fetchone()
+    content, page = bytearray(path.read_bytes()), slice((root - 1) * 4096, root * 4096)
+    content[page] = before[page]
+    path.write_bytes(content)
+    with playing(path.parent) as played:
+        assert played.table.view().notices == ()
+        assert played.table.view().moment == whole.moment
+
+
+def test_games_beside_the_damage_stay(path: Path) -> None:
+    made_journal(path, games=12)
+    with closing(sqlite3.connect(path)) as db:
+        (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'entries'").fetchone()
+    content = bytearray(path.read_bytes())
+    pages = [
+        n
+        for n in range(root, len(content) // 4096)
+        if content[n * 4096] == 13 and b"hand_in" in content[n * 4096 :][:4096]
+    ]
+    middle = pages[len(pages) // 2]
+    content[middle * 4096 : (middle + 1) * 4096] = bytes(4096)
+    path.write_bytes(content)
+    with Journal(path) as journal:
+        assert journal.notice.startswith("The journal was damaged.")
+        assert "journal.damaged-1.sqlite" in journal.notice
+        assert len(journal.games()) >= 8
+        assert all(journal.check(game) for game in (0, *journal.games()))
+        number = journal.games()[-1]
+        assert journal.fold(number).turns
+        assert len(journal.key("host")) == 32
+    assert len(damaged_files(path)) == 1
+    with Journal(path) as journal:
+        assert journal.notice == ""
+
+
+def test_a_power_cut_while_rescuing_loses_nothing_more(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made_journal(path)
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) - 4096] + bytes(4096))
+
+    def cut(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rescue, "_sync", cut)  # after the old file was renamed, before the new one is
+        with pytest.raises(KeyboardInterrupt):
+            Journal(path)
+    assert not path.exists()
+    with Journal(path) as journal:
+        assert journal.games()[0] == 1
+        assert all(journal.check(game) for game in journal.games())
+
+
+@settings(max_examples=15, deadline=None)
+@given(kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32))
+def test_whatever_is_damaged_it_starts_and_has_all_or_says_so(kept: Path, kind: str, seed: int) -> None:
+    content, log = (kept / "content").read_bytes(), (kept / "log").read_bytes()
+    damaged, damaged_log = damage(kind, content, log, Random(seed))
+    assert problems_after(kept, damaged, damaged_log) == [], (kind, seed)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a journal of many pages, as a file and the write-ahead log with its last inputs."""
+    folder = tmp_path_factory.mktemp("damage")
+    content, log = made_journal(folder / "made.sqlite", games=8, with_log=True)
+    (folder / "content").write_bytes(content)
+    (folder / "log").write_bytes(log)
+    return folder
