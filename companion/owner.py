@@ -35,11 +35,18 @@ class Owner:
         self._thread: threading.Thread | None = None
         self._closed = False
         self._pause_s = BEAT_S
+        self.on_round: Callable[[], None] = lambda: None
+        """Called after every round, whatever went wrong in it: the owner is alive."""
 
     @property
     def has_work(self) -> bool:
         """Does anything wait that came in before?"""
         return not self._queue.empty()
+
+    @property
+    def waiting(self) -> int:
+        """How much waits that came in before."""
+        return self._queue.qsize()
 
     def tell(self, work: Callable[[], None]) -> None:
         """Have something done some time soon; what goes wrong is logged."""
@@ -101,6 +108,7 @@ class Owner:
             except queue.Empty:
                 pass  # nothing came in: time alone has passed
             self._do(self._beat)
+            self.on_round()
 
     def _beat(self) -> None:
         self._pause_s = BEAT_S

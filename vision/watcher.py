@@ -35,8 +35,10 @@ class Watcher:
     may be used from any thread.
 
     `on_look` is given every frame with its reading; `open_source` opens another camera by its source; `lenses` keeps
-    what is learned about lenses; `expected` says whether a camera that was never there is a trouble or only none;
-    `mains_hz` is the frequency of the lamps' mains.
+    what is learned about lenses; `expected` says whether a camera that was never there is a trouble or only none (asked
+    when it is missed, where it has to be found out);
+    `mains_hz` is the frequency of the lamps' mains. `on_round` is called after every round of the watcher's own
+    thread, `on_read_s` with the seconds that the reading of a frame has taken.
     """
 
     def __init__(  # noqa: PLR0917 - six collaborators, in the order in which the app names them
@@ -51,8 +53,10 @@ class Watcher:
         on_look: Callable[[Frame, Reading], None] | None = None,
         open_source: Callable[[str], Camera] | None = None,
         lenses: LensShelf | None = None,
-        expected: bool = True,
+        expected: bool | Callable[[], bool] = True,
         mains_hz: int = 50,
+        on_round: Callable[[], None] = lambda: None,
+        on_read_s: Callable[[float], None] | None = None,
     ) -> None:
         self._open_camera, self._open_source = open_camera, open_source
         self._reader = reader
@@ -61,6 +65,7 @@ class Watcher:
         self._on_reading = on_reading
         self._on_status = on_status
         self._on_look = on_look
+        self._on_round, self._on_read_s = on_round, on_read_s
         self._lenses = lenses
         self._expected, self._mains_hz = expected, mains_hz
         self._camera: Camera | None = None
@@ -162,6 +167,7 @@ class Watcher:
             except Exception as error:  # whatever happens, the table must hear of it and the watch go on
                 _LOG.exception("the board cannot be read")
                 self._in_trouble(say("The board cannot be read: {error}: see the log", error=str(error)))
+            self._on_round()
             self._wake.wait(max(0.0, self._next_s - self._clock.monotonic_s()))
             self._wake.clear()
 
@@ -182,7 +188,10 @@ class Watcher:
         except CameraError as error:
             self._in_trouble(error.message)
             return None
+        begun_s = self._clock.monotonic_s()
         reading = self._reader.read(frame)
+        if self._on_read_s is not None:
+            self._on_read_s(self._clock.monotonic_s() - begun_s)
         if self._on_look is not None:
             self._on_look(frame, reading)
         if reading.game is not None:
@@ -286,6 +295,8 @@ class Watcher:
         pause_s = _PAUSES_S[min(self._failures, len(_PAUSES_S) - 1)]
         self._failures += 1
         self._next_s = self._clock.monotonic_s() + pause_s
+        if callable(self._expected):
+            self._expected = self._expected()
         if self._expected:
             self._say(CameraStatus(CameraState.TROUBLE, sentence))
         else:

@@ -1,57 +1,128 @@
-"""`companion doctor`: what is wrong with camera, pins, disk, clock and network, and what to do about it."""
+"""`companion doctor`: what is wrong with the machine, camera, pins, disk, clock and network, and what to do about it.
+
+A companion that runs has camera and pins open: it is asked itself. Otherwise everything is looked at from here.
+"""
 
 from __future__ import annotations
 
+import json
 import math
-import os
-import shutil
-import socket
-import time
-from collections.abc import Iterator
+import ssl
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
-from enum import StrEnum
+from typing import Any
 
-from companion.app import addresses
 from companion.clock import RealClock
 from companion.config import Settings
-from companion.errors import CameraError, PanelError
+from companion.errors import CameraError, JournalError, PanelError
+from companion.health import machine as machinery
+from companion.health import network
+from companion.health.devices import voice
+from companion.health.findings import EXIT_STATUS, Finding, Grade, worst
+from companion.health.probes import Machine
+from companion.joining import addresses, host_key_text, hotspot
+from companion.journal import Journal
+from companion.mqtt.trial import examine_broker
 from companion.ports import Camera, Frame
 from hardware.panel import panel_reason
-from hardware.voice import ESPEAK
 from vision.camera import cameras, open_camera
 from vision.lenses import LensShelf
 from vision.sight import BLACK_WORDS, is_black
 
-MIN_FREE_BYTES = 200_000_000
-_EARLIEST_UNIX_S = 1_735_689_600  # 1 January 2025: an older clock was never set
+__all__ = ["Finding", "Grade", "ask_service", "examine", "report"]
+
+ANSWER_S = 15.0
+"""So long a running companion may take to look at everything."""
 
 
-class Grade(StrEnum):
-    """How serious a finding is; only `FAIL` keeps the companion from running."""
-
-    OK = "ok"
-    NOTE = "note"
-    FAIL = "fail"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at; `text` says what was seen and what to do."""
-
-    topic: str
-    grade: Grade
-    text: str
+def report(settings: Settings, as_json: bool = False) -> int:
+    """Look, or have the running companion look, and print what was found; answers the exit status."""
+    found: list[Finding] = []
+    for finding in _all(settings):
+        found.append(finding)
+        if not as_json:
+            print(f"{finding.grade:<5} {finding.topic:<8} {finding.text}", flush=True)
+    if as_json:
+        plain = [{"topic": each.topic, "grade": each.grade, "text": str(each.text)} for each in found]
+        print(json.dumps({"worst": worst(found), "findings": plain}, ensure_ascii=False))
+    return EXIT_STATUS[worst(found)]
 
 
-def examine(settings: Settings) -> Iterator[Finding]:
-    """Look at everything once."""
+def _all(settings: Settings) -> Iterable[Finding]:
+    told = ask_service(settings)
+    return examine(settings) if told is None else told
+
+
+# ---- the running companion -------------------------------------------------------------------------------------------
+
+
+def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
+    """What the companion that runs with these settings finds; None: none does.
+
+    Where its journal, and in it the host key, may not be read, only what everybody may know is told.
+    """
+    health = fetch(settings, "/health", {})
+    if health is None or "uptime_s" not in health:
+        return None
+    running = f"A companion runs here, version {health['version']}, for {health['uptime_s']:.0f} s: {health['status']}."
+    try:
+        with closing(Journal(settings.journal_path, read_only=True)) as journal:
+            key = host_key_text(journal.key("host"))
+    except JournalError:
+        key = ""
+    told = fetch(settings, "/api/doctor", {"X-Host-Key": key}) if key else None
+    if told is None or "findings" not in told:
+        advice = "Its journal cannot be read from here, so it tells no more: use sudo."
+        machine = machinery.thorough_look(Machine(), settings.journal_path.parent)
+        grade = Grade.FAIL if health["status"] == "failing" else Grade.NOTE
+        return (Finding("service", grade, f"{running} {advice}"), *machine)
+    findings = (Finding(each["topic"], Grade(each["grade"]), each["text"]) for each in told["findings"])
+    return (Finding("service", Grade.OK, running), *findings)
+
+
+def fetch(settings: Settings, path: str, headers: dict[str, str]) -> dict[str, Any] | None:
+    """A JSON object of this machine's own pages; None: nobody answers with one."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.web.host, settings.web.host)
+    anyone = ssl.create_default_context()  # this machine itself, by an address that no certificate names
+    anyone.check_hostname, anyone.verify_mode = False, ssl.CERT_NONE
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=anyone))
+    for scheme in ("http", "https"):
+        request = urllib.request.Request(f"{scheme}://{host}:{settings.web.port}{path}", headers=headers)
+        try:
+            with opener.open(request, timeout=ANSWER_S) as answer:
+                found = json.load(answer)
+        except urllib.error.HTTPError as error:
+            with error:
+                try:
+                    found = json.load(error)
+                except ValueError:
+                    continue
+        except (OSError, ValueError):
+            continue
+        return found if isinstance(found, dict) else None
+    return None
+
+
+# ---- from here -------------------------------------------------------------------------------------------------------
+
+
+def examine(settings: Settings, machine: Machine | None = None) -> Iterator[Finding]:
+    """Look at everything once, while no companion runs."""
+    machine = machine or Machine()
     yield from _camera(settings)
     yield _pins(settings)
-    yield _voice(settings)
-    yield _disk(settings)
-    yield _clock()
-    yield from _network(settings)
+    yield voice(settings.voice)
+    yield from examine_broker(settings.mqtt)
+    yield from machinery.thorough_look(machine, settings.journal_path.parent)
+    yield from _games(settings)
+    yield network.port(settings.web.host, settings.web.port)
+    found = hotspot(machine.run)
+    yield from network.reach(addresses(settings.web.host), found.name if found else "")
+    yield network.name(machine)
+    yield from network.wifi(machine)
+    yield from network.service(machine)
 
 
 def _camera(settings: Settings) -> Iterator[Finding]:
@@ -110,51 +181,19 @@ def _pins(settings: Settings) -> Finding:
     return Finding("pins", grade, f"{reason} Without pads the phones do everything.")
 
 
-def _voice(settings: Settings) -> Finding:
-    by = settings.voice.by
-    if by == "off":
-        return Finding("voice", Grade.NOTE, "Switched off in the settings.")
-    if by != "screen" and shutil.which(ESPEAK):
-        return Finding("voice", Grade.OK, f"{ESPEAK} speaks{' unless a table screen does' if by == 'auto' else ''}.")
-    if by == "machine":
-        return Finding("voice", Grade.NOTE, f"{ESPEAK} is not installed: sudo apt install {ESPEAK}.")
-    return Finding("voice", Grade.OK, "Table screens speak, after a tap on “Sound on”; the kiosk at once.")
-
-
-def _disk(settings: Settings) -> Finding:
-    folder = settings.journal_path.parent
-    existing = next((path for path in (folder, *folder.parents) if path.exists()), folder)
-    if not os.access(existing, os.W_OK):
-        return Finding("disk", Grade.FAIL, f"{existing} cannot be written: set state_dir to a folder of yours.")
-    free = shutil.disk_usage(existing).free
-    if free < MIN_FREE_BYTES:
-        return Finding("disk", Grade.FAIL, f"Only {free // 1_000_000} MB free for {folder}: make room.")
-    return Finding("disk", Grade.OK, f"{free // 1_000_000} MB free for {folder}.")
-
-
-def _clock() -> Finding:
-    if time.time() < _EARLIEST_UNIX_S:
-        return Finding(
-            "clock", Grade.NOTE, "The clock was never set: dates in the history will be wrong, games are not."
-        )
-    return Finding("clock", Grade.OK, time.strftime("It is %Y-%m-%d %H:%M %Z."))
-
-
-def _network(settings: Settings) -> Iterator[Finding]:
-    host, port = settings.web.host, settings.web.port
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            text = f"{host}:{port} cannot be used ({error.strerror}): is a companion running? Or set [web] port."
-            yield Finding("port", Grade.FAIL, text)
-        else:
-            yield Finding("port", Grade.OK, f"{port} is free.")
-    found = addresses(host)
-    if found == ["127.0.0.1"]:
-        yield Finding(
-            "network", Grade.NOTE, "No network: phones cannot reach the table. Join a Wi-Fi or open a hotspot."
-        )
-    else:
-        yield Finding("network", Grade.OK, f"Phones reach the table at {', '.join(found)}.")
+def _games(settings: Settings) -> Iterator[Finding]:
+    """Is the journal whole?"""
+    path = settings.journal_path
+    if not path.exists():
+        return
+    try:
+        with closing(Journal(path, read_only=True)) as journal:
+            number = len(journal.games())
+            notice = journal.notice
+    except JournalError as error:
+        yield Finding("journal", Grade.WARN, error.message)
+        return
+    size_mb = path.stat().st_size / 1e6
+    yield Finding(
+        "journal", Grade.WARN if notice else Grade.OK, f"{number} games in {size_mb:.1f} MB. {notice}".strip()
+    )

@@ -1,0 +1,121 @@
+"""What the doctor finds, how serious it is, and what the pages ask of the service's health."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+
+class Grade(StrEnum):
+    """How serious a finding is. Only `FAIL` keeps the companion from running; `WARN` wants to be seen to soon."""
+
+    OK = "ok"
+    NOTE = "note"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at; `text` says what was seen and what to do."""
+
+    topic: str
+    grade: Grade
+    text: str
+
+
+EXIT_STATUS: Mapping[Grade, int] = {Grade.OK: 0, Grade.NOTE: 0, Grade.WARN: 3, Grade.FAIL: 1}
+"""What `companion doctor` ends with; 2 is wrong usage, as everywhere."""
+
+
+def worst(findings: Iterable[Finding]) -> Grade:
+    """The most serious grade.
+
+    >>> worst([Finding("clock", Grade.NOTE, ""), Finding("disk", Grade.WARN, "")])
+    <Grade.WARN: 'warn'>
+    """
+    order = list(Grade)
+    return max((finding.grade for finding in findings), key=order.index, default=Grade.OK)
+
+
+class Status(StrEnum):
+    """How the service is as a whole: `FAILING` cannot go on by itself."""
+
+    OK = "ok"
+    DEGRADED = "degraded"
+    FAILING = "failing"
+
+
+@dataclass(frozen=True)
+class Health:
+    """What a machine may know of the service, nothing of any game.
+
+    `late`: who of the table's loop, the journal and the camera has fallen silent, with the seconds since it was heard.
+    `journal` is `ok`, `full` (no other game can begin), `unwritable` or `silent`; `camera` and `pins` are `ok`, `none`
+    or `trouble`, a camera also `no_board`; `machine` is the worst that was found on it.
+    """
+
+    status: Status
+    version: str
+    uptime_s: float
+    late: Mapping[str, float]
+    journal: str
+    camera: str
+    pins: str
+    disk_free_mb: int
+    machine: Grade
+
+
+class Meter(Protocol):
+    """Where requests are counted, where somebody wants to know."""
+
+    def request(self, method: str, route: str, status: int, seconds: float | None) -> None:
+        """A request was answered; `seconds` None: a stream, whose length says nothing."""
+
+    def page(self, accept: str) -> tuple[bytes, str]:
+        """Everything that is measured as text, and its content type."""
+
+
+class Tally:
+    """Counts what was refused, by kind and without its words; from any thread."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._told: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def refused(self, kind: str) -> None:
+        """A request was refused."""
+        with self._lock:
+            self._counts[kind] += 1
+
+    def counts(self) -> Mapping[str, int]:
+        """How many of each kind, since the start."""
+        with self._lock:
+            return dict(self._counts)
+
+    def news(self) -> Mapping[str, int]:
+        """How many of each kind since this was asked last."""
+        with self._lock:
+            fresh, self._told = self._counts - self._told, self._counts.copy()
+        return dict(sorted(fresh.items()))
+
+
+class HealthRoom(Protocol):
+    """What the pages ask of the service's health, from any thread."""
+
+    tally: Tally
+    meter: Meter | None
+
+    def state(self) -> Health:
+        """How it is now; costs next to nothing."""
+
+    def examine(self) -> tuple[Finding, ...]:
+        """Look at everything; takes up to some seconds."""
+
+    def line(self) -> str:
+        """The worst that is known to be wrong, as a sentence; empty: nothing is. Costs nothing."""

@@ -1,0 +1,322 @@
+"""What the machine tells of itself, read from `/proc`, `/sys` and a few commands; None or empty where it does not tell.
+
+Every probe is a pure function of a `Machine`: a folder that stands for `/`, and a way to run commands. Nothing here
+judges: see `machine` and `network`.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+COMMAND_S = 2.0
+"""So long a command may take to answer."""
+_KMSG_BYTES = 1 << 20
+_TROUBLE_LINE = re.compile(
+    r"I/O error|EXT4-fs error|EXT4-fs warning .*error|mmc\d+: .*error|Remounting filesystem read-only"
+)
+Run = Callable[[Sequence[str]], str]
+
+
+def run_command(command: Sequence[str]) -> str:
+    """The output of a command; empty when it is not there, fails or takes too long."""
+    if shutil.which(command[0]) is None:
+        return ""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=COMMAND_S, check=False)
+    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
+        return ""
+    return done.stdout if done.returncode == 0 else ""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where to look: the folder that stands for `/`, and how a command is run."""
+
+    root: Path = Path("/")
+    run: Run = run_command
+
+    def text(self, path: str) -> str:
+        """What a small file says, without blanks and zeros at its ends; empty when it cannot be read."""
+        try:
+            with open(self.root / path, "rb") as file:
+                return file.read(1 << 16).decode(errors="replace").strip("\0 \t\r\n")
+        except OSError:
+            return ""
+
+    def number(self, path: str, base: int = 10) -> int | None:
+        """The first whole number that a small file says."""
+        try:
+            return int((self.text(path).split() or [""])[0], base)
+        except ValueError:
+            return None
+
+    def found(self, pattern: str) -> list[str]:
+        """The paths below the root that a pattern fits, sorted."""
+        try:
+            return sorted(str(path.relative_to(self.root)) for path in self.root.glob(pattern))
+        except OSError:
+            return []
+
+
+# ---- the board -------------------------------------------------------------------------------------------------------
+
+
+def model(machine: Machine) -> str:
+    """What kind of machine it is, such as `Raspberry Pi 5 Model B Rev 1.0`."""
+    return machine.text("proc/device-tree/model") or machine.text("sys/class/dmi/id/product_name")
+
+
+def temperature_c(machine: Machine) -> float | None:
+    """How warm the processor is."""
+    zones = {
+        machine.text(f"{zone}/type"): value
+        for zone in machine.found("sys/class/thermal/thermal_zone*")
+        if (value := machine.number(f"{zone}/temp")) is not None
+    }
+    for name in ("cpu-thermal", "cpu_thermal", "x86_pkg_temp"):
+        if name in zones:
+            return zones[name] / 1000
+    return max(zones.values()) / 1000 if zones else None
+
+
+@dataclass(frozen=True)
+class Throttling:
+    """The firmware's flags: what holds now, and what has been since the start.
+
+    Bits 0 to 3 and 16 to 19 of `vcgencmd get_throttled`, as the Raspberry Pi documentation of `vcgencmd` names them.
+    """
+
+    under_voltage: bool = False
+    capped: bool = False
+    throttled: bool = False
+    too_warm: bool = False
+    had_under_voltage: bool = False
+    was_capped: bool = False
+    was_throttled: bool = False
+    was_too_warm: bool = False
+
+
+def throttling_of(bits: int) -> Throttling:
+    """The flags by name.
+
+    >>> throttling_of(0x50001).under_voltage, throttling_of(0x50000).had_under_voltage
+    (True, True)
+    """
+    return Throttling(*(bool(bits >> bit & 1) for bit in (0, 1, 2, 3, 16, 17, 18, 19)))
+
+
+def throttling(machine: Machine) -> Throttling | None:
+    """What the firmware says, by the kernel's file, `vcgencmd`, or the alarm of the voltage alone."""
+    for path in machine.found("sys/devices/platform/soc*/*firmware/get_throttled"):
+        if (bits := machine.number(path, 16)) is not None:
+            return throttling_of(bits)
+    _, _, said = machine.run(["vcgencmd", "get_throttled"]).strip().partition("throttled=")
+    if re.fullmatch(r"0x[0-9a-f]{1,8}", said):
+        return throttling_of(int(said, 16))
+    for folder in machine.found("sys/class/hwmon/hwmon*"):
+        if machine.text(f"{folder}/name") == "rpi_volt":
+            alarm = machine.number(f"{folder}/in0_lcrit_alarm")
+            return None if alarm is None else Throttling(under_voltage=alarm == 1)
+    return None
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Megabytes in all, and those that programs may still have."""
+
+    total_mb: int
+    free_mb: int
+
+
+def memory(machine: Machine) -> Memory | None:
+    """How much memory there is."""
+    told = dict(re.findall(r"^(\w+):\s+(\d+) kB", machine.text("proc/meminfo"), re.MULTILINE))
+    if "MemTotal" not in told or "MemAvailable" not in told:
+        return None
+    return Memory(int(told["MemTotal"]) // 1000, int(told["MemAvailable"]) // 1000)
+
+
+# ---- the disk --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Volume:
+    """What a folder lies on: the block device (`8:1`), its file system, and whether it can be written."""
+
+    device: str
+    file_system: str
+    read_only: bool
+
+
+def volume(machine: Machine, folder: Path) -> Volume | None:
+    """The mount that holds a folder: the longest mount point above it, the last one where several are the same."""
+    best, found = -1, None
+    for line in machine.text("proc/self/mountinfo").splitlines():
+        head, _, tail = line.partition(" - ")
+        fields, kinds = head.split(), tail.split()
+        if len(fields) < 6 or len(kinds) < 3:
+            continue
+        place = fields[4].replace("\\040", " ")
+        if folder.is_relative_to(place) and len(place) >= best:
+            is_fixed = "ro" in fields[5].split(",") or "ro" in kinds[2].split(",")
+            best, found = len(place), Volume(fields[2], kinds[0], is_fixed)
+    return found
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A disk: its kind (`SD`, `MMC` or empty), name, month of making, and what is known of its wear.
+
+    `worn`: how much of its life is used, 0..1, the worse of two kinds of cells; `spare`: 1 normal, 2 most of the
+    reserve is used, 3 nearly all (JEDEC eMMC, EXT_CSD registers 267 to 269); None: it does not tell. `errors`: how
+    often the file system has found an error.
+    """
+
+    kind: str
+    name: str
+    made: str
+    worn: float | None
+    spare: int | None
+    errors: int | None
+
+
+def disk(machine: Machine, device: str) -> Disk | None:
+    """The disk of a block device such as `179:2`; None for what is no disk, such as an overlay or a memory disk."""
+    try:
+        part = (machine.root / "sys/dev/block" / device).resolve(strict=True)
+    except OSError:
+        return None
+    whole = part.parent if (part / "partition").exists() else part
+    try:
+        at = f"{whole.relative_to(machine.root.resolve())}/device"
+    except ValueError:
+        return None
+    life = [int(word, 16) for word in machine.text(f"{at}/life_time").split() if re.fullmatch(r"0x[0-9a-fA-F]+", word)]
+    spare = machine.number(f"{at}/pre_eol_info", 16)
+    return Disk(
+        machine.text(f"{at}/type"),
+        machine.text(f"{at}/name") or machine.text(f"{at}/model") or whole.name,
+        machine.text(f"{at}/date"),
+        min(1.0, max(life) / 10) if any(life) else None,
+        spare or None,
+        machine.number(f"sys/fs/ext4/{part.name}/errors_count"),
+    )
+
+
+def kernel_troubles(machine: Machine) -> int | None:
+    """How many lines of the kernel's log tell of errors of a disk; None: it may not be read here."""
+    try:
+        handle = os.open(machine.root / "dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return None
+    told: list[bytes] = []
+    try:
+        while sum(len(piece) for piece in told) < _KMSG_BYTES and (piece := os.read(handle, 1 << 16)):
+            told.append(piece)
+    except BlockingIOError:
+        pass  # that was the newest line
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
+    text = b"\n".join(told).decode(errors="replace")
+    return sum(1 for line in text.splitlines() if _TROUBLE_LINE.search(line))
+
+
+# ---- the clock -------------------------------------------------------------------------------------------------------
+
+
+def is_synchronised(machine: Machine) -> bool | None:
+    """Has the clock been set by the network? None: nobody can tell."""
+    if (machine.root / "run/systemd/timesync/synchronized").exists():
+        return True
+    said = machine.run(["timedatectl", "show", "-p", "NTPSynchronized", "--value"]).strip()
+    return {"yes": True, "no": False}.get(said)
+
+
+def has_rtc(machine: Machine) -> bool:
+    """Is there a clock that goes on without power?"""
+    return bool(machine.found("sys/class/rtc/rtc*"))
+
+
+# ---- the network -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Wireless:
+    """A wireless interface: does it save power, and how strong is what it hears (dBm)? None: it does not tell."""
+
+    name: str
+    saves_power: bool | None
+    signal_dbm: int | None
+
+
+def wireless(machine: Machine) -> tuple[Wireless, ...]:
+    """All wireless interfaces."""
+    signals = dict(re.findall(r"^\s*(\w+):\s+\S+\s+\S+\s+(-\d+)", machine.text("proc/net/wireless"), re.MULTILINE))
+    found = []
+    for path in machine.found("sys/class/net/*/wireless"):
+        name = path.split("/")[-2]
+        _, _, said = machine.run(["iw", "dev", name, "get", "power_save"]).partition("Power save:")
+        saves = {"on": True, "off": False}.get(said.strip())
+        signal = signals.get(name)
+        found.append(Wireless(name, saves, int(signal) if signal else None))
+    return tuple(found)
+
+
+def is_radio_blocked(machine: Machine) -> bool:
+    """Is a Wi-Fi switched off by software, as it is until its country is set, or by a switch?"""
+    return any(
+        machine.text(f"{path}/type") == "wlan"
+        and (machine.number(f"{path}/soft") == 1 or machine.number(f"{path}/hard") == 1)
+        for path in machine.found("sys/class/rfkill/rfkill*")
+    )
+
+
+def announces_name(machine: Machine) -> bool:
+    """Does something here answer for `<name>.local`?"""
+    return (machine.root / "run/avahi-daemon/pid").exists()
+
+
+# ---- versions and the service ----------------------------------------------------------------------------------------
+
+
+def system_name(machine: Machine) -> str:
+    """The distribution, such as `Debian GNU/Linux 12 (bookworm)`."""
+    found = re.search(r'^PRETTY_NAME="?([^"\n]*)"?$', machine.text("etc/os-release"), re.MULTILINE)
+    return found[1] if found else platform.system()
+
+
+def kernel(machine: Machine) -> str:
+    """The kernel's version and the kind of processor."""
+    return f"{machine.text('proc/sys/kernel/osrelease')} {platform.machine()}".strip()
+
+
+def bootloader(machine: Machine) -> str:
+    """The bootloader's version, as far as a Raspberry Pi 4 or 5 tells it: its first ten digits."""
+    return machine.text("proc/device-tree/chosen/bootloader/version")[:10]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What systemd says of a service: `active`, `failed` …, and how often it was started anew by itself."""
+
+    state: str
+    restarts: int
+
+
+def unit(machine: Machine, name: str) -> Unit | None:
+    """A service as systemd knows it; None: it does not, or there is no systemd."""
+    said = machine.run(["systemctl", "show", name, "-p", "LoadState,ActiveState,NRestarts"])
+    told = dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
+    if told.get("LoadState") != "loaded":
+        return None
+    restarts = told.get("NRestarts", "0")
+    return Unit(told.get("ActiveState", ""), int(restarts) if restarts.isdecimal() else 0)
