@@ -81,7 +81,7 @@ class Panel:
         self._tried: frozenset[str] = frozenset()
         self._close_lock = threading.Lock()
         self._is_closed = False
-        factory = _open_factory() if pin_factory is None else pin_factory
+        factory = open_factory() if pin_factory is None else pin_factory
         self._own_factory = factory if pin_factory is None and factory is not Device.pin_factory else None
         self._keys: dict[str, _Key] = {}
         for button in button_pins(settings):
@@ -160,7 +160,9 @@ class Panel:
     @property
     def down(self) -> frozenset[str]:
         """Names of the buttons that are pressed now. Only for a check: while a game is on they are a secret."""
-        return frozenset(name for name, key in self._keys.items() if key.debouncer.is_latched)
+        return frozenset(
+            name for name, key in self._keys.items() if key.debouncer.is_latched and name not in self._failed
+        )
 
     @property
     def tried(self) -> frozenset[str]:
@@ -370,7 +372,7 @@ def _obstacle(has_library: bool, has_chips: bool, may_use_chips: bool) -> str | 
     return None
 
 
-def _open_factory() -> Any:
+def open_factory() -> Any:
     """The machine's pin factory; raises `PanelError`. `GPIOZERO_PIN_FACTORY` chooses another than lgpio."""
     _last_failure.clear()
     if missing := _missing():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import threading
 from collections.abc import Sequence
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -95,3 +97,18 @@ def test_it_comes_back_after_a_crash_ever_later_and_at_once_after_a_good_run() -
 
 def test_a_service_that_is_not_there_is_not_served() -> None:
     assert not is_served("http://127.0.0.1:9/?screen&kiosk")
+
+
+def test_a_service_in_trouble_is_served_all_the_same() -> None:
+    class Refusing(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_error(503)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Refusing) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        assert is_served(f"http://127.0.0.1:{server.server_port}/?screen&kiosk")
+        thread.join()

@@ -115,6 +115,8 @@ def is_served(page: str) -> bool:
     try:
         with opener.open(f"{parts.scheme}://{parts.netloc}/health", timeout=3) as answer:
             return bool(answer.status == 200)
+    except urllib.error.HTTPError:
+        return True  # it answers, if only that something is wrong: the page says what
     except (urllib.error.URLError, OSError, ValueError):
         return False
 

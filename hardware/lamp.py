@@ -1,0 +1,114 @@
+"""The system lamp: one lamp that says how the machine is, also before the service runs and after it has ended.
+
+It is driven by a process of its own (`companion lamp`), from the word that the service leaves under `/run`
+(`companion.notify`): so it tells of a service that has crashed or hangs.
+
+============ ================================== ================================================
+shown        lamp                               when
+============ ================================== ================================================
+booting      blinks slowly, 2 s                 no word yet, or the service begins once more
+ready        on                                 the pages answer and nothing is wrong
+fault        two flashes every 2 s              camera, pads or disk in trouble, or no word left
+stopping     blinks, 0.5 s                      the service ends, the machine switches off: wait
+dark         off                                the disks are synced: the cord may be pulled
+============ ================================== ================================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from gpiozero import LED
+
+from companion.clock import Clock
+from companion.ports import SeatLamps, TurnLamp
+from hardware.cues import steady
+
+BOOT_S = 90.0
+"""So long the service may take until its first word."""
+SILENT_S = 30.0
+"""A word that is not renewed for so long, or a service that is gone for so long, is a fault."""
+END_S = 120.0
+"""So long a machine may take to switch off after the service has ended."""
+LOOK_S = 0.5
+
+
+class Shown(Enum):
+    """What the lamp says, with its pattern; the patterns are those of the pads' lamps."""
+
+    BOOTING = TurnLamp.OFFERED
+    READY = TurnLamp.ON
+    FAULT = TurnLamp.TROUBLE
+    STOPPING = TurnLamp.LAST
+    DARK = TurnLamp.OFF
+
+
+_WORDS: Mapping[str, Shown] = {"ready": Shown.READY, "fault": Shown.FAULT, "stopping": Shown.STOPPING}
+
+
+class Sense:
+    """What the lamp should show, by the service's word in a file that may come and go."""
+
+    def __init__(self, word: Path, clock: Clock) -> None:
+        self._word = word
+        self._clock = clock
+        self._heard_s = clock.monotonic_s()
+        self._mark: tuple[int, str] | None = None
+        self._last: Shown | None = None
+
+    def shown(self) -> Shown:
+        """Look at the word, and judge."""
+        now_s = self._clock.monotonic_s()
+        mark = self._read()
+        if mark is not None and mark != self._mark:
+            self._heard_s, self._last = now_s, _WORDS.get(mark[1], Shown.FAULT)
+        self._mark = mark
+        silent_s = now_s - self._heard_s
+        if self._last is None:
+            return Shown.BOOTING if silent_s < BOOT_S else Shown.FAULT
+        if self._last is Shown.STOPPING:
+            return Shown.STOPPING if silent_s < END_S else Shown.FAULT
+        if silent_s >= SILENT_S:
+            return Shown.FAULT
+        return Shown.BOOTING if mark is None else self._last
+
+    def _read(self) -> tuple[int, str] | None:
+        """When the word was written, and the word; None: there is none. The wall clock may jump: only changes count."""
+        try:
+            return self._word.stat().st_mtime_ns, self._word.read_text(encoding="ascii").strip()
+        except (OSError, UnicodeDecodeError):
+            return None
+
+
+class SystemLamp:
+    """The lamp on its pin; a context manager, `close` may be called twice and leaves it dark."""
+
+    def __init__(self, pin: int, is_active_low: bool, factory: Any) -> None:
+        self._device = LED(pin, active_high=not is_active_low, pin_factory=factory)
+        self._shown = Shown.DARK
+        self._since_s = 0.0
+
+    def show(self, shown: Shown, now_s: float) -> float:
+        """Drive the lamp for this moment; answers in how many seconds it wants to be driven again."""
+        if shown is not self._shown:
+            self._shown, self._since_s = shown, now_s
+        t_ms = round((now_s - self._since_s) * 1000, 3)
+        level, left_ms = steady(SeatLamps(turn=shown.value), "turn", t_ms, pwm=False)
+        self._device.value = int(level >= 0.5)
+        return LOOK_S if math.isinf(left_ms) else min(LOOK_S, max(0.001, left_ms / 1000))
+
+    def close(self) -> None:
+        """Give the pin back."""
+        if not self._device.closed:
+            self._device.off()
+            self._device.close()
+
+    def __enter__(self) -> SystemLamp:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
