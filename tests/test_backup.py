@@ -277,3 +277,20 @@ def test_the_command_line_saves_and_restores(tmp_path: Path, capsys: pytest.Capt
     assert main(["restore", str(tmp_path / "no.zip"), "--state-dir", str(new)]) == 1
     assert main(["backup", str(tmp_path / "no" / "it.zip"), *state]) == 1
     assert "cannot be written" in capsys.readouterr().err
+
+
+def test_an_installation_names_its_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = fill(tmp_path / "state")
+    file = tmp_path / "it.zip"
+    monkeypatch.setenv("COMPANION_SETTINGS", str(tmp_path / "state" / "settings.toml"))
+    assert main(["backup", str(file)]) == 0
+    assert "2 games" in capsys.readouterr().out
+    assert file.stat().st_mode & 0o777 == 0o600, "names, and the password of the network"
+    assert main(["backup", str(file), "--state-dir", str(tmp_path / "other")]) == 1, "a folder that is named goes first"
+    monkeypatch.setattr(Path, "exists", lambda path: (_ for _ in ()).throw(PermissionError()))
+    assert main(["backup", str(file)]) == 1
+    assert "is not yours to read: use sudo" in capsys.readouterr().err
+    monkeypatch.undo()
+    assert games_of(settings) == [1, 2]

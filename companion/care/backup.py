@@ -9,11 +9,13 @@ directory, and takes its place at the next start, before anything is opened; wha
 from __future__ import annotations
 
 import json
+import lzma
 import re
 import shutil
 import sqlite3
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -25,13 +27,14 @@ from companion import __version__
 from companion.care.settings_file import SettingsFile
 from companion.clock import Clock
 from companion.config import Settings
+from companion.disk.formats import FORMAT as JOURNAL_FORMAT
+from companion.disk.formats import copies, migrate
+from companion.disk.rescue import damaged_files
 from companion.errors import CompanionError, ConfigError, JournalError, Malformed, SystemTrouble
-from companion.journal import FORMAT as JOURNAL_FORMAT
 from companion.journal import Journal, hold
-from companion.kit import Seat
 from companion.languages import joined, say, say_n
 from companion.past.photographs import PhotographFolder
-from companion.records import AnyRecord, FreeSeat
+from companion.records import FreeSeat
 from companion.session import Phase
 
 FORMAT = 1
@@ -44,7 +47,8 @@ _FILES = (_SETTINGS, _JOURNAL, "lenses.json", "choices.json")
 _PHOTOGRAPH = re.compile(r"photographs/[0-9]{1,9}/[0-9]{1,9}\.[0-9]{1,9}\.jpg")
 _FORGET = "forget"
 """A file that says: games and photographs go, nothing comes instead."""
-_encode = msgspec.json.Encoder().encode
+
+_DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError)
 
 
 class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -105,19 +109,21 @@ def _copy_journal(path: Path, copy: Path) -> int:
     with (
         Journal(path, read_only=True),  # it says in words why a file cannot be read
         closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as source,
-        closing(sqlite3.connect(copy)) as target,
+        closing(sqlite3.connect(copy, isolation_level=None)) as target,
     ):
         source.backup(target)
         target.execute("PRAGMA journal_mode=DELETE")
+        migrate(target)
     with Journal(copy, read_only=True) as journal:
         games = journal.games()
         session = journal.restore()
     unfinished = games[-1] if games and session.phase is not Phase.OVER else 0
     with closing(sqlite3.connect(copy, isolation_level=None)) as target:
-        target.execute("DELETE FROM keys")
-        target.execute("DELETE FROM clock")
+        for table in ("keys", "clock", "facts", "cut"):  # what was cut off a damaged game may be a sealed order
+            target.execute(f"DELETE FROM {table}")
         if unfinished:
-            target.execute("DELETE FROM entries WHERE game = ?", (unfinished,))
+            for table in ("entries", "ends"):
+                target.execute(f"DELETE FROM {table} WHERE game = ?", (unfinished,))
         target.execute("VACUUM")  # what was deleted is not in the file any more either
     return unfinished
 
@@ -125,7 +131,7 @@ def _copy_journal(path: Path, copy: Path) -> int:
 # ---- taking one back -------------------------------------------------------------------------------------------------
 
 
-def stage_restore(source: Path, settings: Settings, settings_file: Path) -> BackupNote:
+def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: Path) -> BackupNote:
     """Check a backup wholly and lay it ready for the next start; raises `Malformed` for one that cannot be used.
 
     The folder of the state and the keys of this installation stay as they are, and all seats are free afterwards.
@@ -202,11 +208,19 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
                 _move(state, name, before)
                 (under_way / name).replace(state / name)
         if forget:
-            _clear(before)
+            for old in (before, *_left_beside(settings.journal_path)):
+                _clear(old)
         _clear(under_way)
     if forget:
         return say("All games were deleted. The host key is a new one.")
     return say("The backup is restored. What was here before is in the folder {folder}.", folder=BEFORE)
+
+
+def _left_beside(journal: Path) -> Iterator[Path]:
+    """What migrations, rescues and updates have kept of earlier journals."""
+    yield from copies(journal)
+    yield from damaged_files(journal)
+    yield from journal.parent.glob(f"{journal.stem}.of-*{journal.suffix}")
 
 
 def _move(state: Path, name: str, before: Path) -> None:
@@ -221,7 +235,7 @@ def _move(state: Path, name: str, before: Path) -> None:
 # ---- checking --------------------------------------------------------------------------------------------------------
 
 
-def _unpacked(source: Path, folder: Path) -> BackupNote:
+def _unpacked(source: Path | IO[bytes], folder: Path) -> BackupNote:
     try:
         with zipfile.ZipFile(source) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
@@ -248,7 +262,7 @@ def _unpacked(source: Path, folder: Path) -> BackupNote:
                 if entry.filename != "backup.json":
                     archive.extract(entry, folder)
     # zipfile's own words for an unknown compression (NotImplementedError) and for a locked file (RuntimeError)
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+    except (*_DAMAGED, zipfile.LargeZipFile, EOFError, NotImplementedError, RuntimeError) as error:
         raise Malformed(say("This file is damaged or no backup: {why}", why=str(error))) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise Malformed(say("This is not a backup of this program.")) from None
@@ -276,7 +290,7 @@ def _check_journal(path: Path) -> None:
             version = db.execute("PRAGMA user_version").fetchone()[0]
     except sqlite3.Error:
         raise damaged from None
-    if version != JOURNAL_FORMAT:
+    if not 0 < version <= JOURNAL_FORMAT:
         raise Malformed(
             say(
                 "The games in this backup have format {theirs}, this program reads {ours}: update the program.",
@@ -302,7 +316,7 @@ def _check_json(folder: Path) -> None:
         try:
             if path.exists():
                 json.loads(path.read_bytes())
-        except (ValueError, UnicodeDecodeError):
+        except (ValueError, UnicodeDecodeError, RecursionError):
             raise Malformed(say("{name} in this backup is damaged: nothing was changed.", name=name)) from None
 
 
@@ -320,14 +334,13 @@ def _fit_journal(path: Path, here: Path) -> None:
     if here.exists():
         with closing(sqlite3.connect(f"file:{here}?mode=ro", uri=True)) as db:
             keys = db.execute("SELECT name, value FROM keys").fetchall()
-    with Journal(path, read_only=True) as journal:
-        taken: tuple[Seat, ...] = tuple(journal.restore().seats)
+    with Journal(path) as journal:
+        seats = journal.restore().seats
         last = max((entry.at for entry in journal.entries()), default=0.0)
+        for seat in seats:
+            journal.append(0, FreeSeat(seat), last)
     with closing(sqlite3.connect(path)) as db, db:
         db.executemany("INSERT OR REPLACE INTO keys VALUES (?, ?)", keys)
-        records: list[AnyRecord] = [FreeSeat(seat) for seat in taken]
-        rows = [(0, last, _encode(record)) for record in records]
-        db.executemany("INSERT INTO entries (game, at, record) VALUES (?, ?, ?)", rows)
 
 
 def _clear(path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,12 +30,16 @@ def add_commands(
 
 def _backup(options: argparse.Namespace, settings: Settings, path: Path) -> int:
     from companion.care.backup import make_backup  # noqa: PLC0415 - brings the games
+    from companion.care.releases import as_owner_of  # noqa: PLC0415
     from companion.clock import RealClock  # noqa: PLC0415
 
     unfinished = options.file.with_name(f"{options.file.name}.part")
     try:
-        with unfinished.open("wb") as target:
+        unfinished.unlink(missing_ok=True)
+        unfinished.touch(mode=0o600)  # names, and what the settings know of the house
+        with unfinished.open("wb") as target, as_owner_of(settings.journal_path.parent):
             note = make_backup(settings, path, RealClock(), options.photographs, target)
+        _give_to_caller(unfinished)
         unfinished.replace(options.file)
     except OSError as error:
         raise Malformed(f"{options.file} cannot be written: {error.strerror or error}") from None
@@ -46,17 +51,32 @@ def _backup(options: argparse.Namespace, settings: Settings, path: Path) -> int:
 
 def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int:
     from companion.care.backup import apply_staged, stage_restore  # noqa: PLC0415 - brings the games
+    from companion.care.releases import as_owner_of  # noqa: PLC0415
     from companion.errors import JournalError  # noqa: PLC0415
-    from companion.journal import Journal  # noqa: PLC0415
+    from companion.journal import hold  # noqa: PLC0415
 
-    if not options.file.is_file():
-        raise Malformed(f"There is no file {options.file}")
-    note = stage_restore(options.file, settings, path)
-    print(f"{options.file}: {note.sentence()}")
     try:
-        Journal(settings.journal_path).close()  # is a service running?
-    except JournalError:
-        print("A companion is running: the backup takes its place when that is started anew (kill -USR1, or end it).")
-        return 0
-    print(apply_staged(settings, path))
+        source = options.file.open("rb")
+    except FileNotFoundError:
+        raise Malformed(f"There is no file {options.file}") from None
+    except OSError as error:
+        raise Malformed(f"{options.file} cannot be read: {error.strerror or error}") from None
+    with source, as_owner_of(settings.journal_path.parent):
+        note = stage_restore(source, settings, path)
+        print(f"{options.file}: {note.sentence()}")
+        try:
+            hold(settings.journal_path).close()  # is a service running?
+        except JournalError:
+            print(
+                "A companion is running: the backup takes its place when that is started anew "
+                "(sudo systemctl restart companion; one that was started by hand: end it)."
+            )
+            return 0
+        print(apply_staged(settings, path))
     return 0
+
+
+def _give_to_caller(file: Path) -> None:
+    """What root writes for somebody who said sudo belongs to that person."""
+    if os.geteuid() == 0 and os.environ.get("SUDO_UID", "").isdigit() and os.environ.get("SUDO_GID", "").isdigit():
+        os.chown(file, int(os.environ["SUDO_UID"]), int(os.environ["SUDO_GID"]))

@@ -1,0 +1,277 @@
+"""Another release in the place of the one in use: built beside, tried on a copy, switched to, taken back if need be.
+
+Nothing here looks at the clock or starts a program by itself but through `Machine`, so that tests can be the machine.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from companion.care.backup import make_backup
+from companion.care.install import NAME, Package, build, keep_watch, read_package
+from companion.care.releases import Home, ReleaseTrouble, SwitchedBack, as_owner_of, told
+from companion.clock import RealClock
+from companion.config import Settings
+from companion.errors import Malformed, SystemTrouble
+from companion.languages import joined, say, say_n
+
+UNIT = "companion.service"
+START_S = 240.0
+"""So long the service may take to come up, with all the tries of a new release and the way back."""
+HEALTHY_S = 30.0
+"""So long it may take, once its pages answer, to say that it is well and which version it is."""
+BACKUP = "before-update.zip"
+_PINNED = re.compile(r"[A-Za-z0-9._-]+==[0-9A-Za-z.+!_-]+")
+
+
+class Machine(Protocol):
+    """What an update does to the machine around it."""
+
+    def runs(self) -> bool:
+        """Is the service running?"""
+
+    def begin(self) -> bool:
+        """Start it, and wait until it is ready; False: it has not come up."""
+
+    def end(self) -> None:
+        """Stop it."""
+
+    def health(self) -> Mapping[str, Any] | None:
+        """What the service says of itself; None: it does not answer."""
+
+    def check(self, program: Path) -> str:
+        """Have a release check itself against a copy of the games; answers what is wrong, empty: nothing."""
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+
+
+@dataclass(frozen=True)
+class Updater:
+    """One installation and the machine it runs on; `say` tells whoever waits, `python` builds environments."""
+
+    home: Home
+    settings: Settings
+    settings_file: Path
+    machine: Machine
+    python: str
+    say: Callable[[str], None]
+
+    @property
+    def _journal(self) -> Path:
+        return self.settings.journal_path
+
+    def update(self, package: Package) -> None:
+        """Install a package and use it; raises `SystemTrouble`, and then the release of before is in use as it was."""
+        with _words():
+            was = self._settled()
+            name = build(self.home, package, self.python, self.say)
+            if name == was:
+                self.say(f"{name} is in use already.")
+                return
+            self.say(f"{name} checks itself against a copy of the games")
+            if trouble := self.machine.check(self.home.program(name)):
+                self.home.tidy()
+                raise SystemTrouble(f"{name} is not used, {was} goes on: {trouble}")
+            self._back_up()
+            self.home.try_out(name, self._journal)
+            if not self.machine.runs():
+                self.say(f"{name} is used from the next start on; if it does not come up, {was} is taken again.")
+                return
+            self.say(f"Switching from {was} to {name}: the service is started anew, a game goes on")
+            if trouble := self._bring_up(name):
+                raise SystemTrouble(f"{name} has not come up ({trouble}). {self._return_to(was)}")
+            keep_watch(self.home, name)
+            self.home.tidy()
+            self.say(f"{name} is in use. Back to {was}: companion update --back")
+
+    def back(self) -> None:
+        """Use the release of before again, with the games in a form that it can read; raises `SystemTrouble`."""
+        with _words():
+            left, name = self._settled(), self.home.previous
+            if not name or name == left:
+                raise SystemTrouble(f"There is no release before {left}: nothing to go back to")
+            ran = self.machine.runs()
+            if ran:
+                self.machine.end()
+            try:
+                done = self.home.take_back(name, self._journal)
+            except ReleaseTrouble:
+                if ran:
+                    self.machine.begin()
+                raise
+            if ran and (trouble := self._bring_up(name)):
+                raise SystemTrouble(f"{name} is in use, but it does not come up: {trouble}")
+            self.say(f"{name} is in use. {lost_words(done, self._journal.parent)}".rstrip())
+
+    def _settled(self) -> str:
+        """The name of the release in use, when no switch is under way."""
+        current = self.home.current
+        if not current:
+            raise SystemTrouble(f"There is no release in {self.home.folder}: sudo make install")
+        if self.home.pending() is not None:
+            raise SystemTrouble(f"{current} has not come up yet since it was switched to: start the service first")
+        return current
+
+    def _back_up(self) -> None:
+        state = self._journal.parent
+        if not self._journal.exists():
+            return
+        with as_owner_of(state):
+            unfinished = state / f".{BACKUP}.new"
+            with unfinished.open("wb") as target:
+                note = make_backup(self.settings, self.settings_file, RealClock(), photographs=False, target=target)
+            unfinished.chmod(0o600)
+            unfinished.replace(state / BACKUP)
+        self.say(f"{state / BACKUP}: {note.sentence()}")
+
+    def _bring_up(self, name: str) -> str:
+        """Start the service; answers why it is not well with this release, empty: it is."""
+        if not self.machine.begin():
+            return "the service did not start"
+        if self.home.current != name:
+            return "it failed at every start"
+        version = self.home.release(name).version
+        for _ in range(int(HEALTHY_S * 2)):
+            health = self.machine.health()
+            if health is not None and health.get("version") == version and health.get("ok", True):
+                self.home.prove()
+                return ""
+            self.machine.wait(0.5)
+        return "its pages do not answer" if health is None else f"it says it is {health.get('status')}"
+
+    def _return_to(self, was: str) -> str:
+        """Take the release of before again; answers what came of it."""
+        self.machine.end()
+        done = SwitchedBack(self.home.current, was)
+        if self.home.current != was:
+            done = self.home.take_back(was, self._journal)
+        lost = lost_words(done, self._journal.parent)
+        if not self.machine.begin():
+            return f"{was} is taken again, but it does not come up either: journalctl -u {UNIT}. {lost}".rstrip()
+        return f"{was} is in use again. {lost}".rstrip()
+
+
+def lost_words(done: SwitchedBack, state: Path) -> str:
+    """What was played with the newer release and is not in the older one's games; empty: nothing."""
+    if not done.inputs:
+        return ""
+    return f"{done.inputs} inputs that were made with {done.left} are only in {state / done.file}."
+
+
+def switched_back_words(state: Path) -> str:
+    """What the service says when a release was put back with nobody there, once; empty: nothing happened."""
+    done = told(state)
+    if done is None:
+        return ""
+    failed = say("The new version {left} has not come up: {taken} is in use again.", left=done.left, taken=done.taken)
+    if not done.inputs:
+        return failed
+    lost = say_n(
+        "{n} input was made with it and is only in {file}.",
+        "{n} inputs were made with it and are only in {file}.",
+        done.inputs,
+        file=done.file,
+    )
+    return joined(" ", (failed, lost))
+
+
+# ---- what is given ---------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def given(what: str, home: Home) -> Iterator[Package]:
+    """The package that was named: a file, or NAME==VERSION, which is fetched; raises `SystemTrouble`, `Malformed`."""
+    with _words():
+        if not _PINNED.fullmatch(what):
+            if not what.endswith((".whl", ".tar.gz")):
+                raise Malformed(
+                    f"{what} is neither a file (.whl, .tar.gz) nor a package with its version: {NAME}==1.2.3"
+                )
+            yield read_package(Path(what).absolute())
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            python = str(home.program(home.current).with_name("python3"))
+            command = [python, "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"]
+            command += ["--no-deps", "--only-binary", ":all:", "--dest", folder, what]
+            ended = subprocess.run(command, capture_output=True, text=True, check=False)
+            if ended.returncode != 0:
+                complaint = ended.stderr.strip().splitlines()[-1:] or ["no reason is given"]
+                raise SystemTrouble(f"{what} cannot be fetched: {complaint[0]}")
+            yield read_package(next(Path(folder).iterdir()))
+
+
+@contextmanager
+def _words() -> Iterator[None]:
+    """What an installation complains of, as an error of this program."""
+    try:
+        yield
+    except ReleaseTrouble as error:
+        raise SystemTrouble(error.message) from None
+
+
+# ---- the real machine ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ThisMachine:
+    """systemd, and the pages of the service; `ask` answers what `/health` says."""
+
+    settings: Settings
+    settings_file: Path
+    ask: Callable[[], Mapping[str, Any] | None]
+
+    def runs(self) -> bool:
+        """Is the service running, or about to?"""
+        return Path("/run/systemd/system").is_dir() and self._systemctl("is-active", "--quiet", UNIT)
+
+    def begin(self) -> bool:
+        """Start it as its unit now says."""
+        self._systemctl("daemon-reload")
+        started = self._systemctl("restart", UNIT)
+        self._systemctl("try-restart", "companion-lamp.service")
+        return started
+
+    def end(self) -> None:
+        """Stop it, also one that is about to be tried again."""
+        self._systemctl("stop", UNIT)
+
+    def health(self) -> Mapping[str, Any] | None:
+        """What the pages say."""
+        return self.ask()
+
+    def check(self, program: Path) -> str:
+        """`companion update --check` of the release, as the owner of the games."""
+        state = self.settings.journal_path.parent
+        owner = state.stat() if state.exists() else None
+        user: dict[str, Any] = {}
+        if os.geteuid() == 0 and owner is not None and owner.st_uid != 0:
+            user = {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []}
+        command = [str(program), "update", "--check", "--settings", str(self.settings_file), "--state-dir", str(state)]
+        try:
+            ended = subprocess.run(
+                command, capture_output=True, text=True, check=False, timeout=START_S, cwd="/", **user
+            )
+        except subprocess.TimeoutExpired:
+            return f"its check took longer than {START_S:.0f} s"
+        return "" if ended.returncode == 0 else (ended.stderr or ended.stdout).strip() or "its check failed"
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        time.sleep(seconds)
+
+    def _systemctl(self, *arguments: str) -> bool:
+        try:
+            ended = subprocess.run(["systemctl", *arguments], capture_output=True, check=False, timeout=START_S)
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+        return ended.returncode == 0

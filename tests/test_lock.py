@@ -1,0 +1,167 @@
+"""The list of dependencies with their hashes fits pyproject.toml, and the wheel holds all that an installation needs."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from companion.care.install import LOCK, PARTS, read_package
+from companion.care.settings_rows import all_keys
+from companion.care.settings_text import settings_text
+from companion.config import Settings, read_settings
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+MACHINES = {
+    "Bookworm": {"python_version": "3.11", "python_full_version": "3.11.2"},
+    "Trixie": {"python_version": "3.13", "python_full_version": "3.13.5"},
+}
+HOLD = "make lock"
+
+
+def locked() -> list[tuple[Requirement, list[str]]]:
+    """Every entry of the list with its hashes."""
+    text = (ROOT / LOCK).read_text().replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    parts = [line.split(" --hash=") for line in lines]
+    return [(Requirement(first.strip()), [each.strip() for each in hashes]) for first, *hashes in parts]
+
+
+def wanted() -> list[str]:
+    """What an installation needs: the program, what builds it, and what it needs for MQTT."""
+    project = PROJECT["project"]
+    more = project["optional-dependencies"]
+    return [*project["dependencies"], *more["build"], *more["mqtt"], *PROJECT["build-system"]["requires"]]
+
+
+@pytest.mark.parametrize("machine", ["aarch64", "x86_64"])
+@pytest.mark.parametrize("system", MACHINES)
+def test_everything_that_is_needed_is_there_once(system: str, machine: str) -> None:
+    here = {**MACHINES[system], "sys_platform": "linux", "platform_machine": machine, "os_name": "posix"}
+    here |= {"platform_system": "Linux", "implementation_name": "cpython", "platform_python_implementation": "CPython"}
+    found: dict[str, str] = {}
+    for entry, _ in locked():
+        if entry.marker is None or entry.marker.evaluate(here):
+            name = canonicalize_name(entry.name)
+            assert name not in found, f"{name} is there twice on {system}"
+            found[name] = str(entry.specifier).removeprefix("==")
+    for need in map(Requirement, wanted()):
+        version = found.get(canonicalize_name(need.name))
+        assert version is not None, f"{need.name} is not in {LOCK}: {HOLD}"
+        assert need.specifier.contains(version), f"{need} and not {version} is needed: {HOLD}"
+    is_old = system == "Bookworm"
+    assert found["numpy"].startswith("1.") is is_old, "picamera2 of Bookworm was built for numpy 1"
+    assert found["opencv-python-headless"].startswith("4.11") is is_old
+
+
+def test_every_entry_is_pinned_and_hashed() -> None:
+    for entry, hashes in locked():
+        assert re.fullmatch(r"==[^*]+", str(entry.specifier)), entry
+        assert hashes, f"{entry.name} has no hash"
+        assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", each) for each in hashes), entry.name
+
+
+def test_no_address_is_in_it() -> None:
+    text = (ROOT / LOCK).read_text()
+    assert not re.search(r"://|--(extra-)?index|--find-links|--trusted|file:", text)
+
+
+# ---- what is delivered -----------------------------------------------------------------------------------------------
+
+
+def test_the_wheel_holds_everything(tmp_path: Path) -> None:
+    tree, made = tmp_path / "tree", tmp_path / "dist"
+    for part in PARTS:
+        source = ROOT / part
+        if source.is_dir():
+            shutil.copytree(source, tree / part, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, tree / part)
+    build = f"from setuptools.build_meta import build_wheel; build_wheel({str(made)!r})"
+    made.mkdir()
+    subprocess.run([sys.executable, "-W", "ignore", "-c", build], cwd=tree, check=True, capture_output=True)
+    wheel = next(made.iterdir())
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    data = f"{wheel.name.split('-py3')[0]}.data/data/share/tabletop-companion"
+    for folder in ("companion", "hardware", "vision", "web"):
+        for path in (ROOT / folder).rglob("*"):
+            if path.is_file() and not {"__pycache__", "pictures"} & set(path.parts):  # the README's pictures
+                assert str(path.relative_to(ROOT)) in names, path
+    for path in (ROOT / "systemd").iterdir():
+        assert f"{data}/systemd/{path.name}" in names, path
+    package = read_package(wheel)
+    assert (package.version, package.lock) == (PROJECT["project"]["version"], (ROOT / LOCK).read_bytes())
+
+
+def test_the_settings_file_of_a_new_installation_is_the_defaults(tmp_path: Path) -> None:
+    text = settings_text("/var/lib/tabletop-companion")
+    assert read_settings(text) == Settings(state_dir="/var/lib/tabletop-companion")
+    everything = re.sub(r"^#(?=[\w\[])", "", re.sub(r"^#field_of_view_deg.*", "", text, flags=re.M), flags=re.M)
+    assert read_settings(everything.replace("/var/lib/tabletop-companion", Settings().state_dir)) == Settings()
+    shown = {line.lstrip("#").partition(" = ")[0] for line in text.splitlines() if " = " in line and line[:2] != "# "}
+    assert {key.rpartition(".")[2] for key in all_keys()} <= shown
+
+
+# ---- the installer ---------------------------------------------------------------------------------------------------
+
+
+def run_install(root: Path, task: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    script = ROOT / "systemd" / "install.sh"
+    values = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DESTDIR": str(root), "PYTHON": sys.executable, **environment}
+    return subprocess.run(["sh", str(script), task], capture_output=True, text=True, check=False, env=values)
+
+
+def test_the_installer_says_what_is_wrong(tmp_path: Path) -> None:
+    assert "Say install or uninstall" in run_install(tmp_path, "instal").stderr
+    failed = run_install(tmp_path, "install", PYTHON="/bin/false")
+    assert (failed.returncode, "Python 3.11 or newer" in failed.stderr) == (1, True)
+
+
+def installed(root: Path) -> None:
+    """What an installation leaves, as far as taking it away looks at it."""
+    for place in (
+        "opt/tabletop-companion/1.0",
+        "var/lib/tabletop-companion",
+        "etc/tabletop-companion",
+        "usr/local/bin",
+    ):
+        (root / place).mkdir(parents=True)
+    (root / "var/lib/tabletop-companion/journal.sqlite").touch()
+    (root / "usr/local/bin/companion").touch()
+    wants = root / "etc/systemd/system/multi-user.target.wants"
+    wants.mkdir(parents=True)
+    for name in ("companion.service", "other.service"):
+        (wants.parent / name).touch()
+        (wants / name).symlink_to(f"../{name}")
+
+
+@pytest.mark.parametrize("games", ["", "remove"])
+def test_games_are_left_unless_asked(tmp_path: Path, games: str) -> None:
+    installed(tmp_path)
+    said = run_install(tmp_path, "uninstall", GAMES=games)
+    assert said.returncode == 0, said.stderr
+    assert not (tmp_path / "opt/tabletop-companion").exists()
+    assert not (tmp_path / "usr/local/bin/companion").exists()
+    kept = [each.name for each in (tmp_path / "etc/systemd/system").rglob("*.service")]
+    assert kept == ["other.service", "other.service"]
+    assert (tmp_path / "var/lib/tabletop-companion/journal.sqlite").exists() is (games != "remove")
+    assert (tmp_path / "etc/tabletop-companion").exists() is (games != "remove")
+    assert run_install(tmp_path, "uninstall", GAMES=games).returncode == 0, "once more does no harm"
+
+
+@pytest.mark.skipif(shutil.which("shellcheck") is None, reason="needs shellcheck")
+def test_the_installer_is_clean_shell() -> None:
+    ended = subprocess.run(
+        ["shellcheck", str(ROOT / "systemd" / "install.sh")], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stdout
