@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 from flask import Request, Response
@@ -14,13 +14,14 @@ from companion.clock import Clock
 from companion.errors import CompanionError, Illegal, Refusal
 from companion.kit import SEATS, Seat
 from companion.languages import say
+from web.limits import OWN_ADDRESSES, Guesses, Rate
 
 COOKIE_AGE_S = 400 * 24 * 3600
 """As long as browsers allow: a seat is worth nothing any more once somebody else has its nonce."""
 KNOWN_NAMES = 4
 """So many names are remembered in a browser."""
 TRIES, TRIES_S = 5, 30.0
-"""So many wrong host keys in so many seconds, then the door stays shut for the rest of them."""
+"""So many wrong host keys of one address in so many seconds; others may still enter the right one."""
 
 
 class ForeignOrigin(CompanionError, PermissionError):
@@ -30,20 +31,25 @@ class ForeignOrigin(CompanionError, PermissionError):
 
 
 class Guard:
-    """Checks every request; holds no state but the last wrong host keys.
+    """Checks every request; holds no state but the host key and the last wrong ones.
 
-    `seat_nonce` answers what the cookie of a seat must carry now, None for a free seat.
+    `seat_nonce` answers what the cookie of a seat must carry now, None for a free seat. `make_host_key` makes another
+    host key, keeps it, and answers it; None: this one is for ever.
     """
 
     def __init__(
-        self, signing_key: bytes, host_key: str, seat_nonce: Callable[[Seat], str | None], clock: Clock
+        self,
+        signing_key: bytes,
+        host_key: str,
+        seat_nonce: Callable[[Seat], str | None],
+        clock: Clock,
+        make_host_key: Callable[[], str] | None = None,
     ) -> None:
         self._signer = URLSafeSerializer(signing_key, salt="tabletop-companion")
-        self._host_key = _plain_key(host_key)
-        self._host_mark = hashlib.sha256(self._host_key.encode()).hexdigest()
+        self._host_key = host_key
         self._seat_nonce = seat_nonce
-        self._clock = clock
-        self._wrong_keys_s: list[float] = []
+        self._make_host_key = make_host_key
+        self._guesses = Guesses(Rate(TRIES, TRIES / TRIES_S), clock.monotonic_s)
 
     # ---- seats ----
 
@@ -57,8 +63,11 @@ class Guard:
 
     def sits(self, request: Request, seat: Seat) -> bool:
         """Is this the browser that took the seat?"""
+        return self._has_seat(request.cookies, seat)
+
+    def _has_seat(self, cookies: Mapping[str, str], seat: Seat) -> bool:
         nonce = self._seat_nonce(seat)
-        carried = self._read(request, f"seat_{seat}")
+        carried = self._read(cookies, f"seat_{seat}")
         if nonce is None or not isinstance(carried, list) or len(carried) != 2:
             return False
         return carried[0] == str(seat) and hmac.compare_digest(str(carried[1]).encode(), nonce.encode())
@@ -69,14 +78,14 @@ class Guard:
 
     def carries(self, request: Request, seat: Seat) -> bool:
         """Has this browser asked for the seat, or had it once?"""
-        carried = self._read(request, f"seat_{seat}")
+        carried = self._read(request.cookies, f"seat_{seat}")
         return isinstance(carried, list) and carried[:1] == [str(seat)]
 
     def swapped(self, request: Request) -> tuple[tuple[Seat, str], ...]:
         """The seats, with their nonces, that this browser has since both sides have changed places; else none."""
         found = []
         for seat in SEATS:
-            nonce, carried = self._seat_nonce(seat.other), self._read(request, f"seat_{seat}")
+            nonce, carried = self._seat_nonce(seat.other), self._read(request.cookies, f"seat_{seat}")
             if not nonce or not isinstance(carried, list) or len(carried) != 2 or carried[0] != str(seat):
                 continue
             if hmac.compare_digest(str(carried[1]).encode(), nonce.encode()):
@@ -101,11 +110,11 @@ class Guard:
 
     def passes(self, request: Request) -> bool:
         """Is this one phone that is passed between both seats?"""
-        return isinstance(self._read(request, "pass"), str) and all(self.sits(request, seat) for seat in SEATS)
+        return isinstance(self._read(request.cookies, "pass"), str) and all(self.sits(request, seat) for seat in SEATS)
 
     def shown(self, request: Request) -> Seat | None:
         """Which side such a phone shows; None: the cover."""
-        carried = self._read(request, "pass")
+        carried = self._read(request.cookies, "pass")
         return next((seat for seat in SEATS if seat == carried), None)
 
     def pass_cookie(self, answer: Response, seat: Seat | None) -> None:
@@ -118,7 +127,7 @@ class Guard:
 
     def names_of(self, request: Request) -> tuple[str, ...]:
         """The names that were used in this browser, the last one first."""
-        carried = self._read(request, "names")
+        carried = self._read(request.cookies, "names")
         return tuple(str(name) for name in carried) if isinstance(carried, list) else ()
 
     def remember_names(self, answer: Response, request: Request, *names: str) -> None:
@@ -130,44 +139,84 @@ class Guard:
 
     # ---- the host ----
 
+    @property
+    def host_key(self) -> str:
+        """What a person types to become the host, for the machine's own screen and for the host."""
+        return self._host_key
+
+    @property
+    def host_mark(self) -> str:
+        """What the host's cookie carries: another one with every other key."""
+        return hashlib.sha256(_plain_key(self._host_key).encode()).hexdigest()
+
+    def change_host_key(self) -> str:
+        """Another host key: nobody is the host by the one of before any more. Raises `Illegal`, `JournalError`."""
+        if self._make_host_key is None:
+            raise Illegal(Refusal.WRONG_PHASE, say("The host key cannot be changed here"))
+        self._host_key = self._make_host_key()
+        return self._host_key
+
     def host_cookie(self, answer: Response) -> None:
         """Let this browser be the host's from now on."""
-        self._set(answer, "host", self._host_mark)
+        self._set(answer, "host", self.host_mark)
 
     def is_host(self, request: Request) -> bool:
         """Does the request carry the host's cookie or key?"""
         if (key := request.headers.get("X-Host-Key")) is not None:
-            return self.fits(key)
-        carried = self._read(request, "host")
-        return isinstance(carried, str) and hmac.compare_digest(carried.encode(), self._host_mark.encode())
+            return self.fits(key, request.remote_addr or "")
+        return self.has_host_cookie(request.cookies)
+
+    def has_host_cookie(self, cookies: Mapping[str, str]) -> bool:
+        """Are these the cookies of the host's browser?"""
+        carried = self._read(cookies, "host")
+        return isinstance(carried, str) and hmac.compare_digest(carried.encode(), self.host_mark.encode())
 
     def require_host(self, request: Request) -> None:
         """Raise `Illegal` unless the host asks."""
         if not self.is_host(request):
             raise Illegal(Refusal.HOST_ONLY, say("Only the host can do that: open /host and enter the host key"))
 
-    def fits(self, key: str) -> bool:
-        """Is this the host key? Too many wrong ones in a short time raise `Illegal`."""
-        now_s = self._clock.monotonic_s()
-        self._wrong_keys_s = [at_s for at_s in self._wrong_keys_s if now_s - at_s < TRIES_S]
-        if len(self._wrong_keys_s) >= TRIES:
+    def fits(self, key: str, address: str) -> bool:
+        """Is this the host key? Too many wrong ones from one address in a short time raise `Illegal`."""
+
+        def is_right() -> bool:
+            return hmac.compare_digest(_plain_key(key).encode(), _plain_key(self._host_key).encode())
+
+        fits = self._guesses.check(address, is_right)
+        if fits is None:
             raise Illegal(
                 Refusal.HOST_ONLY, say("Too many wrong host keys: wait {seconds} seconds", seconds=f"{TRIES_S:.0f}")
             )
-        if hmac.compare_digest(_plain_key(key).encode(), self._host_key.encode()):
-            return True
-        self._wrong_keys_s.append(now_s)
-        return False
+        return fits
+
+    # ---- who stands at the table ----
+
+    def is_at_table(self, request: Request) -> bool:
+        """Is this the machine's own screen, the host, or somebody who sits here? They may know what lets people in."""
+        return is_own_screen(request) or self.owner_of(request.cookies) is not None
+
+    def owner_of(self, cookies: Mapping[str, str]) -> str | None:
+        """Whose browser has these cookies: `south`, `north`, `host`, or None for anybody's."""
+        for seat in SEATS:
+            if f"seat_{seat}" in cookies and self._has_seat(cookies, seat):
+                return str(seat)
+        return "host" if "host" in cookies and self.has_host_cookie(cookies) else None
 
     # ---- requests ----
 
     def require_own_origin(self, request: Request) -> None:
-        """Raise `ForeignOrigin` for a request that another site's page sends; programs send neither header."""
+        """Raise `ForeignOrigin` for a request that another site's page sends; programs send none of the headers."""
         site = request.headers.get("Sec-Fetch-Site")
-        origin = request.headers.get("Origin")
+        origin = request.headers.get("Origin") or request.headers.get("Referer")
         foreign_site = site is not None and site not in ("same-origin", "none")
-        foreign_origin = origin is not None and urlsplit(origin).netloc != request.host
+        foreign_origin = origin is not None and _netloc(origin) != request.host
         if foreign_site or foreign_origin:
+            raise ForeignOrigin(say("This request comes from another site: use the companion’s own pages"))
+
+    def refuse_embedding(self, request: Request) -> None:
+        """Raise `ForeignOrigin` where another site's page wants a page, picture or stream of ours inside itself."""
+        is_foreign = request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none")
+        if is_foreign and request.headers.get("Sec-Fetch-Mode") != "navigate":
             raise ForeignOrigin(say("This request comes from another site: use the companion’s own pages"))
 
     # ---- cookies ----
@@ -177,9 +226,9 @@ class Guard:
         text = signed.decode() if isinstance(signed, bytes) else signed
         answer.set_cookie(name, text, max_age=COOKIE_AGE_S, httponly=True, samesite="Lax")
 
-    def _read(self, request: Request, name: str) -> object:
+    def _read(self, cookies: Mapping[str, str], name: str) -> object:
         try:
-            carried: object = self._signer.loads(request.cookies.get(name, ""))
+            carried: object = self._signer.loads(cookies.get(name, ""))
         except BadSignature:
             return None
         return carried
@@ -187,7 +236,15 @@ class Guard:
 
 def is_own_screen(request: Request) -> bool:
     """Does this machine itself ask? Then who looks stands at the table's own screen."""
-    return request.remote_addr in ("127.0.0.1", "::1")
+    return request.remote_addr in OWN_ADDRESSES
+
+
+def _netloc(url: str) -> str:
+    """The machine and port of an address; empty for what is none."""
+    try:
+        return urlsplit(url).netloc
+    except ValueError:
+        return ""
 
 
 def _plain_key(key: str) -> str:

@@ -1,0 +1,68 @@
+"""Tables on a network with strangers, and who looks at them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from flask.testing import FlaskClient
+from web_fixtures import HOST_KEY, Place, page_of
+
+from companion.clock import FakeClock
+from companion.config import WebSettings
+from companion.games import GAMES
+from companion.joining import Wifi, host_key_text, shown_code
+from companion.journal import Journal
+from companion.table import Table
+from web.app import Welcome, create_app
+
+AWAY = {"REMOTE_ADDR": "192.0.2.44"}
+
+
+@contextmanager
+def guarded(folder: Path, **web: Any) -> Iterator[Place]:
+    """A table in a café: pages with these settings of the network, and keys that are kept."""
+    clock = FakeClock()
+    with Journal(folder / "journal.sqlite") as journal, Table(journal, clock) as table:
+
+        def another() -> str:
+            return host_key_text(journal.renew_key("host"))
+
+        app = create_app(
+            table,
+            GAMES,
+            settings=WebSettings(viewers=16, **web),
+            signing_key=b"k" * 32,
+            host_key=HOST_KEY,
+            make_host_key=another,
+            join_urls=lambda: ("http://192.0.2.7:8080/",),
+            welcome=Welcome(lambda: Wifi("Table", "wifi-secret"), None, True),
+            clock=clock,
+        )
+        yield Place(table, app, clock, None)  # type: ignore[arg-type]  # nobody asks for its health
+        app.extensions["streams"].close()
+
+
+def stranger(place: Place) -> FlaskClient:
+    """A browser elsewhere on the network."""
+    browser = place.browser()
+    browser.environ_base = {**browser.environ_base, **AWAY}
+    return browser
+
+
+def host_of(place: Place) -> FlaskClient:
+    """The host's browser, elsewhere on the network."""
+    browser = stranger(place)
+    assert browser.post("/host", data={"key": HOST_KEY}).status_code == 303
+    return browser
+
+
+def code_of(place: Place) -> str:
+    """What the machine's own screen shows."""
+    code = shown_code(place.app.extensions["join_code"].now())
+    assert re.fullmatch(r"[2-9a-z]{3}-[2-9a-z]{3}", code)
+    assert code in page_of(place.browser(), "/")
+    return code

@@ -1,0 +1,220 @@
+"""The web server's connections: when a request came in, how big it may be, and whether it is answered now or later."""
+
+from __future__ import annotations
+
+import copy
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser
+from waitress.server import TcpWSGIServer
+from waitress.task import WSGITask
+from werkzeug.http import parse_cookie
+
+from web.gate import Asker, Gate
+from web.names import OWN_ADDRESS
+
+if TYPE_CHECKING:
+    from web.tls import SecureDoor
+
+ARRIVED = "companion.at_s"
+"""Where a request's environment says when it came in, by the table's clock."""
+MAX_HEADER_BYTES = 32 * 1024
+"""The longest address is that of a kit with a map of one's own."""
+MAX_SMALL_BYTES = 64 * 1024
+"""More than any form or JSON may have; so much of a body is read before anybody looks at the request."""
+MAX_UPLOAD_BYTES = 512 * 1024 * 1024
+ARRIVES_S, UPLOADS_S = 20.0, 900.0
+"""So long a request may take to come in; a phone that sends a letter a second holds no place for ever."""
+IDLE_S, SWEEP_S = 60, 5
+"""A connection on which nothing is asked is closed after so long; how often somebody looks."""
+CROWDED_CLOSES = 16
+"""So many connections of strangers on which nothing is asked are closed at once to let others in."""
+
+
+class _Arrival(HTTPRequestParser):  # type: ignore[misc]  # waitress comes without types
+    """A request that knows when its first bytes came in, and reads no more than its kind may have."""
+
+    def __init__(self, server: GatedServer) -> None:
+        super().__init__(server.adj)
+        self.at_s = server.now_s()
+        self.began_s = time.monotonic()
+        self.is_upload = False
+        self.asker: Asker | None = None
+        self._server = server
+
+    def parse_header(self, header_plus: bytes) -> None:
+        """Read the header; from now on the body counts against the limit of its kind."""
+        super().parse_header(header_plus)
+        self.is_upload = self._server.gate.may_upload(self.path, self.cookies)
+        if not self.is_upload:
+            self.adj = self._server.small
+
+    @property
+    def cookies(self) -> dict[str, str]:
+        """The cookies that came along."""
+        return dict(parse_cookie(self.headers.get("COOKIE", "")))
+
+
+class _StampedTask(WSGITask):  # type: ignore[misc]  # waitress comes without types
+    """Tells the application when its request came in and how: it may have waited for a free thread since."""
+
+    def get_environment(self) -> dict[str, Any]:
+        environ: dict[str, Any] = super().get_environment()
+        environ[ARRIVED] = self.request.at_s
+        environ[OWN_ADDRESS] = self.channel.own_address
+        if self.channel.is_secure:
+            environ["wsgi.url_scheme"] = "https"
+        return environ
+
+
+class Channel(HTTPChannel):  # type: ignore[misc]  # waitress comes without types
+    """A connection: its address counts as long as it is open."""
+
+    task_class = _StampedTask
+    admitted: tuple[Asker, str]
+    """Who asks for what a thread answers now, and at which path."""
+
+    def __init__(self, server: GatedServer, sock: socket.socket, addr: tuple[Any, ...], own_address: str, **how: Any):
+        self.is_secure: bool = how.pop("is_secure", False)
+        self.own_address = own_address
+        self._counts = True
+        self._gated = server
+        super().__init__(server, sock, addr, server.adj, **how)
+
+    def parser_class(self, _: Any) -> _Arrival:
+        """A request that begins to come in."""
+        return _Arrival(self._gated)
+
+    def asker(self) -> Asker:
+        """Who asks what is to be answered next."""
+        request = self.requests[0]
+        if request.asker is None:
+            request.asker = self._gated.gate.asker(self.addr[0], request.cookies)
+        asker: Asker = request.asker
+        return asker
+
+    def service(self) -> None:
+        """Answer the next request, in a thread of the server."""
+        asker, path = self.admitted
+        try:
+            super().service()
+        finally:
+            self._gated.has_answered(asker, path)
+
+    def del_channel(self, map: Any = None) -> None:
+        """The connection is closed."""
+        super().del_channel(map)
+        if self._counts:
+            self._counts = False
+            self._gated.gate.leave(self.addr[0])
+
+
+class GatedServer(TcpWSGIServer):  # type: ignore[misc]  # waitress comes without types
+    """The web server: every request goes through the gate before it gets a thread."""
+
+    def __init__(self, app: Any, gate: Gate, now_s: Callable[[], float], **how: Any) -> None:
+        self.gate = gate
+        self.now_s = now_s
+        self.door: SecureDoor | None = None
+        self._waiting: deque[Channel] = deque()
+        self._lock = threading.Lock()
+        super().__init__(app, **how)
+        self.small = copy.copy(self.adj)
+        """How requests are read that may not bring a backup."""
+        self.small.max_request_body_size = MAX_SMALL_BYTES
+
+    # ---- connections ----
+
+    def handle_accept(self) -> None:
+        """Somebody connects."""
+        try:
+            accepted = self.accept()
+            if accepted is None:
+                return
+            conn, addr = accepted
+            self.set_socket_options(conn)
+            own_address = conn.getsockname()[0]
+        except OSError:
+            return  # gone again already
+        if not self.gate.enter(addr[0]):
+            conn.close()
+            return
+        self.welcome(conn, addr, own_address)
+
+    def welcome(self, conn: socket.socket, addr: tuple[Any, ...], own_address: str) -> None:
+        """A connection that the gate has counted in; with a certificate it is unwrapped first."""
+        if self.door:
+            self.door.welcome(conn, addr, own_address)
+        else:
+            self.open_channel(conn, addr, own_address)
+
+    def open_channel(
+        self, conn: socket.socket, addr: tuple[Any, ...], own_address: str, is_secure: bool = False
+    ) -> None:
+        """Listen to what is asked on a connection; only in the server's own thread."""
+        try:
+            Channel(self, conn, addr, own_address, map=self._map, is_secure=is_secure)
+        except OSError:
+            conn.close()
+            self.gate.leave(addr[0])
+
+    # ---- requests ----
+
+    def add_task(self, task: Channel) -> None:
+        """A request has come in wholly: it is answered, or waits."""
+        with self._lock:
+            self._waiting.append(task)
+        self._let_in()
+
+    def has_answered(self, asker: Asker, path: str) -> None:
+        """A request is answered; another one may have its thread."""
+        self.gate.end(asker, path)
+        if self._waiting:
+            self.pull_trigger()
+
+    def readable(self) -> bool:
+        """Called in every round of the server's own thread."""
+        self._let_in()
+        is_accepting = bool(super().readable())
+        if self.in_connection_overflow:
+            self._make_room()
+        return is_accepting
+
+    def _let_in(self) -> None:
+        """Give threads to those whose turn it is, in the order in which they came."""
+        if not self._waiting:
+            return
+        with self._lock:
+            for _ in range(len(self._waiting)):
+                channel = self._waiting.popleft()
+                if not channel.connected or not channel.requests:
+                    for request in channel.requests:
+                        request.close()
+                    continue
+                asker, path = channel.asker(), getattr(channel.requests[0], "path", "")
+                if self.gate.begin(asker, path):
+                    channel.admitted = asker, path
+                    self.task_dispatcher.add_task(channel)
+                else:
+                    self._waiting.append(channel)
+
+    def maintenance(self, now: float) -> None:
+        """Close what has been idle for long, and what takes too long to say what it wants."""
+        super().maintenance(now)
+        now_s = time.monotonic()
+        for channel in list(self.active_channels.values()):
+            request = channel.request
+            if request is not None and now_s - request.began_s > (UPLOADS_S if request.is_upload else ARRIVES_S):
+                channel.will_close = True
+
+    def _make_room(self) -> None:
+        """Close connections on which nothing is asked, those that have been silent longest first."""
+        idle = [channel for channel in self.active_channels.values() if not channel.requests]
+        for channel in sorted(idle, key=lambda each: each.last_activity)[:CROWDED_CLOSES]:
+            channel.will_close = True

@@ -1,0 +1,120 @@
+"""How often somebody may do something: tokens that come back with time, for each address and in bounded memory."""
+
+from __future__ import annotations
+
+import ipaddress
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+NAMES_KEPT = 1024
+"""So many names have a bucket of their own; a table in a café sees some hundred addresses."""
+OWN_ADDRESSES = ("127.0.0.1", "::1")
+SHARED = "others"
+
+
+@dataclass(frozen=True)
+class Rate:
+    """So many at once, and then so many a second."""
+
+    burst: float
+    per_s: float
+
+    def most_in(self, seconds: float) -> float:
+        """How many that can be at most in so long a time.
+
+        >>> Rate(5, 0.5).most_in(60)
+        35.0
+        """
+        return self.burst + self.per_s * seconds
+
+
+class Buckets:
+    """A bucket of tokens for every name; may be used by any thread.
+
+    A full bucket is forgotten, which says the same. While `most` are in use, everybody who comes newly shares one: so
+    many names use no memory, and nobody gets fresh tokens by crowding his own bucket out.
+    """
+
+    def __init__(self, rate: Rate, now_s: Callable[[], float], most: int = NAMES_KEPT) -> None:
+        self._rate = rate
+        self._now_s = now_s
+        self._most = most
+        self._left: dict[str, tuple[float, float]] = {}
+        self._swept_s = now_s()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._left)
+
+    def take(self, name: str) -> bool:
+        """Take a token; False: there is none."""
+        with self._lock:
+            now_s = self._now_s()
+            name = self._known(name, now_s)
+            left = self._level(name, now_s)
+            if left < 1:
+                return False
+            self._left[name] = (left - 1, now_s)
+            return True
+
+    def give_back(self, name: str) -> None:
+        """What was taken was not used."""
+        with self._lock:
+            now_s = self._now_s()
+            name = self._known(name, now_s)
+            self._left[name] = (min(self._rate.burst, self._level(name, now_s) + 1), now_s)
+
+    def _level(self, name: str, now_s: float) -> float:
+        left, at_s = self._left.get(name, (self._rate.burst, now_s))
+        return min(self._rate.burst, left + (now_s - at_s) * self._rate.per_s)
+
+    def _known(self, name: str, now_s: float) -> str:
+        """The name of the bucket that counts for a name."""
+        if name in self._left or len(self._left) < self._most:
+            return name
+        if now_s - self._swept_s >= 1:
+            self._swept_s = now_s
+            for each in [each for each in self._left if self._level(each, now_s) >= self._rate.burst]:
+                del self._left[each]
+        return name if len(self._left) < self._most else SHARED
+
+
+class Guesses:
+    """Guesses at a secret, of each address and, where `everybody` is given, of all addresses together."""
+
+    def __init__(self, each: Rate, now_s: Callable[[], float], everybody: Rate | None = None) -> None:
+        self._each = Buckets(each, now_s)
+        self._all = Buckets(everybody, now_s) if everybody is not None else None
+
+    def check(self, address: str, is_right: Callable[[], bool]) -> bool | None:
+        """Is the guess right? None: nobody looks at it, because there were too many wrong ones."""
+        name = address_group(address)
+        if not self._each.take(name):
+            return None
+        if self._all is not None and not self._all.take(SHARED):
+            self._each.give_back(name)
+            return None
+        if not is_right():
+            return False
+        self._each.give_back(name)
+        if self._all is not None:
+            self._all.give_back(SHARED)
+        return True
+
+
+def address_group(address: str) -> str:
+    """What counts as one address: a home is given a whole network of IPv6 addresses.
+
+    >>> address_group("192.0.2.7"), address_group("2001:db8::1:7%eth0"), address_group("::ffff:192.0.2.7")
+    ('192.0.2.7', '2001:db8::/64', '192.0.2.7')
+    """
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address):
+        return str(found)
+    if found.ipv4_mapped:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.ip_network((found, 64), strict=False))

@@ -1,0 +1,12 @@
+// The code for sitting down comes in the address behind a #, which no server and no log ever sees: from there into the
+// form, and out of the address at once. It is kept for this tab alone.
+const KEPT = 'join-code';
+const field = document.querySelector('input[name="code"]');
+const given = location.hash.slice(1);
+
+if (/^[2-9a-z]{6}$/.test(given)) {
+  sessionStorage.setItem(KEPT, given);
+  history.replaceState(null, '', location.pathname + location.search);
+}
+if (field?.dataset.wrong !== undefined) sessionStorage.removeItem(KEPT);
+else if (field) field.value = sessionStorage.getItem(KEPT) ?? '';
