@@ -1,0 +1,1 @@
+"""What the table tells a home or a café over MQTT, and the little that it hears from there."""

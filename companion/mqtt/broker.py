@@ -1,0 +1,168 @@
+"""A client for one connection to a broker, and in words what keeps it away. The only place that imports paho-mqtt."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from companion.config import MqttSettings
+from companion.errors import CompanionError
+from companion.languages import say
+
+if TYPE_CHECKING:
+    from paho.mqtt.client import Client, MQTTMessageInfo
+    from paho.mqtt.reasoncodes import ReasonCode
+
+CONNECT_S = 5.0
+KEEPALIVE_S = 30
+IN_FLIGHT = 10
+"""So many messages wait for the broker's answer at once: every broker takes them."""
+QUEUED = 128
+"""So many wait behind them; the line hands over fewer."""
+MAX_PACKET = 4096
+"""A broker that speaks MQTT 5 is told to send us nothing longer, whatever others publish under our topics."""
+MAX_PASSWORD = 256
+UNREADABLE = (ValueError, IndexError, KeyError, struct.error, RuntimeError, TypeError)
+"""What paho-mqtt raises at bytes that are no MQTT (UnicodeError and its MQTTException among them)."""
+_OLDER = "Unsupported protocol version"
+
+
+class Refused(CompanionError, ConnectionError):
+    """There is no connection; the message says why and what to do."""
+
+    kind = "mqtt"
+
+
+def make_client(settings: MqttSettings, version5: bool) -> Client:
+    """A client with user, password and trust; raises `Refused` where that cannot be."""
+    try:
+        from paho.mqtt import client as paho  # noqa: PLC0415 - an optional package, and it takes time
+        from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion  # noqa: PLC0415 - as above
+    except ImportError:
+        raise Refused(say("MQTT needs the package paho-mqtt: install it, or switch MQTT off.")) from None
+    protocol = MQTTProtocolVersion.MQTTv5 if version5 else MQTTProtocolVersion.MQTTv311
+    client = paho.Client(CallbackAPIVersion.VERSION2, protocol=protocol, reconnect_on_failure=False)
+    client.connect_timeout = CONNECT_S
+    client.max_inflight_messages_set(IN_FLIGHT)
+    client.max_queued_messages_set(QUEUED)
+    if settings.user:
+        client.username_pw_set(settings.user, password_of(settings.password_file))
+    if settings.tls:
+        client.tls_set_context(_trust(settings.ca_file))
+    return client
+
+
+def connect(client: Client, settings: MqttSettings, version5: bool) -> None:
+    """Connect and ask to be let in; raises OSError."""
+    client.on_socket_open = lambda _client, _data, sock: _send_at_once(sock)
+    if not version5:
+        client.connect(settings.host, settings.port, KEEPALIVE_S)
+        return
+    from paho.mqtt.packettypes import PacketTypes  # noqa: PLC0415 - as above
+    from paho.mqtt.properties import Properties  # noqa: PLC0415 - as above
+
+    properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]  # paho's own lack of a type
+    properties.MaximumPacketSize = MAX_PACKET
+    client.connect(settings.host, settings.port, KEEPALIVE_S, properties=properties)
+
+
+def _send_at_once(sock: object) -> None:
+    """Without this the second of two small messages waits some 40 ms for the answer to the first."""
+    if isinstance(sock, socket.socket):
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def flies(info: MQTTMessageInfo) -> bool:
+    """Does the broker still owe its answer? A message that was never sent goes with its connection."""
+    try:
+        return not info.is_published()
+    except (ValueError, RuntimeError):
+        return False
+
+
+def password_of(path: str) -> str | None:
+    """The one line of a file; None where no file is named.
+
+    Raises `Refused`, which does not repeat what stands there. Files of several lines are refused: who may change the
+    settings may not have any other secret of this machine sent to a broker.
+    """
+    if not path:
+        return None
+    try:
+        with Path(path).expanduser().open("rb") as file:
+            text = file.read(MAX_PASSWORD + 2).decode().rstrip("\r\n")
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else say("not a text in UTF-8")
+        raise Refused(say("The file of the password {file} cannot be read: {why}.", file=path, why=why or "")) from None
+    if not text or len(text) > MAX_PASSWORD or not text.isprintable():
+        raise Refused(say("The file of the password {file} must hold one line: the password.", file=path))
+    return text
+
+
+def _trust(ca_file: str) -> ssl.SSLContext:
+    """Whom to believe that he is the broker; raises `Refused`."""
+    try:
+        context = ssl.create_default_context(cafile=str(Path(ca_file).expanduser()) if ca_file else None)
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        text = say("The certificate of the broker {file} cannot be read: {why}.", file=ca_file, why=why)
+        raise Refused(text) from None
+    context.sslsocket_class = _TidySocket
+    return context
+
+
+class _TidySocket(ssl.SSLSocket):
+    """Closes itself where the other side is not trusted: paho-mqtt forgets it then."""
+
+    def do_handshake(self, block: bool = False) -> None:
+        """As every other one."""
+        try:
+            super().do_handshake(block)
+        except OSError:
+            self.close()
+            raise
+
+
+# ---- in words --------------------------------------------------------------------------------------------------------
+
+
+def is_older(reason: ReasonCode) -> bool:
+    """Does the broker speak MQTT 3.1.1 only?"""
+    return str(reason) == _OLDER
+
+
+def refusal(reason: str, settings: MqttSettings) -> str:
+    """What the broker's answer means, and what to do about it."""
+    host = settings.host
+    if reason == _OLDER:
+        return say("The broker {host} speaks an older MQTT: it is tried.", host=host)
+    if reason in ("Bad user name or password", "Not authorized"):
+        return say(
+            "The broker {host} refuses the user or the password: look at [mqtt] user and password_file.", host=host
+        )
+    return say("The broker {host} refuses the table: {why}.", host=host, why=reason)
+
+
+def why_lost(error: Exception, settings: MqttSettings) -> str:
+    """Why there is no connection, and what to do about it."""
+    host, port = settings.host, settings.port
+    if isinstance(error, ssl.SSLError):
+        return say(
+            "The broker {host} cannot be trusted ({why}): look at [mqtt] tls, ca_file and port.",
+            host=host,
+            why=error.reason or type(error).__name__,
+        )
+    if isinstance(error, OSError):
+        why = error.strerror or str(error) or type(error).__name__
+        return say(
+            "The broker {host} cannot be reached on port {port} ({why}): is it running there?",
+            host=host,
+            port=port,
+            why=why,
+        )
+    return say(
+        "What answers on {host}, port {port}, speaks no MQTT: look at [mqtt] port and tls.", host=host, port=port
+    )

@@ -1,0 +1,130 @@
+"""The table as a device of Home Assistant: one retained message below its discovery prefix describes all of it.
+
+Source: Home Assistant, "MQTT", device discovery payload: `dev`, `o` and `cmps` are its own short forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from companion.config import MqttSettings
+from companion.mqtt import told
+from companion.ports import CameraState
+from companion.session import Phase
+
+ONLINE, OFFLINE = b"online", b"offline"
+WEB = "Tabletop Companion"
+
+
+def device_id(settings: MqttSettings) -> str:
+    """One word that no other table has on this broker.
+
+    >>> device_id(MqttSettings(topic="cafe/table-3"))
+    'cafe_table-3'
+    """
+    return settings.topic.replace("/", "_")
+
+
+def config_topic(settings: MqttSettings) -> str:
+    """Where the description of the table stands.
+
+    >>> config_topic(MqttSettings())
+    'homeassistant/device/tabletop/config'
+    """
+    return f"{settings.discovery}/device/{device_id(settings)}/config"
+
+
+def birth_topic(settings: MqttSettings) -> str:
+    """Where Home Assistant says `online` once it listens."""
+    return f"{settings.discovery}/status"
+
+
+def description(settings: MqttSettings, version: str) -> Mapping[str, Any]:
+    """The whole device. Nothing of it plays, reveals or ends anything; commands are there where they are let in."""
+    base, mark = settings.topic, device_id(settings)
+    parts = {**_sensors(base), **_doors(base)}
+    if settings.staff:
+        parts |= _staff(base)
+    if settings.pause:
+        parts["pause"] = _paused(base, "switch") | {
+            "name": "Clock stopped",
+            "command_topic": f"{base}/{told.PAUSED_SET}",
+            "optimistic": False,
+        }
+    components = {key: {**part, "unique_id": f"{mark}_{key}"} for key, part in parts.items()}
+    return {
+        "dev": {"ids": [mark], "name": settings.name, "mf": WEB, "mdl": "Board game table", "sw": version},
+        "o": {"name": "tabletop-companion", "sw": version},
+        "availability_topic": f"{base}/{told.AVAILABILITY}",
+        "qos": 1,
+        "cmps": components,
+    }
+
+
+def _sensors(base: str) -> dict[str, dict[str, Any]]:
+    """What is played, and how far it is."""
+    state, turn, clock = f"{base}/{told.STATE}", f"{base}/{told.TURN}", f"{base}/{told.CLOCK}"
+    return {
+        "sign": _sensor("Sign", state, "{{ value_json.sign[:255] }}", "mdi:sign-direction", attributes=state),
+        "phase": _sensor("Phase", state, "{{ value_json.phase }}", "mdi:progress-clock")
+        | {"device_class": "enum", "options": [phase.value for phase in Phase]},
+        "game": _sensor("Game", state, "{{ value_json.title }}", "mdi:chess-rook"),
+        "turn": _sensor("Turn", state, "{{ value_json.turn }}", "mdi:counter"),
+        "seat": _sensor("Whose turn", turn, "{{ value_json.seat }}", "mdi:account-arrow-right", attributes=turn)
+        | {"device_class": "enum", "options": ["south", "north", "both", "none"]},
+        "colour": _sensor("Colour", turn, "{{ value_json.colour }}", "mdi:palette"),
+        "ends": _sensor("Clock runs out", clock, "{{ value_json.ends_at }}", "mdi:timer-sand", attributes=clock)
+        | {"device_class": "timestamp"},
+        "paused": _paused(base, "binary_sensor") | {"name": "Paused"},
+        "events": {
+            "p": "event",
+            "name": "Event",
+            "state_topic": f"{base}/{told.EVENT}",
+            "event_types": [*(cue.value for cue in told.EVENTS), *told.STAFF_EVENTS],
+            "icon": "mdi:bullhorn",
+        },
+    }
+
+
+def _doors(base: str) -> dict[str, dict[str, Any]]:
+    """Who sits there, and what of the table works."""
+    seats, devices = f"{base}/{told.SEATS_TAKEN}", f"{base}/{told.DEVICES}"
+    return {
+        "south": _binary("South", seats, "value_json.south.taken", "occupancy"),
+        "north": _binary("North", seats, "value_json.north.taken", "occupancy"),
+        "trouble": _binary("Trouble", devices, "value_json.trouble", "problem", attributes=devices),
+        "camera": _sensor("Camera", devices, "{{ value_json.camera }}", "mdi:camera")
+        | {
+            "device_class": "enum",
+            "options": [state.value for state in CameraState],
+            "entity_category": "diagnostic",
+        },
+    }
+
+
+def _staff(base: str) -> dict[str, dict[str, Any]]:
+    """The call of the staff, and the two keys that answer it."""
+    command = {"p": "button", "command_topic": f"{base}/{told.STAFF_SET}"}
+    return {
+        "staff": _binary("Staff called", f"{base}/{told.STAFF}", "value_json.call != 'none'", None)
+        | {"icon": "mdi:bell-ring"},
+        "staff_coming": {**command, "name": "Somebody comes", "payload_press": "coming", "icon": "mdi:run"},
+        "staff_done": {**command, "name": "Call is done", "payload_press": "done", "icon": "mdi:check"},
+    }
+
+
+def _sensor(name: str, topic: str, template: str, icon: str, attributes: str = "") -> dict[str, Any]:
+    told_too = {"json_attributes_topic": attributes} if attributes else {}
+    return {"p": "sensor", "name": name, "state_topic": topic, "value_template": template, "icon": icon, **told_too}
+
+
+def _binary(name: str, topic: str, truth: str, kind: str | None, attributes: str = "") -> dict[str, Any]:
+    part = _sensor(name, topic, f"{{{{ 'ON' if {truth} else 'OFF' }}}}", "", attributes) | {"p": "binary_sensor"}
+    del part["icon"]
+    return part | ({"device_class": kind} if kind else {})
+
+
+def _paused(base: str, platform: str) -> dict[str, Any]:
+    template = "{{ 'ON' if value_json.paused else 'OFF' }}"
+    return {"p": platform, "state_topic": f"{base}/{told.STATE}", "value_template": template, "icon": "mdi:pause"}

@@ -1,0 +1,178 @@
+"""A real Mosquitto on a free port, and somebody who hears everything that it is told."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+from paho.mqtt import client as paho
+from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
+
+from companion.app import Companion
+from companion.clock import FakeClock
+from companion.config import MqttSettings, Settings, TableSettings, WebSettings
+
+PLACES = f"{os.environ.get('PATH', '')}:/usr/sbin"
+MOSQUITTO = shutil.which("mosquitto", path=PLACES)
+WAIT_S = 10.0
+needs_broker = pytest.mark.skipif(MOSQUITTO is None, reason="no Mosquitto: apt-get install mosquitto")
+
+
+def until(what: str, look: Callable[[], Any], timeout_s: float = WAIT_S) -> Any:
+    """Look every 5 ms until it is true."""
+    pause = threading.Event()
+    for _ in range(round(timeout_s / 0.005)):
+        if answer := look():
+            return answer
+        pause.wait(0.005)
+    pytest.fail(f"{what} did not happen within {timeout_s:.0f} s")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Broker:
+    """Mosquitto with nothing on disk; `user` (None: anybody) with the password `secret` may come in."""
+
+    def __init__(self, folder: Path, user: str | None = None, tls: bool = False) -> None:
+        self.port = free_port()
+        words = [f"listener {self.port} 127.0.0.1", "persistence false", "log_dest none", "set_tcp_nodelay true"]
+        if user:
+            subprocess.run(
+                [
+                    shutil.which("mosquitto_passwd", path=PLACES) or "",
+                    "-b",
+                    "-c",
+                    str(folder / "users"),
+                    user,
+                    "secret",
+                ],
+                check=True,
+                capture_output=True,
+            )
+            (folder / "users").chmod(0o644)  # Mosquitto gives up root's rights
+            folder.chmod(0o755)
+            words += ["allow_anonymous false", f"password_file {folder / 'users'}"]
+        else:
+            words += ["allow_anonymous true"]
+        if tls:
+            words += [f"certfile {folder / 'cert.pem'}", f"keyfile {folder / 'key.pem'}"]
+        if os.getuid() == 0:
+            words.append("user root")
+        self._config = folder / "mosquitto.conf"
+        self._config.write_text("\n".join(words) + "\n")
+        self._process: subprocess.Popen[bytes] | None = None
+        self.start()
+
+    def start(self) -> None:
+        assert MOSQUITTO is not None
+        self._process = subprocess.Popen([MOSQUITTO, "-c", str(self._config)])
+        until("the broker", self._answers)
+
+    def _answers(self) -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), 1):
+                return True
+        except OSError:
+            return False
+
+    def kill(self) -> None:
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+
+class Ear:
+    """Hears all topics; `heard` are topic, payload and whether it was retained, in their order."""
+
+    def __init__(self, port: int) -> None:
+        self._new = threading.Condition()
+        self.heard: list[tuple[str, bytes, bool]] = []
+        self._marks = 0
+        self.client = paho.Client(CallbackAPIVersion.VERSION2, protocol=MQTTProtocolVersion.MQTTv5)
+        self.client.on_message = self._hear
+        self.client.on_connect = lambda client, *_: client.subscribe("#", qos=1)
+        self.client.on_socket_open = lambda _client, _data, sock: sock.setsockopt(
+            socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
+        )
+        self.client.connect("127.0.0.1", port)
+        self.client.loop_start()
+        self.sync()
+
+    def _hear(self, _client: Any, _data: Any, message: paho.MQTTMessage) -> None:
+        with self._new:
+            self.heard.append((message.topic, bytes(message.payload), message.retain))
+            self._new.notify_all()
+
+    def say(self, topic: str, payload: bytes, retain: bool = False) -> None:
+        self.client.publish(topic, payload, qos=1, retain=retain).wait_for_publish(WAIT_S)
+
+    def sync(self) -> None:
+        """Everything that the broker had before now is heard."""
+        self._marks += 1
+        mark = str(self._marks).encode()
+        for _ in range(50):  # until the subscription holds
+            self.say("mark", mark)
+            with self._new:
+                if self._new.wait_for(lambda: ("mark", mark, False) in self.heard, 0.2):
+                    return
+        pytest.fail("the broker is silent")
+
+    def wait_for(self, what: Callable[[list[tuple[str, bytes, bool]]], Any]) -> Any:
+        with self._new:
+            if not self._new.wait_for(lambda: what(self.heard), WAIT_S):
+                pytest.fail(f"not heard; the last were {self.heard[-5:]}")
+            return what(self.heard)
+
+    def last(self, topic: str) -> bytes | None:
+        return next((payload for each, payload, _ in reversed(self.heard) if each == topic), None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.client.disconnect()
+        self.client.loop_stop()
+
+
+def mqtt_settings(port: int, **changed: Any) -> MqttSettings:
+    return MqttSettings(enabled=True, host="127.0.0.1", port=port, **changed)
+
+
+@contextmanager
+def told_table(
+    folder: Path, mqtt: MqttSettings, clock: FakeClock | None = None, web_port: int = 0
+) -> Iterator[Companion]:
+    """A simulated table whose work is done in the caller's thread, with the door to a broker."""
+    settings = Settings(
+        state_dir=str(folder),
+        web=WebSettings(host="127.0.0.1", port=web_port),
+        table=TableSettings(reading_time_s=0.1),
+        mqtt=mqtt,
+    )
+    with Companion(settings, simulate=True, clock=clock or FakeClock(), threads=False) as companion:
+        yield companion
+
+
+def tell(companion: Companion) -> None:
+    """Have the broker told how the table is now."""
+    companion.step_keys()
+    assert companion.broker.settle(WAIT_S), companion.broker.sentence
