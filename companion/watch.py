@@ -45,11 +45,11 @@ class Watch(Desk):
         self._live = replace(live, reading=reading, suggested=suggested, laid=_laid_open(live, reading), choices=())
         found = problems_of(self._live)
         is_other = found or reading.markers != live.markers_before  # a piece may lie on one that looks the same
-        if is_other and reading.quiet and live.session.phase is Phase.ORDERS and len(live.session.awaited) == 1:
-            (seat,) = live.session.awaited
+        is_due = reading.quiet and self._live.watched and live.session.phase is Phase.ORDERS
+        if is_other and is_due and (seat := _on_turn(live)) is not None:
             self._recognise(seat, found)
         else:
-            if reading.quiet and not found and live.session.phase is Phase.ORDERS:
+            if is_due and not found:
                 self._live = replace(self._live, markers_before=reading.markers)
             self._publish(replace(self._live, problems=found), self._problem_signals(live.problems, found))
         self._tick_off()
@@ -158,6 +158,13 @@ class Watch(Desk):
         # One trouble after the other, as it is tried again, is told in words but signalled once.
         worse = status.state is CameraState.TROUBLE and self._live.camera.state is not CameraState.TROUBLE
         self._publish(live, (Signal(Cue.TROUBLE, BOTH),) if worse else ())
+
+
+def _on_turn(live: Live) -> Seat | None:
+    """The one seat whose play hands may make on the board; None where actions are sealed, also for the last of them."""
+    session = live.session
+    due = session.playing.to_act(session.state)
+    return next(iter(due)) if len(due) == 1 and due == session.awaited else None
 
 
 def _laid_open(live: Live, reading: Reading) -> dict[Seat, str]:

@@ -13,11 +13,11 @@ from companion.config import Settings, TableSettings, WebSettings
 from companion.games import game_named
 from companion.kit import SEATS, Seat
 from companion.selfplay.cards import CardMatch, ways_to_play
-from companion.selfplay.people import FRAME_S, Phone, Player, Report, Stuck
+from companion.selfplay.people import FRAME_S, Match, Phone, Player, Report, Stuck
 from companion.selfplay.plays import PlayMatch
 from companion.session import chance
 
-__all__ = ["Phone", "Report", "Stuck", "play_games"]
+__all__ = ["Phone", "Report", "Stuck", "match_at", "play_games"]
 
 
 def play_games(name: str, games: int, seed: int) -> Iterator[Report]:
@@ -27,7 +27,7 @@ def play_games(name: str, games: int, seed: int) -> Iterator[Report]:
 
 
 def _play_game(name: str, seed: int) -> Report:
-    game, rng, clock = game_named(name), Random(f"{name}/{seed}"), FakeClock()
+    clock = FakeClock()
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(
             state_dir=folder,
@@ -35,19 +35,23 @@ def _play_game(name: str, seed: int) -> Report:
             table=TableSettings(reading_time_s=FRAME_S),
         )
         with Companion(settings, simulate=True, clock=clock, threads=False) as companion:
-            if companion.simulation is None:
-                raise Stuck("There is no simulation to play in")
-            has_cards = game.kit(game.options({})).deck is not None
-            options = ways_to_play(seed) if has_cards else {}
-            at_pad = rng.choice([(), (Seat.SOUTH,), (Seat.NORTH,), SEATS])
-            if options.get("way") == "full":
-                at_pad = ()  # hidden hands need phones
-            url = f"http://127.0.0.1:{companion.server.port}"
-            players = {
-                seat: Player(seat, None if seat in at_pad else Phone(url, seat), Random(f"{seed}/{seat}"))
-                for seat in SEATS
-            }
-            state = game.setup(game.options({**options, "way": "full"} if has_cards else {}), chance(seed, 0))
-            kind = CardMatch if has_cards else PlayMatch
-            simulation = companion.simulation
-            return kind(companion, simulation, clock, game, seed, rng, options, players, state).play()
+            return match_at(companion, clock, name, seed).play()
+
+
+def match_at(companion: Companion, clock: FakeClock, name: str, seed: int) -> Match:
+    """A game at a simulated installation whose seats are free; `seed` decides who plays how."""
+    if companion.simulation is None:
+        raise Stuck("There is no simulation to play in")
+    game, rng = game_named(name), Random(f"{name}/{seed}")
+    has_cards = game.kit(game.options({})).deck is not None
+    options = ways_to_play(seed) if has_cards else {}
+    at_pad = rng.choice([(), (Seat.SOUTH,), (Seat.NORTH,), SEATS])
+    if options.get("way") == "full":
+        at_pad = ()  # hidden hands need phones
+    url = f"http://127.0.0.1:{companion.server.port}"
+    players = {
+        seat: Player(seat, None if seat in at_pad else Phone(url, seat), Random(f"{seed}/{seat}")) for seat in SEATS
+    }
+    state = game.setup(game.options({**options, "way": "full"} if has_cards else {}), chance(seed, 0))
+    kind = CardMatch if has_cards else PlayMatch
+    return kind(companion, companion.simulation, clock, game, seed, rng, options, players, state)

@@ -1,0 +1,55 @@
+"""What must hold after everything that was sent: the game goes on, and its journal leads to the same table."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from companion.journal import Journal
+from companion.session import Phase, Session
+from companion.table import Table
+
+
+def folded(session: Session) -> tuple[Any, ...]:
+    """What a journal must lead to again."""
+    return (
+        session.seats, session.number, session.seed, session.state, session.phase, session.tick, session.sealed,
+        session.stage, session.turns, session.board, session.outcome, session.score, session.draw_offer,
+    )  # fmt: skip
+
+
+def replays(table: Table, journal: Journal) -> None:
+    """The journal, read anew, is the table as it stands."""
+    restored = folded(journal.restore())
+    assert not journal.notice, journal.notice
+    now = folded(table._live.session)
+    assert restored == now, (
+        f"the journal leads elsewhere: {[pair for pair in zip(restored, now, strict=True) if pair[0] != pair[1]]}"
+    )
+
+
+def goes_on(table: Table, journal: Journal, turns: int) -> None:
+    """Some turns are played from here, and the journal leads to where they have led."""
+    replays(table, journal)
+    rng = Random(1)
+    for _ in range(turns):
+        table.step()  # a clock may have run out meanwhile
+        for _ in range(60):
+            view = table.view()
+            if view.phase not in (Phase.SETUP, Phase.STAGES):
+                break
+            table.confirm("host", view.moment, view.stage, force=True)
+        if table._live.session.paused:
+            table.resume("host")
+        session = table._live.session
+        if session.phase is not Phase.ORDERS:
+            break
+        before = session.moment
+        for seat in sorted(session.awaited):
+            table.hand_in(
+                seat, session.moment, session.playing.format(session.playing.random_action(session.state, seat, rng))
+            )
+        assert table._live.session.moment != before or table._live.session.phase is not Phase.ORDERS, (
+            "the turn does not end"
+        )
+    replays(table, journal)

@@ -1,0 +1,266 @@
+"""Files of every kind, damaged in every way: journals, games that are brought in, backups."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import sqlite3
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+from hypothesis import strategies as st
+
+from companion.care.backup import apply_staged, is_staged, make_backup, stage_restore
+from companion.clock import FakeClock
+from companion.config import Settings, TableSettings
+from companion.errors import CompanionError, JournalError
+from companion.games import GAMES
+from companion.journal import Journal
+from companion.kit import SEATS, Seat
+from companion.past.history import History
+from companion.past.replay import game_file
+from companion.past.scoresheet import write_sheet
+from companion.session import Phase
+from companion.table import Table
+from fuzz.endings import goes_on
+from fuzz.running import Probe, Target, refused
+from fuzz.texts import EDITS, ODD_TEXTS, mended
+
+DAMAGE = st.lists(st.tuples(st.integers(0, 2**20), st.binary(min_size=1, max_size=16)), max_size=6)
+"""Pieces of a file that are written over, with what."""
+CUT = st.one_of(st.just(0), st.just(0), st.integers(0, 2**16))
+
+DEEP = b'{"is":"new_game","game":"scouts","number":9,"seed":1,"options":{"x":' + b"[" * 5000 + b"]" * 5000 + b"}}"
+
+
+def damaged(content: bytes, places: list[tuple[int, bytes]], cut: int) -> bytes:
+    """A file with some bytes written over, and its end missing."""
+    found = bytearray(content)
+    for at, come in places:
+        start = at % max(1, len(found))
+        found[start : start + len(come)] = come
+    return bytes(found[: len(found) - cut % max(1, len(found))])
+
+
+def play(table: Table, game: str, turns: int, seed: int) -> None:
+    """Some turns of a game, handed in by nobody in particular."""
+    rng = Random(seed)
+    if table.view().phase not in (Phase.LOBBY, Phase.OVER):
+        table.abandon()
+    table.new_game(game, dict(GAMES[game].presets[0].options), seed)
+    for _ in range(turns):
+        while (view := table.view()).phase in (Phase.SETUP, Phase.STAGES):
+            table.confirm("host", view.moment, view.stage, force=True)
+        session = table._live.session
+        if session.phase is not Phase.ORDERS:
+            return
+        if session.paused:
+            table.resume("host")
+        for seat in sorted(session.awaited):
+            action = session.playing.random_action(session.state, seat, rng)
+            table.hand_in(seat, session.moment, session.playing.format(action))
+
+
+def played_journal(folder: Path, seed: int, turns: int = 8) -> Path:
+    """A journal with some games in it, the last one still on."""
+    path = folder / "played" / "journal.sqlite"
+    with Journal(path) as journal, Table(journal, FakeClock(), TableSettings(reading_time_s=0.1)) as table:
+        for seat in SEATS:
+            table.take_seat(seat, f"Player {seat}")
+        for number, game in enumerate(sorted(GAMES)):
+            play(table, game, turns, seed + number)
+    return path
+
+
+# ---- journals --------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def journals(folder: Path, number: int) -> Iterator[Probe]:
+    """Damaged journals: refused, or opened with what is whole; then a table stands on it and a game can be played."""
+    content = played_journal(folder, number).read_bytes()
+    here = folder / "here"
+    rows = st.tuples(
+        st.integers(0, 400),
+        st.one_of(st.binary(max_size=20), st.just(b'{"is":"undo"}'), st.just(b"[" * 2000), st.just(DEEP)),
+    )
+
+    def check(case: tuple[list[tuple[int, bytes]], int, list[tuple[int, bytes]]]) -> tuple[str, int]:
+        places, cut, wrong = case
+        shutil.rmtree(here, ignore_errors=True)
+        here.mkdir()
+        path = here / "journal.sqlite"
+        path.write_bytes(damaged(content, places, cut))
+        if not places and not cut:
+            with closing(sqlite3.connect(path)) as db, db:
+                for row, record in wrong:
+                    db.execute("UPDATE entries SET record = ? WHERE id = ?", (record, row))
+        try:
+            journal = Journal(path)
+        except JournalError as error:
+            return refused(error)
+        with journal, Table(journal, FakeClock(), TableSettings(reading_time_s=0.1)) as table:
+            word = "notice" if journal.notice or table.view().notices else "whole"
+            play(table, "outbuffered", 2, 1)
+            moment = table._live.session.moment
+        with Journal(path) as journal:
+            assert journal.restore().moment == moment, f"the new game is lost: {journal.notice}"
+        return word, 1
+
+    yield Probe(st.tuples(DAMAGE, CUT, st.lists(rows, max_size=2)), check, pure=True)
+
+
+# ---- games that are brought in ---------------------------------------------------------------------------------------
+
+
+def _finished(folder: Path, seed: int) -> list[bytes]:
+    """Game files of finished games, as JSON and in notation."""
+    found = []
+    with (
+        Journal(folder / "finished" / "journal.sqlite") as journal,
+        Table(journal, FakeClock(), TableSettings(reading_time_s=0.1)) as table,
+    ):
+        for number, game in enumerate(sorted(GAMES)):
+            play(table, game, 6, seed + number)
+            if table.view().phase is not Phase.OVER:
+                table.resign(Seat.NORTH)
+            played = game_file(journal.fold(table._live.session.number))
+            found += [msgspec.json.encode(played), write_sheet(played).encode()]
+    return found
+
+
+def _mutated(value: Any, at: int, come: Any) -> Any:
+    """A JSON value in which one thing, counted through, is another."""
+    count = 0
+
+    def walk(each: Any) -> Any:
+        nonlocal count
+        count += 1
+        if count == at:
+            return come
+        if isinstance(each, dict):
+            return {key: walk(inner) for key, inner in each.items()}
+        return [walk(inner) for inner in each] if isinstance(each, list) else each
+
+    return walk(value)
+
+
+@contextmanager
+def history(folder: Path, number: int) -> Iterator[Probe]:
+    """Game files that are brought in: refused with a reason, or kept and shown again."""
+    files = _finished(folder, number)
+    come = st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-(2**70), 2**70),
+        st.floats(),
+        ODD_TEXTS,
+        st.just([]),
+        st.just({}),
+        st.just("UUS"),
+    )
+
+    def check(case: tuple[int, str, Any, list[tuple[int, int, str]], bytes]) -> tuple[str, int]:
+        which, way, change, edits, tail = case
+        content = files[which % len(files)]
+        if way == "value" and content.startswith(b"{"):
+            content = json.dumps(_mutated(json.loads(content), *change)).encode()
+        elif way == "bytes":
+            content = damaged(content, [(change[0], tail)] if tail else [], 0)
+        else:
+            content = mended(content.decode(), edits).encode(errors="replace")
+        try:
+            kept = past.bring_in(content)
+        except CompanionError as error:
+            return refused(error)
+        past.file(kept), past.as_json(kept), past.as_text(kept), past.line(kept), past.replay(kept)
+        past.statistics()
+        past.remove(kept)
+        return "kept", 1
+
+    with Journal(folder / "here" / "journal.sqlite") as journal:
+        past = History(journal, folder / "here" / "history", FakeClock(), on_table=lambda: 0)
+        cases = st.tuples(
+            st.integers(0, 20),
+            st.sampled_from(["value", "text", "text", "bytes"]),
+            st.tuples(st.integers(1, 120), come),
+            EDITS,
+            st.binary(max_size=4),
+        )
+        yield Probe(cases, check, pure=True)
+
+
+# ---- backups ---------------------------------------------------------------------------------------------------------
+
+
+def _zip(files: dict[str, bytes], how: int) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", how) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return target.getvalue()
+
+
+@contextmanager
+def backups(folder: Path, number: int) -> Iterator[Probe]:
+    """Backups: refused and nothing changed, or taken back and played on."""
+    state = folder / "state"
+    settings = Settings(state_dir=str(state))
+    path = played_journal(folder, number, turns=2)
+    state.mkdir()
+    shutil.copy(path, state / "journal.sqlite")
+    settings_file = state / "settings.toml"
+    settings_file.write_text("[web]\nport = 8765\n")
+    source = io.BytesIO()
+    make_backup(settings, settings_file, FakeClock(), False, source)
+    with zipfile.ZipFile(source) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    whole = source.getvalue()
+    given = folder / "given.zip"
+    names = st.one_of(
+        st.sampled_from([*files, "../x", "/etc/x", "photographs/1/1.0.jpg", "lenses.json", "choices.json"]), ODD_TEXTS
+    )
+    inner = st.lists(st.tuples(st.sampled_from([*files, "choices.json"]), DAMAGE, CUT), max_size=1)
+    added = st.dictionaries(
+        names.filter(lambda name: name.partition("\0")[0]),
+        st.one_of(st.binary(max_size=30), st.just(b"{}"), st.just(b"[" * 3000)),
+        max_size=1,
+    )
+
+    def check(case: tuple[str, list[tuple[int, bytes]], int, Any, dict[str, bytes], int]) -> tuple[str, int]:
+        way, places, cut, wrong, more, how = case
+        if way == "bytes":
+            given.write_bytes(damaged(whole, places, cut))
+        else:
+            changed = dict(files)
+            for name, damage, end in wrong:
+                changed[name] = damaged(changed.get(name, b"{}"), damage, end)
+            given.write_bytes(_zip({**changed, **more}, how))
+        before = (state / "journal.sqlite").read_bytes()
+        try:
+            stage_restore(given, settings, settings_file)
+        except CompanionError as error:
+            if is_staged(settings) or (state / "journal.sqlite").read_bytes() != before:
+                raise AssertionError("a refused backup has changed something") from error
+            return refused(error)
+        apply_staged(settings, settings_file)
+        with Journal(state / "journal.sqlite") as journal, Table(journal, FakeClock()) as table:
+            goes_on(table, journal, 0)
+        return "restored", 1
+
+    how = st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+    cases = st.tuples(st.sampled_from(["bytes", "inside"]), DAMAGE, CUT, inner, added, how)
+    yield Probe(cases, check, pure=True)
+
+
+TARGETS = (
+    Target("journals", 0.003, 300, journals),
+    Target("history", 0.005, 800, history),
+    Target("backups", 0.001, 200, backups),
+)

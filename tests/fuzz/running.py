@@ -1,0 +1,205 @@
+"""A target is opened, given so many generated cases, and asked at the end whether all is well; what failed is kept."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
+from hypothesis.strategies import SearchStrategy
+
+from companion.errors import CompanionError
+
+MOST_FAILURES = 20
+"""So many failures of one batch are kept; they rarely differ."""
+LONGEST = 1500
+
+
+@dataclass
+class Probe:
+    """An open target: what is generated, what is done with it, and what must hold at the end.
+
+    `check` does one case, raises for a fault, and answers a word that is counted, and how many requests or events it
+    was. A `pure` one remembers nothing from case to case: its failures are made as small as can be.
+    """
+
+    cases: SearchStrategy[Any]
+    check: Callable[[Any], tuple[str, int]]
+    finish: Callable[[], None] = lambda: None
+    pure: bool = False
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something that reads what others send; `share` of all cases goes to it, in batches of so many examples."""
+
+    name: str
+    share: float
+    batch: int
+    open: Callable[[Path, int], AbstractContextManager[Probe]]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What went wrong, with which case, and how to see it again."""
+
+    target: str
+    seed: int
+    trouble: str
+    case: str
+
+    def sentence(self) -> str:
+        """The failure for people."""
+        again = f"python -m fuzz --only {self.target} --seed {self.seed}"
+        return f"{self.target}, seed {self.seed} ({again}): {self.trouble}\n    with {self.case}"
+
+
+@dataclass
+class Result:
+    """What a batch came to."""
+
+    target: str
+    seed: int
+    cases: int = 0
+    seconds: float = 0.0
+    tally: Counter[str] = field(default_factory=Counter)
+    failures: list[Failure] = field(default_factory=list)
+
+
+class Errors(logging.Handler):
+    """Collects what the program logs as an error: an input that failed where nobody waits for its answer."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.said: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the words."""
+        self.said.append(record.getMessage())
+
+    def raise_them(self) -> None:
+        """Raise what was said since the last time."""
+        said, self.said = self.said, []
+        assert not said, f"logged: {said[0][:LONGEST]}"
+
+
+@contextmanager
+def watch_log() -> Iterator[Errors]:
+    """Errors in the log are faults; nothing of the log is printed."""
+    errors, root = Errors(), logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    root.handlers, root.level = [errors], logging.ERROR
+    try:
+        yield errors
+    finally:
+        root.handlers, root.level = handlers, level
+
+
+def refused(error: CompanionError) -> tuple[str, int]:
+    """A refusal as what came of a case; it must say something."""
+    assert error.message, "a refusal without a word"
+    return error.kind, 1
+
+
+def errors_so_far() -> str:
+    """The last error that was logged in this case; empty: none."""
+    said = [line for handler in logging.getLogger().handlers if isinstance(handler, Errors) for line in handler.said]
+    return said[-1] if said else ""
+
+
+def place_of(error: BaseException) -> str:
+    """What an error is and where it was raised: two with the same answer are one fault."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if "/fuzz/" not in f.filename]
+    where = " < ".join(f"{Path(f.filename).name}:{f.lineno}" for f in reversed(frames[-4:]))
+    return f"{type(error).__name__} at {where or str(error)[:200]}"
+
+
+def run_batch(target: Target, number: int, count: int) -> Result:
+    """Open the target afresh and do so many examples with this seed."""
+    result, began_s = Result(target.name, number), time.perf_counter()
+    shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # what is synced is a power cut's affair, not ours
+    with (
+        tempfile.TemporaryDirectory(dir=shared, prefix="fuzz-") as folder,
+        watch_log() as errors,
+        target.open(Path(folder), number) as probe,
+    ):
+        _generate(probe, result, number, count, errors)
+        try:
+            probe.finish()
+            errors.raise_them()
+        except Exception as error:
+            trouble = f"at the end: {place_of(error)}: {error}"
+            result.failures.append(Failure(target.name, number, trouble[:LONGEST], "all of it"))
+    result.seconds = time.perf_counter() - began_s
+    return result
+
+
+def _settings(count: int, *phases: Phase) -> settings:
+    return settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        phases=phases,
+        suppress_health_check=list(HealthCheck),
+        report_multiple_bugs=False,
+        verbosity=Verbosity.quiet,
+    )
+
+
+def _generate(probe: Probe, result: Result, number: int, count: int, errors: Errors) -> None:
+    """Do the examples; what fails is kept and the rest goes on."""
+    places: set[str] = set()
+
+    @seed(number)
+    @_settings(count, Phase.generate)
+    @given(probe.cases)
+    def each(case: Any) -> None:
+        try:
+            word, size = probe.check(case)
+            errors.raise_them()
+        except Exception as error:
+            errors.said.clear()
+            word, size = "FAILED", 1
+            place = place_of(error)
+            if place not in places and len(places) < MOST_FAILURES:
+                places.add(place)
+                trouble = f"{place}: {error}"[:LONGEST]
+                result.failures.append(Failure(result.target, number, trouble, repr(case)[:LONGEST]))
+        result.cases += size
+        result.tally[word] += 1
+
+    each()
+    if probe.pure and result.failures:
+        result.failures = [_smaller(probe, each, number, count) for each in result.failures]
+
+
+def _smaller(probe: Probe, failure: Failure, number: int, count: int) -> Failure:
+    """The smallest case that fails in the same place; no case is worse than the one that was found."""
+    place, smallest = failure.trouble.partition(": ")[0], failure.case
+
+    @seed(number)
+    @_settings(count, Phase.generate, Phase.shrink)
+    @given(probe.cases)
+    def again(case: Any) -> None:
+        nonlocal smallest
+        try:
+            probe.check(case)
+        except Exception as error:
+            if place_of(error) == place:
+                smallest = repr(case)[:LONGEST]
+                raise
+
+    try:
+        again()
+    except Exception:
+        return Failure(failure.target, failure.seed, failure.trouble, smallest)
+    return failure

@@ -1,0 +1,407 @@
+"""What pads, cameras, clocks and other people do to a table; and twins that differ in a secret and may not show it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from flask import Flask
+from hypothesis import strategies as st
+
+from companion import advance
+from companion.clock import FakeClock
+from companion.config import TableSettings, WebSettings
+from companion.errors import CompanionError
+from companion.games import GAMES
+from companion.games.binmat.cards import DECK
+from companion.grid import Square
+from companion.journal import Journal
+from companion.kit import SEATS, Seat
+from companion.past.history import History
+from companion.ports import CameraState, CameraStatus, PadKey, Press, Reading
+from companion.referee import tops
+from companion.session import Phase
+from companion.table import Table
+from fuzz.endings import goes_on
+from fuzz.running import Probe, Target
+from fuzz.texts import GAME, ODD_TEXTS
+from web.app import create_app
+
+SQUARES = st.builds(Square, st.integers(0, 10), st.integers(0, 10))
+FACES = sorted({face.name for game in GAMES.values() for face in game.kit(game.options({})).faces})
+
+KITS = {name: game.kit(game.options({})) for name, game in GAMES.items()}
+
+
+# ---- events ----------------------------------------------------------------------------------------------------------
+
+
+class Hands:
+    """A table alone, with a journal, and what may happen to it."""
+
+    def __init__(self, table: Table, journal: Journal, clock: FakeClock, seed: int) -> None:
+        self.table, self.journal, self.clock, self.rng = table, journal, clock, Random(seed)
+
+    def do(self, event: tuple[Any, ...]) -> None:
+        """One event; refusals are fine, and nothing else."""
+        kind, *rest = event
+        with contextlib.suppress(CompanionError):
+            getattr(self, kind)(*rest)
+        self.table.step()
+        for viewer in (None, *SEATS):
+            self.table.view(viewer)
+
+    def press(self, seat: Seat | None, key: PadKey, held: bool, late_s: float) -> None:
+        """A key of a pad, heard late."""
+        self.table.pressed(Press(seat, key, self.clock.monotonic_s() - late_s, held))
+
+    def wait(self, seconds: float) -> None:
+        """Time passes."""
+        self.clock.advance(seconds)
+
+    def see(self, layout: Any, changes: list[tuple[Any, Any]], rest: dict[str, Any]) -> None:
+        """The camera reads a layout: what should lie there with some changes, or anything that this board can show.
+
+        The reader knows squares and faces of the game whose corners it sees, so it names no others.
+        """
+        view = self.table.view()
+        name = (view.game or "outbuffered") if rest["game"] == "SAME" else rest["game"]
+        kit = view.kit if name == view.game and view.kit else KITS.get(name or "")
+        shown: dict[str, Any] = {**rest, "game": name}
+        if kit is None:
+            self.table.saw(Reading({}, at_s=self.clock.monotonic_s(), quiet=rest["quiet"]))
+            return
+        if layout is None:
+            own = name == view.game
+            layout = dict(tops((view.target if self.rng.random() < 0.5 else view.layout) or {})) if own else {}
+            layout.update(changes)
+        squares, faces = frozenset(kit.board.squares), [face.name for face in kit.faces]
+        is_of_cards = kit.deck is not None  # those are told as fans, and no face of a piece is seen
+        seen = {} if is_of_cards else {s: self._own(face, faces) for s, face in layout.items() if s in squares}
+        for part in {"unknown", "foreign"} & shown.keys():
+            shown[part] &= squares
+        for part in {"fans", "markers"} & shown.keys():
+            shown[part] = {square: each for square, each in shown[part].items() if square in squares}
+        if kit.deck is None:
+            shown.pop("fans", None)
+        if "beside" in shown:
+            shown["beside"] = () if is_of_cards else tuple(self._own(face, faces) for face in shown["beside"])
+        self.table.saw(Reading(seen, at_s=self.clock.monotonic_s(), **shown))
+
+    def _own(self, face: str, faces: list[str]) -> str:
+        """A face of this kit: the one that is meant, else any."""
+        return face if face in faces else faces[len(face) % len(faces)]
+
+    def camera(self, state: CameraState, sentence: str) -> None:
+        """The camera comes and goes."""
+        self.table.camera_is(CameraStatus(state, sentence))
+
+    def hand_in(self, seat: Seat, text: str | None) -> None:
+        """On a phone: something legal, or any text."""
+        session = self.table._live.session
+        if text is None:
+            text = (
+                session.playing.format(session.playing.random_action(session.state, seat, self.rng))
+                if seat in session.awaited
+                else ""
+            )
+        self.table.hand_in(seat, session.moment, text, "5a17")
+
+    def confirm(self, by: str, force: bool) -> None:
+        """The board is as it should be."""
+        view = self.table.view()
+        self.table.confirm(by, view.moment, view.stage, force)
+
+    def ask(self, what: str, seat: Seat) -> None:
+        """What people do besides."""
+        table, moment = self.table, self.table.view().moment
+        {
+            "undo": table.undo,
+            "take back": lambda: table.take_back(seat, moment),
+            "pause": lambda: table.pause(str(seat)),
+            "resume": lambda: table.resume(str(seat)),
+            "resign": lambda: table.resign(seat),
+            "draw": lambda: table.offer_draw(seat),
+            "rematch": table.rematch,
+            "swap": table.swap_seats,
+            "leave": lambda: table.free_seat(seat),
+            "sit": lambda: table.take_seat(seat, "Somebody", "pad"),
+            "claim": lambda: table.claim_seat(seat, "Other"),
+            "pad": lambda: table.play_by(seat, "pad"),
+            "abandon": table.abandon,
+        }[what]()
+
+    def start(self, game: str, seed: int) -> None:
+        """A new game in one of its ways."""
+        self.table.new_game(game, dict(self.rng.choice(GAMES[game].presets).options), seed)
+
+
+ASKED = [
+    "undo",
+    "take back",
+    "pause",
+    "resume",
+    "resume",
+    "draw",
+    "rematch",
+    "swap",
+    "leave",
+    "sit",
+    "sit",
+    "claim",
+    "pad",
+]
+
+
+def _events() -> st.SearchStrategy[tuple[Any, ...]]:
+    seat = st.sampled_from(SEATS)
+    rest = st.fixed_dictionaries(
+        {
+            "unknown": st.frozensets(SQUARES, max_size=2),
+            "quiet": st.sampled_from([True, True, True, False]),
+            "game": st.sampled_from(["SAME", "SAME", "SAME", "SAME", None, *GAMES, "chess"]),
+        },
+        optional={
+            "beside": st.lists(st.sampled_from([*FACES, "X"]), max_size=2).map(tuple),
+            "strangers": st.lists(st.integers(0, 250), max_size=2).map(tuple),
+            "fans": st.dictionaries(
+                SQUARES, st.lists(st.sampled_from([*DECK, "X"]), max_size=4).map(tuple), max_size=2
+            ),
+            "markers": st.dictionaries(SQUARES, st.integers(0, 250), max_size=2),
+            "foreign": st.frozensets(SQUARES, max_size=1),
+        },
+    )
+    free = st.dictionaries(SQUARES, st.sampled_from(FACES), max_size=5)
+    changes = st.lists(st.tuples(SQUARES, st.sampled_from(FACES)), max_size=2)
+    keys = st.tuples(
+        st.just("press"),
+        st.sampled_from([*SEATS, *SEATS, None]),
+        st.sampled_from(list(PadKey)),
+        st.sampled_from([False, False, True]),
+        st.floats(0, 2),
+    )
+    sees = st.tuples(st.just("see"), st.one_of(st.none(), st.none(), st.none(), free), changes, rest)
+    hand_in = st.tuples(st.just("hand_in"), seat, st.one_of(st.none(), st.none(), st.none(), ODD_TEXTS))
+    confirm = st.tuples(
+        st.just("confirm"), st.sampled_from(["south", "north", "host", "table"]), st.sampled_from([True, True, False])
+    )
+    return st.one_of(
+        keys, keys, keys, sees, sees, sees, hand_in, hand_in, hand_in, confirm, confirm, confirm,
+        st.tuples(st.just("wait"), st.sampled_from([0.1, 0.5, 3.0, 60.0])),
+        st.tuples(st.just("ask"), st.sampled_from(ASKED), seat),
+        st.one_of(
+            st.tuples(st.just("camera"), st.sampled_from(list(CameraState)), ODD_TEXTS),
+            st.tuples(st.just("start"), GAME, st.integers(0, 99)),
+            st.tuples(st.just("ask"), st.sampled_from(["resign", "abandon"]), seat),
+        ),
+    )  # fmt: skip
+
+
+@contextmanager
+def events(folder: Path, number: int) -> Iterator[Probe]:
+    """Keys, layouts, clocks, orders and words in any order, in all games; the journal keeps up with all of it."""
+    clock = FakeClock()
+    with (
+        Journal(folder / "journal.sqlite") as journal,
+        Table(journal, clock, TableSettings(reading_time_s=0.1)) as table,
+    ):
+        hands = Hands(table, journal, clock, number)
+        hands.start(sorted(GAMES)[number % len(GAMES)], number)
+
+        def check(case: list[tuple[Any, ...]]) -> tuple[str, int]:
+            if table.view().phase in (Phase.LOBBY, Phase.OVER):
+                hands.start(hands.rng.choice(sorted(GAMES)), hands.rng.randrange(100))
+            for event in case:
+                hands.do(event)
+            return str(table.view().phase), len(case)
+
+        def finish() -> None:
+            goes_on(table, journal, turns=5)
+
+        yield Probe(st.lists(_events(), min_size=1, max_size=25), check, finish)
+
+
+# ---- twins -----------------------------------------------------------------------------------------------------------
+
+SECRETS: dict[str, tuple[dict[str, Any], list[str], list[str]]] = {
+    "outbuffered": ({}, ["UUS"], ["DRI"]),
+    "arena": ({}, ["1:N 2:aE 3:D"], ["1:E 2:X 3:N"]),
+    "kahmate": ({}, ["R@c2 R@f2 B@c1 T@e2 F@a2 S@d1"], ["R@a1 R@b1 B@c1 T@d1 F@e1 S@f1"]),
+    "binmat": ({}, ["5&", "a#"], ["a#", "5&"]),
+}
+"""Of games with something to hide: options, and what South hides in the one twin and in the other."""
+KEPT = re.compile(rb"\b[0-9a-f]{64}\b")
+
+
+class Twin:
+    """A table with its pages, in which South hides one of two things."""
+
+    def __init__(self, folder: Path, name: str, stack: contextlib.ExitStack) -> None:
+        self.clock = FakeClock()
+        self.journal = stack.enter_context(Journal(folder / name / "journal.sqlite"))
+        self.table = stack.enter_context(Table(self.journal, self.clock, TableSettings(reading_time_s=0.1)))
+        past = History(
+            self.journal, folder / name / "history", self.clock, on_table=lambda: self.table.progress().number
+        )
+        self.app: Flask = create_app(
+            self.table, GAMES, settings=WebSettings(), signing_key=b"k" * 32, host_key="abcde-fghij", clock=self.clock, past=past,
+            join_urls=lambda: ("http://192.0.2.7:8080/",),
+        )  # fmt: skip
+        stack.callback(self.app.extensions["streams"].close)
+        self.people = {role: self.app.test_client() for role in ("south", "north", "nobody")}
+        for seat in SEATS:
+            self.people[str(seat)].post(f"/api/seat/{seat}/take", json={"name": f"Player {seat}"})
+
+    def hide(self, game: str, texts: list[str], rest: list[str]) -> None:
+        """A game in which South has just sealed, or holds, what is to be hidden."""
+        view = self.table.view()
+        if view.phase not in (Phase.LOBBY, Phase.OVER):
+            self.table.abandon()
+        if game == "binmat":
+            self.table.new_game(game, {"deck": [*texts, *rest]}, 1)
+            self.table.resume("host")
+            self.table.hand_in(Seat.SOUTH, self.table.view().moment, "d0")
+            return
+        self.table.new_game(game, {}, 1)
+        view = self.table.view()
+        if view.phase is Phase.SETUP:
+            self.table.confirm("host", view.moment, view.stage, force=True)
+        self.table.hand_in(Seat.SOUTH, self.table.view().moment, texts[0], "5a17")
+
+    def place(self) -> tuple[Any, ...]:
+        """Where the game is: once it is further, what was hidden may show."""
+        session = self.table._live.session
+        return session.moment, session.phase, Seat.SOUTH in session.sealed, tuple(sorted(session.seats))
+
+
+def _paths() -> st.SearchStrategy[Any]:
+    """What the other side, or anybody, may ask; `NOW` is the moment."""
+    seats = ("south", "north")
+    looks = [
+        "/",
+        "/watch",
+        "/join",
+        "/clock",
+        "/health",
+        "/api/view",
+        "/history",
+        "/statistics",
+        "/api/history",
+        "/pass",
+        "/host",
+        "/nowhere",
+        "/api/openapi.json",
+    ]
+    looks += [f"{path}/{seat}" for seat in seats for path in ("/join", "/seat")]
+    looks += [f"/api/seat/{seat}/{what}" for seat in seats for what in ("view", "plays")]
+    looks += [f"/history/{number}{end}" for number in range(1, 6) for end in ("", ".json", ".txt", "/scene/0")]
+    doors = [
+        "hand-in",
+        "take-back",
+        "mine",
+        "plan",
+        "pause",
+        "resume",
+        "confirm",
+        "by-pad",
+        "draw",
+        "start",
+        "leave",
+        "take",
+    ]
+    posts = [
+        f"/api/seat/{seat}/{door}" for seat in seats for door in doors if (seat, door) not in (("north", "leave"),)
+    ]
+    posts += [f"/api/table/{door}" for door in ("act", "back", "pause", "resume")]
+    posts += [f"/api/host/{door}" for door in ("undo", "abandon", "confirm", "preview")]
+    body = st.fixed_dictionaries(
+        {},
+        optional={
+            "moment": st.sampled_from(["NOW", "NOW", "NOW", "1.0"]),
+            "action": st.one_of(
+                st.sampled_from(["UUS", "DRI", "d0", "d3", "p5&1", "pa#1", "--", "1:N 2:aE 3:D"]), ODD_TEXTS
+            ),
+            "entered": st.sampled_from(["", "U", "UUS", "1:N"]),
+            "salt": st.sampled_from(["", "5a17"]),
+            "stage": st.integers(0, 2),
+            "force": st.booleans(),
+            "name": ODD_TEXTS,
+            "game": GAME,
+        },
+    )
+    language = st.sampled_from(["en", "es", "fr"])
+    return st.one_of(
+        st.tuples(st.just("get"), st.sampled_from(looks), st.none(), language),
+        st.tuples(st.just("post"), st.sampled_from(posts), body, language),
+    )
+
+
+@contextmanager
+def twins(folder: Path, number: int) -> Iterator[Probe]:
+    """The same requests to two tables that differ only in what South hides: the same answers, until it is opened."""
+    name = sorted(SECRETS)[number % len(SECRETS)]
+    _, one, other = SECRETS[name]
+    rest = [card for card in DECK if card not in one]
+    real_receipt = advance.receipt
+    advance.receipt = lambda *_: "ab" * 32  # a salted hash of the order differs by its nature
+    try:
+        with contextlib.ExitStack() as stack:
+            pair = (Twin(folder, "one", stack), Twin(folder, "other", stack))
+
+            def begin() -> None:
+                for twin, texts in zip(pair, (one, other), strict=True):
+                    twin.hide(name, texts, rest)
+
+            begin()
+
+            def check(cases: list[Any]) -> tuple[str, int]:
+                word = "same"
+                for (method, path, body, language), role in cases:
+                    answers = [_answer(twin, method, path, body, language, role) for twin in pair]
+                    places = [twin.place() for twin in pair]
+                    where = [twin.table.view().phase for twin in pair]
+                    if places[0] != pair_place[0] or where[0] is not where[1]:
+                        begin()
+                        pair_place[:] = [twin.place() for twin in pair]
+                        word = "opened"
+                        continue
+                    assert answers[0] == answers[1], f"{method} {path} tells {role} South's secret: {answers}"
+                return word, len(cases)
+
+            def finish() -> None:
+                for twin in pair:
+                    goes_on(twin.table, twin.journal, 2)
+
+            pair_place = [twin.place() for twin in pair]
+            cases = st.lists(st.tuples(_paths(), st.sampled_from(["north", "north", "nobody"])), min_size=1, max_size=8)
+            yield Probe(cases, check, finish)
+    finally:
+        advance.receipt = real_receipt
+
+
+def _answer(twin: Twin, method: str, path: str, body: Any, language: str, role: str) -> tuple[int, str, bytes]:
+    """All that a request brings back, headers included, cookies apart: they carry what is random."""
+    twin.clock.advance(0.05)
+    given: dict[str, Any] = {}
+    if body is not None:
+        moment = twin.table.view().moment
+        given = {
+            "data": json.dumps({k: moment if v == "NOW" else v for k, v in body.items()}),
+            "content_type": "application/json",
+        }
+    answer = twin.people[role].open(
+        path, method=method, headers={"Accept-Language": language}, environ_base={"REMOTE_ADDR": "192.0.2.5"}, **given
+    )
+    head = sorted((key, value) for key, value in answer.headers if key != "Set-Cookie")
+    content = answer.get_data()
+    answer.close()
+    return answer.status_code, str(head), KEPT.sub(b"RECEIPT", content)
+
+
+TARGETS = (Target("events", 0.25, 400, events), Target("twins", 0.06, 300, twins))
