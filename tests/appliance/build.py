@@ -1,0 +1,327 @@
+"""The machine's disk: Debian with the kernel's simulated pins and camera, and the project by its own `make install`.
+
+Two layers, each kept under a name made of what went into it: the base (distribution, kernel, camera module, lgpio; some
+minutes) and the disk (the project on top; below a minute and a half). Packages come from wherever this machine's own
+apt and pip get theirs; nothing of that stays in the disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+GUEST = Path(__file__).resolve().parent / "guest"
+SUITE, NEWER = "trixie", "trixie-backports"
+"""gpio-sim is a module in the kernels of backports only."""
+PACKAGES = (
+    "linux-image-amd64", "linux-headers-amd64", "initramfs-tools", "systemd-sysv", "udev", "kmod", "dbus", "iproute2",
+    "procps", "python3", "python3-venv", "python3-dev", "e2fsprogs", "libeatmydata1", "make", "gcc", "swig", "polkitd",
+    "ca-certificates",
+)  # fmt: skip
+BUILD_ONLY = ("linux-headers-amd64", "python3-dev", "gcc", "swig")
+LGPIO = "lgpio==0.2.2.0"
+"""Debian has no package of it, and PyPI no wheel for its Python."""
+MODULES = ("virtio_pci", "virtio_mmio", "virtio_blk", "ext4")
+IDLE_DRIVERS = ("gpu", "infiniband", "scsi", "isdn", "iio", "net/wireless", "net/ethernet", "staging", "usb", "hwmon")
+"""Of no use to a machine under QEMU, and half of the disk."""
+IDLE_UNITS = (
+    "apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "fstrim.timer", "e2scrub_reap.service",
+    "getty@tty1.service", "serial-getty@ttyS0.service",
+)  # fmt: skip
+NEEDED = ("qemu-system-x86_64", "mmdebstrap", "mke2fs", "e2fsck", "debugfs")
+NEEDED_PACKAGES = "qemu-system-x86 qemu-utils seabios ipxe-qemu mmdebstrap e2fsprogs"
+LENT = tuple(Path("/etc") / name for name in ("resolv.conf", "pip.conf", "ssl/certs/ca-certificates.crt"))
+"""What a chroot needs of this machine to reach packages; taken away again."""
+DISK_BYTES = 2 * 1024**3
+INSTALL = "cd /usr/src/tabletop-companion && make install"
+SOURCES = ("companion", "hardware", "vision", "web", "systemd", "pyproject.toml", "README.md", "Makefile")
+"""What goes into the disk, with every file of the top level that holds requirements."""
+
+
+class CannotBuild(Exception):
+    """The machine cannot be built here; says what is missing."""
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A disk with its kernel; `build_s` is how long it took, 0 when it was there."""
+
+    image: Path
+    kernel: Path
+    initrd: Path
+    build_s: float
+
+
+def cache() -> Path:
+    """Where bases and disks are kept: `APPLIANCE_CACHE`, else the user's cache."""
+    return Path(os.environ.get("APPLIANCE_CACHE") or "~/.cache/tabletop-companion-appliance").expanduser()
+
+
+def disk() -> Disk:
+    """The disk of the tree as it is; raises `CannotBuild`."""
+    if missing := [tool for tool in NEEDED if not shutil.which(tool)]:
+        raise CannotBuild(f"{', '.join(missing)} not found: sudo apt install {NEEDED_PACKAGES}")
+    if os.geteuid():
+        raise CannotBuild("a disk is built as root, or taken from the cache of an earlier run")
+    began_s = time.monotonic()
+    base = _base()
+    folder = cache() / f"disk-{_mark(base.name, *_sources(), GUEST, Path(__file__))}"
+    if not (folder / "disk.img").exists():
+        _drop("disk-", keep=1)
+        with _work(folder) as work:
+            _make_disk(base, work)
+    kernel, initrd = (next((base / "boot").glob(f"{kind}-*")) for kind in ("vmlinuz", "initrd.img"))
+    built_s = time.monotonic() - began_s
+    return Disk(folder / "disk.img", kernel, initrd, built_s if built_s > 5 else 0.0)
+
+
+# ---- the base -------------------------------------------------------------------------------------------------------
+
+
+def _base() -> Path:
+    folder = cache() / f"base-{_mark(*PACKAGES, SUITE, NEWER, LGPIO, *MODULES, *IDLE_DRIVERS)}"
+    if not folder.exists():
+        print("Building the machine's base, some minutes …", file=sys.stderr, flush=True)
+        _drop("base-", keep=0)
+        with _work(folder) as work:
+            _make_base(work)
+    return folder
+
+
+def _make_base(root: Path) -> None:
+    mirror = _mirror()
+    options = [f'--aptopt=APT::Default-Release "{NEWER}"', '--aptopt=APT::Install-Recommends "false"']
+    options += [f'--aptopt={key} "{value}"' for key, value in _apt_settings()]
+    options += [f"--dpkgopt=path-exclude=/usr/share/{folder}/*" for folder in ("doc", "locale", "man")]
+    _do("mmdebstrap", "--variant=minbase", "--mode=root", f"--include={','.join(PACKAGES)}", *options,
+        SUITE, str(root), *(f"deb {mirror} {suite} main" for suite in (SUITE, NEWER)))  # fmt: skip
+    _finish_base(root, mirror)
+
+
+def _finish_base(root: Path, mirror: str) -> None:
+    """What Debian's packages do not bring: the camera's module and lgpio; then what was needed for them goes."""
+    with _chroot(root) as inside:
+        _camera_module(root, mirror, inside)
+        inside(
+            "python3 -m venv /tmp/pip && /tmp/pip/bin/pip install -q --no-warn-script-location"
+            f" --target /usr/lib/python3/dist-packages {LGPIO} && rm -r /tmp/pip",
+            PYPI="1",
+        )
+        inside(f"apt-get purge -y -qq {' '.join(BUILD_ONLY)} && apt-get autoremove --purge -y -qq && apt-get clean")
+        kernel = next((root / "lib/modules").iterdir())
+        for drivers in IDLE_DRIVERS:
+            shutil.rmtree(kernel / "kernel/drivers" / drivers, ignore_errors=True)
+        shutil.rmtree(kernel / "kernel/sound", ignore_errors=True)
+        conf = root / "etc/initramfs-tools"
+        (conf / "modules").write_text("\n".join(MODULES) + "\n")
+        (conf / "initramfs.conf").write_text("MODULES=list\nCOMPRESS=zstd\nBUSYBOX=auto\n")
+        inside(f"depmod {kernel.name} && update-initramfs -u -k {kernel.name}")
+
+
+def _camera_module(root: Path, mirror: str, inside: Inside) -> None:
+    """v4l2loopback for this kernel: the newest Debian has, older ones do not build against it."""
+    kernel = next((root / "lib/modules").iterdir()).name
+    newest = root / "etc/apt/sources.list.d/newest.list"
+    newest.write_text(f"deb {mirror} sid main\n")
+    inside("cd /tmp && apt-get update -qq && apt-get download v4l2loopback-dkms/sid && dpkg-deb -x v4l2*.deb v4l2")
+    newest.unlink()
+    inside(
+        f"cd /tmp/v4l2/usr/src/v4l2loopback-* && make KERNELRELEASE= -C /lib/modules/{kernel}/build M=$PWD modules"
+        f" && install -D -m644 v4l2loopback.ko /lib/modules/{kernel}/updates/v4l2loopback.ko && rm -r /tmp/v4l2*"
+    )
+    inside("apt-get update -qq")
+
+
+def _mirror() -> str:
+    """The Debian archive that this machine's apt uses; raises `CannotBuild`."""
+    said = _do("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages").split()
+    debian = [line for line in said if "debian" in line and "security" not in line]
+    if not debian:
+        raise CannotBuild("this machine's apt knows no Debian archive: the machine is made of Debian's packages")
+    return debian[0]
+
+
+def _apt_settings() -> list[tuple[str, str]]:
+    """How this machine's apt reaches and checks archives."""
+    found = []
+    for line in _do("apt-config", "dump").splitlines():
+        key, _, value = line.partition(" ")
+        if key.startswith(("Acquire::Check-", "Acquire::http::", "Acquire::https::")) and value.strip('";'):
+            found.append((key, value.strip('";')))
+    return found
+
+
+# ---- the disk -------------------------------------------------------------------------------------------------------
+
+
+def _make_disk(base: Path, folder: Path) -> None:
+    folder.mkdir()
+    root = folder / "root"
+    _do("cp", "-a", "--reflink=auto", str(base), str(root))
+    source = root / "usr/src/tabletop-companion"
+    source.mkdir(parents=True)
+    for path in _sources():
+        _do("cp", "-a", str(path), str(source))
+    with _chroot(root) as inside:
+        inside(INSTALL)
+    shutil.rmtree(source)
+    _add_guest(root)
+    image = folder / "disk.new"
+    with image.open("wb") as file:
+        file.truncate(DISK_BYTES)
+    _do("mke2fs", "-q", "-t", "ext4", "-L", "root", "-d", str(root), str(image))
+    shutil.rmtree(root)
+    image.rename(folder / "disk.img")
+
+
+def _add_guest(root: Path) -> None:
+    """The simulated hardware and the machine's hands; what a Raspberry Pi has by itself."""
+    for script in (*GUEST.glob("*.py"), *GUEST.glob("*.sh")):
+        _copy(script, root / "opt/appliance" / script.name)
+    for unit in GUEST.glob("*.service"):
+        _copy(unit, root / "etc/systemd/system" / unit.name)
+        _do("systemctl", f"--root={root}", "enable", unit.name)
+    for name in ("companion", "companion-lamp"):
+        _copy(GUEST / "emulated.conf", root / f"etc/systemd/system/{name}.service.d/emulated.conf")
+    _copy(GUEST / "idle.conf", root / "etc/modprobe.d/idle.conf")
+    settings = root / "etc/tabletop-companion/settings.toml"
+    settings.write_text((GUEST / "settings.toml").read_text())
+    (root / "etc/fstab").write_text("/dev/vda / ext4 defaults 0 1\n")
+    (root / "etc/hostname").write_text("table\n")
+    (root / "etc/machine-id").write_text(hashlib.md5(b"appliance").hexdigest() + "\n")
+    for unit in IDLE_UNITS:
+        (root / "etc/systemd/system" / unit).symlink_to("/dev/null")
+    for folder in ("etc", "var"):
+        (root / folder / ".updated").touch()  # else the first boot brings caches up to date
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+
+
+# ---- tools ----------------------------------------------------------------------------------------------------------
+
+
+class Inside:
+    """A shell in a chroot that reaches packages as this machine does."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def __call__(self, script: str, **environment: str) -> None:
+        settings = {key: value for key, value in os.environ.items() if key.startswith("PIP_") or "proxy" in key.lower()}
+        given = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "DEBIAN_FRONTEND": "noninteractive"}
+        given |= {"PIP_CACHE_DIR": "/var/cache/pip", "LC_ALL": "C.UTF-8"}
+        _do("chroot", str(self._root), "/bin/sh", "-ec", script, env=given | settings | environment)
+
+
+@contextmanager
+def _chroot(root: Path) -> Iterator[Inside]:
+    """A chroot with `/proc` and this machine's way to packages for as long as it lasts."""
+    lent = [path for path in LENT if path.exists()]
+    own = {path: (root / f".{path}").read_bytes() for path in lent if (root / f".{path}").is_file()}
+    wheels = cache() / "pip"
+    with contextlib.ExitStack() as stack:
+        for place, target in ((wheels, "var/cache/pip"), *((p, str(p)[1:]) for p in _pip_folders())):
+            place.mkdir(parents=True, exist_ok=True)
+            (root / target).mkdir(parents=True, exist_ok=True)
+            _do("mount", "--bind", str(place), str(root / target))
+            stack.callback(_do, "umount", str(root / target))
+        _do("mount", "-t", "proc", "proc", str(root / "proc"))
+        stack.callback(_do, "umount", str(root / "proc"))
+        for path in lent:
+            _copy(path, root / f".{path}")
+        yield Inside(root)
+        for path in lent:
+            (root / f".{path}").unlink(missing_ok=True)
+            if path in own:
+                (root / f".{path}").write_bytes(own[path])
+    for place in _pip_folders():
+        with contextlib.suppress(OSError):
+            os.removedirs(root / str(place)[1:])
+
+
+def _pip_folders() -> list[Path]:
+    """Folders of packages on this machine that its pip looks into."""
+    said = _do(sys.executable, "-m", "pip", "config", "list")
+    words = said.replace("'", " ").replace("file://", " ").split()
+    named = [Path(word) for word in words if word.startswith("/") and Path(word).is_dir()]
+    own = ("etc", "usr", "bin", "sbin", "lib", "var", "tmp")
+    return sorted({Path(*path.parts[:3]) for path in named if path.parts[1] not in own})
+
+
+@contextmanager
+def _work(target: Path) -> Iterator[Path]:
+    """A folder that gets its name only when all has gone well."""
+    work = target.with_name(f".{target.name}.{os.getpid()}")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        yield work
+        work.rename(target)
+    finally:
+        if work.exists():
+            shutil.rmtree(work)
+
+
+def _drop(prefix: str, keep: int) -> None:
+    """Old bases or disks make room, the oldest first."""
+    old = sorted(cache().glob(f"{prefix}*"), key=lambda path: path.stat().st_mtime)
+    for folder in old[: len(old) - keep]:
+        shutil.rmtree(folder)
+
+
+def _sources() -> list[Path]:
+    locks = sorted(ROOT.glob("*require*")) + sorted(ROOT.glob("*.lock"))
+    return [ROOT / name for name in SOURCES if (ROOT / name).exists()] + locks
+
+
+def _mark(*parts: str | Path) -> str:
+    """A name made of the contents of files and folders, and of words."""
+    found = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, str):
+            found.update(part.encode() + b"\0")
+            continue
+        files = [part] if part.is_file() else sorted(p for p in part.rglob("*") if p.is_file())
+        for file in files:
+            if "__pycache__" not in file.parts:
+                found.update(str(file.relative_to(part.parent)).encode() + b"\0" + file.read_bytes() + b"\0")
+    return found.hexdigest()[:16]
+
+
+def _do(*command: str, env: dict[str, str] | None = None) -> str:
+    """Run a command; its words are shown when it fails."""
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    if done.returncode:
+        tail = "\n".join((done.stdout + done.stderr).splitlines()[-30:])
+        raise subprocess.CalledProcessError(done.returncode, command[:4], tail, tail)
+    return done.stdout
+
+
+def told(error: subprocess.CalledProcessError) -> str:
+    """What a command that failed has said."""
+    return f"{' '.join(error.cmd)}: {error.output}"
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    """Build the disk and say where it is."""
+    try:
+        found = disk()
+    except subprocess.CalledProcessError as error:
+        sys.exit(told(error))
+    print(found.image, f"{found.build_s:.0f} s")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,67 @@
+"""The machine is only built when it is asked for by name: `make appliance`, or this folder's path."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from appliance import build
+from appliance.house import House
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--short", action="store_true", help="boot, one turn by the pins, the watchdog, three cuts")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    asked = any("tests/appliance" in str(argument) for argument in config.invocation_params.args)
+    return None if asked else True
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The machine's own tests first, the cuts after them: they begin with a moment that those keep."""
+    items.sort(key=lambda item: "test_cuts" in item.nodeid)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if FIGURES:
+        terminalreporter.section("the machine")
+        for figure in FIGURES:
+            terminalreporter.write_line(figure)
+
+
+FIGURES: list[str] = []
+
+
+@pytest.fixture(scope="session")
+def figures() -> list[str]:
+    """Sentences for the end of the run."""
+    return FIGURES
+
+
+@pytest.fixture(scope="session")
+def short(pytestconfig: pytest.Config) -> bool:
+    return bool(pytestconfig.getoption("short"))
+
+
+@pytest.fixture(scope="session")
+def disk(figures: list[str]) -> build.Disk:
+    try:
+        found = build.disk()
+    except build.CannotBuild as reason:
+        pytest.skip(f"the machine cannot be built: {reason}")
+    except subprocess.CalledProcessError as error:
+        pytest.fail(build.told(error), pytrace=False)
+    how = f"built in {found.build_s:.0f} s" if found.build_s else "taken from the cache"
+    figures.append(f"disk {how}, {found.image.stat().st_blocks * 512 / 1e6:.0f} MB")
+    return found
+
+
+@pytest.fixture(scope="session")
+def house(disk: build.Disk, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """The machine, booted once for all tests that do not pull its plug."""
+    with House(disk, tmp_path_factory.mktemp("machine")) as booted:
+        yield booted

@@ -1,0 +1,199 @@
+"""What is on a disk whose machine has lost its power: checked from outside, without mounting it.
+
+The journal is then opened by the program itself, and held against what people at the table were told before the cut.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import struct
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from companion.clock import FakeClock
+from companion.config import TableSettings
+from companion.journal import Journal
+from companion.kit import SEATS
+from companion.records import HandIn
+from companion.session import Phase
+from companion.table import Table
+from companion.views import TableView
+from web.plain import plain_view
+
+STATE = "/var/lib/tabletop-companion"
+
+
+class Told(NamedTuple):
+    """An input that the service has acknowledged, by what it answered with 200: seat or `table`, moment, action, salt."""
+
+    seat: str
+    moment: str
+    action: str
+    salt: str
+
+
+@dataclass
+class Promises:
+    """What people have asked for, and what of it was acknowledged; the rest may have arrived or not."""
+
+    asked: list[Told] = field(default_factory=list)
+    told: list[Told] = field(default_factory=list)
+
+
+@dataclass
+class Found:
+    """What was found: every list empty, and the disk whole, is how it must be."""
+
+    file_system: str = ""
+    journal: str = ""
+    lost: list[Told] = field(default_factory=list)
+    twice: list[str] = field(default_factory=list)
+    revealed: list[str] = field(default_factory=list)
+    inputs: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        return not (self.file_system or self.journal or self.lost or self.twice or self.revealed)
+
+
+def examine(image: Path, folder: Path, promises: Promises) -> Found:
+    """File system, journal, inputs and secrets of a disk as the cut has left it; the image is mended on the way."""
+    found = Found(file_system=_check_file_system(image))
+    state = _take_out(image, folder)
+    path = state / "journal.sqlite"
+    if not path.exists():
+        found.journal = "there is no journal"
+        return found
+    with sqlite3.connect(path) as db:
+        said = db.execute("PRAGMA integrity_check").fetchone()[0]
+    db.close()
+    with Journal(path) as journal:
+        found.journal = "" if said == "ok" and not journal.notice else f"{said} {journal.notice}"
+        entries = [entry.record for entry in journal.entries()]
+        found.inputs = len(entries)
+        kept = [record for record in entries if isinstance(record, HandIn)]
+        found.lost = [told for told in promises.told if not any(_is(record, told) for record in kept)]
+        found.twice = _doubled(kept, promises)
+        found.revealed = _shown(journal)
+        found.journal += journal.notice
+    return found
+
+
+def _is(record: HandIn, told: Told) -> bool:
+    by = told.seat in ("table", str(record.seat))
+    return by and (record.moment, record.action) == told[1:3] and told.salt in ("", record.salt)
+
+
+def _doubled(kept: list[HandIn], promises: Promises) -> list[str]:
+    """Inputs that count more often than somebody has made them, or that nobody has made."""
+    counted: list[str] = []
+    for told in promises.asked:
+        times = sum(_is(record, told) for record in kept)
+        if times > promises.asked.count(told):
+            counted.append(f"{told} {times} times")
+    strange = [record for record in kept if not any(_is(record, told) for told in promises.asked)]
+    return counted + [str(record) for record in strange]
+
+
+def _shown(journal: Journal) -> list[str]:
+    """Salts of sealed orders that anybody but their seat is shown after the cut."""
+    session = journal.restore()
+    with Table(journal, FakeClock(), TableSettings()) as table:
+        texts = {seat: json.dumps(_plain(table.view(seat))) for seat in (None, *SEATS)}
+    shown = []
+    for owner in SEATS:
+        sealed = session.sealed_at(owner, session.moment)
+        texts_of_others = [text for viewer, text in texts.items() if viewer is not owner]
+        if sealed and session.phase is Phase.ORDERS and any(sealed.salt in text for text in texts_of_others):
+            shown.append(f"{owner} {session.moment}")
+    return shown
+
+
+def _plain(view: TableView) -> Any:
+    return msgspec.to_builtins(plain_view(view), enc_hook=str, str_keys=True)
+
+
+# ---- the disk -------------------------------------------------------------------------------------------------------
+
+
+def _check_file_system(image: Path) -> str:
+    """Replay the file system's own journal as the next start would, then check it; empty: it is whole."""
+    first = subprocess.run(["e2fsck", "-p", str(image)], capture_output=True, text=True, check=False)
+    second = subprocess.run(["e2fsck", "-fn", str(image)], capture_output=True, text=True, check=False)
+    if first.returncode <= 1 and second.returncode == 0:
+        return ""
+    return f"{first.returncode} {first.stdout} {second.returncode} {second.stdout}"
+
+
+def _take_out(image: Path, folder: Path) -> Path:
+    """The service's state, copied out of the image."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    subprocess.run(["debugfs", "-R", f"rdump {STATE} {folder}", str(image)], capture_output=True, check=True)
+    return folder / Path(STATE).name
+
+
+# ---- the log of writes ----------------------------------------------------------------------------------------------
+
+_SUPER, _ENTRY = struct.Struct("<QQQL"), struct.Struct("<QQQQ")
+_FLUSH, _FUA, _DISCARD = 1, 2, 4
+_MAGIC = 0x6A736677736872
+
+
+class Write(NamedTuple):
+    """One entry of the log: where on the disk, in bytes, and where in the log its content is."""
+
+    offset: int
+    size: int
+    flags: int
+    content: int
+
+    @property
+    def is_flush(self) -> bool:
+        """Is everything before it on the disk for good?"""
+        return bool(self.flags & _FLUSH)
+
+
+def count(log: Path) -> int:
+    """How many writes the log holds by now."""
+    with log.open("rb") as file:
+        data = file.read(_SUPER.size)
+    return int(_SUPER.unpack(data)[2]) if len(data) == _SUPER.size else 0
+
+
+def writes(log: Path) -> Iterator[Write]:
+    """Every write in the order in which the machine made them."""
+    with log.open("rb") as file:
+        magic, _, entries, sector = _SUPER.unpack(file.read(_SUPER.size))
+        if magic != _MAGIC:
+            raise ValueError(f"{log} is no log of writes")
+        place = sector
+        for _ in range(entries):
+            file.seek(place)
+            where, sectors, flags, size = _ENTRY.unpack(file.read(_ENTRY.size))
+            length = 0 if flags & _DISCARD else sectors * sector
+            yield Write(where * sector, sectors * sector, flags, place + sector)
+            place += sector + length + size * 0
+
+
+def replay(log: Path, image: Path, first: int, last: int) -> None:
+    """Do the writes from `first` up to before `last` to an image."""
+    with log.open("rb") as source, image.open("r+b") as target:
+        for number, write in enumerate(writes(log)):
+            if number >= last:
+                break
+            if number < first or write.size == 0:
+                continue
+            target.seek(write.offset)
+            if write.flags & _DISCARD:
+                target.write(bytes(write.size))
+            else:
+                source.seek(write.content)
+                target.write(source.read(write.size))

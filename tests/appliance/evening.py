@@ -1,0 +1,154 @@
+"""An evening at the machine's table with two phones: games with sealed orders and games on the clock, until the cut.
+
+Every answer is noted, so that it is known afterwards what people were promised.
+"""
+
+from __future__ import annotations
+
+import http.cookiejar
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from appliance.cuts import Promises, Told
+from appliance.machine import until
+
+SEATS = ("south", "north")
+
+
+class Refused(Exception):
+    """The service said no, in its own words."""
+
+
+class Browser:
+    """Cookies and JSON, without a screen."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self.jar = http.cookiejar.CookieJar()
+        cookies = urllib.request.HTTPCookieProcessor(self.jar)
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), cookies)
+
+    def move(self, url: str) -> None:
+        """The same machine under another forwarded port; cookies stay."""
+        self._url = url
+
+    def ask(self, path: str, body: dict[str, Any] | None = None, **headers: str) -> dict[str, Any]:
+        """GET, or POST of a body; raises `Refused`, and `OSError` when nobody answers."""
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Content-Type": "application/json", "Origin": self._url} | headers
+        try:
+            with self._opener.open(urllib.request.Request(self._url + path, data, headers), timeout=30) as answer:
+                return dict(json.load(answer))
+        except urllib.error.HTTPError as error:
+            with error:
+                raise Refused(f"{path}: {error.code} {error.read().decode()[:300]}") from None
+
+
+class Evening:
+    """Two phones and what they were told; `position` answers how far the disk's log has come."""
+
+    def __init__(self, url: str, host_key: str, rng: Random, position: Callable[[], int] = lambda: 0) -> None:
+        self.phones = {seat: Browser(url) for seat in SEATS}
+        self.key = host_key
+        self._host = {"X-Host-Key": host_key}
+        self.rng, self.position = rng, position
+        self.promises = Promises()
+        self.positions: list[int] = []
+        """For every promise, how far the log had come when it was heard."""
+        self.answers_s: list[float] = []
+
+    def sit_down(self) -> None:
+        """Both take their seats; the host's word stands for the code on the table's screen."""
+        for seat, phone in self.phones.items():
+            phone.ask(f"/api/seat/{seat}/take", {"name": seat.title()}, **self._host)
+
+    def stand_up(self) -> None:
+        """Both leave."""
+        for seat, phone in self.phones.items():
+            phone.ask(f"/api/seat/{seat}/leave", {})
+
+    def until(self, last: int) -> Promises:
+        """What was promised while the disk's log had no more than so many writes; all else may have arrived or not."""
+        heard = zip(self.promises.told, self.positions, strict=True)
+        return Promises(self.promises.asked, [told for told, position in heard if position <= last])
+
+    def move(self, url: str) -> None:
+        """Go on at the same machine after it has started anew."""
+        for phone in self.phones.values():
+            phone.move(url)
+
+    def begin(self, clock: bool) -> None:
+        """A game on the clock, or one with sealed orders."""
+        game, options = ("binmat", {"way": "clock"}) if clock else ("outbuffered", {})
+        self._post("south", "/api/host/new-game", {"game": game, "options": options})
+        if clock:
+            until("the first turn", self._has_begun, 30, 0.1)
+
+    def _has_begun(self) -> bool:
+        now = self.view()
+        if now["phase"] == "setup":
+            self._confirm(now)
+        elif now["clock"] and now["clock"]["paused"]:
+            self._post("south", "/api/table/resume", {})
+        return bool(now["phase"] == "orders" and now["clock"] and not now["clock"]["paused"])
+
+    def view(self) -> dict[str, Any]:
+        """What everybody may know."""
+        return self.phones["south"].ask("/api/view")
+
+    def play(self, seconds: float) -> None:
+        """Play for so long, as fast as the machine answers; ends early when it does not any more."""
+        end_s = time.monotonic() + seconds
+        while time.monotonic() < end_s:
+            try:
+                self.step()
+            except Refused:
+                continue  # the clock was quicker, or the camera disagrees
+            except OSError:
+                return
+
+    def step(self) -> None:
+        """One thing that somebody does next."""
+        now = self.view()
+        if now["phase"] in ("setup", "stages"):
+            self._confirm(now)
+        elif now["phase"] == "orders" and now["clock"]:
+            if now["clock"]["paused"]:
+                self._post("south", "/api/table/resume", {})
+            self._tell(Told("table", now["moment"], ".", ""), "/api/table/act", {})
+        elif now["phase"] == "orders":
+            self._seal(now)
+        else:
+            self.begin(clock=False)
+
+    def _confirm(self, now: dict[str, Any]) -> None:
+        body = {"moment": now["moment"], "stage": now["stage"], "force": True}
+        self._post("south", "/api/seat/south/confirm", body)
+
+    def _seal(self, now: dict[str, Any]) -> None:
+        """One side hands in; now and then it takes that back and thinks again."""
+        waiting = [seat for seat in SEATS if not now["sealed"][seat]]
+        seat, moment = self.rng.choice(waiting or SEATS), now["moment"]
+        salt = f"{self.rng.getrandbits(128):032x}"
+        action = "".join(self.rng.choices("UDLRIS", k=3))
+        self._tell(Told(seat, moment, action, salt), f"/api/seat/{seat}/hand-in", {"salt": salt})
+        if len(waiting) == 2 and self.rng.random() < 0.2:
+            self._post(seat, f"/api/seat/{seat}/take-back", {"moment": moment})
+
+    def _tell(self, told: Told, path: str, more: dict[str, str]) -> None:
+        """Hand an action in and note what was promised."""
+        phone = self.phones.get(told.seat, self.phones["south"])
+        self.promises.asked.append(told)
+        began_s = time.monotonic()
+        phone.ask(path, {"moment": told.moment, "action": told.action} | more)
+        self.answers_s.append(time.monotonic() - began_s)
+        self.promises.told.append(told)
+        self.positions.append(self.position())
+
+    def _post(self, seat: str, path: str, body: dict[str, Any]) -> None:
+        self.phones[seat].ask(path, body, **(self._host if "/host/" in path else {}))

@@ -1,0 +1,251 @@
+"""The machine under QEMU: booted or woken, its hands inside the guest, its plug.
+
+Software emulation, two cores. The guest is reached by two virtio ports (`guest/agent.py`, `guest/camera.py`), so nothing
+here waits for a network; phones come by a forwarded port where there is one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import socket
+import struct
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from appliance.build import Disk
+
+ACCELERATOR = ("-accel", "tcg,thread=multi,tb-size=512", "-cpu", "max")
+MEMORY_MB = 1024
+PAGES_PORT = 8080
+BOOT_S = 240.0
+"""Time-outs are generous: two shared cores emulate two others."""
+SOUTH = {"up": 5, "down": 6, "left": 13, "right": 19, "a": 26, "b": 11, "back": 9, "ready": 10}
+NORTH = {"up": 12, "down": 16, "left": 20, "right": 21, "a": 7, "b": 8, "back": 25, "ready": 24}
+PADS = {"south": SOUTH, "north": NORTH}
+LAMPS = {"south": (17, 27, 22, 4), "north": (23, 15, 14, 2)}
+"""Orders 1 to 3 and whose turn; the north side's last three are wired to 3V3: dark is 1."""
+INVERTED = frozenset({15, 14, 2})
+TABLE_BUTTON = 3
+T = TypeVar("T")
+
+
+class MachineError(Exception):
+    """The machine did not do what it was asked; says what, with the end of its console."""
+
+
+def until(what: str, look: Callable[[], T], timeout_s: float = 60.0, pause_s: float = 0.2) -> T:
+    """Wait for something true; raises `MachineError` with what never came, and what was seen last."""
+    pause, end_s = threading.Event(), time.monotonic() + timeout_s
+    while True:
+        answer = look()
+        if answer:
+            return answer
+        if time.monotonic() > end_s:
+            raise MachineError(f"{what} did not happen within {timeout_s:.0f} s")
+        pause.wait(pause_s)
+
+
+class Machine:
+    """One QEMU with a disk of its own; a context manager, `close` may be called twice.
+
+    `folder` gets console and sockets. `asleep` is a file that `sleep` wrote: the machine goes on from there.
+    `log` is where every write to the disk is noted, flush by flush.
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        image: Path,
+        folder: Path,
+        network: bool = True,
+        asleep: Path | None = None,
+        log: Path | None = None,
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.image, self._folder = image, folder
+        self.port = _free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.began_s = time.monotonic()
+        self._asked = 0
+        command = self._command(disk, network, log)
+        if asleep:
+            command += ["-incoming", f"exec:cat {asleep}"]
+        self._errors = (folder / "qemu.log").open("wb")
+        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self._errors, stderr=self._errors)
+        try:
+            self._monitor = self._join("monitor", 30)
+            self._monitor_file = self._monitor.makefile("r")
+            self._monitor_file.readline()
+            self.monitor("qmp_capabilities")
+            self._frames = self._join("frames", 10)
+            self._agent = self._join("agent", 10)
+            self._agent_file = self._agent.makefile("r")
+            if asleep:
+                until("waking up", lambda: self.monitor("query-status")["status"] in ("running", "paused"), 60, 0.05)
+                self.monitor("cont")
+        except BaseException:
+            self.close()
+            raise
+
+    def _command(self, disk: Disk, network: bool, log: Path | None) -> list[str]:
+        folder = self._folder
+        line = "console=ttyS0 root=/dev/vda rw rootflags=noinit_itable panic=-1 mitigations=off net.ifnames=0 quiet"
+        device = ["-drive", f"file={self.image},format=raw,if=none,id=d0,cache=writeback"]
+        if log:
+            files = [
+                f"driver=file,node-name={name},filename={path}" for name, path in (("f0", self.image), ("f1", log))
+            ]
+            logged = "driver=blklogwrites,node-name=d0,file=r0,log=f1,log-sector-size=512,log-super-update-interval=1"
+            blocks = (files[0], "driver=raw,node-name=r0,file=f0", files[1], logged)
+            device = [word for block in blocks for word in ("-blockdev", block)]
+        ports = [
+            word
+            for name in ("agent", "frames")
+            for word in (
+                "-chardev", f"socket,id={name},path={folder / name},server=on,wait=off",
+                "-device", f"virtserialport,chardev={name},name=appliance.{name}",
+            )
+        ]  # fmt: skip
+        forward = f"user,id=n0,hostfwd=tcp:127.0.0.1:{self.port}-:{PAGES_PORT}"
+        return [
+            "qemu-system-x86_64", *ACCELERATOR, "-M", "q35",
+            "-m", str(MEMORY_MB), "-smp", "2", "-kernel", str(disk.kernel), "-initrd", str(disk.initrd), "-append", line,
+            *device, "-device", "virtio-blk-pci,drive=d0,write-cache=on",
+            *(["-netdev", forward, "-device", "virtio-net-pci,netdev=n0"] if network else ["-nic", "none"]),
+            "-device", "virtio-rng-pci", "-device", "virtio-serial-pci", *ports,
+            "-display", "none", "-nodefaults", "-no-reboot", "-serial", f"file:{folder / 'console'}",
+            "-qmp", f"unix:{folder / 'monitor'},server=on,wait=off",
+        ]  # fmt: skip
+
+    def _join(self, name: str, timeout_s: float) -> socket.socket:
+        def attempt() -> socket.socket | None:
+            if self._process.poll() is not None:
+                raise MachineError(f"QEMU has ended: {(self._folder / 'qemu.log').read_text()}")
+            line = socket.socket(socket.AF_UNIX)
+            try:
+                line.connect(str(self._folder / name))
+            except OSError:
+                line.close()
+                return None
+            return line
+
+        return until(f"QEMU's {name}", attempt, timeout_s, 0.05)  # type: ignore[return-value]  # None is waited away
+
+    # ---- hands inside ------------------------------------------------------------------------------------------------
+
+    def ask(self, door: str, *given: Any, timeout_s: float = 90.0, **named: Any) -> Any:
+        """What the agent's door answers; raises `MachineError`."""
+        self._asked += 1
+        self._agent.settimeout(timeout_s)
+        request = {"id": self._asked, "door": door, "with": given, "named": named}
+        try:
+            self._agent.sendall(json.dumps(request).encode() + b"\n")
+            while True:
+                answer = json.loads(self._agent_file.readline() or "null")
+                if answer is None:
+                    raise MachineError(f"{door}: the machine is off")
+                if answer["id"] == self._asked:
+                    break
+        except OSError as error:
+            raise MachineError(f"{door}: no answer ({error}); the console ends with:\n{self.console()}") from None
+        if "error" in answer:
+            raise MachineError(f"{door}: {answer['error']}")
+        return answer["answer"]
+
+    def run(self, *command: str, check: bool = True, timeout_s: float = 60.0) -> str:
+        """What a command inside has said; raises `MachineError` when it fails and `check` is set."""
+        done = self.ask("run", list(command), timeout_s, timeout_s=timeout_s + 30)
+        if check and done["status"]:
+            raise MachineError(f"{' '.join(command)}: status {done['status']}: {done['out']}{done['err']}")
+        return str(done["out"])
+
+    def property(self, name: str, unit: str = "companion.service") -> str:
+        """One property of a unit."""
+        return self.run("systemctl", "show", "-P", name, unit).strip()
+
+    def press(self, seat: str, *keys: str) -> None:
+        """Press and release keys of a side's pad."""
+        self.ask("press", [PADS[seat][key] for key in keys])
+
+    def lamp_levels(self, times: int = 40) -> dict[int, float]:
+        """How much of the time each lamp is lit, 0 to 1, over a third of a second."""
+        pins = [pin for side in LAMPS.values() for pin in side]
+        seen = self.ask("lamps", pins, times=times, pause_s=0.007)
+        shares = [sum(levels) / times for levels in zip(*seen, strict=True)]
+        return {pin: 1 - share if pin in INVERTED else share for pin, share in zip(pins, shares, strict=True)}
+
+    def show(self, width: int, height: int, luma: bytes) -> None:
+        """Hold this picture before the camera from now on."""
+        self._frames.settimeout(60)
+        self._frames.sendall(struct.pack("<II", width, height) + luma)
+
+    # ---- power -------------------------------------------------------------------------------------------------------
+
+    def console(self, lines: int = 25) -> str:
+        """The end of what the kernel has said."""
+        path = self._folder / "console"
+        return "\n".join(path.read_text(errors="replace").splitlines()[-lines:]) if path.exists() else ""
+
+    def monitor(self, command: str, **given: Any) -> Any:
+        """One command to QEMU itself."""
+        self._monitor.settimeout(60)
+        self._monitor.sendall(json.dumps({"execute": command, "arguments": given}).encode() + b"\n")
+        while True:
+            answer = json.loads(self._monitor_file.readline())
+            if "return" in answer:
+                return answer["return"]
+            if "error" in answer:
+                raise MachineError(f"{command}: {answer['error']['desc']}")
+
+    def sleep(self, asleep: Path) -> None:
+        """Stop where it stands and keep its memory in a file; the disk beside it is what belongs to it."""
+        self.monitor("stop")
+        self.monitor("migrate-set-parameters", **{"max-bandwidth": 1 << 33})
+        self.monitor("migrate", uri=f"exec:cat > {asleep}")
+        until("falling asleep", lambda: self.monitor("query-migrate").get("status") == "completed", 120, 0.1)
+        self.monitor("quit")
+        self._process.wait(30)
+        self.close()
+
+    def pull_the_plug(self) -> None:
+        """SIGKILL: what the guest has not flushed is gone with its memory."""
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait(30)
+        self.close()
+
+    def is_off(self) -> bool:
+        """Has the machine switched itself off?"""
+        return self._process.poll() is not None
+
+    def close(self) -> None:
+        """Switch it off, if it is not."""
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait(30)
+        for name in ("_monitor_file", "_agent_file", "_monitor", "_agent", "_frames", "_errors"):
+            with contextlib.suppress(OSError):
+                getattr(self, name, self._errors).close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def copy_image(source: Path, target: Path) -> Path:
+    """A disk of its own, without its holes."""
+    target.unlink(missing_ok=True)
+    subprocess.run(["cp", "--reflink=auto", "--sparse=always", str(source), str(target)], check=True)
+    return target
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])

@@ -1,0 +1,141 @@
+"""People at the machine: pads by its pins, hands on a board that its camera sees, phones by its network.
+
+They know the rules from the game itself and keep a position of their own, against which the table is held.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from random import Random
+from typing import Any
+
+from appliance.machine import PADS, Machine, MachineError, until
+from companion.games.outbuffered import Outbuffered
+from companion.kit import Layout, Seat
+from companion.session import chance
+from vision.scene import SimulatedTable
+
+KEYS = {"U": "up", "D": "down", "L": "left", "R": "right", "S": "a", "I": "b"}
+PATIENCE_S = 120.0
+PAGES = "http://127.0.0.1:8080"
+
+
+class Board:
+    """A rendered board before the machine's camera."""
+
+    def __init__(self, machine: Machine, game: Any) -> None:
+        self._machine = machine
+        self._world = SimulatedTable(game.kit(game.options({})))
+
+    def lay(self, layout: Layout) -> None:
+        """Hands put everything where a layout says; what it does not name lies beside the board."""
+        self._world.set_up(layout)
+        luma = self._world.render_luma()
+        self._machine.show(luma.shape[1], luma.shape[0], luma.tobytes())
+
+
+def view(machine: Machine) -> dict[str, Any]:
+    """What everybody may know; asked from inside, without a network. Empty while no page answers."""
+    status, text = machine.ask("fetch", f"{PAGES}/api/view")
+    return dict(json.loads(text)) if status == 200 else {}
+
+
+def wait_for_pages(machine: Machine, timeout_s: float) -> dict[str, Any]:
+    """The first view that the service answers."""
+    return until("a page", lambda: view(machine), timeout_s, 0.5)
+
+
+def host_key(machine: Machine) -> str:
+    """As its owner asks for it on the command line."""
+    said = machine.run("/usr/local/bin/companion", "host-key", timeout_s=120)
+    found = re.search(r"[a-z2-7]{5}-[a-z2-7]{5}", said)
+    if not found:
+        raise MachineError(f"companion host-key says no key: {said}")
+    return found[0]
+
+
+class PadMatch:
+    """Outbuffered at two pads: orders by keys, the board by the camera. `turn` plays one turn and checks it."""
+
+    def __init__(self, machine: Machine, rng: Random) -> None:
+        self._machine, self._rng, self._game = machine, rng, Outbuffered()
+        self._board = Board(machine, self._game)
+        self._state = self._game.setup(self._game.options({}), Random(0))
+        self.turns = self.misread = self.presses = 0
+
+    def begin(self) -> None:
+        """Sit down by a key of each pad, lay the board, start by the ready key."""
+        for seat in PADS:
+            self._press(seat, "ready")
+        self.until("both seats", lambda now: all(now["seats"][seat]["name"] is not None for seat in PADS))
+        self._board.lay({})
+        self.until("the board", lambda now: now["suggested"] == "outbuffered")
+        self._press("south", "ready")
+        self.until("the set-up", lambda now: now["phase"] == "setup")
+        self._board.lay(self._game.expected(self._state) or {})
+        self.until("the first turn", lambda now: now["phase"] == "orders")
+
+    @property
+    def is_over(self) -> bool:
+        """Has somebody won, by the rules?"""
+        return self._state.outcome is not None
+
+    def hand_in(self, seat: str) -> str:
+        """Three orders by the pad of a side; its lamps must count them."""
+        action = "".join(self._rng.choices("UDLRIS", weights=(4, 3, 2, 2, 1, 2), k=3))
+        before = self.presses
+        for letter in action:
+            self._press(seat, KEYS[letter])
+        if self.presses - before != 3:
+            raise MachineError("a key was not pressed")
+        self.until(f"three orders of {seat}", lambda now: now["seats"][seat]["entered"] == 3)
+        self._press(seat, "ready")
+        return action
+
+    def turn(self) -> None:
+        """Both hand in, hands follow every stage, the table agrees with the rules."""
+        moment = view(self._machine)["moment"]
+        south = self.hand_in("south")
+        self.until("the sealed order", lambda now: now["sealed"]["south"])
+        self.finish_turn(moment, south, self.hand_in("north"))
+
+    def finish_turn(self, moment: str, south: str, north: str) -> None:
+        """Hands follow the stages of a turn that both have handed in."""
+        actions = {Seat.SOUTH: self._game.parse(south), Seat.NORTH: self._game.parse(north)}
+        step = self._game.apply(self._state, actions, chance(0, int(moment.rpartition(".")[2])))
+        for number, stage in enumerate(step.stages):
+            now = self.until(f"stage {number + 1}", lambda now, n=number: self._is_at(now, moment, n))
+            if now["phase"] == "stages" and now["moment"] == moment and stage.expected is not None:
+                expected = {str(square): list(faces) for square, faces in stage.expected.items()}
+                told = {str(square): list(faces) for square, faces in (now["expected"] or {}).items()}
+                self.misread += now["stage"] == number and expected != told
+                self._board.lay(stage.expected)
+        self._state = step.state
+        self.turns += 1
+        self.until("the next turn", lambda now: now["phase"] == "over" or now["moment"] != moment)
+
+    @staticmethod
+    def _is_at(now: dict[str, Any], moment: str, number: int) -> bool:
+        return (
+            now["moment"] != moment or now["phase"] == "over" or (now["phase"] == "stages" and now["stage"] >= number)
+        )
+
+    def _press(self, seat: str, *keys: str) -> None:
+        self._machine.press(seat, *keys)
+        self.presses += len(keys)
+
+    def until(self, what: str, done: Any) -> dict[str, Any]:
+        seen: dict[str, Any] = {}
+
+        def look() -> bool:
+            seen.clear()
+            seen.update(view(self._machine))
+            return bool(seen) and bool(done(seen))
+
+        try:
+            until(what, look, PATIENCE_S)
+        except MachineError as error:
+            problems = [problem["text"] for problem in seen.get("problems", ())]
+            raise MachineError(f"{error}; the sign says {seen.get('sign')}, {problems}, {seen.get('camera')}") from None
+        return seen
