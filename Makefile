@@ -14,17 +14,33 @@ PINS := $(shell python3 -c "import importlib.util as u, importlib.metadata as m;
 APT := $(shell if ! command -v apt-get >/dev/null; then :; elif [ "$$(id -u)" = 0 ]; then echo "apt-get"; elif sudo -n true 2>/dev/null; then echo "sudo -n apt-get"; fi)
 ARGS ?=
 JOBS ?= $(shell nproc)
+MINUTES ?= 60
+N ?= 1000000
 SCREENSHOTS ?= /tmp/companion-screenshots
 
-.PHONY: play test test-opencv4 check messages format lint types bench selfplay screenshots browser clean
+.PHONY: play install uninstall wheel lock test test-opencv4 check messages format lint types bench appliance selfplay night fuzz screenshots browser clean
 
 play: $(VENV)/.runs
 	@$(BIN)/companion play $(ARGS)
 
+# The appliance, as root: packages, environment, unit, user, settings. WHEELS=FOLDER fetches no Python package; DESTDIR
+# puts it into another root, for tests. `uninstall` leaves games and settings; GAMES=remove does not.
+install uninstall:
+	@DESTDIR="$(DESTDIR)" WHEELS="$(WHEELS)" GAMES="$(GAMES)" sh systemd/install.sh $@
+
+# One file that `companion update` takes.
+wheel: $(VENV)/.runs
+	@rm -rf build && $(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps -w dist . && ls dist/*.whl
+
+# The dependencies of an installation with their hashes, brought up to date.
+lock: $(VENV)/.tests
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --only-binary :all: --extra build --extra mqtt --upgrade \
+		--custom-compile-command "make lock" pyproject.toml -o companion/requirements.lock
+
 # As many tests at once as there are cores: many of them wait for browsers. Then those that time things, one by one;
 # pytest's status 5 only says that ARGS has chosen none of them.
 test: $(VENV)/.tests browser
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not alone" $(ARGS) || [ $$? = 5 ]
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not alone" $(ARGS) || [ $$? = 5 ]
 	$(BIN)/python -m pytest -m alone $(ARGS) || [ $$? = 5 ]
 
 test-opencv4: $(VENV4)/.tests
@@ -51,15 +67,33 @@ format: $(VENV)/.tests
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# Measures speeds and latencies and fails where they fall short; on two cores some 25 minutes, nine of them a game on
-# the clock at its real length and six the reading of boards, alone with `companion bench vision`.
+# Measures speeds and latencies and fails where they fall short; on two cores some 40 minutes, nine of them a game on
+# the clock at its real length, six the reading of boards, alone with `companion bench vision`, and a third of them 1,000
+# kills of the service, alone with `companion bench kills`.
 bench: $(VENV)/.tests
 	$(BIN)/companion bench --real-time $(ARGS)
+
+# The whole machine under QEMU: installed, booted, played on, its plug pulled; ARGS=--short for the main things. The
+# first run fetches Debian's packages, later ones take what it has built from the cache (APPLIANCE_CACHE).
+QEMU := qemu-system-x86 qemu-utils seabios ipxe-qemu mmdebstrap e2fsprogs
+appliance: $(VENV)/.tests
+	@command -v qemu-system-x86_64 >/dev/null && command -v mmdebstrap >/dev/null \
+	|| { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq $(QEMU) >/dev/null; } \
+	|| echo "No QEMU: install $(QEMU) to test the whole machine."
+	$(BIN)/python -m pytest -rs tests/appliance $(ARGS)
 
 selfplay: $(VENV)/.runs
 	for game in outbuffered scouts arena kahmate binmat; do \
 		$(BIN)/companion selfplay --game $$game --games 20 --seed 1 $(ARGS) || exit 1; \
 	done
+
+# All games in turn at one table for an hour, on a clock that runs faster: nothing may grow beyond what the games need.
+night: $(VENV)/.runs
+	$(BIN)/companion selfplay --night $(MINUTES) $(ARGS)
+
+# Generated requests, events, files and texts; prints counts, seeds and what failed. ARGS="--only events --seed 7" chooses.
+fuzz: $(VENV)/.tests
+	cd tests && $(abspath $(BIN))/python -m fuzz --cases $(N) --jobs $(JOBS) $(ARGS)
 
 # Pictures of every page in every state: three sizes, light and dark, three languages; some 2,000 files in ten minutes.
 # ARGS="--sizes phone --languages fr --only over" makes fewer.

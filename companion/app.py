@@ -2,37 +2,47 @@
 
 from __future__ import annotations
 
-import base64
 import logging
-import socket
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from companion import __version__
 from companion.bundle import make_bundle
 from companion.care.choices import Choices
+from companion.care.housekeeping import Housekeeping
 from companion.care.rooms import CheckRoom
 from companion.care.upkeep import InstallationUpkeep
 from companion.clock import Clock, RealClock
 from companion.config import Settings, find_settings
 from companion.errors import CameraError
 from companion.games import GAMES
-from companion.joining import Network
+from companion.health.games import GameLog
+from companion.health.measured import open_journal
+from companion.health.probes import Machine
+from companion.health.service import ServiceHealth
+from companion.joining import Network, host_key_text, page_urls
 from companion.journal import Journal
 from companion.kit import SEATS, Kit, Seat
 from companion.languages import joined, say
+from companion.logs import told
+from companion.mqtt.door import MqttDoor
 from companion.paper.press import Press
 from companion.past.history import History
 from companion.past.photographs import Photographer, PhotographFolder
 from companion.past.pictures import share_picture
 from companion.ports import Camera, CameraOffer, CameraState, CameraStatus, Cue, SeatLamps, Signal
+from companion.ports import Press as KeyPress
 from companion.session import Phase
+from companion.switching import power_key
 from companion.table import Table
+from companion.vitals import CAMERA, TABLE, Vitals
 from companion.voice.manners import Manners
 from hardware.check import PanelTrial
 from hardware.panel import Panel, open_panel, panel_reason
+from hardware.power import PowerKey
 from hardware.simulated import SimulatedPanelHands, simulated_panel
 from hardware.voice import MachineVoice
 from vision.camera import CameraOpener, cameras
@@ -42,6 +52,7 @@ from vision.reader import BoardReader
 from vision.scene import RenderedCamera, SimulatedTable
 from vision.watcher import Watcher
 from web.app import CameraRoom, Welcome, Workbench, create_app
+from web.joincode import JoinCode
 from web.live import Server, serve
 
 log = logging.getLogger(__name__)
@@ -82,6 +93,7 @@ class Companion:
         self.simulation: Simulation | None = None
         self.panel: Panel | None = None
         self.check: PanelTrial | None = None
+        self.power: PowerKey | None = None
         self.watcher: Watcher | None = None
         self.eye: BoardEye | None = None
         self.album = PhotographFolder(settings.photographs_path, settings.camera.photographs_mb)
@@ -95,7 +107,10 @@ class Companion:
             raise
 
     def _open(self, simulate: bool | None) -> None:
-        self.journal = self._stack.enter_context(Journal(self.settings.journal_path))
+        begun_s = self.clock.monotonic_s()
+        log.info("Companion %s begins", __version__, extra=told("begin", version=__version__))
+        journal, self.metrics = open_journal(self.settings)
+        self.journal = self._stack.enter_context(journal)
         choices = Choices(self.settings.journal_path.with_name("choices.json"))
         self.table = self._stack.enter_context(Table(self.journal, self.clock, self.settings.table, choices))
         if self.journal.notice:
@@ -114,21 +129,56 @@ class Companion:
             album=self.album,
             paint=share_picture,
         )
+        self.housekeeping = self._stack.enter_context(
+            Housekeeping(
+                self.table,
+                self.journal,
+                self.history,
+                album=self.album,
+                clock=self.clock,
+                settings=self.settings.history,
+            )
+        )
         self._open_manners()
+        self._open_health()
+        broker = MqttDoor(self.table, self.settings, self.clock, threads=self._threads)
+        self.broker = self._stack.enter_context(broker)
         self.server = self._open_server()
         if self._threads:
+            self.health.start()
             self.table.start()
             if self.watcher:
                 self.watcher.start()
             if self._photographer:
                 self._photographer.start()
             self.manners.start()
+            self.housekeeping.start()
         self.server.start()
+        doors = {"camera": self.watcher is not None, "pads": self.panel is not None}
+        seconds = self.clock.monotonic_s() - begun_s
+        log.info("Ready", extra=told("ready", seconds=seconds, port=self.server.port, **doors))
+
+    def _open_health(self) -> None:
+        """Whoever asks whether the service is alive, and what its log says of games."""
+        machine = Machine()
+        health = ServiceHealth(self, machine, self.metrics, threads=self._threads)
+        self.health = self._stack.enter_context(health)
+        self.table.connect(on_round=lambda: self.vitals.beat(TABLE))
+        self.games = GameLog(self.table, health.tally)
+        self.games.listen()
+        self._stack.callback(self.games.refusals)
+        if self.metrics:
+            self.metrics.watch(self, machine)
+
+    @property
+    def vitals(self) -> Vitals:
+        """Who was heard when: the watchdog asks it."""
+        return self.health.vitals
 
     # ---- doors -------------------------------------------------------------------------------------------------------
 
     def _open_devices(self, may_simulate: bool) -> None:
-        self.panel = open_panel(self.settings.panel, self.clock, self.table.pressed)
+        self.panel = open_panel(self.settings.panel, self.clock, self._pressed)
         if self.panel is None:
             reason = panel_reason(self.settings.panel) or "switched off in the settings"
             self._say(f"No pads: {reason.rstrip('.')}.")
@@ -139,6 +189,16 @@ class Companion:
 
     def _connect_panel(self, panel: Panel) -> None:
         self._stack.enter_context(panel)
+        key = power_key(
+            self.table,
+            panel,
+            self.clock,
+            simulated=self.simulation is not None,
+            has_lamp=self.settings.panel.system_lamp != "",
+            threads=self._threads,
+        )
+        self.power = self._stack.enter_context(key)
+        self.power.is_on = self.settings.panel.switch_off
         for problem in panel.problems:
             self._say(problem)
         self._say(f"Pads: {len(panel.buttons)} buttons, {len(panel.lamps)} lamps.")
@@ -153,6 +213,11 @@ class Companion:
         self.table.connect(on_signal=panel.signal, on_lamps=show, on_alarms=panel.alarms)
         panel.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
 
+    def _pressed(self, press: KeyPress) -> None:
+        self.table.pressed(press)
+        if self.power:
+            self.power.pressed(press)
+
     def _find_camera(self, may_simulate: bool) -> None:
         """Watch the board if there is a camera; one that is named or connected is retried, not given up.
 
@@ -163,6 +228,11 @@ class Companion:
             self._say("No camera: switched off in the settings.")
             return
         opener = CameraOpener(settings, self.clock)
+        is_device = settings.source.partition(":")[0] in ("auto", "picamera", "usb")
+        if self._threads and is_device and not may_simulate:  # to open one may take seconds
+            self._say("The camera is opened while the pages are up already.")
+            self._watch(opener.open, opener, settings.source != "auto" or (lambda: bool(cameras())))
+            return
         expected = True
         try:
             camera = opener.open()
@@ -181,7 +251,10 @@ class Companion:
         self._watch(opener.open, opener, expected)
 
     def _watch(
-        self, open_camera: Callable[[], Camera], opener: CameraOpener | None = None, expected: bool = True
+        self,
+        open_camera: Callable[[], Camera],
+        opener: CameraOpener | None = None,
+        expected: bool | Callable[[], bool] = True,
     ) -> None:
         """Watch the board; `opener` opens other real cameras as well."""
         kits = {name: game.kit(game.options({})) for name, game in GAMES.items()}
@@ -194,12 +267,14 @@ class Companion:
             self.clock,
             settings.fps,
             on_reading=self.table.saw,
-            on_status=self.table.camera_is,
+            on_status=self._camera_is,
             on_look=eye.saw,
             open_source=opener.open if opener else None,
             lenses=LensShelf(self.settings.lenses_path, settings) if opener else None,
             expected=expected,
             mains_hz=settings.mains_hz,
+            on_round=lambda: self.vitals.beat(CAMERA),
+            on_read_s=self.metrics.read if self.metrics else None,
         )
         eye.steer(watcher)
         self._stack.enter_context(watcher)
@@ -208,12 +283,16 @@ class Companion:
             photographer = Photographer(self.table, self.album, eye.photograph, self.clock, self.table.photographs_are)
             self._photographer = self._stack.enter_context(photographer)
 
+    def _camera_is(self, status: CameraStatus) -> None:
+        log.info("Camera: %s", status.sentence, extra=told("camera", state=str(status.state)))
+        self.table.camera_is(status)
+
     def _open_simulation(self) -> None:
         first = next(iter(GAMES.values()))
         options = first.options({})
         world = SimulatedTable(first.kit(options))
         world.set_up(first.expected(first.setup(options, Random(0))) or {})
-        panel, hands = simulated_panel(self.settings.panel, self.clock, self.table.pressed, threads=self._threads)
+        panel, hands = simulated_panel(self.settings.panel, self.clock, self._pressed, threads=self._threads)
         self.panel = panel
         self.simulation = Simulation(world, hands)
 
@@ -241,12 +320,18 @@ class Companion:
     def _open_server(self) -> Server:
         web = self.settings.web
         simulation = self.simulation
+        tls = None
+        if web.certificate:
+            from web.tls import certificate_context  # noqa: PLC0415 - brings what only a certificate needs
+
+            tls = certificate_context(web.certificate, web.key)
         app = create_app(
             self.table,
             GAMES,
             settings=web,
             signing_key=self.journal.key("signing"),
             host_key=self.host_key,
+            make_host_key=self._make_host_key,
             join_urls=self.urls,
             workbench=Workbench(simulation.world, simulation.hands) if simulation else None,
             camera=CameraRoom(self.eye, self.album, self.bundle),
@@ -257,9 +342,19 @@ class Companion:
                 self.settings, self._settings_path, self.table, self.clock, use=self.use, restart=self._restart
             ),
             past=self.history,
-            check=CheckRoom(self.settings.panel, self.check, self._why_no_panel(), simulation is not None),
+            check=CheckRoom(
+                self.settings.panel,
+                self.check,
+                self._why_no_panel(),
+                simulation is not None,
+                lambda: self.broker.sentence,
+            ),
+            health=self.health,
+            staff=self.broker.bell,
+            compiled=self.settings.journal_path.with_name("templates"),
         )
-        server = serve(app, web.host, web.port, web.viewers)
+        self.join_code: JoinCode | None = app.extensions["join_code"]
+        server = serve(app, web.host, web.port, web.viewers, tls)
         self._stack.callback(server.close)
         return server
 
@@ -271,7 +366,16 @@ class Companion:
         self.settings = settings
         self.table.use(settings.table)
         self.manners.change(settings)
+        if self.power:
+            self.power.is_on = settings.panel.switch_off
         self.network.settings = settings.wifi
+        self.broker.change(settings)
+        self.housekeeping.settings = settings.history
+
+    def _make_host_key(self) -> str:
+        self.journal.renew_key("host")
+        self.host_key = _host_key(self.journal)
+        return self.host_key
 
     def _say(self, sentence: str) -> None:
         self.found.append(sentence)
@@ -281,7 +385,7 @@ class Companion:
 
     def urls(self) -> tuple[str, ...]:
         """Addresses of the table screen, the one for phones first."""
-        return tuple(f"http://{host}:{self.server.port}/" for host in addresses(self.settings.web.host))
+        return page_urls(self.settings.web, self.server.port)
 
     def step(self) -> None:
         """One round of everything, without threads: a frame, keys, the table, lamps."""
@@ -293,10 +397,13 @@ class Companion:
         """As `step`, without looking at the board."""
         if self.panel:
             self.panel.step()
+        if self.power:
+            self.power.step()
         self.table.step()
         if self._photographer:
             self._photographer.step()
         self.manners.step()
+        self.broker.step()
         if self.panel:
             self.panel.step()
 
@@ -322,21 +429,6 @@ def _offers() -> tuple[CameraOffer, ...]:
     return tuple(CameraOffer(each.source, each.name) for each in cameras())
 
 
-def addresses(host: str) -> list[str]:
-    """Under which addresses this machine is reached when it listens on `host`; the local network's first."""
-    if host not in ("0.0.0.0", "::"):
-        return [host]
-    found = []
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))  # a documentation address; nothing is sent
-            found.append(probe.getsockname()[0])
-        except OSError:
-            pass  # no network: the machine's own name is all there is
-    return [*found, f"{socket.gethostname().partition('.')[0]}.local"] if found else ["127.0.0.1"]
-
-
 def _host_key(journal: Journal) -> str:
     """Ten letters and digits that make somebody the host; the same after every restart."""
-    text = base64.b32encode(journal.key("host"))[:10].decode().lower()
-    return f"{text[:5]}-{text[5:]}"
+    return host_key_text(journal.key("host"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import logging
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from companion import __version__
+from companion import __version__, logs
 from companion.commands.care import add_commands as add_upkeep
 from companion.commands.history import add_commands as add_history
+from companion.commands.hostkey import add_host_key
+from companion.commands.hotspot import add_hotspot
 from companion.commands.kiosk import add_kiosk
+from companion.commands.lamp import add_lamp
 from companion.commands.paper import add_print_commands
+from companion.commands.update import add_update
 from companion.config import Settings, find_settings, load_settings
-from companion.errors import CompanionError, Malformed
+from companion.errors import CompanionError, Malformed, SystemTrouble
 from companion.games import GAMES, game_named
 from companion.languages import plain_words
 
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; answers the exit status."""
     options = _parser().parse_args(arguments)
-    logging.basicConfig(level=logging.INFO if options.verbose else logging.WARNING, format="%(levelname)s %(message)s")
+    logs.begin(options.verbose)
     try:
         return int(options.run(options))
     except CompanionError as error:
@@ -53,16 +57,27 @@ def _parser() -> argparse.ArgumentParser:
     _add_binlog(commands)
     _add_doctor(commands)
     add_upkeep(commands, _add_settings, lambda options: (_settings_of(options), _settings_path(options)))
+    add_update(commands, _add_settings, lambda options: (_settings_of(options), _settings_path(options)))
+    add_host_key(commands, _add_settings, _settings_of, _port)
     _add_calibrate(commands)
     _add_selfplay(commands)
     _add_engine(commands)
     _add_bench(commands)
+    add_hotspot(commands, _add_settings, _settings_path)
     add_kiosk(commands)
+    add_lamp(commands, _add_settings, _settings_of)
     return parser
 
 
 def _settings_path(options: argparse.Namespace) -> Path:
-    return find_settings(options.settings, options.state_dir)
+    """The file that is named, else the installation's, which its `companion` names in the environment."""
+    installed = os.environ.get("COMPANION_SETTINGS") if options.state_dir is None else None
+    found = find_settings(options.settings or (Path(installed) if installed else None), options.state_dir)
+    try:
+        found.exists()
+    except PermissionError:
+        raise SystemTrouble(f"{found} is not yours to read: use sudo, or --state-dir with a folder of yours") from None
+    return found
 
 
 def _settings_of(options: argparse.Namespace) -> Settings:
@@ -132,7 +147,12 @@ def _play(options: argparse.Namespace) -> int:
             companion.table.new_game(options.game)
         print(greeting_of(companion, sys.stdout.isatty()), flush=True)
 
-    run(lambda: _settings_of(options), _settings_path(options), True if options.simulate else None, greet)
+    def settings() -> Settings:
+        found = _settings_of(options)
+        logs.choose(found.log.level, options.verbose)
+        return found
+
+    run(settings, _settings_path(options), True if options.simulate else None, greet)
     return 0
 
 
@@ -202,19 +222,21 @@ def _binlog(options: argparse.Namespace) -> int:
 
 
 def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser("doctor", help="camera, pins, disk, clock, network: what is wrong, what to do")
+    command = commands.add_parser(
+        "doctor",
+        help="machine, power, disk, clock, camera, pins, network: what is wrong, what to do",
+        epilog="Exit status: 0 nothing to do, 1 something does not work, 3 something is to be seen to soon.",
+    )
     _add_settings(command)
+    command.add_argument("--port", type=_port, help="of the companion that is running, if not that of the settings")
+    command.add_argument("--json", action="store_true", help="the same for machines")
     command.set_defaults(run=_doctor)
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from companion.commands.doctor import Grade, examine  # noqa: PLC0415
+    from companion.commands.doctor import report  # noqa: PLC0415 - brings camera and web libraries
 
-    failed = False
-    for finding in examine(_settings_of(options)):
-        print(f"{finding.grade:<5} {finding.topic:<8} {finding.text}")
-        failed |= finding.grade is Grade.FAIL
-    return 1 if failed else 0
+    return report(_settings_of(options), options.json)
 
 
 def _add_calibrate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -255,7 +277,10 @@ def _calibrate(options: argparse.Namespace) -> int:
 
 def _add_selfplay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = commands.add_parser("selfplay", help="whole games through the real doors")
-    command.add_argument("--game", choices=sorted(GAMES), required=True)
+    command.add_argument("--game", choices=sorted(GAMES), help="which one; all in turn with --night")
+    command.add_argument(
+        "--night", type=_count, metavar="MINUTES", help="play all games in turn at one table, and watch its growth"
+    )
     command.add_argument("--games", type=_count, default=1, metavar="N")
     command.add_argument("--seed", type=int, default=1, metavar="S")
     command.add_argument("--json", action="store_true", help="one JSON line a game")
@@ -263,8 +288,14 @@ def _add_selfplay(commands: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def _selfplay(options: argparse.Namespace) -> int:
+    if options.night is not None:
+        from companion.selfplay.night import play_night  # noqa: PLC0415
+
+        return 0 if play_night(options.night, options.seed) else 1
     from companion.selfplay import play_games  # noqa: PLC0415
 
+    if options.game is None:
+        raise Malformed(f"Name a game with --game ({', '.join(sorted(GAMES))}), or play a --night")
     good = True
     for report in play_games(options.game, options.games, options.seed):
         if options.json:
@@ -292,7 +323,8 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command = commands.add_parser("bench", help="measure speeds and latencies on this machine")
     command.add_argument("--games", type=_count, default=100_000, metavar="N", help="random games through the engine")
     command.add_argument("--real-time", action="store_true", help="a game on the clock at its real length, too")
-    command.add_argument("part", nargs="?", choices=("vision",), help="measure nothing but how the board is read")
+    command.add_argument("part", nargs="?", choices=("vision", "kills"), help="measure nothing but that")
+    command.add_argument("--kills", type=_count, default=1000, metavar="N", help="SIGKILLs of the service at random")
     command.add_argument("--quick", action="store_true", help="vision: about a tenth of it")
     command.add_argument("--json", action="store_true", help="vision: the same for machines")
     command.add_argument(
@@ -311,8 +343,12 @@ def _bench(options: argparse.Namespace) -> int:
 
         vision = run_vision(quick=options.quick, as_json=options.json, only=options.only, keep=options.keep)
         return 0 if vision else 1
+    if options.part == "kills":
+        from companion.bench.kills import bench_kills  # noqa: PLC0415
+
+        return 0 if bench_kills(options.kills) else 1
     if options.quick or options.json or options.only or options.keep:
         raise Malformed("--quick, --json, --only and --keep are for: companion bench vision")
     from companion.bench import run  # noqa: PLC0415
 
-    return 0 if run(options.games, options.real_time) else 1
+    return 0 if run(options.games, options.real_time, options.kills) else 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
@@ -47,13 +48,21 @@ NORTH_PINS = PadPins(12, 16, 20, 21, 7, 8, 25, 24, 23, 15, 14, 2, ("lamp_2", "la
 
 
 class PanelSettings(_Section, frozen=True, forbid_unknown_fields=True):
-    """Pads, lamps and buzzer. `brightness` 0..1; `silent` plays every tone on the turn lamps instead."""
+    """Pads, lamps and buzzer. `brightness` 0..1; `silent` plays every tone on the turn lamps instead.
+
+    `switch_off`: the table button, held for five seconds, switches the machine off. `system_lamp` says booting, ready,
+    fault, safe to unplug; wired between 3V3 and its pin while `system_lamp_active_low`. GPIO 1 is all that the two pads
+    leave: the firmware asks it for add-on boards at the start, through which such a lamp is high, as it has to be.
+    """
 
     enabled: Literal["auto", "yes", "no"] = "auto"
     south: PadPins = SOUTH_PINS
     north: PadPins = NORTH_PINS
     buzzer: Pin | Literal[""] = 18
     table_button: Pin | Literal[""] = 3
+    switch_off: bool = True
+    system_lamp: Pin | Literal[""] = 1
+    system_lamp_active_low: bool = True
     brightness: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.4
     silent: bool = False
     debounce_ms: Annotated[int, Meta(ge=1, le=200)] = 20
@@ -86,12 +95,27 @@ class CameraSettings(_Section, frozen=True, forbid_unknown_fields=True):
         return int(width), int(height)
 
 
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9:]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$")]
+"""A name or address of a machine, without a port."""
+
+
 class WebSettings(_Section, frozen=True, forbid_unknown_fields=True):
-    """The pages' address and the number of viewers at once."""
+    """The pages' address, who gets in, and the number of viewers at once.
+
+    `names` are further names under which the pages are asked for, beside the machine's own name and addresses. `join`:
+    `code` asks whoever sits down for the code on the table's own screen. `certificate` and `key` are PEM files; with
+    both the pages come by HTTPS.
+    """
 
     host: str = "0.0.0.0"
     port: Annotated[int, Meta(ge=0, le=65535)] = 8080
     viewers: Annotated[int, Meta(ge=4, le=500)] = 64
+    join: Literal["open", "code"] = "open"
+    names: tuple[Name, ...] = ()
+    certificate: str = ""
+    key: str = ""
+    metrics: bool = False
+    """Measurements at `/metrics`, as Prometheus reads them."""
 
 
 class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
@@ -105,6 +129,17 @@ class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
     tip_south: Literal["left", "right"] = "left"
     theme: Literal["system", "light", "dark"] = "system"
     language: Literal["auto", "en", "es", "fr"] = "auto"
+
+
+class HistorySettings(_Section, frozen=True, forbid_unknown_fields=True):
+    """Which games are kept: `all`, the newest `games` of them, or those of the last `days`; the others are removed.
+
+    Games that were brought in from elsewhere are always kept.
+    """
+
+    keep: Literal["all", "games", "days"] = "all"
+    games: Annotated[int, Meta(ge=1, le=100_000)] = 500
+    days: Annotated[int, Meta(ge=1, le=36_500)] = 365
 
 
 class WifiSettings(_Section, frozen=True, forbid_unknown_fields=True):
@@ -144,6 +179,37 @@ class QuietSettings(_Section, frozen=True, forbid_unknown_fields=True, rename={"
     end: TimeOfDay = ""
 
 
+class LogSettings(_Section, frozen=True, forbid_unknown_fields=True):
+    """What the log says: from this level on, in systemd's journal and where more is asked for by `-v`."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+class MqttSettings(_Section, frozen=True, forbid_unknown_fields=True):
+    """What the table tells a broker of the house; off as delivered.
+
+    `password_file` holds the password in its only line. `topic` is what all topics begin with: words of letters,
+    digits, `_` and `-`, with slashes between them. `home_assistant`: describe the table below `discovery`, so that Home
+    Assistant makes a device of it. `names`: tell how the players are called. `staff`: there is a key that calls
+    somebody. `pause`: the clock may be stopped by a message.
+    """
+
+    enabled: bool = False
+    host: Annotated[str, Meta(min_length=1, max_length=200)] = "localhost"
+    port: Annotated[int, Meta(ge=1, le=65535)] = 1883
+    user: Annotated[str, Meta(max_length=200)] = ""
+    password_file: Annotated[str, Meta(max_length=200)] = ""
+    tls: bool = False
+    ca_file: Annotated[str, Meta(max_length=200)] = ""
+    topic: Annotated[str, Meta(max_length=64)] = "tabletop"
+    home_assistant: bool = True
+    discovery: Annotated[str, Meta(max_length=64)] = "homeassistant"
+    name: Annotated[str, Meta(min_length=1, max_length=64)] = "Tabletop"
+    names: bool = False
+    staff: bool = False
+    pause: bool = False
+
+
 class Settings(_Section, frozen=True, forbid_unknown_fields=True):
     """The whole file."""
 
@@ -155,6 +221,9 @@ class Settings(_Section, frozen=True, forbid_unknown_fields=True):
     wifi: WifiSettings = WifiSettings()
     voice: VoiceSettings = VoiceSettings()
     quiet: QuietSettings = QuietSettings()
+    history: HistorySettings = HistorySettings()
+    mqtt: MqttSettings = MqttSettings()
+    log: LogSettings = LogSettings()
 
     @property
     def photographs_path(self) -> Path:
@@ -185,8 +254,11 @@ def read_settings(text: str, name: str = "settings.toml") -> Settings:
     except msgspec.ValidationError as error:
         raise ConfigError(joined(": ", (name, _place(str(error))))) from None
     _refuse_double_pins(settings.panel, name)
+    _refuse_topics(settings.mqtt, name)
     if bool(settings.quiet.begin) != bool(settings.quiet.end):
         raise ConfigError(say("{file}: [quiet] needs both from and to, or neither", file=name))
+    if bool(settings.web.certificate) != bool(settings.web.key):
+        raise ConfigError(say("{file}: [web] needs both certificate and key, or neither", file=name))
     return settings
 
 
@@ -215,10 +287,23 @@ def _place(message: str) -> str:
     return say("{error} in [{place}]", error=text, place=place) if separator and place else text
 
 
+_TOPIC = re.compile(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*")
+
+
+def _refuse_topics(mqtt: MqttSettings, name: str) -> None:
+    """Raise `ConfigError` for a topic that a broker or Home Assistant would take for something else."""
+    for key, topic in (("mqtt.topic", mqtt.topic), ("mqtt.discovery", mqtt.discovery)):
+        if not _TOPIC.fullmatch(topic):
+            raise ConfigError(
+                say("{file}: use letters, digits, _ and - with slashes between in [{place}]", file=name, place=key)
+            )
+
+
 def _refuse_double_pins(panel: PanelSettings, name: str) -> None:
     """Raise `ConfigError` when one pin has two jobs or a lamp that does not exist is inverted."""
     jobs: dict[int, str] = {}
     entries: list[tuple[str, object]] = [("buzzer", panel.buzzer), ("table_button", panel.table_button)]
+    entries.append(("system_lamp", panel.system_lamp))
     for side, pins in (("south", panel.south), ("north", panel.north)):
         fields = msgspec.structs.asdict(pins)
         inverted = fields.pop("lamps_active_low")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -29,6 +30,9 @@ from companion.views import Progress, TableView, progress_of, view_of
 
 REVEAL_S = 0.6
 """How long the reveal's own cue has the lamps and the buzzer before the first step's begins."""
+
+WRITE_AGAIN_S = 2.0
+"""So long after the disk has refused something the table tries again by itself."""
 
 
 @dataclass
@@ -69,6 +73,8 @@ class Desk(ABC):
         self._closed = False
         session = journal.restore()
         self._troubles: dict[str, str] = {}
+        self._may_begin = True
+        self._write_again_s = -math.inf
         self._standing: tuple[str, ...] = (journal.notice,) if journal.notice else ()
         remembered = self._choices.last if self._choices.last in GAMES else None
         self._live = Live(session, notices=self._standing, remembered=remembered)
@@ -76,7 +82,7 @@ class Desk(ABC):
         if pause := self._timekeeper.after_restart(session):
             self._live = replace(self._live, session=advance(session, pause)[0])
             with contextlib.suppress(JournalError):  # a full disk: the next restart comes to the same
-                journal.append(session.number, pause, clock.wall_s())
+                journal.append(session.number, pause, clock.wall_s(), clock.monotonic_s())
 
     # ---- looking ---------------------------------------------------------------------------------------------
 
@@ -110,10 +116,12 @@ class Desk(ABC):
         on_lamps: Callable[[Mapping[Seat, SeatLamps], bool], None] | None = None,
         on_kit: Callable[[Kit | None], None] | None = None,
         on_alarms: Callable[[tuple[Alarm, ...]], None] | None = None,
+        on_round: Callable[[], None] | None = None,
     ) -> None:
         """Tell a door about cues, steady lamps (with trouble or not), the kit on the table, and all alarms to come.
 
-        What is called must not block.
+        `on_round` is called after every round of the table's loop, at least ten times a second. What is called must
+        not block.
         """
 
         def add() -> None:
@@ -128,8 +136,15 @@ class Desk(ABC):
             if on_alarms:
                 self._listeners.alarms.append(on_alarms)
                 on_alarms(self._alarms)
+            if on_round:
+                self._owner.on_round = on_round
 
         self._owner.now(add)
+
+    @property
+    def waiting(self) -> int:
+        """How many inputs wait for the table's thread."""
+        return self._owner.waiting
 
     @property
     def settings(self) -> TableSettings:
@@ -188,9 +203,9 @@ class Desk(ABC):
         session, signals = advance(self._live.session, record)
         game = 0 if isinstance(record, TakeSeat | FreeSeat | MoveSeat) else session.number
         try:
-            self._journal.append(game, record, self._clock.wall_s())
+            self._journal.append(game, record, self._clock.wall_s(), self._clock.monotonic_s())
         except JournalError as error:
-            self._publish(replace(self._live, notices=(*self._standing, error.message)))
+            self._cannot_write(error)
             raise
         before, self._live = self._live, replace(self._live, session=session, notices=self._standing)
         if session.moment != before.session.moment or session.phase is not before.session.phase:
@@ -244,6 +259,26 @@ class Desk(ABC):
         told = (self._journal.notice, *self._troubles.values())
         self._standing = tuple(trouble for trouble in told if trouble)
         self._publish(replace(self._live, notices=self._standing))
+
+    def _cannot_write(self, error: JournalError) -> None:
+        """Say that nothing can be kept; what the table does by itself it tries again only after a while."""
+        self._write_again_s = self._clock.monotonic_s() + WRITE_AGAIN_S
+        notices = (*self._standing, error.message)
+        if notices != self._live.notices:
+            self._publish(replace(self._live, notices=notices))
+
+    def disk_is(self, sentence: str, may_begin: bool) -> None:
+        """What the pages say about the room on the disk (empty: nothing), and whether there is enough for a game."""
+
+        def change() -> None:
+            self._may_begin = may_begin
+            self._stand("disk", sentence)
+
+        self._owner.tell(change)
+
+    def damage_is(self, sentence: str) -> None:
+        """What the pages say about games that are damaged on the disk; empty: nothing is known."""
+        self._owner.tell(lambda: self._stand("damage", sentence))
 
     def _in_trouble(self) -> bool:
         return self._live.notices != self._standing or self._live.camera.state is CameraState.TROUBLE

@@ -44,6 +44,7 @@ class Refusal(StrEnum):
     SEAT_TAKEN = "seat_taken"
     NOT_YOUR_SEAT = "not_your_seat"
     HOST_ONLY = "host_only"
+    JOIN_CODE = "join_code"
 
 
 class Illegal(CompanionError, ValueError):

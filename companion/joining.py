@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
+import fcntl
 import shutil
+import socket
+import struct
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from segno import helpers
 
 from companion.clock import Clock
-from companion.config import WifiSettings
+from companion.config import WebSettings, WifiSettings
 from companion.kit import Seat
 
 NMCLI_S = 3.0
 """So long NetworkManager may take to answer."""
 LOOK_S = 60.0
 """So long what it said is believed."""
+
+HOTSPOT_ADDRESS = "10.42.0.1"
+"""The machine in its own hotspot (`systemd/hotspot.nmconnection`)."""
+HOTSPOT_NAMES = ("table.lan", "table")
+"""Its names there; not `.local`, which older phones do not find."""
+HOTSPOT_NAMES_FILE = Path("etc/NetworkManager/dnsmasq-shared.d/tabletop-companion.conf")
+"""What makes them known, below the root; there while `companion hotspot` is on."""
+_SIOCGIFADDR = 0x8915
 
 
 @dataclass(frozen=True)
@@ -41,6 +55,16 @@ class Wifi:
         return text if text.endswith(";;") else f"{text};"  # segno leaves the last one out for a hidden network
 
 
+def host_key_text(secret: bytes) -> str:
+    """The host key as people type it: ten letters and digits of a random secret, 50 bits.
+
+    >>> host_key_text(bytes(32))
+    'aaaaa-aaaaa'
+    """
+    text = base64.b32encode(secret)[:10].decode().lower()
+    return f"{text[:5]}-{text[5:]}"
+
+
 def seat_address(url: str, seat: Seat) -> str:
     """The short address that takes a seat, under the table screen's.
 
@@ -53,10 +77,82 @@ def seat_address(url: str, seat: Seat) -> str:
 def shown(url: str) -> str:
     """An address as people type it.
 
-    >>> shown("http://192.0.2.7:8080/s"), shown("http://table.local/")
+    >>> shown("http://192.0.2.7:8080/s"), shown("https://table.local/")
     ('192.0.2.7:8080/s', 'table.local')
     """
-    return url.removeprefix("http://").rstrip("/")
+    return url.removeprefix("http://").removeprefix("https://").rstrip("/")
+
+
+def plain_code(typed: str) -> str:
+    """A code as people type it, without dashes, spaces and capitals.
+
+    >>> plain_code(" K7M-2qx ")
+    'k7m2qx'
+    """
+    return "".join(typed.split()).replace("-", "").lower()
+
+
+def shown_code(code: str) -> str:
+    """A code as people read it aloud.
+
+    >>> shown_code("k7m2qx")
+    'k7m-2qx'
+    """
+    return f"{code[:3]}-{code[3:]}" if code else ""
+
+
+def page_urls(web: WebSettings, port: int) -> tuple[str, ...]:
+    """Addresses of the table screen, the one for phones first: with a certificate the names for which it may be."""
+    scheme, usual = ("https", 443) if web.certificate else ("http", 80)
+    own = addresses(web.host)
+    hosts = dict.fromkeys((*web.names, *own) if web.certificate else (*own, *web.names))
+    end = "" if port == usual else f":{port}"
+    return tuple(f"{scheme}://{f'[{host}]' if ':' in host else host}{end}/" for host in hosts)
+
+
+# ---- addresses -------------------------------------------------------------------------------------------------------
+
+
+def addresses(
+    host: str, own: Callable[[], Sequence[str]] | None = None, routed: Callable[[], str] | None = None
+) -> list[str]:
+    """Under which addresses and names this machine is reached when it listens on `host`; the one for phones first.
+
+    Asks the kernel alone, and waits for nothing: without any network it is the machine itself.
+    """
+    if host not in ("0.0.0.0", "::"):
+        return [host]
+    interfaces = list((own or own_addresses)())
+    has_hotspot = HOTSPOT_ADDRESS in interfaces
+    first = (routed or routed_address)()
+    found = [HOTSPOT_ADDRESS] if has_hotspot else []
+    found += [first] if first and first not in found else []
+    found = found or interfaces[:1]
+    if not found:
+        return ["127.0.0.1"]
+    names = HOTSPOT_NAMES[:1] if has_hotspot and (Path("/") / HOTSPOT_NAMES_FILE).exists() else ()
+    return [*found, *names, f"{socket.gethostname().partition('.')[0]}.local"]
+
+
+def routed_address() -> str:
+    """The address with which this machine goes out; empty: it has no way out, as in a hotspot of its own."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # a documentation address; nothing is sent
+        except OSError:
+            return ""
+        return str(probe.getsockname()[0])
+
+
+def own_addresses() -> list[str]:
+    """The first IPv4 address of each network interface that has one, without the machine's talk to itself."""
+    found = []
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        for _, name in socket.if_nameindex():
+            with contextlib.suppress(OSError):  # this one has none
+                answer = fcntl.ioctl(probe, _SIOCGIFADDR, struct.pack("256s", name.encode()[:15]))
+                found.append(socket.inet_ntoa(answer[20:24]))
+    return [address for address in found if not address.startswith("127.")]
 
 
 # ---- the Wi-Fi ------------------------------------------------------------------------------------------------------

@@ -9,9 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from companion.care.releases import TOLD
 from companion.config import Settings
 from companion.errors import CompanionError, SystemTrouble
 from companion.languages import say
+from companion.notify import Attendant, Manager, Word
 
 if TYPE_CHECKING:
     from companion.app import Companion
@@ -40,6 +42,7 @@ def run(
     def begin(settings: Settings) -> Companion:
         return Companion(settings, simulate, settings_path=path, restart=lambda: os.kill(os.getpid(), RESTART))
 
+    manager = Manager()
     before: Settings | None = None
     while True:
         try:
@@ -47,6 +50,7 @@ def run(
             companion = begin(settings)
         except CompanionError as error:
             if before is None:
+                manager.tell(STATUS=error.message)
                 raise
             settings = before
             companion = begin(settings)
@@ -54,11 +58,18 @@ def run(
             companion.table.upkeep_is(trouble)
             told = trouble
         with companion:
-            companion.found[:0] = [told] if told else []
-            greet(companion, before is None)
-            spare_collections()
-            if signal.sigwait(ends) != RESTART:
+            if put_back := _put_back(settings):
+                companion.table.upkeep_is(put_back)
+            companion.found[:0] = [sentence for sentence in (told, put_back) if sentence]
+            with Attendant(companion, manager):  # ready before the greeting, which asks for the Wi-Fi
+                greet(companion, before is None)
+                spare_collections()
+                is_over = signal.sigwait(ends) != RESTART
+            if is_over:
+                manager.show(Word.STOPPING)
+                manager.tell(STOPPING="1", STATUS="Ends; the game is kept")
                 return
+            manager.tell(STATUS="Begins anew")
         before = settings
 
 
@@ -67,6 +78,16 @@ def spare_collections() -> None:
     gc.unfreeze()
     gc.collect()
     gc.freeze()
+
+
+def _put_back(settings: Settings) -> str:
+    """That a new release did not come up and the old one was taken again, if so; told once."""
+    state = settings.journal_path.parent
+    if not (state / TOLD).exists():
+        return ""
+    from companion.care.update import switched_back_words  # noqa: PLC0415 - hardly ever needed
+
+    return switched_back_words(state)
 
 
 def _settled(settings_of: Callable[[], Settings], path: Path) -> tuple[Settings, str]:

@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from companion.advance import checked_name
-from companion.errors import CompanionError, Illegal, Malformed, Refusal, Stale
+from companion.desk import WRITE_AGAIN_S
+from companion.errors import CompanionError, Illegal, JournalError, Malformed, Refusal, Stale
 from companion.games import game_named
 from companion.games.screen import Play
 from companion.grid import Square
@@ -173,6 +174,10 @@ class Table(Watch):
         """What the pages say about the pads."""
         self._owner.tell(lambda: self._publish(replace(self._live, panel=sentence)))
 
+    def power_is(self, sentence: str) -> None:
+        """What the pages say while the machine is switched off by its button; empty: it is not."""
+        self._owner.tell(lambda: self._stand("power", sentence))
+
     def redraw(self) -> None:
         """Something beside the table that its pages show has changed."""
         self._owner.tell(lambda: self._publish(self._live))
@@ -212,6 +217,8 @@ class Table(Watch):
     # ---- games -----------------------------------------------------------------------------------------------------
 
     def _new_game(self, game: str, options: Mapping[str, Any], seed: int | None, score: tuple[int, int, int]) -> None:
+        if not self._may_begin:
+            raise JournalError(say("The disk is full: no game can begin. Remove old games or other files first."))
         seed = secrets.randbits(48) if seed is None else seed
         self._accept(NewGame(game, self._journal.next_number(), seed, dict(options), score))
 
@@ -316,19 +323,28 @@ class Table(Watch):
         if waiting and now_s >= due_s:
             self._put_off = (0.0, ())
             self._send(*waiting)
+        if now_s < self._write_again_s:
+            return WRITE_AGAIN_S
         if session.phase is Phase.STAGES and not session.has_moves:
             if shown_s >= reading_time_s and not self._live.problems:
                 self._accept(StageDone(session.moment, session.stage, "clock", now_s))
         elif session.phase is Phase.STAGES:
             self._tick_off()
-        elif session.phase is Phase.OVER and shown_s >= 2 * reading_time_s and session.is_tie_to_replay:
+        elif session.phase is Phase.OVER and shown_s >= 2 * reading_time_s and self._is_rematch_due:
             self._rematch()
         elif self._live.early is not None:
             self._settle_early_press()
         elif not self._owner.has_work and (time_out := self._timekeeper.time_out(session, now_s)):
             self._accept(time_out)  # whatever came in before is heard first: it may have been in time
-        self._timekeeper.note(self._live.session, now_s)
+        try:
+            self._timekeeper.note(self._live.session, now_s)
+        except JournalError as error:
+            self._cannot_write(error)
         return self._timekeeper.pause_s(self._live.session, now_s)
+
+    @property
+    def _is_rematch_due(self) -> bool:
+        return self._may_begin and self._live.session.is_tie_to_replay
 
     # ---- pads --------------------------------------------------------------------------------------------------------
 

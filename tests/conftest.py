@@ -8,6 +8,7 @@ import stat
 import threading
 from collections.abc import Iterator
 
+import hypothesis  # noqa: F401 - looks through all objects when it is first imported, which frozen ones escape
 import pytest
 from gpiozero import Device
 

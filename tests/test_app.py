@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import threading
+import urllib.request
 from pathlib import Path
 
 import pytest
 
-from companion.app import Companion, addresses
+from companion.app import Companion
 from companion.clock import FakeClock
 from companion.config import CameraSettings, PanelSettings, Settings, WebSettings
-from companion.errors import CompanionError
+from companion.errors import CameraError, CompanionError
+from companion.joining import addresses
+from companion.ports import Camera, CameraState
 
 
 def settings(folder: Path, **more: object) -> Settings:
@@ -51,3 +55,29 @@ def test_what_cannot_start_leaves_nothing_open(tmp_path: Path) -> None:
 def test_addresses_for_phones() -> None:
     assert addresses("192.0.2.5") == ["192.0.2.5"]
     assert addresses("0.0.0.0")
+
+
+def test_pages_do_not_wait_for_a_camera_that_takes_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ready, opened = threading.Event(), threading.Event()
+
+    class Slow:
+        def __init__(self, *_: object) -> None:
+            pass
+
+        def open(self, source: str | None = None) -> Camera:
+            opened.set()
+            assert ready.wait(20)
+            raise CameraError("It is broken")
+
+    monkeypatch.setattr("companion.app.CameraOpener", Slow)
+    quiet = settings(tmp_path, camera=CameraSettings(source="usb:0"), panel=PanelSettings(enabled="no"))
+    with Companion(quiet, simulate=False) as companion:
+        assert companion.found[1] == "The camera is opened while the pages are up already."
+        assert opened.wait(20)
+        with urllib.request.urlopen(f"http://127.0.0.1:{companion.server.port}/", timeout=20) as answer:
+            assert answer.status == 200
+        version = companion.table.version
+        ready.set()
+        while companion.table.view().camera.state is not CameraState.TROUBLE:
+            assert (version := companion.table.wait(version, 20))
+        assert companion.table.view().camera.sentence == "It is broken"

@@ -209,7 +209,7 @@ def test_the_header_is_the_raspberry_pis() -> None:
 def test_every_wire_of_the_settings_is_drawn_once_and_told_once() -> None:
     settings = PanelSettings()
     wired = {wire.name: wire for wire in wires(settings)}
-    assert len(wired) == 26
+    assert len(wired) == 27
     svg = str(drawing(settings))
     assert sorted(re.findall(r'data-wire="(\w+)"', svg)) == sorted(wired)
     assert (wired["south_up"].pin, wired["south_up"].end) == (29, "ground, pin 9")
@@ -219,9 +219,11 @@ def test_every_wire_of_the_settings_is_drawn_once_and_told_once() -> None:
 
 
 def test_what_is_not_wired_is_not_drawn() -> None:
-    small = PanelSettings(south=PadPins(ready=10, lamp_turn=4), north=PadPins(), buzzer="", table_button="")
+    small = PanelSettings(
+        south=PadPins(ready=10, lamp_turn=4), north=PadPins(), buzzer="", table_button="", system_lamp=""
+    )
     assert [wire.name for wire in wires(small)] == ["south_ready", "south_turn"]
-    none = PanelSettings(south=PadPins(), north=PadPins(), buzzer="", table_button="")
+    none = PanelSettings(south=PadPins(), north=PadPins(), buzzer="", table_button="", system_lamp="")
     assert wires(none) == ()
     assert "data-wire" not in drawing(none)
     assert "rail" not in drawing(none)
@@ -229,4 +231,4 @@ def test_what_is_not_wired_is_not_drawn() -> None:
 
 def test_names_of_wires_are_those_of_the_panel(place: Kept) -> None:
     names = {wire.name for wire in wires(PanelSettings())}
-    assert {*place.panel.buttons, *place.panel.lamps, "buzzer"} == names
+    assert {*place.panel.buttons, *place.panel.lamps, "buzzer", "system_lamp"} == names

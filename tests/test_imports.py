@@ -25,13 +25,21 @@ PORTS = (
         "companion.care",
         "companion.paper",
         "companion.voice",
+        "companion.health",
+        "companion.health.findings",
+        "companion.logs",
+        "companion.vitals",
+        "companion.disk",
         "companion.ports",
         "companion.config",
         "companion.clock",
         "companion.joining",
         "companion.paper.printing",
     }
-    | {f"companion.{name}" for name in ("care.rooms", "care.settings_file", "care.settings_rows")}
+    | {
+        f"companion.{name}"
+        for name in ("staff", "care.rooms", "care.settings_file", "care.settings_rows", "care.settings_words")
+    }
 )
 CORE = PORTS | {
     f"companion.{name}"
@@ -41,6 +49,11 @@ CORE = PORTS | {
         "session",
         "advance",
         "journal",
+        "disk.calendar",
+        "disk.chain",
+        "disk.formats",
+        "disk.rescue",
+        "disk.space",
         "referee",
         "live",
         "signs",

@@ -30,8 +30,9 @@ __all__ = ["brackets"]
 
 TOML_ERROR = "Expected ']' at the end of a table declaration (at end of document)"
 SITTERS = ("Mara", "Tomás")
-NAMES = (*SITTERS, "Mesa", "ab:12345", "Pi camera", "C920 <b>", "retry: 1000", "No pins here.", TOML_ERROR)
-"""What is no sentence of ours: names of people, of the Wi-Fi and of cameras, how a stream begins, others' errors."""
+BROKER = ("⟧Tabletop⟦", "⟧tabletop⟦", "⟧localhost⟦", "⟧homeassistant⟦")
+NAMES = (*SITTERS, "Mesa", "ab:12345", "Pi camera", "C920 <b>", "retry: 1000", "No pins here.", TOML_ERROR, *BROKER)
+"""What is no sentence of ours: names of people, the Wi-Fi, cameras and brokers, how a stream begins, others' errors."""
 NAMED_PAGES = ("/join/south", *(f"/rules/{name}" for name in GAMES), "/nowhere", "/seat/north")
 """Pages with a name in their address; those without are found by themselves."""
 LIVE_PAGES = ("/", "/watch", "/seat/south", "/seat/north", "/host", "/workbench")
@@ -60,11 +61,11 @@ def nothing_left(strays: Strays) -> None:
 
 
 def pages_of(place: Place) -> list[str]:
-    """Every page that this installation has, by its address; streams and files are none."""
+    """Every page that this installation has, by its address; streams, files and what the page /doctor tells are none."""
     paths = {
         rule.rule for rule in place.app.url_map.iter_rules() if "GET" in (rule.methods or ()) and not rule.arguments
     }
-    return sorted(path for path in paths if "/live" not in path and "." not in path)
+    return sorted(path for path in paths if "/live" not in path and "." not in path and path != "/api/doctor")
 
 
 def in_brackets(browser: FlaskClient) -> FlaskClient:

@@ -27,7 +27,8 @@ def test_the_engine_dialogue() -> None:
 
 
 def test_the_settings_example() -> None:
-    loudness, whole = map(read_settings, blocks("toml"))
+    loudness, broker, whole = map(read_settings, blocks("toml"))
+    assert (broker.mqtt.enabled, broker.mqtt.staff) == (True, True)
     assert whole.panel.south.up == ""
     assert whole.camera.source == "usb:0"
     assert (loudness.quiet.begin, loudness.voice) == ("22:00", VoiceSettings())
@@ -36,7 +37,7 @@ def test_the_settings_example() -> None:
 def test_the_make_targets_exist() -> None:
     makefile = (ROOT / "Makefile").read_text()
     for target in re.findall(r"make (\w+)", "\n".join(blocks("sh"))):
-        assert re.search(rf"^{target}:", makefile, re.M), target
+        assert re.search(rf"^(?:\w+ )*{target}(?: \w+)*:", makefile, re.M), target
 
 
 def test_the_commands_and_options_exist() -> None:
@@ -44,7 +45,7 @@ def test_the_commands_and_options_exist() -> None:
     for action in _parser()._actions:
         if action.choices:
             help_texts = {name: parser.format_help() for name, parser in dict(action.choices).items()}  # type: ignore[call-overload]
-    rows = re.findall(r"^\| `companion (\w+)[^`]*` \| (.*) \|$", README, re.M)
+    rows = re.findall(r"^\| `companion ([\w-]+)[^`]*` \| (.*) \|$", README, re.M)
     assert {name for name, _ in rows} == set(help_texts)
     for name, text in rows:
         for option in re.findall(r"`(--[\w-]+)`", text):

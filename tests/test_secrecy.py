@@ -26,7 +26,7 @@ from companion.session import Phase
 PUBLIC = (
     "/", "/watch", "/join", "/join/south", "/host", "/rules/outbuffered", "/api/view", "/health", "/workbench",
     "/workbench/state", "/seat/south", "/api/seat/south/view", "/live/seat/south", "/api/seat/south/mine", "/nowhere",
-    "/pass", "/camera", "/api/photographs", "/api/photograph/1/1.0",
+    "/pass", "/camera", "/api/photographs", "/api/photograph/1/1.0", "/doctor", "/api/doctor", "/metrics",
 )  # fmt: skip
 NORTH = ("/seat/north", "/api/seat/north/view")
 STREAMS = (
@@ -297,6 +297,7 @@ def test_what_others_are_sent_does_not_depend_on_a_secret(
     # A receipt is a salted hash of the order and differs by its nature: here it is one and the same text.
     monkeypatch.setattr(advance, "receipt", lambda *_: "ab" * 32)
     monkeypatch.setattr("companion.app._host_key", lambda _: "aaaaa-bbbbb")
+    monkeypatch.setattr("companion.health.machine.free_bytes", lambda _: 4_000_000_000)  # others write to this disk
     caplog.set_level(logging.DEBUG)
     begin, *texts = SECRETS[secret]
     told = []

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from companion.care.settings_file import SettingsFile, changed, flat
-from companion.care.settings_rows import WORDS, Kind, SettingRow, all_keys, pad_rows, sections, works_at_once
+from companion.care.settings_rows import Kind, SettingRow, all_keys, pad_rows, sections, works_at_once
+from companion.care.settings_words import WORDS
 from companion.config import Settings, read_settings
 from companion.errors import ConfigError, Malformed, Stale, SystemTrouble
 
@@ -200,15 +201,18 @@ def value_of(row: SettingRow) -> st.SearchStrategy[Any]:
         return st.floats(low, row.high, width=32 if row.low == row.high else 64)
     if row.kind in (Kind.WHOLE, Kind.PIN):
         return st.integers(int(row.low), int(row.high)) if row.kind is Kind.WHOLE else st.just("")
-    return (
-        st.sampled_from(["a text", 'with "quotes"', "back\\slash", "é ñ ✓"])
-        if row.key != "wifi.password"
-        else st.just("")
-    )
+    if row.kind is Kind.LIST:
+        return st.sampled_from([[], ["table.example.org"], ["spiel", "192.0.2.7"]])
+    only = {"wifi.password": "", "mqtt.topic": "cafe/table-3", "mqtt.discovery": "ha"}
+    if row.key in only:
+        return st.just(only[row.key])
+    return st.sampled_from(["a text", 'with "quotes"', "back\\slash", "é ñ ✓"])
 
 
+PAIRS = ("web.certificate", "web.key")
+"""Neither is right without the other."""
 changes = st.lists(
-    st.sampled_from([row for row in ROWS.values() if row.kind is not Kind.TIME]).flatmap(
+    st.sampled_from([row for row in ROWS.values() if row.kind is not Kind.TIME and row.key not in PAIRS]).flatmap(
         lambda row: st.tuples(st.just(row.key), value_of(row))
     ),
     min_size=1,

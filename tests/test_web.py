@@ -420,4 +420,7 @@ def test_the_host_key_is_shown_only_on_the_machines_own_screen(place: Place) -> 
 
 
 def test_health_for_watchdogs(place: Place) -> None:
-    assert place.browser().get("/health").get_json() == {"ok": True, "phase": "lobby", "camera": "none"}
+    assert place.browser().get("/health").get_json() == {
+        "status": "ok", "ok": True, "version": "1.2.3", "uptime_s": 61.3, "late": {}, "journal": "ok",
+        "camera": "none", "pins": "none", "disk_free_mb": 4321, "machine": "ok",
+    }  # fmt: skip

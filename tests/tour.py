@@ -119,6 +119,7 @@ class Tour:
         yield Stop("kit", "/kit")
         yield Stop("settings", "/settings")
         yield Stop("check", "/check")
+        yield Stop("doctor", "/doctor")
         yield Stop("camera", "/camera")
         yield Stop("pass", "/pass")
         yield Stop("workbench", "/workbench")

@@ -16,6 +16,7 @@ from companion.clock import FakeClock
 from companion.config import TableSettings, WebSettings
 from companion.games import GAMES
 from companion.grid import Square
+from companion.health.findings import Finding, Grade, Health, Meter, Status, Tally
 from companion.journal import Journal
 from companion.kit import Layout
 from companion.paper.press import Press
@@ -29,6 +30,25 @@ HOST_KEY = "abcde-fghij"
 SALT = "0123456789abcdef" * 2
 
 
+class FakeHealth:
+    """A service as well as a test wants it to be."""
+
+    def __init__(self) -> None:
+        self.tally = Tally()
+        self.meter: Meter | None = None
+        self.now = Health(Status.OK, "1.2.3", 61.26, {}, "ok", "none", "none", 4321, Grade.OK)
+        self.found: tuple[Finding, ...] = ()
+
+    def state(self) -> Health:
+        return self.now
+
+    def examine(self) -> tuple[Finding, ...]:
+        return self.found
+
+    def line(self) -> str:
+        return next((each.text for each in self.found if each.grade in (Grade.WARN, Grade.FAIL)), "")
+
+
 @dataclass
 class Place:
     """A table with pages: what a test needs at hand."""
@@ -36,6 +56,7 @@ class Place:
     table: Table
     app: Flask
     clock: FakeClock
+    health: FakeHealth
 
     def browser(self) -> FlaskClient:
         """A fresh browser without cookies."""
@@ -72,7 +93,7 @@ def open_place(
     welcome: Welcome | None = None,
 ) -> Iterator[Place]:
     """A table whose work is done in the caller's thread."""
-    clock = FakeClock()
+    clock, health = FakeClock(), FakeHealth()
     with Journal(folder / "journal.sqlite") as journal, Table(journal, clock, table_settings) as table:
         app = create_app(
             table,
@@ -86,11 +107,12 @@ def open_place(
             welcome=welcome,
             printer=Press(GAMES),
             clock=clock,
+            health=health,
             past=History(
                 journal, folder / "history", clock, on_table=lambda: table.progress().number, paint=share_picture
             ),
         )
-        yield Place(table, app, clock)
+        yield Place(table, app, clock, health)
         app.extensions["streams"].close()
 
 

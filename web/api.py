@@ -30,9 +30,10 @@ class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Take(Body, frozen=True):
-    """Sit down."""
+    """Sit down; `code` is what the table's own screen shows, where one is asked for."""
 
     name: Text = ""
+    code: Text = ""
 
 
 class Moment(Body, frozen=True):
@@ -129,7 +130,7 @@ class Api:
             api.add_url_rule(f"/table/{name}", view_func=table_door, methods=["POST"])
         host_doors = (
             self.new_game, self.abandon, self.undo, self.host_confirm, self.free_seat, self.host_pause,
-            self.host_resume, self.preview, self.swap_seats, self.host_rematch,
+            self.host_resume, self.preview, self.swap_seats, self.host_rematch, self.new_key,
         )  # fmt: skip
         for host_door in host_doors:
             name = host_door.__name__.removeprefix("host_").replace("_", "-")
@@ -157,6 +158,7 @@ class Api:
     def take(self, seat: str) -> Response:
         """Sit down; the cookie is the seat's token."""
         body = read_body(request, Take)
+        self._house.let_in(request, body.code)
         nonce = self._table.take_seat(Seat(seat), body.name)
         answer = jsonify(seat=seat)
         self._house.guard.seat_cookie(answer, Seat(seat), nonce)
@@ -272,12 +274,14 @@ class Api:
 
     def table_act(self) -> Response:
         """Act for the seat on turn; the table raises unless that is open to anybody."""
+        self._at_hand()
         body = read_body(request, Act)
         self._table.act(body.moment, body.action, at_s=g.at_s)
         return jsonify({})
 
     def table_back(self) -> Response:
         """Take the last turn back; the table raises unless that is open to anybody."""
+        self._at_hand()
         self._table.undo(read_body(request, Moment).moment)
         return jsonify({})
 
@@ -354,6 +358,15 @@ class Api:
         self._table.swap_seats()
         return jsonify({})
 
+    def new_key(self) -> Response:
+        """Another host key: every other host's browser must enter it again."""
+        self._host(Body)
+        answer = jsonify(host_key=self._house.guard.change_host_key())
+        self._house.guard.host_cookie(answer)
+        self._house.streams.renew()
+        self._table.redraw()
+        return answer
+
     # ---- inside ----
 
     def _own(self, seat: str) -> Seat:
@@ -365,7 +378,15 @@ class Api:
         self._house.guard.require_sitting(request, Seat(seat))
         return Seat(seat)
 
+    def _at_hand(self) -> None:
+        """Raise `Illegal` where strangers share the network and the request comes from nobody at the table."""
+        if self._house.needs_code(request):
+            raise Illegal(
+                Refusal.NOT_YOUR_SEAT, say("Only a seat, the host or the table’s own screen can do that here")
+            )
+
     def _at_open_table(self) -> None:
+        self._at_hand()
         read_body(request, Body)
         if not self._table.view().is_open:
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("Only a seat or the host can stop this clock, or start it again"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from flask import Flask, Response, g, request
@@ -11,27 +12,35 @@ from companion.care.rooms import CheckRoom, Upkeep
 from companion.clock import Clock
 from companion.config import WebSettings
 from companion.games.base import Game
+from companion.health.findings import HealthRoom
 from companion.languages import best_language, speak, spoken
 from companion.paper.printing import Printer
 from companion.past.played import Past
+from companion.staff import StaffBell
 from companion.table import Table
 from web import refusals
 from web.api import Api
 from web.bench import Bench
 from web.camera import CameraPage, CameraRoom
 from web.check import CheckPage
+from web.compiled import CompiledTemplates
+from web.described import Described
 from web.guard import Guard
+from web.health import HealthPages
 from web.history import HistoryPages
 from web.host import HostPages
 from web.house import House, Welcome, Workbench, furnish
+from web.joincode import JoinCode
 from web.joining import Joining
 from web.kit import KitPages
 from web.live import ARRIVED, Streams
+from web.names import OWN_ADDRESS, Names, UnknownName
 from web.pages import Pages
 from web.passing import Passing
 from web.plain import SpokenJson
 from web.rules import RulesPages
 from web.settings import SettingsPage
+from web.staff import StaffKeys
 
 __all__ = ["CameraRoom", "Welcome", "Workbench", "create_app"]
 
@@ -49,6 +58,7 @@ def create_app(
     settings: WebSettings,
     signing_key: bytes,
     host_key: str,
+    make_host_key: Callable[[], str] | None = None,
     join_urls: Callable[[], tuple[str, ...]],
     workbench: Workbench | None = None,
     camera: CameraRoom | None = None,
@@ -58,21 +68,29 @@ def create_app(
     upkeep: Upkeep | None = None,
     check: CheckRoom | None = None,
     past: Past | None = None,
+    health: HealthRoom | None = None,
+    staff: StaffBell | None = None,
+    compiled: Path | None = None,
 ) -> Flask:
     """The application. `join_urls` answers the addresses of the table screen, the best one for phones first.
 
-    `signing_key` signs the cookies of seats and host; `host_key` is what a person types to become the host.
+    `signing_key` signs the cookies of seats and host; `host_key` is what a person types to become the host,
+    `make_host_key` makes another one and keeps it.
     `welcome` says what is there beside the pages: Wi-Fi, pads, a voice. `workbench` is there in simulation only;
-    `camera` is what the camera page shows, None: there is no such page.
+    `camera` is what the camera page shows, None: there is no such page. `compiled` is a folder for compiled templates.
     """
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.config["MAX_FORM_MEMORY_SIZE"] = MAX_BODY_BYTES
+    app.jinja_options = {**app.jinja_options, "bytecode_cache": CompiledTemplates(compiled) if compiled else None}
     app.json = SpokenJson(app)
-    guard = Guard(signing_key, host_key, table.seat_nonce, clock)
+    guard = Guard(signing_key, host_key, table.seat_nonce, clock, make_host_key)
     streams = Streams(table, settings.viewers)
     app.extensions["streams"] = streams
+    app.extensions["guard"] = guard
     app.extensions["now_s"] = table.now_s
+    join_code = JoinCode(table, clock.monotonic_s) if settings.join == "code" else None
+    app.extensions["join_code"] = join_code
     house = House(
         table,
         games,
@@ -80,20 +98,25 @@ def create_app(
         streams,
         clock,
         join_urls,
-        host_key,
+        join_code,
         workbench,
         camera is not None,
         welcome or Welcome(),
         upkeep,
+        health,
+        staff,
     )
     furnish(app)
     app.extensions["paragraph"] = house.paragraph
     refusals.register(app)
 
     _watch_requests(app, table, guard)
-    rooms = [room(house).blueprint() for room in (Pages, RulesPages, Joining, Passing, HostPages, Api)]
+    _watch_names(app, Names((*settings.names, settings.host)), join_urls)
+    rooms = [room(house).blueprint() for room in (Pages, RulesPages, Joining, Passing, HostPages, Api, Described)]
     rooms += [SettingsPage(house, upkeep).blueprint()] if upkeep else []
     rooms += [CheckPage(house, check).blueprint()] if check else []
+    rooms += [HealthPages(house, health).blueprint()] if health else []
+    rooms += [StaffKeys(house, staff).blueprint()] if staff else []
     rooms += [HistoryPages(house, past).blueprint()] if past else []
     rooms += [Bench(house, workbench).blueprint()] if workbench else []
     rooms += [KitPages(house, printer).blueprint()] if printer else []
@@ -129,8 +152,20 @@ def _watch_requests(app: Flask, table: Table, guard: Guard) -> None:
     def check_origin() -> None:
         if request.method not in ("GET", "HEAD", "OPTIONS"):
             guard.require_own_origin(request)
+        else:
+            guard.refuse_embedding(request)
 
     app.after_request(_harden)
+
+
+def _watch_names(app: Flask, names: Names, join_urls: Callable[[], tuple[str, ...]]) -> None:
+    """Answer only under names that are this machine's; styles hold nothing, so that the page that says so has them."""
+
+    @app.before_request
+    def check_name() -> None:
+        is_open = request.endpoint in ("pages.static", "pages.favicon")
+        if not is_open and not names.knows(request.headers.get("Host", ""), request.environ.get(OWN_ADDRESS, "")):
+            raise UnknownName(join_urls()[0])
 
 
 def _harden(answer: Response) -> Response:
@@ -138,6 +173,9 @@ def _harden(answer: Response) -> Response:
     answer.headers["Content-Security-Policy"] = _POLICY
     answer.headers["X-Content-Type-Options"] = "nosniff"
     answer.headers["Referrer-Policy"] = "same-origin"
+    if request.is_secure:
+        cookies = [f"{cookie}; Secure" for cookie in answer.headers.getlist("Set-Cookie")]
+        answer.headers.setlist("Set-Cookie", cookies)
     if not answer.headers.get("Cache-Control"):
         answer.headers["Cache-Control"] = "no-store"
     return answer

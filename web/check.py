@@ -101,6 +101,7 @@ class CheckPage:
                 camera_page=self._house.has_camera_page,
                 workbench=self._house.workbench is not None,
                 urls=self._house.join_urls(),
+                unwell=self._house.health.line() if self._house.health else "",
             )
         )
 

@@ -16,7 +16,7 @@ from web.house import House
 
 OWN = "own"
 """What the choice of an own text is called in a form."""
-BACK = ("/host", "/settings", "/check", "/history", "/statistics", "/camera")
+BACK = ("/host", "/settings", "/check", "/doctor", "/history", "/statistics", "/camera", "/kit")
 """Pages that ask for the host key, and to which it leads."""
 
 
@@ -48,7 +48,7 @@ class HostPages:
     def page(self) -> Any:
         """Set-up and everything that only the host may do."""
         if not self._guard.is_host(request):
-            return ask_for_key("/host")
+            return ask_for_key(f"/{request.args.get('back', 'host')}")
         view = self._table.view()
         name = request.args.get("game") or view.game or view.suggested or self._table.remembered
         game = self._game(name or next(iter(self._house.games)))
@@ -58,8 +58,8 @@ class HostPages:
         """Become the host of this browser, and on to the page that asked for the key."""
         back = request.form.get("back", "/host")
         try:
-            fits = self._guard.fits(request.form.get("key", ""))
-            wrong = say("That is not the host key. It stands in the log at the start, or on the table screen.")
+            fits = self._guard.fits(request.form.get("key", ""), request.remote_addr or "")
+            wrong = say("That is not the host key. It stands on the table’s own screen; or run: companion host-key")
             error = "" if fits else wrong
         except Illegal as refusal:
             fits, error = False, refusal.message

@@ -17,7 +17,7 @@ from typing import Any
 import rcssmin
 import rjsmin
 import segno
-from flask import Flask
+from flask import Flask, Request
 from markupsafe import Markup
 
 from companion import languages
@@ -27,21 +27,24 @@ from companion.config import TableSettings
 from companion.drawings import DRAWINGS, sprite, symbols
 from companion.games.base import Game
 from companion.grid import Square
-from companion.joining import Wifi, shown
+from companion.health.findings import HealthRoom
+from companion.joining import Wifi, shown, shown_code
 from companion.kit import SEAT_WORDS, SEATS, Kit, Seat, Side
 from companion.languages import LANGUAGES, Said, joined, listed, say, say_n, spoken, translate
 from companion.ports import CameraState, PanelHands, Spoken, World
+from companion.staff import StaffBell
 from companion.table import Table
 from companion.views import TableView
 from web import beside, cards
 from web.board import Scene, board_svg, board_words, scene_of
 from web.cards import lanes_sign
 from web.guard import Guard
+from web.joincode import JoinCode
 from web.live import Streams
 from web.pieces import picture
 from web.styles import styles_of
 
-_Page = tuple[str, Seat | None, bool, str]
+_Page = tuple[str, Seat | None, bool, bool, str]
 STATIC = Path(__file__).parent / "static"
 _DRAWN = re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(DRAWINGS, key=len, reverse=True))})(?![\w-])")
 _DEFINED = re.compile(r'<symbol id="([^"]+)"')
@@ -75,13 +78,17 @@ class House:
     streams: Streams
     clock: Clock
     join_urls: Callable[[], tuple[str, ...]]
-    host_key: str
-    """Shown on the table screen to the machine's own screen alone."""
+    join_code: JoinCode | None
+    """What whoever sits down must know; None: anybody may."""
     workbench: Workbench | None
     has_camera_page: bool = False
     welcome: Welcome = field(default_factory=Welcome)
     upkeep: Upkeep | None = None
     """What the settings page writes; None: there is no such page."""
+    health: HealthRoom | None = None
+    """How the service is; None: nobody looks."""
+    staff: StaffBell | None = None
+    """The key that calls the staff; None: there is none."""
     _drawn: dict[_Page, tuple[int, str]] = field(default_factory=dict)
     _drawing: dict[_Page, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
@@ -90,17 +97,28 @@ class House:
         """The table's settings as they hold now."""
         return self.table.settings
 
-    def fragment(self, app: Flask, page: str, viewer: Seat | None, own_screen: bool = False) -> str:
+    def needs_code(self, asked: Request) -> bool:
+        """Must whoever asks know the code to sit down?"""
+        return self.join_code is not None and not (self.guard.is_at_table(asked) or self.guard.is_host(asked))
+
+    def let_in(self, asked: Request, typed: str) -> None:
+        """Raise `Illegal` for somebody who must know the code and has not typed it."""
+        if self.join_code is not None and self.needs_code(asked):
+            self.join_code.require(typed, asked.remote_addr or "")
+
+    def fragment(
+        self, app: Flask, page: str, viewer: Seat | None, own_screen: bool = False, at_table: bool = False
+    ) -> str:
         """The live part of a page for one viewer (None: what everybody may know), drawn once a change and language.
 
-        `own_screen`: the page is asked for by this very machine, so it may show the host key. Who asks while it is
-        being drawn waits for that drawing.
+        `own_screen`: the page is asked for by this very machine, so it may show the host key. `at_table`: by somebody
+        who may know how people get in. Who asks while it is being drawn waits for that drawing.
         """
-        key = (page, viewer, own_screen, spoken())
+        key = (page, viewer, own_screen, at_table, spoken())
         with self._drawing[key]:
             version, html = self._drawn.get(key, (-1, ""))
             if version != self.table.version:
-                version, html = self._draw(app, page, viewer, own_screen)
+                version, html = self._draw(app, page, viewer, own_screen, at_table)
                 self._drawn[key] = (version, html)
         return html
 
@@ -109,7 +127,7 @@ class House:
         game = self.games.get(self.table.view().game or "") if rule else None
         return (f"/rules/{game.name}#{rule}", rule_words(game, rule)) if rule and game else None
 
-    def _draw(self, app: Flask, page: str, viewer: Seat | None, own_screen: bool) -> tuple[int, str]:
+    def _draw(self, app: Flask, page: str, viewer: Seat | None, own_screen: bool, at_table: bool) -> tuple[int, str]:
         view = self.table.view(viewer)
         known = view if viewer is None else self.table.view()
         while known.version != view.version:  # both of one moment: what is secret is told by their difference
@@ -123,14 +141,19 @@ class House:
             viewer=viewer,
             games=self.games,
             urls=self.join_urls(),
-            host_key=self.host_key if own_screen else "",
+            host_key=self.guard.host_key if own_screen or page == "host" else "",
+            needs_code=self.join_code is not None,
+            join_code=self.join_code.now() if self.join_code and (at_table or page == "host") else "",
             tip=tip_of(view, self.table_settings.tip_south) if page != "seat" else "",
             state=device_words(view),
             workbench=self.workbench is not None,
             camera_page=self.has_camera_page,
-            wifi=self.welcome.wifi() if page == "table" else None,
+            wifi=self.welcome.wifi() if page == "table" and at_table else None,
             voice=self.welcome.voice if page == "table" else None,
             has_pads=self.welcome.has_pads,
+            staff=self.staff if self.staff and self.staff.is_heard else None,
+            own_screen=own_screen,
+            unwell=self.health.line() if self.health and page == "host" else None,
             pads={seat: self.table.view(seat).pad for seat in SEATS} if page == "workbench" else {},
         )
         return view.version, _fragment_sprite(html, view) + html
@@ -165,7 +188,13 @@ def furnish(app: Flask) -> None:
         SEAT_WORDS=SEAT_WORDS,
     )
     app.jinja_env.filters.update(
-        clock=clock_words, groups=groups, first_up=first_up, shown=shown, rule_words=rule_words, t=translate
+        clock=clock_words,
+        code=shown_code,
+        groups=groups,
+        first_up=first_up,
+        shown=shown,
+        rule_words=rule_words,
+        t=translate,
     )
 
 

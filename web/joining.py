@@ -47,10 +47,13 @@ class Joining:
             return self._page("join_seat.html", seat=mine)
         name = wanted_name("name")
         try:
+            self._house.let_in(request, request.form.get("code", ""))
             nonce = self._table.take_seat(mine, name)
         except Malformed as error:
             return make_response(self._page("join_seat.html", seat=mine, error=error.message, name=name), 400)
         except Illegal as error:
+            if error.reason is Refusal.JOIN_CODE:
+                return make_response(self._page("join_seat.html", seat=mine, error=error.message, name=name), 403)
             if error.reason is not Refusal.SEAT_TAKEN:
                 raise
             return self.taken(mine, 409)
@@ -64,6 +67,7 @@ class Joining:
         mine = Seat(seat)
         if self._guard.sits(request, mine):
             return redirect(f"/seat/{mine}", 303)
+        self._house.let_in(request, request.form.get("code", ""))
         nonce = self._table.claim_seat(mine, self._table.view().seats[mine].name or "")
         answer = make_response(redirect(f"/seat/{mine}", 303))
         self._guard.seat_cookie(answer, mine, nonce)
@@ -94,12 +98,16 @@ class Joining:
             seat=seat,
             is_free=view.seats[seat.other].name is None,
             waits=self._table.is_claimed(seat) and self._guard.carries(request, seat),
+            needs_code=self._house.needs_code(request),
         )
         return make_response(page, status)
 
     def _page(self, page: str, error: str = "", name: str = "", **more: Any) -> str:
         names = self._guard.names_of(request)
-        return render_template(page, view=self._table.view(), names=names, error=error, name=name, **more)
+        code = self._house.needs_code(request)
+        return render_template(
+            page, view=self._table.view(), names=names, error=error, name=name, needs_code=code, **more
+        )
 
 
 def wanted_name(field: str) -> str:

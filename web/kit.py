@@ -14,6 +14,7 @@ from companion.errors import Malformed
 from companion.games.base import Game, OptionRow
 from companion.languages import listed, say, say_n, spoken
 from companion.paper.printing import PAPERS, Printer, PrintPlan
+from web.guard import is_own_screen
 from web.house import House, small_board
 
 _LETTER_LANDS = ("us", "ca", "mx", "co", "cl", "ve", "ph", "gt", "cr", "sv", "ni", "pa", "do")
@@ -64,13 +65,16 @@ class KitPages:
         """What there is to print, on which paper and in which language."""
         paper, language = _paper(), _language()
         offers = [self._offer(game, paper, language) for game in self._house.games.values()]
-        return render_template("kit.html", offers=offers, paper=paper, language=language, papers=PAPERS)
+        is_short = self._house.welcome.wifi() is not None and not self._may_have_wifi()
+        return render_template(
+            "kit.html", offers=offers, paper=paper, language=language, papers=PAPERS, is_short=is_short
+        )
 
     def pdf(self, name: str) -> Response:
         """A kit, a booklet (`GAME-rules`) or the card for the table (`join`)."""
         paper, language = _paper(), _language()
         if name == "join":
-            wifi = self._house.welcome.wifi()
+            wifi = self._house.welcome.wifi() if self._may_have_wifi() else None
             card = self._printer.join_card(self._house.join_urls(), wifi, paper, language)
             return _answer(card, f"table-card-{paper}-{language}", kept=False)
         game = self._house.games.get(name.removesuffix(_BOOKLET))
@@ -80,6 +84,10 @@ class KitPages:
             return _answer(self._printer.booklet(game.name, paper, language), f"{name}-{paper}-{language}")
         pdf = self._printer.kit(game.name, _options(game), paper, language)
         return _answer(pdf, f"{name}-kit-{paper}-{language}")
+
+    def _may_have_wifi(self) -> bool:
+        """May whoever asks have the Wi-Fi's password? Only the host, and who stands at the machine's own screen."""
+        return is_own_screen(request) or self._house.guard.is_host(request)
 
     def _offer(self, game: Game[Any, Any], paper: str, language: str) -> Offer:
         rows = [row for row in game.option_rows if _changes_board(game, row)]

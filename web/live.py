@@ -12,22 +12,29 @@ import logging
 import resource
 import socket
 import threading
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Response
-from waitress import create_server
-from waitress.channel import HTTPChannel
-from waitress.parser import HTTPRequestParser
-from waitress.task import WSGITask
 from waitress.wasyncore import close_all
 
 from companion.errors import CompanionError, SystemTrouble
 from companion.languages import say, speaking, spoken
 from companion.table import Table
+from web import channels
+from web.gate import Gate
+from web.limits import OWN_ADDRESSES, address_group
 
+if TYPE_CHECKING:
+    import ssl
+
+    from web.tls import SecureDoor
+
+ARRIVED = channels.ARRIVED
 LOOK_S = 0.5
 """How often a stream asks whether its viewer is still there."""
 PING_LOOKS = 20
@@ -40,8 +47,6 @@ UNREAD_BYTES = 256 * 1024
 RETRY_MS = 1000
 PING = "event: here\ndata: .\n\n"
 """Says that the service is there; a page that hears nothing for long asks anew."""
-ARRIVED = "companion.at_s"
-"""Where a request's environment says when it came in, by the table's clock."""
 
 
 class PortInUse(SystemTrouble):
@@ -68,6 +73,12 @@ class Place(Enum):
 
 KEPT = {Place.TABLE: 4, Place.SEAT: 12}
 """Places that spectators do not get; when they are taken, their kind takes those of spectators."""
+OWN_TABLES = 1
+"""Of the places for table screens so many are for the machine's own screen."""
+SEATS_EACH = 8
+"""Of the places for seats one address has at most so many: both seats and the host with a page to spare each."""
+SHARE = 0.75
+"""Of the places for spectators one address has at most this share: a café's guests may come by one."""
 
 
 class Streams:
@@ -76,7 +87,9 @@ class Streams:
     def __init__(self, table: Table, viewers: int) -> None:
         self._table = table
         self._left = {Place.SPECTATOR: viewers, **KEPT}
+        self._held: Counter[tuple[str, Place]] = Counter()
         self._lock = threading.Lock()
+        self._round = 0
         self.viewers = viewers
         self.closing = threading.Event()
 
@@ -85,9 +98,18 @@ class Streams:
         """Is there a place for one more spectator?"""
         return self._left[Place.SPECTATOR] > 0
 
+    @property
+    def open(self) -> int:
+        """How many streams are followed now."""
+        return self.viewers + sum(KEPT.values()) - sum(self._left.values())
+
     def close(self) -> None:
         """Let every stream end within half a second."""
         self.closing.set()
+
+    def renew(self) -> None:
+        """Let every stream end; pages open theirs anew by themselves, and only where they still may."""
+        self._round += 1
 
     def follow(
         self,
@@ -110,32 +132,50 @@ class Streams:
 
         `messages` is given a question that is true once nobody listens any more; `when_over` is called at the end.
         """
-        taken = None if self.closing.is_set() else self._take(place)
+        address = str(environ.get("REMOTE_ADDR", ""))
+        taken = None if self.closing.is_set() else self._take(place, address)
         if taken is None:
             when_over()
             raise TooManyViewers(say("Too many people are watching: close a page, or try again in a minute"))
 
         def release() -> None:
-            with self._lock:
-                self._left[taken] += 1
+            self._give_back(taken, address)
             when_over()
 
         has_left: Callable[[], bool] = environ.get("waitress.client_disconnected", lambda: False)
+        began = self._round
         stream = Response(
-            _Held(_spoken_on(messages(lambda: self.closing.is_set() or has_left())), release),
+            _Held(_spoken_on(messages(lambda: self.closing.is_set() or self._round != began or has_left())), release),
             mimetype="text/event-stream",
         )
         stream.headers["Cache-Control"] = "no-store"
         stream.headers["X-Accel-Buffering"] = "no"
         return stream
 
-    def _take(self, place: Place) -> Place | None:
-        """A place of this kind, else a spectator's; None: all are taken."""
+    def _take(self, place: Place, address: str) -> Place | None:
+        """A place of this kind, else a spectator's; None: all are taken, or those that this address may have."""
         with self._lock:
-            found = next((each for each in (place, Place.SPECTATOR) if self._left[each]), None)
+            found = next((each for each in (place, Place.SPECTATOR) if self._may_have(each, address)), None)
             if found:
                 self._left[found] -= 1
+                self._held[address_group(address), found] += 1
         return found
+
+    def _may_have(self, place: Place, address: str) -> bool:
+        left, held = self._left[place], self._held[address_group(address), place]
+        if address in OWN_ADDRESSES or not left:
+            return left > 0
+        if place is Place.TABLE:
+            return left > OWN_TABLES
+        return held < (SEATS_EACH if place is Place.SEAT else max(1, int(self.viewers * SHARE)))
+
+    def _give_back(self, place: Place, address: str) -> None:
+        name = address_group(address)
+        with self._lock:
+            self._left[place] += 1
+            self._held[name, place] -= 1
+            if not self._held[name, place]:
+                del self._held[name, place]
 
     def _fragments(self, render: Callable[[], str], is_gone: Callable[[], bool]) -> Iterator[str]:
         shown, looks = -1, 0
@@ -201,39 +241,33 @@ def message(text: str, event: str = "") -> str:
     return f"{head}{body}\n\n"
 
 
-class _Arrival(HTTPRequestParser):  # type: ignore[misc]  # waitress comes without types
-    """A request that knows when its first bytes came in."""
-
-    at_s = 0.0
-
-
-class _StampedTask(WSGITask):  # type: ignore[misc]  # waitress comes without types
-    """Tells the application when its request came in: it may have waited for a free thread since."""
-
-    def get_environment(self) -> dict[str, Any]:
-        environ: dict[str, Any] = super().get_environment()
-        environ[ARRIVED] = self.request.at_s
-        return environ
-
-
 class Server:
     """The pages on a port; `close` may be called twice."""
 
-    def __init__(self, app: Flask, listener: socket.socket, threads: int) -> None:
+    def __init__(self, app: Flask, listener: socket.socket, threads: int, tls: ssl.SSLContext | None = None) -> None:
         self._app = app
         self._sockets: dict[int, Any] = {}
-        self._server = create_server(
+        now_s = app.extensions["now_s"]
+        self._server = channels.GatedServer(
             app,
+            Gate(app.extensions["guard"], time.monotonic, connections=threads),
+            now_s,
             map=self._sockets,
-            sockets=[listener],
+            _sock=listener,
+            sockinfo=(listener.family, listener.type, listener.proto, listener.getsockname()),
+            bind_socket=False,
             threads=threads,
+            max_request_header_size=channels.MAX_HEADER_BYTES,
+            max_request_body_size=channels.MAX_UPLOAD_BYTES,
+            channel_timeout=channels.IDLE_S,
+            cleanup_interval=channels.SWEEP_S,
             channel_request_lookahead=1,
             connection_limit=threads * 4,
             asyncore_use_poll=True,
             outbuf_high_watermark=UNREAD_BYTES,
             ident=None,
         )
-        self._server.channel_class = _channel_of(app.extensions["now_s"])
+        self._server.door = _secure_door(self._server, tls) if tls else None
         self.port: int = listener.getsockname()[1]
         self._thread: threading.Thread | None = None
         self._is_open = True
@@ -242,6 +276,12 @@ class Server:
         """Serve in a thread of its own."""
         self._thread = threading.Thread(target=self._server.run, name="web", daemon=True)
         self._thread.start()
+
+    @property
+    def streams_open(self) -> int:
+        """How many pages follow the table now."""
+        streams: Streams = self._app.extensions["streams"]
+        return streams.open
 
     def close(self) -> None:
         """End all streams, answer what is being answered, and free the port."""
@@ -252,9 +292,11 @@ class Server:
         self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=5)
         if self._thread is None:
             close_all(self._sockets)
-            return
-        self._server.trigger.pull_trigger(lambda: close_all(self._sockets))
-        self._thread.join(timeout=5)
+        else:
+            self._server.trigger.pull_trigger(lambda: close_all(self._sockets))
+            self._thread.join(timeout=5)
+        if self._server.door:
+            self._server.door.close()
 
     def __enter__(self) -> Server:
         return self
@@ -263,23 +305,18 @@ class Server:
         self.close()
 
 
-def _channel_of(now_s: Callable[[], float]) -> type[HTTPChannel]:
-    """Connections that stamp each request as soon as the server's own thread hears of it."""
+def _secure_door(server: channels.GatedServer, tls: ssl.SSLContext) -> SecureDoor:
+    """What unwraps the connections of a server."""
+    from web.tls import SecureDoor  # noqa: PLC0415 - brings an event loop that only those with a certificate need
 
-    def arrive(settings: Any) -> _Arrival:
-        request = _Arrival(settings)
-        request.at_s = now_s()
-        return request
+    def hand_over(*connection: Any) -> None:
+        server.trigger.pull_trigger(lambda: server.open_channel(*connection))
 
-    class Stamped(HTTPChannel):  # type: ignore[misc]  # waitress comes without types
-        task_class = _StampedTask
-        parser_class = staticmethod(arrive)
-
-    return Stamped
+    return SecureDoor(tls, hand_over, server.gate.leave)
 
 
-def serve(app: Flask, host: str, port: int, viewers: int) -> Server:
-    """The application on a port (0: any free one), not yet started; raises `PortInUse`."""
+def serve(app: Flask, host: str, port: int, viewers: int, tls: ssl.SSLContext | None = None) -> Server:
+    """The application on a port (0: any free one), not yet started; raises `PortInUse`. With `tls` it is secured."""
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -293,8 +330,8 @@ def serve(app: Flask, host: str, port: int, viewers: int) -> Server:
     if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; connections inherit it from the listener
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, DEAD_PHONE_MS)
     threads = viewers + sum(KEPT.values()) + SPARE_THREADS
-    _allow_files(threads * 4 + SPARE_FILES)
-    return Server(app, listener, threads)
+    _allow_files(threads * (12 if tls else 4) + SPARE_FILES)
+    return Server(app, listener, threads, tls)
 
 
 def _allow_files(number: int) -> None:

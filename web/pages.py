@@ -59,7 +59,6 @@ class Pages:
             ("/watch", self.watch),
             (f"/seat/{SEAT}", self.seat),
             ("/clock", self.clock),
-            ("/health", self.health),
             ("/favicon.svg", self.favicon),
             ("/favicon.ico", self.favicon),
             ("/static/<version>/<name>", self.static),
@@ -108,7 +107,7 @@ class Pages:
 
     def live(self, page: str) -> Response:
         """The stream of a page that everybody may see."""
-        own = page == "table" and is_own_screen(request)
+        asked, own = _this_request(), page == "table" and is_own_screen(request)
         look = request.args.get("look")
         streams, voice = self._house.streams, self._house.welcome.voice
         if page == "watch" and not streams.has_room and "text/event-stream" in request.accept_mimetypes.values():
@@ -121,7 +120,7 @@ class Pages:
         def render(app: Flask) -> str:
             if page == "table" and look is not None and look != self._look():
                 return '<main id="live" data-page="other"></main>'
-            return self._house.fragment(app, page, None, own)
+            return self._house.fragment(app, page, None, own, page == "table" and self._guard.is_at_table(asked))
 
         return self._stream(render, place, when_over)
 
@@ -164,11 +163,6 @@ class Pages:
         """The time by which the table's clocks run, for pages that show what is left of it."""
         return jsonify(now_s=self._table.now_s())
 
-    def health(self) -> Response:
-        """Is the service alive? For watchdogs."""
-        view = self._table.view()
-        return jsonify(ok=True, phase=view.phase, camera=view.camera.state)
-
     def favicon(self) -> Response:
         """The sign."""
         return self.static("", "favicon.svg")
@@ -195,7 +189,8 @@ class Pages:
 
     def _page(self, page: str, viewer: Seat | None, live: str, part: str = "", **more: Any) -> str:
         own = page == "table" and is_own_screen(request)
-        fragment = self._house.fragment(_this_app(), part or page, viewer, own)
+        at_table = page == "table" and self._guard.is_at_table(request)
+        fragment = self._house.fragment(_this_app(), part or page, viewer, own, at_table)
         return render_template(f"{page}.html", fragment=fragment, live=live, viewer=viewer, house=self._house, **more)
 
     def _stream(

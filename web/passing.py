@@ -20,6 +20,7 @@ from web.guard import Guard
 from web.house import House
 from web.joining import wanted_name
 from web.live import Place
+from web.refusals import status_of
 
 COVER = '<main id="live" data-go="/pass"></main>'
 """A fragment that leads to the cover."""
@@ -71,9 +72,11 @@ class Passing:
         for seat in SEATS:
             if not self._guard.sits(request, seat):
                 try:
+                    if not taken:
+                        self._house.let_in(request, request.form.get("code", ""))
                     taken[seat] = self._table.take_seat(seat, names[seat])
                 except (Malformed, Illegal) as refusal:
-                    error, status = refusal.message, 400 if isinstance(refusal, Malformed) else 409
+                    error, status = refusal.message, status_of(refusal)
                     break
         answer = make_response(redirect("/pass", 303)) if not error else self._beginning(error, status)
         for seat, nonce in taken.items():
@@ -123,7 +126,10 @@ class Passing:
         view, own = self._table.view(), self._guard.seats_of(request)
         others = [seat for seat in SEATS if view.seats[seat].name is not None and seat not in own]
         names = self._guard.names_of(request)
-        page = render_template("pass_begin.html", view=view, own=own, others=others, names=names, error=error)
+        code = self._house.needs_code(request)
+        page = render_template(
+            "pass_begin.html", view=view, own=own, others=others, names=names, error=error, needs_code=code
+        )
         return make_response(page, status)
 
 

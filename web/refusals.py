@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 from http import HTTPStatus
 
-from flask import Flask, Response, current_app, jsonify, make_response, render_template, request
+from flask import Flask, Response, current_app, g, jsonify, make_response, render_template, request
 from werkzeug.exceptions import HTTPException
 
 from companion.errors import Ambiguous, CompanionError, Illegal, Malformed, Refusal, Stale, trace_of
+from companion.joining import shown
 from companion.languages import joined, say
 from web.guard import ForeignOrigin
+from web.names import UnknownName
 
 log = logging.getLogger(__name__)
 
@@ -22,6 +24,7 @@ _WORDS = {
     409: say("That is not possible now"),
     413: say("That is too much text"),
     415: say("Send JSON"),
+    421: say("This is not the table’s address"),
     500: say("Something went wrong here"),
     503: say("The table cannot answer now"),
 }
@@ -39,6 +42,7 @@ _ADVICE = {
 def register(app: Flask) -> None:
     """Answer every error of an application."""
     app.register_error_handler(CompanionError, _known)
+    app.register_error_handler(UnknownName, _elsewhere)
     app.register_error_handler(HTTPException, _http)
     app.register_error_handler(TimeoutError, _late)
     app.register_error_handler(Exception, _unknown)
@@ -46,7 +50,7 @@ def register(app: Flask) -> None:
 
 def status_of(error: CompanionError) -> int:
     """The HTTP status of an error."""
-    if isinstance(error, Illegal) and error.reason in (Refusal.NOT_YOUR_SEAT, Refusal.HOST_ONLY):
+    if isinstance(error, Illegal) and error.reason in (Refusal.NOT_YOUR_SEAT, Refusal.HOST_ONLY, Refusal.JOIN_CODE):
         return HTTPStatus.FORBIDDEN
     if isinstance(error, ForeignOrigin):
         return HTTPStatus.FORBIDDEN
@@ -60,7 +64,14 @@ def status_of(error: CompanionError) -> int:
 def _known(error: CompanionError) -> Response:
     reason = str(error.reason) if isinstance(error, Illegal) else None
     rule = error.rule if isinstance(error, Illegal) else None
-    return _answer(status_of(error), error.kind, error.message, rule, reason)
+    return _answer(status_of(error), error.kind, error.message, rule=rule, reason=reason)
+
+
+def _elsewhere(error: UnknownName) -> Response:
+    """The pages have other names: say one of them, and nothing else."""
+    url = error.message
+    message = say("The table’s pages have another address: open {address}", address=shown(url))
+    return _answer(HTTPStatus.MISDIRECTED_REQUEST, error.kind, message, link=(url, url))
 
 
 def _http(error: HTTPException) -> Response:
@@ -91,8 +102,17 @@ def wants_page() -> bool:
     return request.accept_mimetypes.best_match(("application/json", "text/html")) == "text/html"
 
 
-def _answer(status: int, kind: str, message: str, rule: str | None = None, reason: str | None = None) -> Response:
-    link = current_app.extensions["paragraph"](rule)
+def _answer(
+    status: int,
+    kind: str,
+    message: str,
+    *,
+    rule: str | None = None,
+    reason: str | None = None,
+    link: tuple[str, str] | None = None,
+) -> Response:
+    g.refusal = kind
+    link = link or current_app.extensions["paragraph"](rule)
     if wants_page():
         page = render_template("error.html", status=status, title=_words(status), message=message, link=link)
         answer = make_response(page)

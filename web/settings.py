@@ -14,8 +14,10 @@ from flask import Blueprint, Response, make_response, redirect, render_template,
 
 from companion.care.rooms import Upkeep
 from companion.care.settings_file import flat
-from companion.care.settings_rows import PAD_PARTS, SettingRow, pad_rows, sections, works_at_once
+from companion.care.settings_rows import SettingRow, pad_rows, sections, works_at_once
+from companion.care.settings_words import PAD_PARTS
 from companion.config import Settings
+from companion.disk.calendar import EARLIEST_S
 from companion.errors import CompanionError, ConfigError, Malformed, Stale
 from companion.kit import SEATS
 from companion.languages import joined, say, say_n
@@ -29,7 +31,8 @@ MAX_UPLOAD_BYTES = 500_000_000
 UPLOAD_CHUNK_BYTES = 1_000_000
 """What of an upload is in memory at once."""
 _PINS = frozenset(
-    ["panel.buzzer", "panel.table_button", *(f"panel.{seat}.{part}" for seat in SEATS for part in PAD_PARTS)]
+    [f"panel.{part}" for part in ("buzzer", "table_button", "system_lamp")]
+    + [f"panel.{seat}.{part}" for seat in SEATS for part in PAD_PARTS]
 )
 _PLACE = re.compile(r"\[([a-z_.]+)\]$")
 
@@ -151,7 +154,8 @@ class SettingsPage:
         except BaseException:
             target.close()
             raise
-        name = time.strftime("tabletop-companion-%Y-%m-%d.zip")
+        day = time.strftime("-%Y-%m-%d") if time.time() >= EARLIEST_S else ""  # a clock that was never set has no date
+        name = f"tabletop-companion{day}.zip"
         return send_file(target, "application/zip", as_attachment=True, download_name=name)
 
     def restore(self) -> Response:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 from markupsafe import Markup, escape
 
-from companion.care.settings_rows import PAD_PARTS
+from companion.care.settings_words import PAD_PARTS
 from companion.config import PanelSettings
 from companion.kit import SEAT_WORDS, SEATS
 from companion.languages import say, translate
@@ -81,6 +81,9 @@ def wires(settings: PanelSettings) -> tuple[Wire, ...]:
         found.append(Wire("buzzer", say("Buzzer"), "buzzer", settings.buzzer))
     if isinstance(settings.table_button, int):
         found.append(Wire("table", say("Table button"), "key", settings.table_button))
+    if isinstance(settings.system_lamp, int):
+        low = settings.system_lamp_active_low
+        found.append(Wire("system_lamp", say("System lamp"), "lamp", settings.system_lamp, low))
     return tuple(found)
 
 

@@ -5,9 +5,13 @@ A figure that falls short fails the bench (exit status 1); nothing here is part 
 
 from __future__ import annotations
 
+from companion.bench.broker import bench_broker
 from companion.bench.browser import bench_browser
 from companion.bench.crowd import bench_crowd
 from companion.bench.doors import door_figures
+from companion.bench.flood import bench_flood
+from companion.bench.kills import KILLS, bench_kills
+from companion.bench.machine import bench_machine
 from companion.bench.rings import bench_rings
 from companion.bench.rules import bench_rules
 from companion.bench.turns import REAL_S, SCALED_S, bench_turns
@@ -20,7 +24,7 @@ LEAST_RIGHT = 0.99
 """Share of the pictures showing every marker in which all stacks are read in their order."""
 
 
-def run(games: int, real_time: bool = False) -> bool:
+def run(games: int, real_time: bool = False, kills: int = KILLS) -> bool:
     """Measure everything and print it; answers whether every bound is kept.
 
     With `real_time` a game on the clock is also measured at its real length, which takes nine minutes.
@@ -29,11 +33,15 @@ def run(games: int, real_time: bool = False) -> bool:
     for turn_s in (SCALED_S, REAL_S) if real_time else (SCALED_S,):
         good &= bench_turns(turn_s)
     good &= bench_rings()
+    good &= bench_broker()
     for figure in door_figures():
         print(figure.sentence(), flush=True)
         good &= figure.is_met()
     good &= bench_crowd()
+    good &= bench_machine()
+    good &= bench_flood()
     good &= bench_browser()
+    good &= bench_kills(kills)
     for name, game in GAMES.items():
         kit = game.kit(game.options({}))
         if kit.deck:

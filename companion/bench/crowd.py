@@ -125,7 +125,7 @@ class _Service:
 
 
 @contextmanager
-def _service() -> Iterator[_Service]:
+def running_service() -> Iterator[_Service]:
     with tempfile.TemporaryDirectory() as folder:
         service = _Service(folder)
         try:
@@ -136,7 +136,7 @@ def _service() -> Iterator[_Service]:
 
 def bench_crowd() -> bool:
     """Measure and print it all; answers whether every bound is kept."""
-    with _service() as service, contextlib.ExitStack() as stack:
+    with running_service() as service, contextlib.ExitStack() as stack:
         phones = [Phone(f"http://127.0.0.1:{service.port}", seat) for seat in Seat]
         for phone in phones:
             phone.post("take", {"name": "Bench"})

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from companion.app import Companion
-from companion.config import CameraSettings, Settings, TableSettings, WebSettings
+from companion.config import CameraSettings, MqttSettings, Settings, TableSettings, WebSettings
 from companion.running import spare_collections
 
 
@@ -47,14 +47,15 @@ class Figure:
 
 
 @contextmanager
-def simulated(fps: float) -> Iterator[Companion]:
-    """A simulation on the real clock, with the camera at this rate."""
+def simulated(fps: float, mqtt: MqttSettings | None = None) -> Iterator[Companion]:
+    """A simulation on the real clock, with the camera at this rate, and a broker where one is named."""
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(
             state_dir=folder,
             camera=CameraSettings(fps=fps),
             web=WebSettings(host="127.0.0.1", port=0),
             table=TableSettings(reading_time_s=0.0),
+            mqtt=mqtt or MqttSettings(),
         )
         with Companion(settings, simulate=True) as companion:
             spare_collections()

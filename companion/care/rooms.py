@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
@@ -94,9 +94,13 @@ class PanelCheck(Protocol):
 
 @dataclass(frozen=True)
 class CheckRoom:
-    """What the check page shows; `panel` None: there is none, and `why_not` says why and what to do."""
+    """What the check page shows; `panel` None: there is none, and `why_not` says why and what to do.
+
+    `broker` answers how the connection to the broker of the house is; empty: none is wanted.
+    """
 
     settings: PanelSettings
     panel: PanelCheck | None
     why_not: str
     is_simulated: bool
+    broker: Callable[[], str] = lambda: ""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import segno
 
-from companion.joining import Wifi, seat_address
+from companion.joining import Wifi, seat_address, shown_code
 from companion.kit import SEATS
+from companion.logs import goes_to_journal
 
 if TYPE_CHECKING:
     from companion.app import Companion
@@ -18,12 +19,14 @@ if TYPE_CHECKING:
 def greeting_of(companion: Companion, on_terminal: bool) -> str:
     """What a companion that has just begun says."""
     network, simulated = companion.network, companion.simulation is not None
+    is_logged = goes_to_journal(1)
     network.wifi()
     network.settle()
     return greeting(
         companion.found,
         companion.urls(),
-        companion.host_key,
+        "" if is_logged else companion.host_key,
+        code=companion.join_code.now() if companion.join_code and not is_logged else "",
         simulated=simulated,
         wifi=network.wifi(),
         on_terminal=on_terminal,
@@ -38,21 +41,28 @@ def greeting(
     simulated: bool,
     wifi: Wifi | None,
     on_terminal: bool,
+    code: str = "",
 ) -> str:
-    """The text for the console. The Wi-Fi's password is in its code alone, and codes only go to a terminal."""
+    """The text for the console. The Wi-Fi's password is in its code alone, and codes only go to a terminal.
+
+    An empty `host_key` is not told, because a log is read: the command tells it.
+    """
     first = urls[0]
     rows = [("Table screen", first), *(("", url) for url in urls[1:]), ("Phones join", f"{first}join")]
     rows += [(f"{seat.title()} sits down", seat_address(first, seat)) for seat in SEATS]
     if simulated:
         rows.append(("Workbench", f"{first}workbench"))
-    rows.append(("Host page", f"{first}host   host key {host_key}"))
+    told = f"host key {host_key}" if host_key else "its key: companion host-key"
+    rows.append(("Host page", f"{first}host   {told}"))
+    if code:
+        rows.append(("Code to sit", f"{shown_code(code)}   until a game begins or a seat is freed"))
     if wifi:
         rows.append(("Wi-Fi", wifi.name))
     lines = [*found, "", *(f"{name:<14} {text}" for name, text in rows), ""]
     if on_terminal:
         if wifi:
             lines += ["Scan this first, to join the Wi-Fi:", qr_text(wifi.text)]
-        lines += ["Scan to join:", qr_text(f"{first}join")]
+        lines += ["Scan to join:", qr_text(f"{first}join{f'#{code}' if code else ''}")]
     return "\n".join([*lines, "Ctrl-C ends it; the game is kept."])
 
 
