@@ -79,33 +79,15 @@ def create_app(
     `welcome` says what is there beside the pages: Wi-Fi, pads, a voice. `workbench` is there in simulation only;
     `camera` is what the camera page shows, None: there is no such page. `compiled` is a folder for compiled templates.
     """
-    app = Flask(__name__, static_folder=None)
-    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
-    app.config["MAX_FORM_MEMORY_SIZE"] = MAX_BODY_BYTES
-    app.jinja_options = {**app.jinja_options, "bytecode_cache": CompiledTemplates(compiled) if compiled else None}
-    app.json = SpokenJson(app)
+    app = _bare_app(compiled)
     guard = Guard(signing_key, host_key, table.seat_nonce, clock, make_host_key)
     streams = Streams(table, settings.viewers)
-    app.extensions["streams"] = streams
-    app.extensions["guard"] = guard
-    app.extensions["now_s"] = table.now_s
     join_code = JoinCode(table, clock.monotonic_s) if settings.join == "code" else None
-    app.extensions["join_code"] = join_code
+    app.extensions |= {"streams": streams, "guard": guard, "now_s": table.now_s, "join_code": join_code}
     house = House(
-        table,
-        games,
-        guard,
-        streams,
-        clock,
-        join_urls,
-        join_code,
-        workbench,
-        camera is not None,
-        welcome or Welcome(),
-        upkeep,
-        health,
-        staff,
-    )
+        table, games, guard, streams, clock, join_urls, join_code, workbench, camera is not None,
+        welcome or Welcome(), upkeep, health, staff,
+    )  # fmt: skip
     furnish(app)
     app.extensions["paragraph"] = house.paragraph
     refusals.register(app)
@@ -113,16 +95,23 @@ def create_app(
     _watch_requests(app, table, guard)
     _watch_names(app, Names((*settings.names, settings.host)), join_urls)
     rooms = [room(house).blueprint() for room in (Pages, RulesPages, Joining, Passing, HostPages, Api, Described)]
-    rooms += [SettingsPage(house, upkeep).blueprint()] if upkeep else []
-    rooms += [CheckPage(house, check).blueprint()] if check else []
-    rooms += [HealthPages(house, health).blueprint()] if health else []
-    rooms += [StaffKeys(house, staff).blueprint()] if staff else []
-    rooms += [HistoryPages(house, past).blueprint()] if past else []
-    rooms += [Bench(house, workbench).blueprint()] if workbench else []
-    rooms += [KitPages(house, printer).blueprint()] if printer else []
-    rooms += [CameraPage(house, camera).blueprint()] if camera else []
+    there: tuple[tuple[Any, Any], ...] = (
+        (SettingsPage, upkeep), (CheckPage, check), (HealthPages, health), (StaffKeys, staff),
+        (HistoryPages, past), (Bench, workbench), (KitPages, printer), (CameraPage, camera),
+    )  # fmt: skip
+    rooms += [room(house, what).blueprint() for room, what in there if what]
     for room in rooms:
         app.register_blueprint(room)
+    return app
+
+
+def _bare_app(compiled: Path | None) -> Flask:
+    """An application without any page: how large requests may be, how templates and JSON are made."""
+    app = Flask(__name__, static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
+    app.config["MAX_FORM_MEMORY_SIZE"] = MAX_BODY_BYTES
+    app.jinja_options = {**app.jinja_options, "bytecode_cache": CompiledTemplates(compiled) if compiled else None}
+    app.json = SpokenJson(app)
     return app
 
 
