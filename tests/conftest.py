@@ -53,7 +53,6 @@ def no_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
         thread.join(GRACE_S)
     left = {thread.name for thread in threading.enumerate() if thread not in threads}
     assert not left, f"threads still run: {', '.join(sorted(left))}"
-    if open_files() - files:  # going through every object takes longer than most tests
-        gc.collect()
+    gc.collect()  # what a test leaves to the collector would else close its files in the middle of another test
     kept = open_files() - files
     assert not kept, f"still open: {', '.join(sorted(kept))}"

@@ -144,6 +144,7 @@ class Housekeeping:
         """Remove some of the games that are not to be kept any more, the oldest first; photographs of all go before."""
         old = self._old_games()
         if not old:
+            self._journal.shrink(_PAGES)  # what one round has left to the next
             return
         for number in sorted(set(old) & set(self._album.games())):
             self._album.remove(number)

@@ -133,7 +133,8 @@ class Shelf:
     def shrink(self, pages: int) -> None:
         """Give some pages that are free in the file back to the disk."""
         with self._lock, suppress(sqlite3.Error):
-            self._db.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
+            if self._db.execute("PRAGMA freelist_count").fetchone()[0]:
+                self._db.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
 
     def imported(self) -> dict[int, Kept]:
         """The games from elsewhere by their number."""
