@@ -29,6 +29,7 @@ from random import Random
 from typing import Any
 
 from companion.bench.figures import Figure
+from companion.bench.machine import compiled
 from companion.journal import Journal
 from companion.kit import SEATS, Seat
 from companion.records import Begin, HandIn, NewGame, Pause, Resign, Resume, StageDone, TakeBack
@@ -312,7 +313,9 @@ class KilledTable:
 
     def run(self, kills: int) -> Tally:
         """Play and kill so often; answers what was found."""
-        process = self._start()
+        process = self._start()  # no resume: there is nothing yet, and it compiles everything
+        self._tally.resumed_ms.clear()
+        self._tally.worked_ms.clear()
         try:
             for person in self._people:
                 person.phone.post("take", {"name": "Bench"})
@@ -333,7 +336,9 @@ class KilledTable:
         command = [sys.executable, "-m", "companion", "play", "--settings", str(self._folder / "settings.toml")]
         with self._log.open("ab") as log:
             began_s = time.monotonic()
-            process = subprocess.Popen([*command, "--port", str(self._port)], stdout=log, stderr=log)
+            process = subprocess.Popen(
+                [*command, "--port", str(self._port)], env=compiled(self._folder), stdout=log, stderr=log
+            )
         try:
             self._tally.resumed_ms.append(first_page_ms(process, self._port, began_s))
             self._tally.worked_ms.append(_worked_ms(process.pid))

@@ -53,6 +53,13 @@ class Start:
     cpu_s: float
 
 
+def compiled(folder: Path) -> dict[str, str]:
+    """The environment in which Python keeps what it compiles, in a folder of its own, as an installation does."""
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    return environment
+
+
 class Process:
     """A server as a process of its own on a free port of this machine."""
 
@@ -60,10 +67,11 @@ class Process:
         with socket.create_server(("127.0.0.1", 0)) as probe:
             self.port = int(probe.getsockname()[1])
         self.began_s = time.monotonic()
-        environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}  # compiled, as an installation is
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         self._process = subprocess.Popen(
-            [*command, str(self.port)], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [*command, str(self.port)],
+            env=compiled(folder),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
 
     def get(self, path: str) -> bytes | None:

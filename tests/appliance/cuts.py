@@ -177,10 +177,10 @@ def writes(log: Path) -> Iterator[Write]:
         place = sector
         for _ in range(entries):
             file.seek(place)
-            where, sectors, flags, size = _ENTRY.unpack(file.read(_ENTRY.size))
+            where, sectors, flags, _ = _ENTRY.unpack(file.read(_ENTRY.size))
             length = 0 if flags & _DISCARD else sectors * sector
             yield Write(where * sector, sectors * sector, flags, place + sector)
-            place += sector + length + size * 0
+            place += sector + length
 
 
 def replay(log: Path, image: Path, first: int, last: int) -> None:
