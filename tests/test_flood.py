@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
+import itertools
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from flask import request
 from service import until
 from web_fixtures import HOST_KEY, Place, open_place
 
 from companion.clock import FakeClock
 from companion.kit import Seat
-from web import channels
-from web.gate import EACH, OWNER, OWNER_EACH, STRANGER, TOGETHER, Gate
+from web import channels, live
+from web.gate import EACH, OWNER, OWNER_EACH, STRANGER, TOGETHER, Asker, Gate
 from web.guard import Guard
 from web.live import KEPT, OWN_TABLES, SEATS_EACH, SPARE_THREADS, Server, Streams, TooManyViewers, serve
 from web.live import Place as Kind
@@ -83,7 +86,7 @@ def test_a_forged_token_is_a_strangers(place: Place) -> None:
     place.table.free_seat(Seat.SOUTH)
     for worthless in (cookies, {"seat_south": "WyJzb3V0aCJd.x"}, {"host": "x"}, {"host": HOST_KEY}):
         assert not gate.asker(BAD, worthless).is_owner
-        assert not gate.may_upload("/settings/restore", worthless)
+        assert not gate.may_bring("/settings/restore", BAD, worthless, None)
 
 
 def test_answers_that_nobody_reads_never_hold_all_threads(place: Place) -> None:
@@ -204,15 +207,100 @@ def test_too_much_is_refused_before_it_is_kept(server: Server, request_head: byt
         assert line.recv(64).split()[1] == status
 
 
-def test_the_host_may_bring_a_backup(place: Place, server: Server) -> None:
+def test_the_host_may_bring_files(place: Place, server: Server) -> None:
     host = place.browser()
     host.post("/host", data={"key": HOST_KEY})
     cookie = host.get_cookie("host")
     assert cookie
-    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
-    line.request("POST", "/settings/restore", b"x" * 200_000, {"Cookie": f"host={cookie.value}"})
-    assert line.getresponse().status != 413
-    line.close()
+    by_cookie, by_key = {"Cookie": f"host={cookie.value}"}, {"X-Host-Key": HOST_KEY}
+    statuses = []
+    for path, size in (("/settings/restore", 200_000), ("/history", 200_000), ("/history", 3_000_000)):
+        for host_of in (by_cookie, by_key, {"X-Host-Key": "wrong"}):
+            line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+            with contextlib.suppress(OSError):  # answered and closed before all of it was sent
+                line.request("POST", path, b"x" * size, host_of)
+            statuses.append(line.getresponse().status)
+            line.close()
+    assert statuses == [404, 404, 413, 400, 400, 413, 413, 413, 413], "no settings are here to be restored"
+
+
+def test_a_server_that_ends_writes_to_no_number_of_a_closed_file(place: Place) -> None:
+    """A worker wakes the server just before its end: waitress would write to the closed pipe, or to another's file."""
+    server = serve(place.app, "127.0.0.1", 0, 2)
+    server.start()
+    trigger, pull = server._server.trigger, server._server.trigger._physical_pull
+    thread = server._thread
+    assert thread
+
+    def late() -> None:
+        pull()  # a worker's, as every answer ends with one
+        thread.join(timeout=0.2)
+        pull()
+
+    trigger._physical_pull = late
+    server.close()
+    assert not thread.is_alive()
+    server._server.has_answered(Asker("late", is_own_screen=True), "/")
+    server._server.pull_trigger()
+
+
+def test_a_connection_handed_over_at_the_end_is_closed(place: Place) -> None:
+    server = serve(place.app, "127.0.0.1", 0, 2)
+    near, far = socket.socketpair()
+    server._server.gate.enter(BAD)
+    server._server.trigger.thunks.append(lambda: server._server.open_channel(near, (BAD, 1), "127.0.0.1"))
+    server._server.pull_trigger()
+    server.close()
+    assert far.recv(1) == b""
+    assert not server._server.gate._open
+    far.close()
+
+
+def test_who_does_not_read_holds_no_thread_beyond_the_end(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "ANSWERS_S", 0.1)
+    streams: Streams = place.app.extensions["streams"]
+    endless = itertools.repeat("data: " + "x" * 100_000 + "\n\n")
+    monkeypatch.setitem(
+        place.app.view_functions, "pages.live", lambda page: streams.hold(request.environ, lambda gone: endless)
+    )
+    server = serve(place.app, "127.0.0.1", 0, 2)
+    server.start()
+    with connect(server, BAD) as line:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        line.sendall(b"GET /live/table HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        until(
+            "somebody who does not read",
+            lambda: any(c.total_outbufs_len > live.UNREAD_BYTES for c in channels_of(server)),
+        )
+        server.close()
+    assert streams.open == 0
+    assert not server._server.task_dispatcher.threads
+
+
+def channels_of(server: Server) -> list[channels.Channel]:
+    return list(server._server.active_channels.values())
+
+
+def test_room_is_made_by_idle_strangers_alone(place: Place, server: Server) -> None:
+    own = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+    idle, brings = connect(server, BAD), connect(server, SEATED)
+    brings.sendall(b"POST /x HTTP/1.1\r\n")
+    until("all three", lambda: len(channels_of(server)) == 3 and any(c.request for c in channels_of(server)))
+    server._server._make_room()
+    closing = {channel.addr[0] for channel in channels_of(server) if channel.will_close}
+    assert closing == {LOCAL[BAD]}
+    for line in (own, idle, brings):
+        line.close()
+
+
+def test_a_port_for_both_kinds_of_addresses_knows_its_own_screen(place: Place) -> None:
+    if not socket.has_dualstack_ipv6():
+        pytest.skip("no IPv6 here")
+    with serve(place.app, "::", 0, 2) as server:
+        server.start()
+        for source in ("127.0.0.1", LOCAL[BAD]):
+            with socket.create_connection(("127.0.0.1", server.port), timeout=10, source_address=(source, 0)):
+                until("its address", lambda source=source: source in server._server.gate._open)
 
 
 def test_an_address_with_too_many_connections_gets_no_more(server: Server) -> None:

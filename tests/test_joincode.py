@@ -62,6 +62,22 @@ def test_a_pad_is_not_asked_for_by_strangers(cafe: Place) -> None:
     assert phone.post("/join/south/claim", data={"code": code_of(cafe)}).status_code == 303
 
 
+def test_what_was_typed_stays_and_only_a_wrong_code_is_called_wrong(cafe: Place) -> None:
+    phone, code = stranger(cafe), plain_code(code_of(cafe))
+    for path, name in (("/join/south", "name"), ("/pass", "south")):
+        page = phone.post(path, data={name: "\x07", "code": code}).get_data(as_text=True)
+        assert f'value="{code}" required>' in page, "the name was refused, not the code"
+    for path in ("/join/south", "/pass"):
+        page = phone.post(path, data={"code": "zzzzzz"}).get_data(as_text=True)
+        assert 'value="zzzzzz" required data-wrong>' in page
+    cafe.table.take_seat(Seat.SOUTH, "", "pad")
+    answer = phone.post("/join/south/claim", data={"code": "zzzzzz"})
+    page = answer.get_data(as_text=True)
+    assert answer.status_code == 403
+    assert "That is not the code" in page
+    assert "data-wrong" in page
+
+
 def test_strangers_watch_and_touch_nothing(cafe: Place) -> None:
     guest = stranger(cafe)
     moment = cafe.to_clock()

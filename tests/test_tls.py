@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import http.client
 import socket
 import ssl
@@ -119,6 +121,21 @@ def test_without_tls_others_are_sent_to_the_right_address(server: Server) -> Non
         b"rubbish\r\n\r\n",
     ):
         assert plain(server, asked).startswith(b"HTTP/1.1 400")
+
+
+def test_who_hangs_up_in_the_middle_leaves_the_door_open(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of a closed connection is the next one's, which the event loop must not take for the old one."""
+    monkeypatch.setattr(asyncio.StreamWriter, "__del__", lambda self: None, raising=False)  # younger Pythons tidy up
+    for asked in (b"GET / HTTP/1.1\r\nHo", b"x" * 70_000):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10, source_address=(ELSEWHERE, 0)) as line:
+            line.sendall(asked)
+            line.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(ConnectionResetError):
+                assert line.recv(16) == b""
+        line = secured(server)
+        line.request("GET", "/favicon.svg")
+        assert line.getresponse().status == 200
+        line.close()
 
 
 def test_without_tls_the_machine_itself_is_answered(server: Server) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import os
 import socket
 import threading
 import time
@@ -10,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from waitress import wasyncore
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser
 from waitress.server import TcpWSGIServer
@@ -17,6 +20,7 @@ from waitress.task import WSGITask
 from werkzeug.http import parse_cookie
 
 from web.gate import Asker, Gate
+from web.limits import OWN_ADDRESSES, plain_address
 from web.names import OWN_ADDRESS
 
 if TYPE_CHECKING:
@@ -28,7 +32,6 @@ MAX_HEADER_BYTES = 32 * 1024
 """The longest address is that of a kit with a map of one's own."""
 MAX_SMALL_BYTES = 64 * 1024
 """More than any form or JSON may have; so much of a body is read before anybody looks at the request."""
-MAX_UPLOAD_BYTES = 512 * 1024 * 1024
 ARRIVES_S, UPLOADS_S = 20.0, 900.0
 """So long a request may take to come in; a phone that sends a letter a second holds no place for ever."""
 IDLE_S, SWEEP_S = 60, 5
@@ -40,20 +43,22 @@ CROWDED_CLOSES = 16
 class _Arrival(HTTPRequestParser):  # type: ignore[misc]  # waitress comes without types
     """A request that knows when its first bytes came in, and reads no more than its kind may have."""
 
-    def __init__(self, server: GatedServer) -> None:
+    def __init__(self, server: GatedServer, address: str) -> None:
         super().__init__(server.adj)
         self.at_s = server.now_s()
         self.began_s = time.monotonic()
         self.is_upload = False
         self.asker: Asker | None = None
         self._server = server
+        self._address = address
 
     def parse_header(self, header_plus: bytes) -> None:
         """Read the header; from now on the body counts against the limit of its kind."""
         super().parse_header(header_plus)
-        self.is_upload = self._server.gate.may_upload(self.path, self.cookies)
-        if not self.is_upload:
-            self.adj = self._server.small
+        key = self.headers.get("X_HOST_KEY")
+        most_bytes = self._server.gate.may_bring(self.path, self._address, self.cookies, key)
+        self.is_upload = most_bytes > 0
+        self.adj = self._server.adjusted(most_bytes or MAX_SMALL_BYTES)
 
     @property
     def cookies(self) -> dict[str, str]:
@@ -89,7 +94,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress comes without type
 
     def parser_class(self, _: Any) -> _Arrival:
         """A request that begins to come in."""
-        return _Arrival(self._gated)
+        return _Arrival(self._gated, self.addr[0])
 
     def asker(self) -> Asker:
         """Who asks what is to be answered next."""
@@ -106,6 +111,10 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress comes without type
             super().service()
         finally:
             self._gated.has_answered(asker, path)
+
+    def close(self) -> None:
+        """End it, also for the thread that waits for somebody to read what it has written."""
+        self.handle_close()
 
     def del_channel(self, map: Any = None) -> None:
         """The connection is closed."""
@@ -124,10 +133,46 @@ class GatedServer(TcpWSGIServer):  # type: ignore[misc]  # waitress comes withou
         self.door: SecureDoor | None = None
         self._waiting: deque[Channel] = deque()
         self._lock = threading.Lock()
+        self._ending = threading.Event()
+        self._waking = threading.Lock()
+        self._adjusted: dict[int, Any] = {}
         super().__init__(app, **how)
-        self.small = copy.copy(self.adj)
-        """How requests are read that may not bring a backup."""
-        self.small.max_request_body_size = MAX_SMALL_BYTES
+        os.set_blocking(self.trigger.trigger, False)
+
+    def adjusted(self, most_bytes: int) -> Any:
+        """How requests are read that may bring so much."""
+        if most_bytes not in self._adjusted:
+            self._adjusted[most_bytes] = copy.copy(self.adj)
+            self._adjusted[most_bytes].max_request_body_size = most_bytes
+        return self._adjusted[most_bytes]
+
+    # ---- its own thread ----
+
+    def run(self) -> None:
+        """Serve until `end`."""
+        while self._map and not self._ending.is_set():
+            wasyncore.loop(self.adj.asyncore_loop_timeout, use_poll=True, map=self._map, count=1)
+
+    def pull_trigger(self, thunk: Callable[[], None] | None = None) -> None:
+        """Wake the server's own thread, which then does this; from any thread, also after the end.
+
+        Waitress writes to the number of a pipe, which may be another file's once the pipe is closed.
+        """
+        with self._waking:
+            if not self.trigger._closed:
+                with contextlib.suppress(BlockingIOError):  # the pipe is full: it wakes anyway
+                    self.trigger.pull_trigger(thunk)
+
+    def end(self) -> None:
+        """Have the server's own thread end; from any thread."""
+        self._ending.set()
+        self.pull_trigger()
+
+    def close_all(self) -> None:
+        """Close the port and every connection, once nobody serves them any more."""
+        self.trigger.handle_read()  # what was handed over meanwhile is closed with the rest
+        with self._waking:
+            wasyncore.close_all(self._map)
 
     # ---- connections ----
 
@@ -139,7 +184,8 @@ class GatedServer(TcpWSGIServer):  # type: ignore[misc]  # waitress comes withou
                 return
             conn, addr = accepted
             self.set_socket_options(conn)
-            own_address = conn.getsockname()[0]
+            addr = (plain_address(addr[0]), *addr[1:])
+            own_address = plain_address(conn.getsockname()[0])
         except OSError:
             return  # gone again already
         if not self.gate.enter(addr[0]):
@@ -215,6 +261,10 @@ class GatedServer(TcpWSGIServer):  # type: ignore[misc]  # waitress comes withou
 
     def _make_room(self) -> None:
         """Close connections on which nothing is asked, those that have been silent longest first."""
-        idle = [channel for channel in self.active_channels.values() if not channel.requests]
+        idle = [
+            channel
+            for channel in self.active_channels.values()
+            if not channel.requests and channel.request is None and channel.addr[0] not in OWN_ADDRESSES
+        ]
         for channel in sorted(idle, key=lambda each: each.last_activity)[:CROWDED_CLOSES]:
             channel.will_close = True

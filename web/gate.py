@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from companion.errors import Illegal
 from web.guard import Guard
 from web.limits import OWN_ADDRESSES, Buckets, Rate, address_group
 
@@ -23,7 +24,8 @@ TOGETHER, EACH, OWNER_EACH = 8, 6, 4
 
 An answer that nobody reads holds its thread: so a bad address and a bad seat together leave some of `SPARE_THREADS`.
 """
-UPLOAD = "/settings/restore"
+UPLOADS = {"/settings/restore": 512 * 1024 * 1024, "/history": 2 * 1024 * 1024}
+"""Where the host brings a file, a backup or a game, and how many bytes such a request has at most."""
 _STREAM = re.compile(r"/(?:workbench/)?live(?:/|$)")
 
 
@@ -101,9 +103,15 @@ class Gate:
         """What runs, and the tokens, of those who are counted together."""
         return (self._owners_run, self._owners) if asker.is_owner else (self._running, self._strangers)
 
-    def may_upload(self, path: str, cookies: Mapping[str, str]) -> bool:
-        """May this request bring more than a page's form holds? Only the host's backup."""
-        return path == UPLOAD and self._guard.has_host_cookie(cookies)
+    def may_bring(self, path: str, address: str, cookies: Mapping[str, str], key: str | None) -> int:
+        """How many bytes this request may bring beyond what a page's form holds: the host's files alone; 0: none."""
+        if path not in UPLOADS:
+            return 0
+        try:
+            is_host = self._guard.has_host_cookie(cookies) if key is None else self._guard.fits(key, address)
+        except Illegal:  # too many wrong keys: the application says it
+            is_host = False
+        return UPLOADS[path] if is_host else 0
 
 
 def _less(counts: dict[str, int], name: str) -> None:

@@ -33,6 +33,7 @@ TOPICS: Mapping[str, str] = {
     "versions": say("Versions"),
 }
 """What the doctor's topics are called."""
+METHODS = ("GET", "HEAD", "OPTIONS", "POST")
 
 
 class HealthPages:
@@ -57,12 +58,13 @@ class HealthPages:
         is_stream = answer.mimetype == "text/event-stream"
         seconds = None if is_stream or "at_s" not in g else self._house.table.now_s() - g.at_s
         route = request.url_rule.rule if request.url_rule else "none"
+        method = request.method if request.method in METHODS else "other"  # a stranger may send any word
         if self._room.meter:
-            self._room.meter.request(request.method, route, answer.status_code, seconds)
+            self._room.meter.request(method, route, answer.status_code, seconds)
         if kind := g.pop("refusal", ""):
             self._room.tally.refused(kind)
         if seconds is not None and seconds >= SLOW_S:
-            fields = told("slow_request", method=request.method, route=route, seconds=seconds)
+            fields = told("slow_request", method=method, route=route, seconds=seconds)
             log.warning("A request took long", extra=fields)
         return answer
 

@@ -53,7 +53,8 @@ class Joining:
             return make_response(self._page("join_seat.html", seat=mine, error=error.message, name=name), 400)
         except Illegal as error:
             if error.reason is Refusal.JOIN_CODE:
-                return make_response(self._page("join_seat.html", seat=mine, error=error.message, name=name), 403)
+                page = self._page("join_seat.html", seat=mine, error=error.message, name=name, is_wrong=True)
+                return make_response(page, 403)
             if error.reason is not Refusal.SEAT_TAKEN:
                 raise
             return self.taken(mine, 409)
@@ -67,7 +68,10 @@ class Joining:
         mine = Seat(seat)
         if self._guard.sits(request, mine):
             return redirect(f"/seat/{mine}", 303)
-        self._house.let_in(request, request.form.get("code", ""))
+        try:
+            self._house.let_in(request, request.form.get("code", ""))
+        except Illegal as error:
+            return self.taken(mine, 403, error.message)
         nonce = self._table.claim_seat(mine, self._table.view().seats[mine].name or "")
         answer = make_response(redirect(f"/seat/{mine}", 303))
         self._guard.seat_cookie(answer, mine, nonce)
@@ -89,8 +93,8 @@ class Joining:
         """A short address for phones."""
         return redirect(f"/seat/{seat}" if self._guard.sits(request, seat) else f"/join/{seat}")
 
-    def taken(self, seat: Seat, status: int) -> Response:
-        """Somebody else sits there, and what can be done."""
+    def taken(self, seat: Seat, status: int, error: str = "") -> Response:
+        """Somebody else sits there, and what can be done; `error` says what is wrong with the code."""
         view = self._table.view()
         page = render_template(
             "taken.html",
@@ -99,6 +103,7 @@ class Joining:
             is_free=view.seats[seat.other].name is None,
             waits=self._table.is_claimed(seat) and self._guard.carries(request, seat),
             needs_code=self._house.needs_code(request),
+            error=error,
         )
         return make_response(page, status)
 

@@ -103,6 +103,15 @@ class Guesses:
         return True
 
 
+def plain_address(address: str) -> str:
+    """An address as it is written where IPv4 alone is spoken: a port for both wraps it.
+
+    >>> plain_address("::ffff:192.0.2.7"), plain_address("::1")
+    ('192.0.2.7', '::1')
+    """
+    return address.removeprefix("::ffff:") if "." in address else address
+
+
 def address_group(address: str) -> str:
     """What counts as one address: a home is given a whole network of IPv6 addresses.
 

@@ -20,7 +20,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Response
-from waitress.wasyncore import close_all
 
 from companion.errors import CompanionError, SystemTrouble
 from companion.languages import say, speaking, spoken
@@ -45,6 +44,8 @@ SPARE_FILES = 128
 UNREAD_BYTES = 256 * 1024
 """So much is kept for a viewer that does not read; then its thread waits, and misses what comes meanwhile."""
 RETRY_MS = 1000
+ANSWERS_S, ENDS_S = 2.0, 5.0
+"""At the end: so long what is being answered may take, and then every thread to notice that its connection is gone."""
 PING = "event: here\ndata: .\n\n"
 """Says that the service is there; a page that hears nothing for long asks anew."""
 
@@ -258,7 +259,7 @@ class Server:
             bind_socket=False,
             threads=threads,
             max_request_header_size=channels.MAX_HEADER_BYTES,
-            max_request_body_size=channels.MAX_UPLOAD_BYTES,
+            max_request_body_size=channels.MAX_SMALL_BYTES,
             channel_timeout=channels.IDLE_S,
             cleanup_interval=channels.SWEEP_S,
             channel_request_lookahead=1,
@@ -289,14 +290,14 @@ class Server:
             return
         self._is_open = False
         self._app.extensions["streams"].close()
-        self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=5)
-        if self._thread is None:
-            close_all(self._sockets)
-        else:
-            self._server.trigger.pull_trigger(lambda: close_all(self._sockets))
-            self._thread.join(timeout=5)
+        self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=ANSWERS_S)
         if self._server.door:
             self._server.door.close()
+        self._server.end()
+        if self._thread is not None:
+            self._thread.join(timeout=ENDS_S)
+        self._server.close_all()
+        self._server.task_dispatcher.shutdown(timeout=ENDS_S)  # some wrote to phones that do not read
 
     def __enter__(self) -> Server:
         return self
@@ -310,7 +311,7 @@ def _secure_door(server: channels.GatedServer, tls: ssl.SSLContext) -> SecureDoo
     from web.tls import SecureDoor  # noqa: PLC0415 - brings an event loop that only those with a certificate need
 
     def hand_over(*connection: Any) -> None:
-        server.trigger.pull_trigger(lambda: server.open_channel(*connection))
+        server.pull_trigger(lambda: server.open_channel(*connection))
 
     return SecureDoor(tls, hand_over, server.gate.leave)
 
@@ -320,7 +321,7 @@ def serve(app: Flask, host: str, port: int, viewers: int, tls: ssl.SSLContext | 
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listener = socket.create_server((host, port), family=family)
+        listener = socket.create_server((host, port), family=family, dualstack_ipv6=host == "::")
     except (OSError, OverflowError) as error:
         if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
             raise PortInUse(say("Port {port} is in use: choose another one with --port", port=port)) from None

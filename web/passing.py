@@ -12,7 +12,7 @@ from typing import Any
 
 from flask import Blueprint, Flask, Request, Response, current_app, make_response, redirect, render_template, request
 
-from companion.errors import Illegal, Malformed
+from companion.errors import Illegal, Malformed, Refusal
 from companion.kit import SEATS, Seat
 from companion.session import Phase
 from companion.views import TableView
@@ -68,7 +68,7 @@ class Passing:
         """Take both seats, or the one that is missing."""
         names = {seat: wanted_name(str(seat)) for seat in SEATS}
         taken: dict[Seat, str] = {}
-        error, status = "", 303
+        error, status, is_wrong = "", 303, False
         for seat in SEATS:
             if not self._guard.sits(request, seat):
                 try:
@@ -77,8 +77,9 @@ class Passing:
                     taken[seat] = self._table.take_seat(seat, names[seat])
                 except (Malformed, Illegal) as refusal:
                     error, status = refusal.message, status_of(refusal)
+                    is_wrong = isinstance(refusal, Illegal) and refusal.reason is Refusal.JOIN_CODE
                     break
-        answer = make_response(redirect("/pass", 303)) if not error else self._beginning(error, status)
+        answer = make_response(redirect("/pass", 303)) if not error else self._beginning(error, status, is_wrong)
         for seat, nonce in taken.items():
             self._guard.seat_cookie(answer, seat, nonce)
         if not error:
@@ -122,13 +123,20 @@ class Passing:
         self._guard.pass_cookie(answer, seat)
         return answer
 
-    def _beginning(self, error: str = "", status: int = 200) -> Any:
+    def _beginning(self, error: str = "", status: int = 200, is_wrong: bool = False) -> Any:
         view, own = self._table.view(), self._guard.seats_of(request)
         others = [seat for seat in SEATS if view.seats[seat].name is not None and seat not in own]
         names = self._guard.names_of(request)
         code = self._house.needs_code(request)
         page = render_template(
-            "pass_begin.html", view=view, own=own, others=others, names=names, error=error, needs_code=code
+            "pass_begin.html",
+            view=view,
+            own=own,
+            others=others,
+            names=names,
+            error=error,
+            is_wrong=is_wrong,
+            needs_code=code,
         )
         return make_response(page, status)
 

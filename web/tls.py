@@ -138,9 +138,15 @@ class SecureDoor:
                         await self._send_away(conn)
                     return
                 outer = await self._secured(conn)
-            near, far = socket.socketpair()
-            inner = await asyncio.open_connection(sock=far, limit=PIECE)
-            self._hand_over(near, address, own_address, True)
+            with contextlib.ExitStack() as unless_in:
+                unless_in.callback(outer[1].transport.abort)
+                near, far = socket.socketpair()
+                unless_in.callback(near.close)
+                unless_in.callback(far.close)
+                inner = await asyncio.open_connection(sock=far, limit=PIECE)
+                unless_in.callback(inner[1].transport.abort)
+                self._hand_over(near, address, own_address, True)
+                unless_in.pop_all()
             is_in = True
             await _join(outer, inner)
         except (OSError, ssl.SSLError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
@@ -176,18 +182,21 @@ class SecureDoor:
     async def _send_away(self, conn: socket.socket) -> None:
         """Answer a request without TLS by the address to ask instead."""
         reader, writer = await asyncio.open_connection(sock=conn, limit=PIECE)
-        asked = await reader.readuntil(b"\r\n\r\n")
-        path, host = _ASKED.match(asked), _HOST.search(asked)
-        if path and host:
-            head = b"HTTP/1.1 307 Temporary Redirect\r\nLocation: https://" + host[1] + path[1]
-        else:
-            head = b"HTTP/1.1 400 Bad Request"
-        text = b"These pages come by https only.\n"
-        kind = b"\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(text)
-        writer.write(head + kind + text)
-        await writer.drain()
-        writer.close()
-        await writer.wait_closed()
+        try:
+            asked = await reader.readuntil(b"\r\n\r\n")
+            path, host = _ASKED.match(asked), _HOST.search(asked)
+            if path and host:
+                head = b"HTTP/1.1 307 Temporary Redirect\r\nLocation: https://" + host[1] + path[1]
+            else:
+                head = b"HTTP/1.1 400 Bad Request"
+            text = b"These pages come by https only.\n"
+            kind = b"\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(text)
+            writer.write(head + kind + text)
+            await writer.drain()
+            writer.close()
+            await writer.wait_closed()
+        finally:
+            writer.transport.abort()  # at once: the number of the socket belongs to the next connection
 
 
 def _happened(what: asyncio.Future[None]) -> None:

@@ -9,4 +9,4 @@ if (/^[2-9a-z]{6}$/.test(given)) {
   history.replaceState(null, '', location.pathname + location.search);
 }
 if (field?.dataset.wrong !== undefined) sessionStorage.removeItem(KEPT);
-else if (field) field.value = sessionStorage.getItem(KEPT) ?? '';
+else if (field && !field.value) field.value = sessionStorage.getItem(KEPT) ?? '';
