@@ -6,10 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from companion.games import GAMES
 from companion.selfplay import night
 from companion.selfplay.night import Sample, faults_of, growth_of, play_night
 
-STEADY = [Sample(game / 2, game, 150 + game % 3, 98, 20, 900 + 40 * game, 70 * game) for game in range(1, 41)]
+NAMES = tuple(GAMES)
+STEADY = [
+    Sample(game / 2, NAMES[game % 5], game, 150 + game % 3, 98, 20, 900 + 40 * game, 70 * game) for game in range(1, 41)
+]
 
 
 def test_a_steady_night_has_no_fault() -> None:
@@ -35,6 +39,13 @@ def test_what_fills_at_the_beginning_is_no_growth() -> None:
     assert faults_of([replace(s, mb=100 + 5 * min(s.games, 10), threads=min(98, 10 * s.games)) for s in STEADY]) == []
 
 
+def test_what_another_board_takes_is_no_growth() -> None:
+    """The third game of each round lies before a larger camera picture, and the night ends with it."""
+    large = [replace(s, mb=s.mb + (45 if s.game == NAMES[3] else 0)) for s in STEADY[: len(STEADY) - 2]]
+    assert large[-1].game == NAMES[3]
+    assert faults_of(large) == []
+
+
 def test_a_night_plays_at_one_table_and_says_what_it_saw(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -43,5 +54,5 @@ def test_a_night_plays_at_one_table_and_says_what_it_saw(
     told = capsys.readouterr().out
     assert told.startswith(night.HEAD)
     assert "1 games, 1 turns" in told
-    assert "too few games to judge any growth: 15 are needed" in told
+    assert "too few games to judge any growth: 16 are needed" in told
     assert "NOT GOOD: outbuffered: Game 3: did not end" in told

@@ -1,6 +1,7 @@
 """A night of play in an hour: all games in turn on one installation, while memory, threads, files and disk are watched.
 
-Everything is as at a table that is never switched off: one service, its journal and its pages; time alone is quicker.
+One service, its journal and its pages, as at a table that is never switched off. Time runs quicker, so that what has a
+thread of its own there (camera, pads, housekeeping, health) does its rounds in step; the pages have their threads.
 """
 
 from __future__ import annotations
@@ -28,16 +29,18 @@ from companion.kit import SEATS
 from companion.selfplay import match_at
 from companion.selfplay.people import FRAME_S, Report
 from companion.session import Phase
+from vision.artwork import card_picture
 
-WARM_GAMES = 10
+WARM_GAMES = 2 * len(GAMES)
 """Two rounds of all games: until then caches, drawings and pools fill themselves."""
-LEAST_GAMES = 5
-"""So many more are needed to judge any growth."""
+LEAST_ROUNDS = 2
+"""So many more are needed to judge any growth: memory is compared after the same game, its board is in it."""
+LEAST_GAMES = WARM_GAMES + (LEAST_ROUNDS - 1) * len(GAMES) + 1
 MOST_MB_A_GAME = 0.30
 """Resident memory may grow by this much a game, by the regression over all samples after the first rounds.
 
-A list of the games played is kept (some kB each) and the allocator's own noise is about 2 MB: over the 60 games of an
-hour more than 18 MB is a leak.
+A list of the games played is kept (some kB each) and the allocator's own noise is about 2 MB: over the 30 games of an
+hour more than 9 MB is a leak.
 """
 NOISE_MB = 8.0
 """No slope is believed below so much growth in all, from the first half's middle to the second's."""
@@ -45,7 +48,7 @@ SPARE = 3
 """So many threads or files more than after the first rounds: connections that are just closing."""
 BYTES_AN_INPUT = 1024
 """An input is a record of up to 300 bytes of JSON; SQLite's pages and its index double that."""
-PAGES = ("/", "/watch", "/history", "/statistics", "/join", "/host", "/kit", "/api/view", "/health")
+PAGES = ("/", "/watch", "/history", "/statistics", "/join", "/kit", "/api/view", "/health")
 HEAD = "   min  games   MB  threads  files  journal kB  inputs  misread  errors  last"
 
 
@@ -54,6 +57,7 @@ class Sample:
     """The service after a game."""
 
     minute: float
+    game: str
     games: int
     mb: float
     threads: int
@@ -121,6 +125,7 @@ def _play(  # noqa: PLR0917 - what a night is made of
 ) -> None:
     """All games in turn until the time is over, each to its end."""
     began_s, printed_s = time.monotonic(), float("-inf")
+    _draw_cards()
     print(HEAD, flush=True)
     for number, name in zip(itertools.count(seed), itertools.cycle(GAMES)):
         with _spectator(companion):
@@ -128,7 +133,9 @@ def _play(  # noqa: PLR0917 - what a night is made of
         reports.append(report)
         _leave(companion)
         _look_around(companion)
-        samples.append(_sample(companion, (time.monotonic() - began_s) / 60, len(reports)))
+        companion.housekeeping.step()
+        companion.health.look()
+        samples.append(_sample(companion, (time.monotonic() - began_s) / 60, name, len(reports)))
         is_over = time.monotonic() - began_s >= seconds
         if is_over or time.monotonic() - printed_s >= 60:
             printed_s = time.monotonic()
@@ -136,6 +143,14 @@ def _play(  # noqa: PLR0917 - what a night is made of
             print(samples[-1].line(misread, len(errors.said), report.sentence()[:70]), flush=True)
         if is_over:
             return
+
+
+def _draw_cards() -> None:
+    """The rendered board draws a card when it is first laid open, some of them late in the night; here all at once."""
+    for game in GAMES.values():
+        if deck := game.kit(game.options({})).deck:
+            for card in deck.cards:
+                card_picture(card, deck)
 
 
 def _leave(companion: Companion) -> None:
@@ -153,8 +168,7 @@ def _look_around(companion: Companion) -> None:
     browser = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     number = companion.table.progress().number
     for path in (*PAGES, f"/history/{number}", f"/history/{number}.json", f"/history/{number}.txt"):
-        with contextlib.suppress(OSError):  # /host asks for its key
-            browser.open(f"http://127.0.0.1:{companion.server.port}{path}", timeout=30).close()
+        browser.open(f"http://127.0.0.1:{companion.server.port}{path}", timeout=30).close()
 
 
 @contextlib.contextmanager
@@ -182,7 +196,7 @@ def _spectator(companion: Companion) -> Iterator[None]:
             reader.join()
 
 
-def _sample(companion: Companion, minute: float, games: int) -> Sample:
+def _sample(companion: Companion, minute: float, game: str, games: int) -> Sample:
     """What the process holds now, after a collection and with freed memory given back."""
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):  # another C library than glibc has none
@@ -191,6 +205,7 @@ def _sample(companion: Companion, minute: float, games: int) -> Sample:
     size = sum(path.stat().st_size for path in journal.parent.glob(f"{journal.name}*"))
     return Sample(
         minute,
+        game,
         games,
         _resident_mb(),
         threading.active_count(),
@@ -208,7 +223,7 @@ def _resident_mb() -> float:
 def mb_a_game(samples: Sequence[Sample]) -> float:
     """By how much resident memory grows a game: the slope of the least squares line.
 
-    >>> mb_a_game([Sample(0, game, 100 + game / 4, 9, 20, 0, 0) for game in range(5)])
+    >>> mb_a_game([Sample(0, "scouts", game, 100 + game / 4, 9, 20, 0, 0) for game in range(5)])
     0.25
     """
     middle = sum(sample.games for sample in samples) / max(1, len(samples))
@@ -216,15 +231,21 @@ def mb_a_game(samples: Sequence[Sample]) -> float:
     return sum((sample.games - middle) * sample.mb for sample in samples) / spread if spread else 0.0
 
 
+def _comparable(samples: Sequence[Sample]) -> list[Sample]:
+    """Those after the game that was first of all, since everything is filled: the same board is in their memory."""
+    return [sample for sample in samples[WARM_GAMES:] if sample.game == samples[0].game]
+
+
 def growth_of(samples: Sequence[Sample]) -> str:
     """How the service has changed since the first rounds, for people."""
-    if len(samples) < WARM_GAMES + LEAST_GAMES:
-        return f"too few games to judge any growth: {WARM_GAMES + LEAST_GAMES} are needed"
-    warm = samples[WARM_GAMES:]
+    if len(samples) < LEAST_GAMES:
+        return f"too few games to judge any growth: {LEAST_GAMES} are needed"
+    warm, same = samples[WARM_GAMES:], _comparable(samples)
     first, last = warm[0], warm[-1]
     inputs, kb = max(1, last.inputs - first.inputs), last.journal_kb - first.journal_kb
     return (
-        f"since game {first.games}: memory {first.mb:.0f} to {last.mb:.0f} MB ({mb_a_game(warm):+.2f} MB a game, "
+        f"since game {first.games}: memory after {same[0].game} {same[0].mb:.0f} to {same[-1].mb:.0f} MB "
+        f"({mb_a_game(same):+.2f} MB a game, "
         f"at most {MOST_MB_A_GAME}), threads {first.threads} to {last.threads}, files {first.files} to {last.files}, "
         f"journal {kb:+.0f} kB ({1024 * kb / inputs:.0f} bytes an input, at most {BYTES_AN_INPUT})"
     )
@@ -232,14 +253,14 @@ def growth_of(samples: Sequence[Sample]) -> str:
 
 def faults_of(samples: Sequence[Sample]) -> list[str]:
     """What has grown beyond what the games need; nothing before there is anything to compare."""
-    warm = samples[WARM_GAMES:]
-    if len(warm) < LEAST_GAMES:
+    if len(samples) < LEAST_GAMES:
         return []
-    first, last, half = warm[0], warm[-1], len(warm) // 2
-    risen_mb = sum(s.mb for s in warm[-half:]) / half - sum(s.mb for s in warm[:half]) / half
+    warm, same = samples[WARM_GAMES:], _comparable(samples)
+    first, last, half = warm[0], warm[-1], len(same) // 2
+    risen_mb = sum(s.mb for s in same[-half:]) / half - sum(s.mb for s in same[:half]) / half
     found = []
-    if mb_a_game(warm) > MOST_MB_A_GAME and risen_mb > NOISE_MB:
-        found.append(f"memory grows by {mb_a_game(warm):.2f} MB a game, {risen_mb:.0f} MB from half to half")
+    if mb_a_game(same) > MOST_MB_A_GAME and risen_mb > NOISE_MB:
+        found.append(f"memory grows by {mb_a_game(same):.2f} MB a game, {risen_mb:.0f} MB from half to half")
     if last.threads > first.threads + SPARE:
         found.append(f"threads grow from {first.threads} to {last.threads}")
     if last.files > first.files + SPARE:

@@ -21,10 +21,11 @@ from companion import app as wiring
 from companion.app import Companion
 from companion.clock import FakeClock
 from companion.config import Settings, WebSettings, WifiSettings
+from companion.errors import CompanionError
 from companion.games import GAMES
 from companion.kit import SEATS, Seat
 from companion.session import Phase
-from fuzz.endings import goes_on
+from fuzz.endings import goes_on, replays
 from fuzz.running import Probe, Target, errors_so_far
 from fuzz.texts import GAME, JSON, ODD_NUMBERS, ODD_TEXTS
 from web.described import BODIES, PATH, describe
@@ -64,7 +65,8 @@ class Room:
         return self.people[str(seat)]
 
     def begin(self, game: str) -> None:
-        """A game that has come to its first orders."""
+        """A game that has come to its first orders; the one before, whatever was sent to it, replays."""
+        replays(self.table, self.companion.journal)
         if self.table.view().phase not in (Phase.LOBBY, Phase.OVER):
             self.table.abandon()
         self.table.new_game(game, dict(self.rng.choice(GAMES[game].presets).options), self.rng.randrange(1000))
@@ -117,7 +119,8 @@ class Room:
 
     def finish(self) -> None:
         """After all that the game goes on, and its journal leads to the same table."""
-        with contextlib.suppress(Exception):
+        replays(self.table, self.companion.journal)
+        with contextlib.suppress(CompanionError):
             self.table.abandon()
         for game in sorted(GAMES):
             self.sit()
