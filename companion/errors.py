@@ -100,6 +100,10 @@ class JournalError(SystemTrouble):
     kind = "journal"
 
 
+class JournalInUse(JournalError):
+    """Another companion has the journal."""
+
+
 class CameraError(SystemTrouble):
     """A camera or an image cannot be opened or read."""
 

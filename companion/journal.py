@@ -13,7 +13,7 @@ import secrets
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -25,7 +25,7 @@ from companion.disk import chain, formats
 from companion.disk.calendar import Run, Stamp, first_run, next_run
 from companion.disk.chain import START, Row
 from companion.disk.rescue import finish_rescue, rescue
-from companion.errors import CompanionError, JournalError
+from companion.errors import CompanionError, JournalError, JournalInUse
 from companion.languages import joined, say, say_n
 from companion.past.shelf import Shelf
 from companion.records import AnyRecord, FreeSeat, MoveSeat, NewGame, TakeSeat
@@ -34,6 +34,7 @@ from companion.session import Session
 FORMAT = formats.FORMAT
 """The newest format that this program reads, and the one it writes."""
 _READ = f"SELECT {chain.COLUMNS}, ahead_s, is_right FROM entries LEFT JOIN runs USING (run)"
+_GAMES = "SELECT DISTINCT game FROM entries WHERE game > 0 ORDER BY game"
 _decode = msgspec.json.Decoder(AnyRecord).decode
 _encode = msgspec.json.Encoder().encode
 
@@ -81,37 +82,49 @@ class Journal(Shelf):
         formats.refuse_newer(self.path)
         try:
             finish_rescue(self.path)
-            if self.path.exists() and not formats.is_sound(self.path, formats.is_marked(self.path), mend=True):
+            _keep_private(self.path)
+            if not formats.is_sound(self.path, formats.is_marked(self.path), mend=True):
                 self._rescue()
             formats.unmark(self.path)
-            db = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
             try:
-                if not formats.version_of(db):
-                    db.execute("PRAGMA auto_vacuum=INCREMENTAL")
-                formats.migrate(db, self.path)
-                db.execute("PRAGMA journal_mode=WAL")
-                db.execute("PRAGMA synchronous=FULL")
-                self._cut_ends(db)
-                os.chmod(self.path, 0o600)
-            except BaseException:
-                db.close()
-                raise
+                return self._opened()
+            except sqlite3.Error as error:  # on a page of a large file, at which nobody has looked before
+                if not formats.is_damage(error):
+                    raise
+            self._rescue()
+            return self._opened()
         except (sqlite3.Error, OSError) as error:
             if isinstance(error, JournalError):
                 raise
             raise JournalError(
                 say("The journal {file} cannot be opened: {error}", file=str(self.path), error=str(error))
             ) from None
+
+    def _opened(self) -> sqlite3.Connection:
+        """The file in today's format; what a table is restored from can be read."""
+        db = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
+        try:
+            if not formats.version_of(db):
+                db.execute("PRAGMA auto_vacuum=INCREMENTAL")
+            formats.migrate(db, self.path)
+            db.execute("PRAGMA journal_mode=WAL")
+            db.execute("PRAGMA synchronous=FULL")
+            self._cut_ends(db)
+            db.execute(_GAMES).fetchall()
+        except BaseException:
+            db.close()
+            raise
         return db
 
     def _rescue(self) -> None:
         kept, aside = rescue(self.path)
-        self.notice = say(
+        told = say(
             "The journal was damaged. {inputs} of {games} are kept, what cannot be read is in {file}.",
             inputs=say_n("{n} input", "{n} inputs", len(kept.rows)),
             games=say_n("{n} game", "{n} games", kept.games),
             file=aside.name,
         )
+        self.notice = joined(" ", (self.notice, told))
 
     def _cut_ends(self, db: sqlite3.Connection) -> None:
         """Have the game that is on, and who sits where, end with the last input that is as it was written."""
@@ -158,7 +171,8 @@ class Journal(Shelf):
             last = self._db.execute(f"{_READ} ORDER BY id DESC LIMIT 1").fetchone()
             number = (self._db.execute("SELECT MAX(run) FROM runs").fetchone()[0] or 0) + 1
             before = Run(last[3], last[7], bool(last[8])) if last and last[7] is not None else None
-            return first_run(number, stamp, before, last[2] if last else 0.0)
+            ended = 0.0 if last is None else last[2] if before is None else last[4] + before.ahead_s
+            return first_run(number, stamp, before, ended)
         return next_run(self._run, stamp)
 
     def knows_date(self, at: float, now_s: float) -> bool:
@@ -232,18 +246,18 @@ class Journal(Shelf):
             yield Entry(row.id, row.game, at, record, is_right != 0)
 
     def check(self, game: int) -> bool:
-        """Are all inputs of a game as they were written, to its end?"""
+        """Are all inputs of a game as they were written, to its end? Raises `JournalError` when nobody can tell now."""
         with self._lock:
             try:
                 return chain.is_whole(self._db, game)
-            except sqlite3.Error:
-                return False
+            except sqlite3.Error as error:
+                if formats.is_damage(error):
+                    return False
+                raise JournalError(say("The journal cannot be read: {error}", error=str(error))) from None
 
     def games(self) -> list[int]:
         """The numbers of all games, oldest first."""
-        with self._lock:
-            rows = self._db.execute("SELECT DISTINCT game FROM entries WHERE game > 0 ORDER BY game").fetchall()
-        return [row[0] for row in rows]
+        return [row[0] for row in self._read(_GAMES)]
 
     def restore(self) -> Session:
         """The table as it was: who sits where, and the last game folded from its records."""
@@ -289,11 +303,7 @@ class Journal(Shelf):
         Raises `JournalError`; then the one of before still holds.
         """
         made = secrets.token_bytes(length)
-        with self._lock:
-            try:
-                self._db.execute("INSERT OR REPLACE INTO keys VALUES (?, ?)", (name, made))
-            except sqlite3.Error as error:
-                raise JournalError(say("The new key cannot be kept: {error}", error=str(error))) from None
+        self._write(lambda: self._db.execute("INSERT OR REPLACE INTO keys VALUES (?, ?)", (name, made)), _key_not_kept)
         return made
 
     def close(self) -> None:
@@ -313,7 +323,7 @@ class Journal(Shelf):
 def hold(path: Path) -> IO[str]:
     """Take a journal for this process until the file that is answered is closed; raises `JournalError`."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock_file = open(path.with_suffix(".lock"), "w", encoding="ascii")  # noqa: SIM115 - held until close
     except OSError as error:
         raise JournalError(
@@ -327,17 +337,25 @@ def hold(path: Path) -> IO[str]:
         fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         lock_file.close()
-        raise JournalError(
+        raise JournalInUse(
             say("Another companion is using {file}: stop it, or set another state_dir", file=str(path))
         ) from None
     return lock_file
+
+
+def _keep_private(path: Path) -> None:
+    """Keys are in it: nobody else may read the file, nor what lies beside it; SQLite gives a log the file's mode."""
+    path.touch(mode=0o600)
+    for suffix in ("", "-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            os.chmod(f"{path}{suffix}", 0o600)
 
 
 def _open_to_read(path: Path) -> sqlite3.Connection:
     """The file, or of one in an earlier format a migrated copy in memory."""
     formats.refuse_newer(path)
     try:
-        db = sqlite3.connect(f"file:{path}?mode=ro", uri=True, check_same_thread=False)
+        db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
         try:
             db.execute("SELECT 1 FROM entries LIMIT 1")
             version = formats.version_of(db)
@@ -374,6 +392,10 @@ def _input_not_kept(why: str) -> str:
 
 def _clock_not_kept(why: str) -> str:
     return say("The clock could not be kept ({error}). Free some space on the disk.", error=why)
+
+
+def _key_not_kept(why: str) -> str:
+    return say("The new key cannot be kept: {error}", error=why)
 
 
 def _broken_words(row: Row) -> str:

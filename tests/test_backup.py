@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sqlite3
 import zipfile
 from collections.abc import Callable
@@ -132,6 +133,40 @@ def test_what_was_here_is_kept(tmp_path: Path) -> None:
     assert (tmp_path / "here" / BEFORE / "settings.toml").exists()
 
 
+def test_photographs_of_other_games_go_aside_with_their_games(tmp_path: Path) -> None:
+    here = fill(tmp_path, games=1)
+    content = saved(here, photographs=False)
+    album = PhotographFolder(here.photographs_path)
+    album.keep(2, "2.0", b"of another game two")
+    stage(here, content)
+    apply(here)
+    assert PhotographFolder(here.photographs_path).games() == ()
+    assert PhotographFolder(tmp_path / BEFORE / "photographs").games() == (1, 2)
+
+
+def test_passwords_in_settings_are_for_their_owner_alone(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        here = fill(tmp_path / "here")
+        file = tmp_path / "here" / "settings.toml"
+        file.chmod(0o640)
+        stage(here, saved(here))
+        assert (tmp_path / "here" / READY).stat().st_mode & 0o777 == 0o700
+        apply(here)
+    finally:
+        os.umask(before)
+    kept = tmp_path / "here" / BEFORE
+    modes = [each.stat().st_mode & 0o777 for each in (file, kept, kept / "settings.toml")]
+    assert modes == [0o640, 0o700, 0o640]
+
+
+def test_a_folder_of_any_name_is_saved_and_restored(tmp_path: Path) -> None:
+    here = fill(tmp_path / "a #b? c%41", games=1)
+    stage(here, saved(here))
+    apply(here)
+    assert games_of(here) == [1]
+
+
 def test_a_power_cut_in_the_middle_is_finished_at_the_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,6 +195,8 @@ def test_a_power_cut_in_the_middle_is_finished_at_the_next_start(
         apply(here)
         assert games_of(here) == [1], cut
         assert games_of(Settings(state_dir=str(folder / BEFORE))) == [1, 2, 3], cut
+        albums = [PhotographFolder(at / "photographs").games() for at in (folder, folder / BEFORE)]
+        assert albums == [(1,), (1, 2, 3)], cut
         assert not (folder / UNDER_WAY).exists()
         if not is_cut:
             return
@@ -242,12 +279,16 @@ def test_a_restore_can_be_called_off_and_games_can_be_forgotten(tmp_path: Path) 
     assert apply(here) == ""
     with Journal(here.journal_path) as journal:
         key = journal.key("host")
+    for name in ("before-update.zip", ".before-update.zip.new", "journal.rescued.sqlite"):
+        (tmp_path / name).write_bytes(b"games")
+    (tmp_path / "backup-cut_short").mkdir()
     stage_forgetting(here)
     assert "All games were deleted" in apply(here)
     with Journal(here.journal_path) as journal:
         assert journal.games() == []
         assert journal.key("host") != key
-    assert not (tmp_path / BEFORE).exists()
+    names = ("settings.toml", "lenses.json", "journal.lock", "journal.sqlite")
+    assert {each.name for each in tmp_path.iterdir()} == set(names)
     assert not here.photographs_path.exists()
     assert (tmp_path / "lenses.json").exists(), "the lens is the machine's own"
 
@@ -277,6 +318,13 @@ def test_the_command_line_saves_and_restores(tmp_path: Path, capsys: pytest.Capt
     assert main(["restore", str(tmp_path / "no.zip"), "--state-dir", str(new)]) == 1
     assert main(["backup", str(tmp_path / "no" / "it.zip"), *state]) == 1
     assert "cannot be written" in capsys.readouterr().err
+    file.chmod(0o600)
+    assert main(["backup", str(file / "it.zip"), *state]) == 1
+    assert "cannot be written: Not a directory" in capsys.readouterr().err
+    old.journal_path.write_bytes(b"no journal")
+    assert main(["backup", str(tmp_path / "new.zip"), *state]) == 1
+    assert "journal.sqlite cannot be read" in capsys.readouterr().err
+    assert not list(tmp_path.glob("new.zip*"))
 
 
 def test_an_installation_names_its_settings(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
+from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -87,9 +89,11 @@ def test_a_disk_that_fills_stops_comforts_first_then_new_games(tmp_path: Path) -
     assert (level(900), space.sentence) == (Level.PLENTY, "")
     assert space.reserve.stat().st_blocks * 512 >= RESERVE_BYTES, "it takes room, it is not only as long"
     assert level(63) == Level.SHORT
-    assert "63 MB are left" in space.sentence
+    told = space.sentence
+    assert told == "The disk is almost full: no photographs are taken. Remove old games or other files."
     assert (space.has_room, space.may_begin) == (False, True)
     assert level(70) == Level.SHORT, "it does not change its mind with every file"
+    assert space.sentence == told, "nor does it say each file"
     assert level(23) == Level.FULL
     assert "no other can begin" in space.sentence
     assert level(27) == Level.FULL
@@ -211,6 +215,46 @@ def test_old_games_go_while_nobody_plays_and_never_the_one_on_the_table(tmp_path
         assert played.table._journal.next_number() == 8
 
 
+def test_a_game_that_cannot_be_removed_keeps_no_other_and_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, fails = PhotographFolder.remove, {1}
+
+    def remove(album: PhotographFolder, game: int) -> None:
+        if game in fails:
+            raise PermissionError(13, "Permission denied")
+        real(album, game)
+
+    monkeypatch.setattr(PhotographFolder, "remove", remove)
+    with a_house(tmp_path, keep="games", games=1) as (played, house, album, _):
+        play_games(played, album, 4)
+        journal = played.table._journal
+        house.step()
+        played.wait(QUIET_S + 1)
+        with monkeypatch.context() as patch:
+            patch.setattr(History, "remove", lambda *_: (_ for _ in ()).throw(KeyError("a bug")))
+            house.step()
+        house.step()
+        played.table.step()
+        assert journal.games() == [1, 2, 3, 4]
+        sentence = "Old games that cannot be removed: 1, 2 and 3. It is tried again after the next game."
+        assert played.table.view().notices == (sentence,)
+        assert house._unchecked == [], "checks are done all the same"
+        for left in ([1, 5], [6]):
+            played.begin()
+            house.step()
+            played.table.abandon()
+            house.step()
+            played.wait(QUIET_S + 1)
+            house.step()
+            house.step()
+            played.table.step()
+            assert journal.games() == left
+            fails.clear()
+        assert album.games() == ()
+        assert played.table.view().notices == ()
+
+
 def test_games_go_by_their_age_unless_nobody_knows_what_day_it_is(tmp_path: Path) -> None:
     day_s = 86_400.0
     with a_house(tmp_path, keep="days", days=3) as (played, house, album, _):
@@ -254,6 +298,39 @@ def test_other_damaged_games_are_found_beside_the_table(tmp_path: Path) -> None:
         played.table.step()
         assert played.table.view().notices == ("Games that are damaged on the disk: 2. All others are whole.",)
         assert "cannot be read" in history.line(2).reason  # type: ignore[union-attr] # it is listed
+
+
+def test_what_passes_is_told_as_no_damage_and_looked_at_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with a_house(tmp_path) as (played, house, album, _):
+        play_games(played, album, 1)
+        house.step()
+        played.wait(QUIET_S + 1)
+        with monkeypatch.context() as patch:
+            patch.setattr(formats, "_has_shape", lambda *_: (_ for _ in ()).throw(sqlite3.OperationalError("busy")))
+            house.step()
+        assert (house._unchecked, formats.is_marked(tmp_path / "journal.sqlite")) == (None, False)
+        house.step()
+        assert house._unchecked == []
+        played.table.step()
+        assert played.table.view().notices == ()
+
+
+def test_damaged_pages_are_told_once_and_mended_at_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, fails = tmp_path / "journal.sqlite", Mock(return_value=False)
+    with a_house(tmp_path) as (played, house, album, _):
+        play_games(played, album, 1)
+        house.step()
+        played.wait(QUIET_S + 1)
+        with monkeypatch.context() as patch:
+            patch.setattr(formats, "_passes", fails)
+            house.step()
+            house.step()
+        played.table.step()
+        assert (fails.call_count, formats.is_marked(path)) == (1, True)
+        sentence = "The journal is damaged. Finish the game and restart: then all that can be read is kept."
+        assert played.table.view().notices == (sentence,)
 
 
 def test_the_copy_of_before_a_migration_goes_after_some_starts(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import zipfile
@@ -17,13 +18,14 @@ from hypothesis import strategies as st
 from table_tools import playing
 
 from companion.care.backup import BackupNote, apply_staged, stage_forgetting, stage_restore
+from companion.clock import FakeClock
 from companion.config import Settings
 from companion.disk import chain, formats, rescue
 from companion.disk.rescue import damaged_files
 from companion.errors import JournalError
 from companion.journal import FORMAT, Journal
 from companion.kit import Seat
-from companion.records import Pause
+from companion.records import FreeSeat, Pause
 from companion.session import Phase
 
 
@@ -41,6 +43,57 @@ def old(path: Path) -> Path:
 def rows(path: Path) -> list[tuple[object, ...]]:
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
         return db.execute("SELECT id, game, at, record FROM entries ORDER BY id").fetchall()
+
+
+def test_nobody_else_reads_it_from_the_first_input_on(path: Path) -> None:
+    state = path.parent / "state"
+    before = os.umask(0o022)
+    try:
+        with Journal(state / "journal.sqlite") as journal:
+            journal.key("host")
+            names = {"journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm"}
+            modes = {each.name: each.stat().st_mode & 0o777 for each in state.iterdir() if each.name in names}
+            assert modes == dict.fromkeys(names, 0o600)
+            left = Path(f"{path}-wal")
+            shutil.copyfile(state / "journal.sqlite", path)
+            shutil.copyfile(state / "journal.sqlite-wal", left)
+        assert (state.stat().st_mode & 0o777, left.stat().st_mode & 0o777) == (0o700, 0o644)
+        with Journal(path):
+            assert [each.stat().st_mode & 0o777 for each in (path, left)] == [0o600, 0o600]
+    finally:
+        os.umask(before)
+
+
+def test_any_name_of_a_folder_will_do(path: Path) -> None:
+    path = path.parent / "a #b? c%41" / path.name
+    made_journal(path, games=1)
+    with Journal(path, read_only=True) as journal:
+        assert journal.games() == [1]
+
+
+def test_a_new_key_is_kept_on_a_full_disk_too(path: Path) -> None:
+    with Journal(path) as journal:
+        journal.key("host")
+        journal._db.execute(f"PRAGMA max_page_count={journal._db.execute('PRAGMA page_count').fetchone()[0]}")
+        with pytest.raises(JournalError, match="The new key cannot be kept: database or disk is full"):
+            journal.renew_key("host", 20_000)
+
+        def give_up() -> bool:
+            journal._db.execute("PRAGMA max_page_count=1000000")
+            return True
+
+        journal.on_full = give_up
+        assert journal.renew_key("host", 20_000) == journal.key("host", 20_000)
+
+
+def test_a_clock_that_was_once_ahead_is_right_after_it_was_set(path: Path) -> None:
+    clock = FakeClock(100.0, 2_200_000_000.0)
+    with Journal(path) as journal:
+        journal.append(0, FreeSeat(Seat.SOUTH), clock.wall_s(), clock.monotonic_s())
+        assert journal.clock_was_set(1_764_000_000.0, 110.0)
+    with Journal(path) as journal:
+        assert journal.knows_date(1_764_000_500.0, 5.0)
+        assert not journal.knows_date(1_763_999_980.0, 5.0), "that is before the last input"
 
 
 # ---- formats ---------------------------------------------------------------------------------------------------------
@@ -65,6 +118,15 @@ def test_an_old_journal_is_migrated_with_a_copy_beside_it(old: Path) -> None:
     assert formats.copy_of(old, 1).stat().st_mode & 0o777 == 0o600
     with closing(sqlite3.connect(old)) as db:
         assert formats.version_of(db) == FORMAT
+
+
+def test_starts_are_counted_anew_after_each_migration(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Journal(path) as journal:
+        assert [journal.count(formats.STARTS) for _ in range(2)] == [1, 2]
+    monkeypatch.setattr(formats, "FORMAT", FORMAT + 1)
+    monkeypatch.setattr(formats, "MIGRATIONS", {**formats.MIGRATIONS, FORMAT + 1: lambda db: None})
+    with Journal(path) as journal:
+        assert journal.count(formats.STARTS) == 1
 
 
 def test_every_file_has_the_same_shape_however_old(old: Path, tmp_path: Path) -> None:
@@ -234,6 +296,67 @@ def test_games_beside_the_damage_stay(path: Path) -> None:
     assert len(damaged_files(path)) == 1
     with Journal(path) as journal:
         assert journal.notice == ""
+
+
+@pytest.mark.parametrize("table", ["entries", "entries_game", "keys"])
+def test_a_large_journal_with_a_bad_page_of_old_games_comes_up(
+    path: Path, monkeypatch: pytest.MonkeyPatch, table: str
+) -> None:
+    made_journal(path, games=6)
+    with closing(sqlite3.connect(path)) as db, db:
+        pause = (1, 1.0, 1, 1.0, msgspec.json.encode(Pause("host", 1.0)), b"")
+        db.executemany(
+            "INSERT INTO entries (game, at, run, now_s, record, link) VALUES (?, ?, ?, ?, ?, ?)", [pause] * 900
+        )
+        chain.link_all(db)
+        key = db.execute("SELECT value FROM keys").fetchall()
+        (last_root,) = db.execute("SELECT MAX(rootpage) FROM sqlite_master").fetchone()
+    content = bytearray(path.read_bytes())
+    kind, holds = {"entries": (13, b"take_seat"), "entries_game": (10, b""), "keys": (10, b"host")}[table]  # leaves
+    pages = range(last_root * 4096 if table == "entries_game" else 0, len(content), 4096)
+    bad = next(at for at in pages if content[at] == kind and holds in content[at : at + 4096])
+    content[bad : bad + 4096] = b"\xff" * 4096
+    path.write_bytes(content)
+    monkeypatch.setattr(formats, "_WHOLE_AT_START_BYTES", 0)
+    with Journal(path) as journal:
+        assert journal.notice.startswith("The journal was damaged.")
+        assert journal.restore().number == 6
+        assert (journal.key("host"),) in key
+        if table != "entries":
+            assert journal.games() == [1, 2, 3, 4, 5, 6]
+            assert len(journal.legible(1)[0]) > 900, "the index alone was damaged"
+    assert len(damaged_files(path)) == 1
+    with Journal(path) as journal:
+        assert journal.notice == ""
+
+
+def test_an_input_that_became_a_text_does_not_keep_the_journal_closed(path: Path) -> None:
+    made_journal(path)
+    changed(path, "UPDATE entries SET link = CAST(x'ff00fe' AS TEXT) WHERE id = (SELECT MAX(id) - 1 FROM entries)")
+    with Journal(path) as journal:
+        assert journal.notice.startswith("The journal was damaged.")
+        assert all(journal.check(game) for game in (0, *journal.games()))
+
+
+def test_what_passes_is_no_damage(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made_journal(path)
+    with Journal(path) as journal, monkeypatch.context() as patch:
+
+        def busy(*_: object) -> None:
+            error = sqlite3.OperationalError("database is locked")
+            error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+            raise error
+
+        patch.setattr(chain, "is_whole", busy)
+        with pytest.raises(JournalError, match="cannot be read: database is locked"):
+            journal.check(1)
+    with Journal(path), closing(sqlite3.connect(path)) as other:
+        other.execute("PRAGMA user_version")
+        assert formats.is_sound(path, whole=True)
+    path.rename(path.with_name("elsewhere"))
+    path.mkdir()
+    with pytest.raises(sqlite3.OperationalError, match="unable to open"):
+        formats.is_sound(path, whole=True)
 
 
 def test_a_power_cut_while_rescuing_loses_nothing_more(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -182,6 +182,23 @@ def test_a_disk_that_refuses_is_told_and_the_old_file_stays(tmp_path: Path, monk
     assert [each.name for each in tmp_path.iterdir()] == ["settings.toml"]
 
 
+def test_nobody_else_reads_a_file_that_is_being_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, modes = tmp_path / "settings.toml", []
+    path.write_text("")
+    path.chmod(0o600)
+    (tmp_path / ".settings.toml.new").touch(mode=0o644)  # the power went, years ago
+    real = os.fsync
+
+    def look(handle: int) -> None:
+        modes.append(os.fstat(handle).st_mode)
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", look)
+    SettingsFile(path).change({"table.theme": "dark"}, SettingsFile(path).read().seen)
+    assert modes[0] & 0o777 == 0o600
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     real, link = tmp_path / "real.toml", tmp_path / "settings.toml"
     real.write_text(OURS)

@@ -29,7 +29,7 @@ from companion.clock import Clock
 from companion.config import Settings
 from companion.disk.formats import FORMAT as JOURNAL_FORMAT
 from companion.disk.formats import copies, migrate
-from companion.disk.rescue import damaged_files
+from companion.disk.rescue import damaged_files, finish_rescue
 from companion.errors import CompanionError, ConfigError, JournalError, Malformed, SystemTrouble
 from companion.journal import Journal, hold
 from companion.languages import joined, say, say_n
@@ -45,6 +45,12 @@ READY, UNDER_WAY, BEFORE = "restore", "restoring", "before-restore"
 _JOURNAL, _SETTINGS = "journal.sqlite", "settings.toml"
 _FILES = (_SETTINGS, _JOURNAL, "lenses.json", "choices.json")
 _PHOTOGRAPH = re.compile(r"photographs/[0-9]{1,9}/[0-9]{1,9}\.[0-9]{1,9}\.jpg")
+BEFORE_UPDATE = "before-update.zip"
+"""Where an update keeps its backup, in the state directory."""
+_ALBUM, _DRAWN = "photographs", "history"
+"""Folders of what belongs to the games of one journal; the second is made anew at any time."""
+_COPY = "backup-"
+"""How the name of a folder begins in which a backup is being made."""
 _FORGET = "forget"
 """A file that says: games and photographs go, nothing comes instead."""
 
@@ -78,7 +84,7 @@ def make_backup(
     settings: Settings, settings_file: Path, clock: Clock, photographs: bool, target: IO[bytes]
 ) -> BackupNote:
     """Write a backup; works beside a running service. Raises `JournalError` and `SystemTrouble`."""
-    with _trouble(), tempfile.TemporaryDirectory(dir=settings.journal_path.parent, prefix="backup-") as folder:
+    with _trouble(), tempfile.TemporaryDirectory(dir=settings.journal_path.parent, prefix=_COPY) as folder:
         copy = Path(folder) / _JOURNAL
         left_out = _copy_journal(settings.journal_path, copy)
         with Journal(copy, read_only=True) as journal:
@@ -108,7 +114,7 @@ def _copy_journal(path: Path, copy: Path) -> int:
     """The journal without keys and without a game that is on, whose number is answered (0: none is)."""
     with (
         Journal(path, read_only=True),  # it says in words why a file cannot be read
-        closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as source,
+        closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as source,
         closing(sqlite3.connect(copy, isolation_level=None)) as target,
     ):
         source.backup(target)
@@ -138,10 +144,12 @@ def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: P
     """
     state = settings.journal_path.parent
     with _trouble():
-        state.mkdir(parents=True, exist_ok=True)
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
         unfinished = state / f"{READY}.part"
         _clear(unfinished)
-        unfinished.mkdir()
+        unfinished.mkdir(mode=0o700)  # keys, and the password of the network
+        for name in (_ALBUM, _DRAWN):  # also where the backup has none: those of here belong to other games
+            (unfinished / name).mkdir()
         try:
             note = _unpacked(source, unfinished)
             _check_settings(unfinished / _SETTINGS, settings)
@@ -190,18 +198,19 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
     if not ready.exists() and not under_way.exists():
         return ""
     with _trouble(), hold(settings.journal_path):  # nobody else's journal is moved away
+        finish_rescue(settings.journal_path)  # what was rescued goes as well, and does not come up again
         if not under_way.exists():
             _clear(before)
-            before.mkdir()
+            before.mkdir(mode=0o700)
             ready.replace(under_way)
-        before.mkdir(exist_ok=True)
+        before.mkdir(mode=0o700, exist_ok=True)
         forget = (under_way / _FORGET).exists()
         if (text := under_way / _SETTINGS).exists():
             if settings_file.exists():
-                shutil.copyfile(settings_file, before / _SETTINGS)
+                shutil.copy(settings_file, before / _SETTINGS)  # with its mode
             SettingsFile(settings_file).replace(text.read_bytes())
             text.unlink()
-        for name in ("lenses.json", "choices.json", "photographs", "history", _JOURNAL):
+        for name in ("lenses.json", "choices.json", _ALBUM, _DRAWN, _JOURNAL):
             if forget and name != "lenses.json":
                 _move(state, name, before)
             elif (under_way / name).exists():
@@ -217,10 +226,12 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
 
 
 def _left_beside(journal: Path) -> Iterator[Path]:
-    """What migrations, rescues and updates have kept of earlier journals."""
+    """What migrations, rescues and updates have kept of earlier journals, and a backup that was cut short."""
     yield from copies(journal)
     yield from damaged_files(journal)
     yield from journal.parent.glob(f"{journal.stem}.of-*{journal.suffix}")
+    yield from (journal.with_name(name) for name in (BEFORE_UPDATE, f".{BEFORE_UPDATE}.new"))
+    yield from (path for path in journal.parent.glob(f"{_COPY}*") if path.is_dir())
 
 
 def _move(state: Path, name: str, before: Path) -> None:
@@ -332,7 +343,7 @@ def _fit_journal(path: Path, here: Path) -> None:
     """Give it the keys of this installation, and free its seats: nobody here holds a token of them."""
     keys: list[tuple[str, bytes]] = []
     if here.exists():
-        with closing(sqlite3.connect(f"file:{here}?mode=ro", uri=True)) as db:
+        with closing(sqlite3.connect(f"{here.absolute().as_uri()}?mode=ro", uri=True)) as db:
             keys = db.execute("SELECT name, value FROM keys").fetchall()
     with Journal(path) as journal:
         seats = journal.restore().seats

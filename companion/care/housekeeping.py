@@ -7,17 +7,19 @@ milliseconds; games are removed and checked only while none is on and nobody has
 from __future__ import annotations
 
 import logging
+import sqlite3
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from companion.clock import Clock
 from companion.config import HistorySettings
 from companion.disk import formats
 from companion.disk.space import Space
-from companion.errors import CompanionError
+from companion.errors import CompanionError, JournalError
 from companion.journal import Journal
-from companion.languages import listed, say
+from companion.languages import joined, listed, say
 from companion.past.history import History
 from companion.past.photographs import PhotographFolder
 from companion.session import Phase
@@ -66,6 +68,8 @@ class Housekeeping:
         self._has_started = False
         self._unchecked: list[int] | None = None
         self._damaged: list[int] = []
+        self._stuck: set[int] = set()
+        self._wrong: dict[str, str] = {}
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -95,18 +99,23 @@ class Housekeeping:
             self.step()
 
     def step(self) -> None:
-        """One round; whatever is wrong with it, the table goes on."""
+        """One round; whatever is wrong with a part of it, the others are done and the table goes on."""
+        self._do(self._look)
+        self._do(lambda: self._journal.clock_was_set(self._clock.wall_s(), self._clock.monotonic_s()))
+        self._do(self._work_quietly)
+
+    def _do(self, work: Callable[[], object]) -> None:
         try:
-            self._look()
-            self._journal.clock_was_set(self._clock.wall_s(), self._clock.monotonic_s())
-            if self._is_quiet():
-                self._count_start()
-                self._thin()
-                self._check()
+            work()
         except CompanionError as error:
             log.warning("housekeeping: %s", error.message)
         except Exception:  # a comfort, as above
             log.exception("housekeeping: a round failed, the next one follows")
+
+    def _work_quietly(self) -> None:
+        if self._is_quiet():
+            for work in (self._count_start, self._thin, self._check):
+                self._do(work)
 
     def _look(self) -> None:
         """Measure the room, and tell the table what has changed."""
@@ -116,6 +125,7 @@ class Housekeeping:
             if sentence:
                 log.warning("%s", sentence)
             self._told = sentence
+            self._stuck.clear()  # there may be room now
             if not self.space.may_begin:
                 self._journal.tighten()
             self._table.disk_is(sentence, self.space.may_begin)
@@ -125,6 +135,7 @@ class Housekeeping:
         seen = (now.number, now.moment, now.phase)
         if seen != self._seen:
             self._seen, self._since_s = seen, self._clock.monotonic_s()
+            self._stuck.clear()
         is_between = now.phase in (Phase.LOBBY, Phase.OVER)
         return is_between and self._clock.monotonic_s() - self._since_s >= QUIET_S
 
@@ -134,7 +145,7 @@ class Housekeeping:
             return
         self._has_started = True
         kept = formats.copies(self._journal.path)
-        if kept and self._journal.count("starts") >= formats.KEPT_STARTS:
+        if kept and self._journal.count(formats.STARTS) >= formats.KEPT_STARTS:
             for copy in kept:
                 copy.unlink(missing_ok=True)
 
@@ -143,18 +154,29 @@ class Housekeeping:
     def _thin(self) -> None:
         """Remove some of the games that are not to be kept any more, the oldest first; photographs of all go before."""
         old = self._old_games()
-        if not old:
-            self._journal.shrink(_PAGES)  # what one round has left to the next
-            return
-        for number in sorted(set(old) & set(self._album.games())):
-            self._album.remove(number)
+        for number in sorted(set(old) & set(self._album.games()) - self._stuck):
+            self._removes(number, self._album.remove)
+        old = [number for number in old if number not in self._stuck]
         end_s = time.monotonic() + _SLICE_S
-        gone = 0
-        while gone < len(old) and (not gone or time.monotonic() < end_s):
-            self._history.remove(old[gone])
-            gone += 1
-        self._journal.shrink(_PAGES)
-        log.info("%d old games were removed: [history] keeps no more.", gone)
+        gone = done = 0
+        while done < len(old) and (not done or time.monotonic() < end_s):
+            gone += self._removes(old[done], self._history.remove)
+            done += 1
+        self._journal.shrink(_PAGES)  # also what one round has left to the next
+        if gone:
+            log.info("%d old games were removed: [history] keeps no more.", gone)
+        self._tell("removal", _stuck_words(sorted(self._stuck)) if self._stuck else "")
+
+    def _removes(self, number: int, remove: Callable[[int], None]) -> bool:
+        """Remove a game or its photographs; one that stays keeps no other one, and waits until somebody has played."""
+        try:
+            remove(number)
+        except Exception as error:  # a comfort, as above
+            self._stuck.add(number)
+            foreseen = isinstance(error, CompanionError | OSError)
+            log.warning("game %d cannot be removed: %s", number, error, exc_info=not foreseen)
+            return False
+        return True
 
     def _old_games(self) -> list[int]:
         """The games beyond what the settings keep, the oldest first; never one that was brought in from elsewhere."""
@@ -174,25 +196,48 @@ class Housekeeping:
     def _check(self) -> None:
         """Go through some of the games that were not looked at when the service began."""
         if self._unchecked is None:
-            self._check_pages(self._journal.path)
-            self._unchecked = self._journal.games()
+            is_sound = self._check_pages(self._journal.path)
+            self._unchecked = self._journal.games() if is_sound else []  # the next start looks at all of them
         end_s = time.monotonic() + _SLICE_S
         while self._unchecked and time.monotonic() < end_s:
+            is_whole = self._journal.check(self._unchecked[-1])
             number = self._unchecked.pop()
-            if not self._journal.check(number):
+            if not is_whole:
                 self._damaged.append(number)
-                self._tell_damaged()
+                log.error("games %s are damaged on the disk", ", ".join(map(str, sorted(self._damaged)[:_NAMED])))
+                self._tell("games", _damaged_words(sorted(self._damaged)))
 
-    def _check_pages(self, path: Path) -> None:
-        if not formats.is_sound(path, whole=True):
+    def _check_pages(self, path: Path) -> bool:
+        """Is every page whole? Raises `JournalError` when that cannot be told now: the next round tries again."""
+        try:
+            is_sound = formats.is_sound(path, whole=True)
+        except sqlite3.Error as error:
+            raise JournalError(say("The journal cannot be read: {error}", error=str(error))) from None
+        if not is_sound:
             formats.mark(path)
-            self._table.damage_is(
-                say("The journal is damaged. Finish the game and restart: then all that can be read is kept.")
-            )
             log.error("the journal's pages are damaged: it is mended at the next start")
+            self._tell("pages", _pages_words())
+        return is_sound
 
-    def _tell_damaged(self) -> None:
-        numbers = sorted(self._damaged)[:_NAMED]
-        sentence = say("Games that are damaged on the disk: {numbers}. All others are whole.", numbers=listed(numbers))
-        log.error("games %s are damaged on the disk", ", ".join(map(str, numbers)))
-        self._table.damage_is(sentence)
+    def _tell(self, about: str, sentence: str) -> None:
+        if self._wrong.get(about, "") != sentence:
+            self._wrong[about] = sentence
+            self._table.damage_is(joined(" ", self._wrong.values()))
+
+
+# ---- words -----------------------------------------------------------------------------------------------------------
+
+
+def _damaged_words(numbers: list[int]) -> str:
+    return say("Games that are damaged on the disk: {numbers}. All others are whole.", numbers=listed(numbers[:_NAMED]))
+
+
+def _pages_words() -> str:
+    return say("The journal is damaged. Finish the game and restart: then all that can be read is kept.")
+
+
+def _stuck_words(numbers: list[int]) -> str:
+    return say(
+        "Old games that cannot be removed: {numbers}. It is tried again after the next game.",
+        numbers=listed(numbers[:_NAMED]),
+    )

@@ -92,6 +92,8 @@ class SettingsFile:
             path.parent.mkdir(parents=True, exist_ok=True)
             mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
             try:
+                unfinished.unlink(missing_ok=True)
+                unfinished.touch(mode=0o600)  # nobody else reads it on the way either: passwords may be in it
                 with unfinished.open("wb") as file:
                     file.write(content)
                     file.flush()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from companion.config import Settings
-from companion.errors import Malformed
+from companion.errors import CompanionError, JournalInUse, Malformed
 
 
 def add_commands(
@@ -41,10 +42,13 @@ def _backup(options: argparse.Namespace, settings: Settings, path: Path) -> int:
             note = make_backup(settings, path, RealClock(), options.photographs, target)
         _give_to_caller(unfinished)
         unfinished.replace(options.file)
+    except CompanionError:
+        raise  # of the games, in its own words
     except OSError as error:
         raise Malformed(f"{options.file} cannot be written: {error.strerror or error}") from None
     finally:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
     print(f"{options.file}: {note.sentence()}")
     return 0
 
@@ -52,7 +56,6 @@ def _backup(options: argparse.Namespace, settings: Settings, path: Path) -> int:
 def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int:
     from companion.care.backup import apply_staged, stage_restore  # noqa: PLC0415 - brings the games
     from companion.care.releases import as_owner_of  # noqa: PLC0415
-    from companion.errors import JournalError  # noqa: PLC0415
     from companion.journal import hold  # noqa: PLC0415
 
     try:
@@ -66,7 +69,7 @@ def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int
         print(f"{options.file}: {note.sentence()}")
         try:
             hold(settings.journal_path).close()  # is a service running?
-        except JournalError:
+        except JournalInUse:
             print(
                 "A companion is running: the backup takes its place when that is started anew "
                 "(sudo systemctl restart companion; one that was started by hand: end it)."

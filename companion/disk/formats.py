@@ -21,8 +21,8 @@ from companion.languages import say
 from companion.past.shelf import SHELF, TABLES
 
 FORMAT = 2
-KEPT_STARTS = 10
-"""The copy of before a migration goes after so many starts that went well."""
+KEPT_STARTS, STARTS = 10, "starts"
+"""The copy of before a migration goes after so many starts that went well, and the fact that counts them since."""
 _USER_VERSION = struct.Struct(">60xi").unpack_from
 """Where the header of a SQLite file has it (https://www.sqlite.org/fileformat.html, 1.3)."""
 
@@ -126,6 +126,7 @@ def migrate(db: sqlite3.Connection, path: Path | None = None) -> None:
     try:
         for number in range(version + 1, FORMAT + 1):
             MIGRATIONS[number](db)
+        db.execute("DELETE FROM facts WHERE name = ?", (STARTS,))
         db.execute(f"PRAGMA user_version={FORMAT}")
         db.execute("COMMIT")
     except BaseException:
@@ -165,12 +166,15 @@ def _keep_copy(db: sqlite3.Connection, copy: Path) -> None:
 
 _WHOLE_AT_START_BYTES = 24_000_000
 """A larger file is checked page by page beside the game and not before it: that takes 0.15 s for 24 MB here."""
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_TOOBIG)
+"""What SQLite says of pages it cannot use; the last where a length in them is beyond all bounds."""
 
 
 def is_sound(path: Path, whole: bool = False, mend: bool = False) -> bool:
     """Can a file be read, and has it the tables of its format?
 
-    `whole`: every page of it, however large it is. `mend`: where only an index is damaged, make it anew.
+    `whole`: every page of it, however large it is. `mend`: where only an index is damaged, make it anew, and what
+    cannot be used for another reason is not sound either. Without it, that is raised as `sqlite3.Error`: it may pass.
     """
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as db:
@@ -182,7 +186,8 @@ def is_sound(path: Path, whole: bool = False, mend: bool = False) -> bool:
             if mend:
                 db.execute("BEGIN IMMEDIATE")  # can it be written at all?
                 db.execute("ROLLBACK")
-            if path.stat().st_size > _WHOLE_AT_START_BYTES and not whole:
+            is_large = path.stat().st_size > _WHOLE_AT_START_BYTES and not whole
+            if is_large and _passes(db, "integrity_check", "keys"):  # without its index no page is answered
                 return True
             if _passes(db, "integrity_check"):
                 return True
@@ -190,8 +195,20 @@ def is_sound(path: Path, whole: bool = False, mend: bool = False) -> bool:
                 return False
             db.execute("REINDEX")
             return _passes(db, "integrity_check")
-    except (sqlite3.Error, UnicodeDecodeError):  # the latter where SQLite's own words hold what was damaged
+    except UnicodeDecodeError:  # SQLite's own words hold what was damaged
         return False
+    except sqlite3.Error as error:
+        if not (mend or is_damage(error)):
+            raise
+        return False
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Is it the file itself, and not a lock, the memory or a full disk, which are better the next time?"""
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:  # a word of Python's: bytes that became a text
+        return str(error).startswith("Could not decode")
+    return code == sqlite3.SQLITE_IOERR_READ or code & 0xFF in _DAMAGE
 
 
 def typed(db: sqlite3.Connection, table: str) -> str:
@@ -209,8 +226,9 @@ def _is_typed(db: sqlite3.Connection, table: str) -> bool:
     return db.execute(f"SELECT 1 FROM {table} WHERE NOT ({typed(db, table)}) LIMIT 1").fetchone() is None
 
 
-def _passes(db: sqlite3.Connection, check: str) -> bool:
-    return bool(db.execute(f"PRAGMA {check}(1)").fetchone()[0] == "ok")
+def _passes(db: sqlite3.Connection, check: str, of: str = "1") -> bool:
+    """`of`: a table, or how many faults are told."""
+    return bool(db.execute(f"PRAGMA {check}({of})").fetchone()[0] == "ok")
 
 
 def mark(path: Path) -> None:

@@ -46,7 +46,6 @@ class Space:
         self.reserve = journal.with_name(f"{journal.stem}.reserve")
         self.level = Level.PLENTY
         self._free = free
-        self._left = 0
         self._lock = threading.Lock()
         self._was_full = False
 
@@ -62,33 +61,29 @@ class Space:
 
     @property
     def sentence(self) -> str:
-        """What people are told; empty: nothing."""
+        """What people are told; empty: nothing. A figure in it would be told, and spoken, at each change."""
         if self.level is Level.FULL:
             return say(
                 "The disk is full: a game that is on can be finished, no other can begin. "
                 "Remove old games or other files."
             )
         if self.level is Level.SHORT:
-            return say(
-                "The disk is almost full ({number} MB are left): no photographs are taken. "
-                "Remove old games or other files.",
-                number=self._left // 1_000_000,
-            )
+            return say("The disk is almost full: no photographs are taken. Remove old games or other files.")
         return ""
 
     def look(self) -> Level:
         """Measure anew, and lay the reserve aside again where there is room for it."""
         with self._lock:
             try:
-                self._left = self._free(self.reserve.parent)
+                left = self._free(self.reserve.parent)
             except OSError:
-                self._left = 0
+                left = 0
             has_reserve = self._has_reserve() or (
-                self._left >= self._bound(FULL_BYTES, self._was_full) + RESERVE_BYTES and self._lay_aside()
+                left >= self._bound(FULL_BYTES, self._was_full) + RESERVE_BYTES and self._lay_aside()
             )
-            if not has_reserve or self._left < self._bound(FULL_BYTES, self.level is Level.FULL):
+            if not has_reserve or left < self._bound(FULL_BYTES, self.level is Level.FULL):
                 self.level = Level.FULL
-            elif self._left < self._bound(SHORT_BYTES, self.level is not Level.PLENTY):
+            elif left < self._bound(SHORT_BYTES, self.level is not Level.PLENTY):
                 self.level = Level.SHORT
             else:
                 self.level = Level.PLENTY
