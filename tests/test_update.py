@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
+import shutil
 import sqlite3
 import sys
-import tarfile
 import zipfile
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,13 +17,14 @@ import pytest
 from test_backup import fill, games_of
 from test_releases import inputs, journal
 
-from companion.care import install, update
-from companion.care.install import LOCK, Package, read_package
-from companion.care.releases import TRIES, Home, Release, ReleaseTrouble, SwitchedBack, tell
-from companion.care.update import BACKUP, ThisMachine, Updater, given, switched_back_words
+from companion.care import install, releases, update
+from companion.care.backup import BEFORE_UPDATE
+from companion.care.install import Package
+from companion.care.releases import COPY, Home, Release, SwitchedBack, tell
+from companion.care.update import ThisMachine, Updater, switched_back_words
 from companion.cli import main
 from companion.config import Settings
-from companion.errors import Malformed, SystemTrouble
+from companion.errors import SystemTrouble
 
 
 @dataclass
@@ -42,15 +42,15 @@ class FakeMachine:
         return self.is_on
 
     def begin(self) -> bool:
-        """As systemd does it: the unit's own commands around the start, and again and again."""
-        for _ in range(TRIES + 2):
+        """As systemd does it: the unit's own commands around one start; the next try, two seconds later, nobody awaits."""
+        with suppress(OSError, sqlite3.Error):  # "-" in the unit
             self.home.starting()
-            self.done.append(f"start {self.home.current}")
-            if self.home.current in self.good:
-                self.home.prove()
-                self.is_on = True
-                return True
-        return False
+        self.is_on = True
+        self.done.append(f"start {self.home.current}")
+        if self.home.current not in self.good:
+            return False
+        self.home.prove()
+        return True
 
     def end(self) -> None:
         self.done.append("stop")
@@ -109,9 +109,9 @@ def test_an_update_is_checked_saved_and_used(place: Place) -> None:
     assert place.machine.done == ["check 2.0", "start 2.0"], "built and checked while the old one runs"
     assert (place.home.current, place.home.previous, place.home.pending()) == ("2.0", "1.0", None)
     state = place.settings.journal_path.parent
-    assert zipfile.is_zipfile(state / BACKUP)
-    assert (state / BACKUP).stat().st_mode & 0o777 == 0o600
-    assert place.said[-2:] == ["watch of 2.0", "2.0 is in use. Back to 1.0: companion update --back"]
+    assert zipfile.is_zipfile(state / BEFORE_UPDATE)
+    assert (state / BEFORE_UPDATE).stat().st_mode & 0o777 == 0o600
+    assert place.said[-2:] == ["2.0 is in use. Back to 1.0: companion update --back", "watch of 2.0"]
     place.update()
     assert place.said[-1] == "2.0 is in use already."
 
@@ -127,11 +127,10 @@ def test_one_that_fails_its_check_is_never_used(place: Place) -> None:
 def test_one_that_does_not_start_is_put_back(place: Place) -> None:
     place.machine.good = ("1.0",)
     with pytest.raises(
-        SystemTrouble, match=r"2\.0 has not come up \(it failed at every start\)\. 1\.0 is in use again"
+        SystemTrouble, match=r"2\.0 has not come up \(the service did not start\)\. 1\.0 is in use again"
     ):
         place.update()
-    assert place.machine.done.count("start 2.0") == TRIES
-    assert place.machine.done[-2:] == ["stop", "start 1.0"]
+    assert place.machine.done == ["check 2.0", "start 2.0", "stop", "start 1.0"]
     assert (place.home.current, place.home.pending(), place.machine.is_on) == ("1.0", None, True)
     assert games_of(place.settings) == [1, 2]
 
@@ -162,6 +161,99 @@ def test_one_that_is_not_well_is_put_back_with_the_games_it_has_changed(place: P
     assert place.home.current == "1.0"
     assert inputs(path) == before
     assert inputs(path.with_name("journal.of-2.0.sqlite")) == 2 * before
+
+
+@pytest.mark.parametrize("is_ill", [True, False])
+def test_one_that_fails_leaves_the_way_back_of_before(place: Place, is_ill: bool) -> None:
+    """Back to the release before the one in use, not to the one that failed."""
+    place.update()
+    if is_ill:
+        place.machine.good += ("3.0",)
+        place.machine.ill = ("3.0",)
+    with pytest.raises(SystemTrouble, match=r"3\.0 has not come up .*2\.0 is in use again"):
+        place.update("3.0")
+    assert (place.home.current, place.home.previous, place.home.pending()) == ("2.0", "1.0", None)
+    assert [each.name for each in place.home.all()] == ["1.0", "2.0"]
+
+
+FULL = "No space left on device"
+
+
+def fails(place: Place, monkeypatch: pytest.MonkeyPatch, why: str) -> None:
+    """2.0 has brought the games into its form; something is wrong with the copy of before."""
+    path = place.settings.journal_path
+    if why != "no copy":
+        shutil.copyfile(path, path.with_name("journal.format-2.sqlite"))
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA user_version = 3")
+    error = sqlite3.OperationalError("database or disk is full") if why == "sqlite" else OSError(28, FULL, str(path))
+
+    def full(source: Path, target: Path) -> None:
+        raise error
+
+    monkeypatch.setattr(releases, "_copy_database", full)
+
+
+WHY = [
+    ("no copy", "no copy in the old one"),
+    ("sqlite", "database or disk is full"),
+    ("full", f"journal.sqlite: {FULL}"),
+]
+
+
+@pytest.mark.parametrize(("why", "words"), WHY)
+def test_a_way_back_that_fails_leaves_the_service_on(
+    place: Place, monkeypatch: pytest.MonkeyPatch, why: str, words: str
+) -> None:
+    place.update()
+    fails(place, monkeypatch, why)
+    with pytest.raises(SystemTrouble, match=words):
+        place.updater.back()
+    assert (place.home.current, place.home.previous) == ("2.0", "1.0")
+    assert (place.machine.is_on, place.machine.done[-2:]) == (True, ["stop", "start 2.0"])
+
+
+@pytest.mark.parametrize(("why", "words"), WHY)
+def test_one_that_is_not_well_and_has_no_way_back_goes_on(
+    place: Place, monkeypatch: pytest.MonkeyPatch, why: str, words: str
+) -> None:
+    place.machine.ill = ("2.0",)
+    begin = place.machine.begin
+
+    def migrate() -> bool:
+        place.machine.begin = begin  # type: ignore[method-assign] # once
+        fails(place, monkeypatch, why)
+        return begin()
+
+    place.machine.begin = migrate  # type: ignore[method-assign] # the newer program's own start
+    with pytest.raises(SystemTrouble, match=rf"says it is failing\)\. 1\.0 cannot be taken again: .*{words}"):
+        place.update()
+    assert (place.home.current, place.home.previous, place.home.pending()) == ("2.0", "1.0", None)
+    assert (place.machine.is_on, place.machine.done[-2:]) == (True, ["stop", "start 2.0"])
+
+
+def test_what_the_disk_complains_of_is_told(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = "[Errno 31] Too many links: 'a' -> 'b'"
+    for error, words in (
+        (OSError(28, FULL, "/opt/x"), f"/opt/x: {FULL}"),
+        (OSError(30, "Read-only file system"), "Read-only file system"),
+        (shutil.Error([("a", "b", link), ("c", "d", "else")]), link),
+        (SystemTrouble("The journal is shared"), "The journal is shared"),
+    ):
+
+        def complain(*arguments: object, error: OSError = error) -> str:
+            raise error
+
+        monkeypatch.setattr(update, "build", complain)
+        with pytest.raises(SystemTrouble) as caught:
+            place.update()
+        assert caught.value.message == words
+    state = place.settings.journal_path.parent
+    monkeypatch.undo()
+    monkeypatch.setattr(Path, "chmod", complain)
+    with pytest.raises(SystemTrouble):
+        place.updater._back_up()
+    assert [each.name for each in state.iterdir() if "update" in each.name] == [], "nothing that fills the disk"
 
 
 def test_a_service_that_is_off_stays_off(place: Place) -> None:
@@ -205,124 +297,45 @@ def test_the_pages_tell_what_nobody_saw(tmp_path: Path) -> None:
     assert switched_back_words(tmp_path) == ""
 
 
-# ---- packages --------------------------------------------------------------------------------------------------------
+# ---- make install ----------------------------------------------------------------------------------------------------
 
 
-def wheel(path: Path, name: str = "tabletop_companion", version: str = "1.2.3", lock: bool = True) -> Path:
-    """As little as makes a release: a program that says its version, a list of nothing."""
-    file = path / f"{name}-{version}-py3-none-any.whl"
-    info = f"{name}-{version}.dist-info"
-    files = {
-        "companion/__init__.py": "",
-        "companion/cli.py": f"def main():\n    print('companion {version}')\n",
-        "companion/disk/formats.py": "FORMAT = 7\n",
-        "companion/care/releases.py": "",
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        f"{info}/entry_points.txt": "[console_scripts]\ncompanion = companion.cli:main\n",
-    }
-    if lock:
-        files[LOCK] = "# none\n"
-    with zipfile.ZipFile(file, "w") as archive:
-        for place, text in files.items():
-            archive.writestr(place, text)
-        archive.writestr(f"{info}/RECORD", "".join(f"{place},,\n" for place in [*files, f"{info}/RECORD"]))
-    return file
+def make_install(place: Place, monkeypatch: pytest.MonkeyPatch, version: str) -> int:
+    package = Package(Path(f"{version}.whl"), version, b"", f"digest of {version}")
+    monkeypatch.setattr(install, "read_package", lambda path: package)
+    monkeypatch.setattr(install, "build", update.build)
+    monkeypatch.setattr(install, "keep_watch", lambda home, name: (home.folder / COPY).write_text(name))
+    return install.main([str(place.home.folder), str(place.settings.journal_path), "tree"])
 
 
-def test_a_wheel_is_known_by_what_is_in_it(tmp_path: Path) -> None:
-    package = read_package(wheel(tmp_path))
-    assert (package.version, package.lock) == ("1.2.3", b"# none\n")
-    assert package.digest != read_package(wheel(tmp_path, version="1.2.4")).digest
+def test_what_make_install_lays_down_is_not_watched_by_itself(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = place.home.folder / COPY
+    assert make_install(place, monkeypatch, "1.0") == 0
+    assert watch.read_text() == "1.0"
+    assert make_install(place, monkeypatch, "2.0") == 0
+    assert make_install(place, monkeypatch, "2.0") == 0
+    assert (place.home.current, watch.read_text()) == ("2.0", "1.0"), "on trial"
+    assert place.machine.begin()
+    assert make_install(place, monkeypatch, "2.0") == 0
+    assert watch.read_text() == "2.0", "it has come up"
 
 
-def test_the_tree_is_a_package_too() -> None:
-    package = read_package(Path(__file__).parent.parent)
-    assert package.lock.startswith(b"#")
-    assert package.digest == read_package(Path(__file__).parent.parent).digest
+def test_make_install_once_more_keeps_the_release_that_came_up(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    place.update()
+    for version in ("3.0", "4.0"):  # neither comes up
+        assert make_install(place, monkeypatch, version) == 0
+        assert not place.machine.begin()
+    assert [each.name for each in place.home.all()] == ["1.0", "2.0", "4.0"]
+    while not place.machine.begin():
+        assert place.home.current == "4.0"
+    assert (place.home.current, place.home.previous, place.home.pending()) == ("2.0", "1.0", None)
 
 
-def test_an_archive_of_the_sources(tmp_path: Path) -> None:
-    file = tmp_path / "tabletop_companion-1.2.3.tar.gz"
-    with tarfile.open(file, "w:gz") as archive:
-        for name, text in (("PKG-INFO", "Name: tabletop-companion\nVersion: 1.2.3\n"), (LOCK, "# none\n")):
-            member = tarfile.TarInfo(f"tabletop_companion-1.2.3/{name}")
-            member.size = len(text)
-            archive.addfile(member, io.BytesIO(text.encode()))
-    assert read_package(file).version == "1.2.3"
-    file.write_bytes(file.read_bytes()[:60])
-    with pytest.raises(ReleaseTrouble, match="damaged or no release"):
-        read_package(file)
-
-
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda folder: wheel(folder, name="other"), "a release of other, not of tabletop-companion"),
-        (lambda folder: wheel(folder, lock=False), "damaged or no release"),
-        (lambda folder: folder / "none.whl", "There is no file"),
-        (lambda folder: folder, "damaged or no release|There is no file"),
-    ],
-)
-def test_what_is_no_release_is_refused(tmp_path: Path, make: Any, words: str) -> None:
-    with pytest.raises(ReleaseTrouble, match=words):
-        read_package(make(tmp_path))
-
-
-def test_a_damaged_wheel_is_refused(tmp_path: Path) -> None:
-    file = wheel(tmp_path)
-    content = file.read_bytes()
-    for broken in (content[: len(content) // 2], content.replace(b"companion 1.2.3", b"companion 6.6.6"), b""):
-        file.write_bytes(broken)
-        with pytest.raises(ReleaseTrouble, match="damaged or no release"):
-            read_package(file)
-
-
-def test_what_is_neither_file_nor_package_is_refused(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    for what in ("tabletop-companion", "1.2.3", "release.zip"):
-        with pytest.raises(Malformed, match="neither a file"), given(what, home):
-            pass
-    with pytest.raises(SystemTrouble, match="There is no file"), given(str(tmp_path / "no.whl"), home):
-        pass
-
-
-@pytest.mark.slow
-def test_a_release_is_really_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A real environment, the real pip, nothing fetched; the next one takes its dependencies over by links."""
-    home, said = Home(tmp_path / "opt"), list[str]()
-    monkeypatch.setattr("os.sync", lambda: None)  # waits for everybody's files
-    name = install.build(home, read_package(wheel(tmp_path)), sys.executable, said.append)
-    assert (name, home.release(name).journal_format) == ("1.2.3", 7)
-    assert install.build(home, read_package(wheel(tmp_path)), sys.executable, said.append) == name, (
-        "it is there already"
-    )
-    home.switch(name)
-    install.keep_watch(home, name)
-    second = install.build(home, read_package(wheel(tmp_path, version="1.3.0")), sys.executable, said.append)
-    pips = [next((home.folder / each).glob("lib/python3*/site-packages/pip/__init__.py")) for each in (name, second)]
-    assert pips[0].samefile(pips[1])
-    assert [each.name for each in home.all()] == ["1.2.3", "1.3.0"]
-    assert home.current == "1.2.3"
-
-
-def test_a_build_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The program of a broken release does not say its version; what it complains of is told."""
-    home = Home(tmp_path / "opt")
-
-    def without_pip(folder: Path, *arguments: str) -> None:
-        program = home.program(folder.name)
-        program.parent.mkdir(parents=True, exist_ok=True)
-        program.write_text("#!/bin/sh\necho 'No module named flask' >&2\nexit 1\n")
-        program.chmod(0o755)
-
-    monkeypatch.setattr(install, "_pip", without_pip)
-    python = tmp_path / "python"
-    python.write_text("#!/bin/sh\necho 3.11\n")
-    python.chmod(0o755)
-    with pytest.raises(ReleaseTrouble, match=r"1\.2\.3/bin/companion --version …\n  No module named flask"):
-        install.build(home, read_package(wheel(tmp_path)), str(python), lambda line: None)
-    assert list(home.folder.iterdir()) == []
+def test_make_install_of_the_release_that_came_up_ends_the_trial(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert make_install(place, monkeypatch, "2.0") == 0
+    assert make_install(place, monkeypatch, "1.0") == 0
+    assert (place.home.current, place.home.pending()) == ("1.0", None)
+    assert [each.name for each in place.home.all()] == ["1.0"]
 
 
 # ---- the command -----------------------------------------------------------------------------------------------------
@@ -396,6 +409,31 @@ def test_the_service_is_started_and_stopped_by_its_unit(tmp_path: Path, monkeypa
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
     assert not machine.begin(), "no systemctl at all"
     assert machine.health() == {"version": "1.0"}
+
+
+@pytest.mark.parametrize(
+    ("state", "runs"),
+    [
+        ("active", True),
+        ("activating", True),
+        ("reloading", True),
+        ("deactivating", True),
+        ("inactive", False),
+        ("failed", False),
+        ("", False),
+    ],
+)
+def test_a_service_that_is_tried_again_and_again_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str, runs: bool
+) -> None:
+    """`systemctl is-active` says no between two tries, when the way back is needed most."""
+    asked = "show --property=ActiveState --value companion.service"
+    program(tmp_path / "systemctl", f'[ "$*" = "{asked}" ] || exit 3; echo "{state}"')
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    machine = ThisMachine(Settings(), tmp_path / "settings.toml", lambda: None)
+    assert machine.runs() is runs
+    program(tmp_path / "systemctl", "exit 1")
+    assert not machine.runs(), "no systemd here"
 
 
 def test_a_release_is_asked_to_check_itself(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import hashlib
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tarfile
@@ -24,7 +25,7 @@ from dataclasses import asdict, dataclass
 from email.parser import HeaderParser
 from pathlib import Path
 
-from companion.care.releases import COPY, STAMP, Home, Release, ReleaseTrouble, free_name, write_json
+from companion.care.releases import COPY, STAMP, Home, Release, ReleaseTrouble, free_name, sync_folder, write_json
 
 NAME = "tabletop-companion"
 LOCK = "companion/requirements.lock"
@@ -226,9 +227,13 @@ def keep_watch(home: Home, name: str) -> None:
     """Lay the file that puts a release back where no release can break it."""
     source = _packages(home.folder / name) / "companion" / "care" / "releases.py"
     unfinished = home.folder / f".{COPY}.new"
-    shutil.copyfile(source, unfinished)
+    with unfinished.open("wb") as file:
+        file.write(source.read_bytes())
+        file.flush()
+        os.fsync(file.fileno())
     unfinished.chmod(0o644)
     unfinished.replace(home.folder / COPY)
+    sync_folder(home.folder)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -238,11 +243,13 @@ def main(arguments: Sequence[str]) -> int:
     wheels = os.environ.get("WHEELS")
     try:
         name = build(home, read_package(Path(source)), sys.executable, print, Path(wheels) if wheels else None)
-        keep_watch(home, name)
         was = home.current
+        has_come_up = name == was and home.pending() is None
+        if has_come_up or not (home.folder / COPY).exists():  # a release on trial does not watch itself
+            keep_watch(home, name)
         home.try_out(name, Path(journal))
         home.tidy()
-    except OSError as error:
+    except (OSError, sqlite3.Error) as error:
         print(error, file=sys.stderr)
         return 1
     print(f"{name} is in use." if was == name else f"{name} is used from the next start on.")

@@ -8,7 +8,8 @@
         releases.py          a copy of this file
 
 Nothing but the standard library is needed here, and no other file of the program: the service's unit runs the copy
-before and after every start, so that a release that cannot even start is put back, whoever pulls the plug meanwhile.
+before every start, so that a release that cannot even start is put back, whoever pulls the plug meanwhile. The copy
+may be older or newer than the program that wrote `pending.json`: it passes over what it does not know there.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import sqlite3
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -59,12 +60,16 @@ class Release:
 
 @dataclass(frozen=True)
 class Pending:
-    """A switch from `back` to `release`: how often that has begun to start, and where the games lie."""
+    """A switch from `back` to `release`: how often that has begun to start, and where the games lie.
+
+    `before` was the previous one until then, empty: none.
+    """
 
     release: str
     back: str
     journal: str
     starts: int = 0
+    before: str = ""
 
 
 @dataclass(frozen=True)
@@ -121,47 +126,70 @@ class Home:
         return tuple(found)
 
     def pending(self) -> Pending | None:
-        """The switch that has not yet proved itself, or None."""
+        """The switch that has not yet proved itself, or None, also when the power went before it."""
         try:
-            return Pending(**json.loads((self.folder / PENDING).read_text(encoding="utf-8")))
+            said = json.loads((self.folder / PENDING).read_text(encoding="utf-8"))
+            pending = Pending(**{each.name: said[each.name] for each in fields(Pending) if each.name in said})
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError):
             (self.folder / PENDING).unlink(missing_ok=True)  # nobody can tell any more what it meant
             return None
+        return None if pending.back == self.current else pending
 
     # ---- switching ---------------------------------------------------------------------------------------------------
 
-    def switch(self, name: str) -> None:
-        """Use this release from the next start on; the one in use becomes the previous one."""
+    def switch(self, name: str, before: str | None = None) -> None:
+        """Use a release from the next start on; the previous one is then `before` (empty: none), or the one in use."""
         self.release(name)
-        before = self.current
-        if before == name:
+        left = self.current
+        if left == name:
             return
+        if before is None:
+            before = left or self.previous
         if before:
             self._point(PREVIOUS, before)
+        else:
+            (self.folder / PREVIOUS).unlink(missing_ok=True)
         self._point(CURRENT, name)
 
     def try_out(self, name: str, journal: Path) -> None:
         """Switch to a release that is put back unless the service comes up with it within `TRIES` starts."""
-        if (before := self.current) and before != name:
-            write_json(self.folder / PENDING, asdict(Pending(name, before, str(journal))))
-        self.switch(name)
+        left, trial = self.current, self.pending()
+        if not left or left == name:
+            self.switch(name)
+            return
+        if trial is None:
+            trial = Pending(name, left, str(journal), before=self.previous)
+        else:  # what is in use has not come up: nothing to go back to
+            trial = replace(trial, release=name, starts=0)
+        if name == trial.back:
+            self.take_back(name, journal)
+            return
+        write_json(self.folder / PENDING, asdict(trial))
+        self.switch(name, trial.back)
 
     def starting(self) -> SwitchedBack | None:
         """The service is about to start: a new release that has had its tries is put back."""
         pending = self.pending()
         if pending is None:
             return None
-        if pending.release != self.current:  # the power went before the switch
-            self.prove()
-            return None
+        if pending.release != self.current:  # the power went before the switch to another that was to be tried, too
+            pending = replace(pending, release=self.current, starts=0)
         if pending.starts < TRIES:
             write_json(self.folder / PENDING, asdict(replace(pending, starts=pending.starts + 1)))
             return None
         done = self.take_back(pending.back, Path(pending.journal))
         tell(Path(pending.journal).parent, done)
         return done
+
+    def give_up(self, name: str, before: str, journal: Path) -> SwitchedBack:
+        """Take an older release back as if the one in use had had its tries; a power cut leaves it to the next start.
+
+        `before` was the previous one of the older release. Raises as `take_back`.
+        """
+        write_json(self.folder / PENDING, asdict(Pending(self.current, name, str(journal), TRIES, before)))
+        return self.take_back(name, journal)
 
     def prove(self) -> None:
         """The service has come up: the release in use stays."""
@@ -172,21 +200,22 @@ class Home:
 
         Raises `ReleaseTrouble` when it cannot read them and no copy in its form was kept; then nothing is changed.
         """
-        release, left = self.release(name), self.current
+        release, left, failed = self.release(name), self.current, self.pending()
         with as_owner_of(journal.parent):
             inputs, file = older_journal(journal, release.journal_format, left)
-        self.switch(name)
-        if self.pending() is not None:
-            (self.folder / PREVIOUS).unlink(missing_ok=True)  # it has not come up: nothing to go back to
+        self.switch(name, left if failed is None else failed.before)
         self.prove()
         return SwitchedBack(left, name, inputs, file)
 
     def tidy(self) -> None:
         """Remove what is neither in use nor the one before, and what was never finished."""
         kept = {self.current, self.previous}
+        if (trial := self.pending()) is not None:
+            kept |= {trial.back, trial.before}
         for folder in self.folder.iterdir():
             is_release = folder.is_dir() and not folder.is_symlink() and (folder / "pyvenv.cfg").exists()
             if is_release and folder.name not in kept:
+                (folder / STAMP).unlink(missing_ok=True)  # first: half of a release is none
                 shutil.rmtree(folder)
 
     def _point(self, link: str, name: str) -> None:
@@ -218,7 +247,7 @@ def journal_form(journal: Path) -> int:
     if not journal.exists():
         return 0
     try:
-        with closing(sqlite3.connect(f"file:{journal}?mode=ro", uri=True)) as db:
+        with closing(sqlite3.connect(f"{journal.absolute().as_uri()}?mode=ro", uri=True)) as db:
             return int(db.execute("PRAGMA user_version").fetchone()[0])
     except sqlite3.Error:
         return 0
@@ -230,11 +259,6 @@ def older_journal(journal: Path, form: int, left: str) -> tuple[int, str]:
     Answers how many inputs are only there, and that name; (0, ""): the journal is not newer. Raises `ReleaseTrouble`
     without a copy.
     """
-    ready = journal.with_name(f".{journal.name}.back")
-    aside = journal.with_name(f"{journal.stem}.of-{left}{journal.suffix}")
-    if not journal.exists() and ready.exists():  # the power went between the two renames
-        ready.replace(journal)
-        return max(0, _inputs(aside) - _inputs(journal)), aside.name
     if journal_form(journal) <= form:
         return 0, ""
     copy = kept_copy(journal, form)
@@ -245,14 +269,32 @@ def older_journal(journal: Path, form: int, left: str) -> tuple[int, str]:
         )
     inputs = max(0, _inputs(journal) - _inputs(copy))
     with closing(sqlite3.connect(journal)) as db:
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    _copy_database(copy, ready)
-    journal.replace(aside)
-    for suffix in ("-wal", "-shm"):
-        Path(f"{journal}{suffix}").unlink(missing_ok=True)
-    ready.replace(journal)
+        if db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+            raise ReleaseTrouble(f"The games in {journal} are in use by another program: end that first.")
+    ready = journal.with_name(f"{journal.stem}.of-{left}.back{journal.suffix}")
+    try:
+        _copy_database(copy, ready)
+        aside = _kept_under(journal, left)
+        if not aside.exists():
+            os.link(journal, aside)  # at no moment is there no journal
+        for suffix in ("-wal", "-shm"):
+            Path(f"{journal}{suffix}").unlink(missing_ok=True)  # all of it is in the journal
+        sync_folder(journal.parent)
+        ready.replace(journal)
+    except (OSError, sqlite3.Error):
+        ready.unlink(missing_ok=True)
+        raise
     sync_folder(journal.parent)
     return inputs, aside.name
+
+
+def _kept_under(journal: Path, left: str) -> Path:
+    """A free name for the journal of a release, or the one that it has already: the power went after that."""
+    number, aside = 1, journal.with_name(f"{journal.stem}.of-{left}{journal.suffix}")
+    while aside.exists() and not aside.samefile(journal):
+        number += 1
+        aside = journal.with_name(f"{journal.stem}.of-{left}-{number}{journal.suffix}")
+    return aside
 
 
 def _inputs(journal: Path) -> int:
@@ -265,9 +307,9 @@ def _inputs(journal: Path) -> int:
 
 def _copy_database(source: Path, target: Path) -> None:
     target.unlink(missing_ok=True)
+    target.touch(mode=0o600)
     with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(target)) as new:
         old.backup(new)
-    target.chmod(0o600)
     with target.open("rb+") as file:
         os.fsync(file.fileno())
 
@@ -332,12 +374,10 @@ def sync_folder(folder: Path) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """`starting` or `ready`, for the folder that this file lies in; nothing here may keep the service from starting."""
+    """`starting`, for the folder that this file lies in; nothing here may keep the service from starting."""
     home = Home(Path(__file__).resolve().parent)
     try:
-        if arguments == ["ready"]:
-            home.prove()
-        elif done := home.starting():
+        if arguments == ["starting"] and (done := home.starting()):
             print(f"<4>{done.left} has not come up {TRIES} times: {done.taken} is taken again", file=sys.stderr)
     except (OSError, sqlite3.Error) as error:
         print(f"<3>The release could not be looked after: {error}", file=sys.stderr)

@@ -7,29 +7,30 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import sqlite3
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from companion.care.backup import make_backup
+from companion.care.backup import BEFORE_UPDATE, make_backup
 from companion.care.install import NAME, Package, build, keep_watch, read_package
 from companion.care.releases import Home, ReleaseTrouble, SwitchedBack, as_owner_of, told
 from companion.clock import RealClock
 from companion.config import Settings
-from companion.errors import Malformed, SystemTrouble
+from companion.errors import CompanionError, Malformed, SystemTrouble
 from companion.languages import joined, say, say_n
 
 UNIT = "companion.service"
 START_S = 240.0
-"""So long the service may take to come up, with all the tries of a new release and the way back."""
+"""So long systemd may take to stop the service and to start it once, with all the unit's limits."""
 HEALTHY_S = 30.0
 """So long it may take, once its pages answer, to say that it is well and which version it is."""
-BACKUP = "before-update.zip"
 _PINNED = re.compile(r"[A-Za-z0-9._-]+==[0-9A-Za-z.+!_-]+")
 
 
@@ -37,10 +38,10 @@ class Machine(Protocol):
     """What an update does to the machine around it."""
 
     def runs(self) -> bool:
-        """Is the service running?"""
+        """Is the service running, about to, or tried again and again?"""
 
     def begin(self) -> bool:
-        """Start it, and wait until it is ready; False: it has not come up."""
+        """Start it, and wait until it is ready; False: it has not come up at once, and may be tried again."""
 
     def end(self) -> None:
         """Stop it."""
@@ -83,16 +84,17 @@ class Updater:
                 self.home.tidy()
                 raise SystemTrouble(f"{name} is not used, {was} goes on: {trouble}")
             self._back_up()
+            before = self.home.previous
             self.home.try_out(name, self._journal)
             if not self.machine.runs():
                 self.say(f"{name} is used from the next start on; if it does not come up, {was} is taken again.")
                 return
             self.say(f"Switching from {was} to {name}: the service is started anew, a game goes on")
             if trouble := self._bring_up(name):
-                raise SystemTrouble(f"{name} has not come up ({trouble}). {self._return_to(was)}")
+                raise SystemTrouble(f"{name} has not come up ({trouble}). {self._return_to(was, before)}")
+            self.say(f"{name} is in use. Back to {was}: companion update --back")
             keep_watch(self.home, name)
             self.home.tidy()
-            self.say(f"{name} is in use. Back to {was}: companion update --back")
 
     def back(self) -> None:
         """Use the release of before again, with the games in a form that it can read; raises `SystemTrouble`."""
@@ -105,7 +107,7 @@ class Updater:
                 self.machine.end()
             try:
                 done = self.home.take_back(name, self._journal)
-            except ReleaseTrouble:
+            except BaseException:  # also the one who waits no longer: no table stays without its referee
                 if ran:
                     self.machine.begin()
                 raise
@@ -127,19 +129,20 @@ class Updater:
         if not self._journal.exists():
             return
         with as_owner_of(state):
-            unfinished = state / f".{BACKUP}.new"
-            with unfinished.open("wb") as target:
-                note = make_backup(self.settings, self.settings_file, RealClock(), photographs=False, target=target)
-            unfinished.chmod(0o600)
-            unfinished.replace(state / BACKUP)
-        self.say(f"{state / BACKUP}: {note.sentence()}")
+            unfinished = state / f".{BEFORE_UPDATE}.new"
+            try:
+                with unfinished.open("wb") as target:
+                    note = make_backup(self.settings, self.settings_file, RealClock(), photographs=False, target=target)
+                unfinished.chmod(0o600)
+                unfinished.replace(state / BEFORE_UPDATE)
+            finally:
+                unfinished.unlink(missing_ok=True)  # half of it would only fill the disk
+        self.say(f"{state / BEFORE_UPDATE}: {note.sentence()}")
 
     def _bring_up(self, name: str) -> str:
         """Start the service; answers why it is not well with this release, empty: it is."""
         if not self.machine.begin():
             return "the service did not start"
-        if self.home.current != name:
-            return "it failed at every start"
         version = self.home.release(name).version
         for _ in range(int(HEALTHY_S * 2)):
             health = self.machine.health()
@@ -149,14 +152,19 @@ class Updater:
             self.machine.wait(0.5)
         return "its pages do not answer" if health is None else f"it says it is {health.get('status')}"
 
-    def _return_to(self, was: str) -> str:
-        """Take the release of before again; answers what came of it."""
+    def _return_to(self, was: str, before: str) -> str:
+        """Take the release of before again, and with it the one before that; answers what came of it."""
         self.machine.end()
-        done = SwitchedBack(self.home.current, was)
-        if self.home.current != was:
-            done = self.home.take_back(was, self._journal)
+        try:
+            done = self.home.give_up(was, before, self._journal)
+        except (OSError, sqlite3.Error) as error:
+            self.machine.begin()
+            return f"{was} cannot be taken again: {_why(error)}. {self.home.current} is started once more."
         lost = lost_words(done, self._journal.parent)
-        if not self.machine.begin():
+        came_up = self.machine.begin()
+        with suppress(OSError):  # what is left of the other goes with the next update
+            self.home.tidy()
+        if not came_up:
             return f"{was} is taken again, but it does not come up either: journalctl -u {UNIT}. {lost}".rstrip()
         return f"{was} is in use again. {lost}".rstrip()
 
@@ -215,8 +223,21 @@ def _words() -> Iterator[None]:
     """What an installation complains of, as an error of this program."""
     try:
         yield
-    except ReleaseTrouble as error:
-        raise SystemTrouble(error.message) from None
+    except CompanionError:
+        raise
+    except (OSError, sqlite3.Error) as error:
+        raise SystemTrouble(_why(error)) from None
+
+
+def _why(error: OSError | sqlite3.Error) -> str:
+    """The words of something that failed; of many files the first one."""
+    if isinstance(error, ReleaseTrouble):
+        return error.message
+    if isinstance(error, shutil.Error) and error.args and isinstance(error.args[0], list):
+        return str(error.args[0][0][-1])
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
 
 
 # ---- the real machine ------------------------------------------------------------------------------------------------
@@ -231,13 +252,18 @@ class ThisMachine:
     ask: Callable[[], Mapping[str, Any] | None]
 
     def runs(self) -> bool:
-        """Is the service running, or about to?"""
-        return Path("/run/systemd/system").is_dir() and self._systemctl("is-active", "--quiet", UNIT)
+        """Is the service running, about to, or tried again and again? Then it is "activating" most of the time."""
+        state = self._systemctl("show", "--property=ActiveState", "--value", UNIT) or ""
+        return state.strip() in ("active", "reloading", "refreshing", "activating", "deactivating")
 
     def begin(self) -> bool:
-        """Start it as its unit now says."""
+        """Start it as its unit now says.
+
+        The first start in vain ends the wait, though `Restart=` has systemd go on trying: before a unit is tried again
+        it has failed for a moment, and that fails the job (systemd's `service_enter_dead`, versions 252 to 257).
+        """
         self._systemctl("daemon-reload")
-        started = self._systemctl("restart", UNIT)
+        started = self._systemctl("restart", UNIT) is not None
         self._systemctl("try-restart", "companion-lamp.service")
         return started
 
@@ -269,9 +295,11 @@ class ThisMachine:
         """Let time pass."""
         time.sleep(seconds)
 
-    def _systemctl(self, *arguments: str) -> bool:
+    def _systemctl(self, *arguments: str) -> str | None:
+        """What it says, None: it has failed."""
+        command = ["systemctl", *arguments]
         try:
-            ended = subprocess.run(["systemctl", *arguments], capture_output=True, check=False, timeout=START_S)
+            ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=START_S)
         except (OSError, subprocess.TimeoutExpired):
-            return False
-        return ended.returncode == 0
+            return None
+        return ended.stdout if ended.returncode == 0 else None
