@@ -19,7 +19,11 @@ files=$home/current/share/tabletop-companion/systemd
 units=$root/etc/systemd/system
 enabled="companion.service companion-lamp.service companion-poweroff.path"
 companion=/usr/local/bin/companion
-[ "${KIOSK:-}" = yes ] && enabled="$enabled companion-kiosk.service"
+if [ "${KIOSK:-}" = yes ] || [ -L "$units/multi-user.target.wants/companion-kiosk.service" ]; then
+    enabled="$enabled companion-kiosk.service"
+fi
+hotspot=/etc/NetworkManager/system-connections/tabletop-companion-hotspot.nmconnection
+changed= # not empty: what runs must begin anew
 
 say() { echo "companion: $*"; }
 fail() { echo "companion: $*" >&2; exit 1; }
@@ -46,7 +50,8 @@ packages() { # the distribution's, for camera and pins; only what it has
         fi
     done
     # shellcheck disable=SC2086 # these are several words
-    [ -z "$wanted" ] || DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $wanted >/dev/null
+    [ -z "$wanted" ] || DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $wanted >/dev/null ||
+        say "Not all of these packages could be installed:$wanted. It goes on without."
 }
 
 account() { # the service's own user, in the groups that pins and cameras belong to
@@ -59,21 +64,38 @@ account() { # the service's own user, in the groups that pins and cameras belong
 
 release() { # an environment beside those that are there
     mkdir -p "$root$home" "$root$state" "$root$config"
+    before=$(readlink "$root$home/current" || true)
     PYTHONPATH=$tree WHEELS=${WHEELS:-} "$python" -B -m companion.care.install \
         "$root$home" "$root$state/journal.sqlite" "$tree"
+    if [ "$(readlink "$root$home/current")" != "$before" ] || [ -e "$root$home/pending.json" ]; then
+        changed=yes # also where the last run was cut off before the start
+    fi
+}
+
+as_companion() { # the folder is the service's own: there root would follow whatever links it lays
+    if [ -n "$root" ]; then "$@"; else setpriv --reuid=companion --regid=companion --init-groups -- "$@"; fi
 }
 
 settings() { # every setting with its default, as a comment; a file that is there stays
     [ ! -e "$root$config/settings.toml" ] || return 0
-    "$root$home/current/bin/python3" -I -m companion.care.settings_text "$state" >"$root$config/.settings.new"
-    chmod 0640 "$root$config/.settings.new"
-    [ -n "$root" ] || chown companion:companion "$config/.settings.new"
-    mv "$root$config/.settings.new" "$root$config/settings.toml"
+    text=$("$root$home/current/bin/python3" -I -m companion.care.settings_text "$state")
+    # shellcheck disable=SC2016 # the inner shell's own
+    printf '%s\n' "$text" | as_companion sh -c \
+        'umask 027; rm -f "$0/.settings.new" && cat >"$0/.settings.new" && mv "$0/.settings.new" "$0/settings.toml"' \
+        "$root$config"
+}
+
+port() { # of the pages, for those that cannot read the settings
+    as_companion "$root$home/current/bin/python3" -I -c 'import sys; from pathlib import Path
+from companion.config import load_settings; print(load_settings(Path(sys.argv[1])).web.port)' \
+        "$root$config/settings.toml" 2>/dev/null || echo 8080
 }
 
 link() { # FILE IN: a name that always leads to the release in use
+    [ "$(readlink "$root$2" || true)" != "$files/$1" ] || return 0
     mkdir -p "$root$(dirname "$2")"
     ln -sfn "$files/$1" "$root$2"
+    changed=yes
 }
 
 service() { # units and their friends; enabled by links, which also works where no systemd runs
@@ -89,8 +111,16 @@ service() { # units and their friends; enabled by links, which also works where 
         done
     done
     link 60-tabletop-companion.rules /etc/udev/rules.d/60-tabletop-companion.rules
-    copied=$root$files/avahi.service # avahi looks from a root of its own, where a link leads nowhere
-    [ ! -e "$copied" ] || install -D -m 0644 "$copied" "$root/etc/avahi/services/tabletop-companion.service"
+    port=$(port)
+    mkdir -p "$root/etc/avahi/services" "$units/companion-kiosk.service.d"
+    # Written anew: avahi looks from a root of its own, where a link leads nowhere.
+    sed "s/8080/$port/" "$root$files/avahi.service" >"$root/etc/avahi/services/tabletop-companion.service"
+    told="[Service]
+Environment=PORT=$port"
+    if [ "$(cat "$units/companion-kiosk.service.d/port.conf" 2>/dev/null)" != "$told" ]; then
+        echo "$told" >"$units/companion-kiosk.service.d/port.conf"
+        changed=yes
+    fi
     mkdir -p "$root$(dirname "$companion")"
     cat >"$root$companion" <<END
 #!/bin/sh
@@ -114,25 +144,33 @@ start() {
     systemctl daemon-reload
     if udevadm control --reload 2>/dev/null; then udevadm trigger --subsystem-match=gpio --subsystem-match=dma_heap; fi
     # shellcheck disable=SC2086 # these are several words
-    systemctl restart $enabled || fail "The service has not come up: journalctl -u companion"
+    systemctl "${changed:+re}start" $enabled || fail "The service has not come up: journalctl -u companion"
     say "The table is ready: $("$root$companion" --version). Its addresses: journalctl -u companion"
 }
 
 # ---- uninstall -------------------------------------------------------------------------------------------------------
 
+close_hotspot() { # while there is a program that can
+    if [ -z "$root" ] && [ -e "$hotspot" ]; then
+        "$companion" hotspot off || say "The hotspot could not be taken away: $hotspot"
+    fi
+}
+
 remove() {
     names="companion.service companion-lamp.service companion-poweroff.path companion-poweroff.service companion-kiosk.service"
     # shellcheck disable=SC2086 # these are several words
     if runs; then systemctl stop $names 2>/dev/null || true; fi
+    close_hotspot
     for unit in $names; do
         rm -f "$units/$unit" "$units"/*.wants/"$unit"
     done
+    rm -rf "$units/companion-kiosk.service.d"
     rm -f "$root/etc/udev/rules.d/60-tabletop-companion.rules" "$root/etc/avahi/services/tabletop-companion.service" \
         "$root$companion" "$root/etc/sysusers.d/tabletop-companion.conf"
     rm -rf "$root$home"
     if runs; then systemctl daemon-reload; fi
     if [ "${GAMES:-}" = remove ]; then
-        rm -rf "$root$state" "$root$config"
+        rm -rf "$root$state" "$root$state-kiosk" "$root$config"
         for user in companion companion-kiosk; do
             [ -n "$root" ] || ! getent passwd "$user" >/dev/null || userdel "$user"
         done

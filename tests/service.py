@@ -30,6 +30,9 @@ from selenium.webdriver.chrome.service import Service as Driver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 
+from companion.joining import host_key_text
+from companion.journal import Journal
+
 PHONE = (390, 844)
 WALL = (1920, 1080)
 PATIENCE_S = 20.0
@@ -74,7 +77,8 @@ class Running:
         found = re.search(r"Table screen\s+(http://\S+?)/\s", text)
         assert found, f"the service did not start: {text} {self.log}"
         self.url = found[1]
-        self.host_key = re.search(r"host key (\S+)", text)[1]  # type: ignore[index] # play always prints one
+        with Journal(folder / "journal.sqlite", read_only=True) as journal:  # it is told to a terminal alone
+            self.host_key = host_key_text(journal.key("host"))
 
     @property
     def log(self) -> str:

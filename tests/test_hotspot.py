@@ -12,7 +12,7 @@ import pytest
 from companion.cli import main
 from companion.commands.hotspot import CONNECTION, PROFILE, Hotspot, NoHotspot
 from companion.config import load_settings
-from companion.errors import Malformed
+from companion.errors import Malformed, SystemTrouble
 from companion.joining import HOTSPOT_ADDRESS, HOTSPOT_NAMES_FILE, addresses
 from web.names import Names
 
@@ -34,6 +34,7 @@ def test_on_writes_profile_and_names_and_tells_phones(tmp_path: Path) -> None:
     settings.write_text("# mine\n[web]\nport = 9000\n")
     commands = Commands()
     said = Hotspot(settings, tmp_path, commands).open("Our table")
+    assert "http://table.lan:9000/ or http://10.42.0.1:9000/" in said
     profile = configparser.ConfigParser(interpolation=None)
     profile.read(tmp_path / PROFILE)
     assert profile["wifi"]["ssid"] == "Our table"
@@ -83,6 +84,61 @@ def test_what_network_manager_refuses_is_said_and_no_code_is_shown(tmp_path: Pat
     with pytest.raises(NoHotspot, match="The hotspot cannot be opened: no Wi-Fi device"):
         Hotspot(settings, tmp_path, Commands(10, "no Wi-Fi device")).open("Table")
     assert not settings.exists()
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()], "else it would be tried at every start"
+
+
+def test_another_name_that_network_manager_refuses_leaves_the_hotspot_as_it_was(tmp_path: Path) -> None:
+    settings, commands = tmp_path / "settings.toml", Commands(10, "no Wi-Fi device")
+    Hotspot(settings, tmp_path, Commands()).open("Table")
+    files = (settings, tmp_path / PROFILE, tmp_path / HOTSPOT_NAMES_FILE)
+    before = [path.read_text() for path in files]
+    with pytest.raises(NoHotspot):
+        Hotspot(settings, tmp_path, commands).open("Other")
+    assert [path.read_text() for path in files] == before
+    assert commands.run[-1] == "nmcli connection reload"
+
+
+OWN = '[wifi]\nname = "Café"\npassword = "th@ir \\"own\\" one"\nhidden = true\n'
+
+
+def test_the_cafes_own_wifi_comes_back_when_the_hotspot_goes(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.toml"
+    settings.write_text(OWN)
+    own = load_settings(settings).wifi
+    hotspot = Hotspot(settings, tmp_path, Commands())
+    hotspot.close()
+    assert settings.read_text() == OWN, "without a hotspot nothing is taken away"
+    hotspot.open("Table")
+    hotspot.open("Another name")
+    assert load_settings(settings).wifi.name == "Another name"
+    hotspot.close()
+    assert load_settings(settings).wifi == own
+
+
+def test_what_was_written_into_the_settings_since_then_stays(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.toml"
+    hotspot = Hotspot(settings, tmp_path, Commands())
+    hotspot.open("Table")
+    settings.write_text(OWN)
+    hotspot.close()
+    assert settings.read_text() == OWN
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be anybody")
+def test_a_link_in_the_services_folder_leads_root_nowhere(tmp_path: Path) -> None:
+    folder, victim = tmp_path / "etc/tabletop-companion", tmp_path / "victim"
+    folder.mkdir(parents=True)
+    victim.write_text("")
+    for path in (tmp_path, *tmp_path.parents[:3]):
+        path.chmod(path.stat().st_mode | 0o011)
+    (folder / "settings.toml").symlink_to(victim)
+    os.chown(folder, 12345, 12345)
+    with pytest.raises(SystemTrouble, match="cannot be written"):
+        Hotspot(folder / "settings.toml", tmp_path, Commands()).open("Table")
+    assert (victim.read_text(), victim.stat().st_uid, os.geteuid()) == ("", 0, 0)
+    (folder / "settings.toml").unlink()
+    Hotspot(folder / "settings.toml", tmp_path, Commands()).open("Table")
+    assert (folder / "settings.toml").stat().st_uid == 12345
 
 
 @pytest.mark.parametrize("name", ["", "x" * 33, "a;b", "a\nb", "@NAME@", " table"])

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import shlex
+import socket
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
 from companion.cli import main
+from companion.commands.doctor import fetch
 from companion.commands.kiosk import LONGEST_S, desktop_entry, is_served, keep_open
+from companion.config import Settings, WebSettings
 
 PAGE = "http://127.0.0.1:8080/?screen&kiosk"
 
@@ -97,6 +101,41 @@ def test_it_comes_back_after_a_crash_ever_later_and_at_once_after_a_good_run() -
 
 def test_a_service_that_is_not_there_is_not_served() -> None:
     assert not is_served("http://127.0.0.1:9/?screen&kiosk")
+
+
+@pytest.mark.parametrize("rubbish", [b"SSH-2.0-OpenSSH_9\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"])
+def test_whatever_else_listens_at_the_port_is_no_table(rubbish: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        with saying(listener, rubbish):
+            assert fetch(Settings(web=WebSettings(host="127.0.0.1", port=port)), "/health", {}) is None
+        with saying(listener, b"SSH-2.0-OpenSSH_9\r\n"):
+            assert not is_served(f"http://127.0.0.1:{port}/?screen&kiosk")
+
+
+@contextmanager
+def saying(listener: socket.socket, words: bytes) -> Iterator[None]:
+    """Something that answers everybody so, until the end of the block."""
+    listener.settimeout(5)
+    ends = threading.Event()
+
+    def talk() -> None:
+        while True:
+            connection, _ = listener.accept()
+            with connection:
+                if ends.is_set():
+                    return
+                connection.recv(1000)
+                connection.sendall(words)
+
+    talker = threading.Thread(target=talk)
+    talker.start()
+    try:
+        yield
+    finally:
+        ends.set()
+        socket.create_connection(listener.getsockname()).close()
+        talker.join(5)
 
 
 def test_a_service_in_trouble_is_served_all_the_same() -> None:

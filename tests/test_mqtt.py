@@ -346,7 +346,7 @@ def test_a_broker_that_speaks_an_older_mqtt_is_spoken_to_in_that(tmp_path: Path)
         listener.settimeout(5)
 
         def older() -> None:
-            while 4 not in versions:
+            while len(versions) < 4:
                 connection, _ = listener.accept()
                 with connection:
                     versions.append(connection.recv(200)[8])
@@ -356,10 +356,24 @@ def test_a_broker_that_speaks_an_older_mqtt_is_spoken_to_in_that(tmp_path: Path)
 
         talker = threading.Thread(target=older)
         talker.start()
-        with told_table(tmp_path, mqtt_settings(listener.getsockname()[1])) as companion:
+        mqtt = mqtt_settings(listener.getsockname()[1])
+        with told_table(tmp_path, mqtt) as companion:
             until("it is connected", lambda: companion.broker.is_connected)
+        assert [found.grade for found in examine_broker(mqtt)] == ["ok"], "the doctor waits for the second try"
         talker.join(5)
-    assert versions == [5, 4]
+    assert versions == [5, 4, 5, 4]
+
+
+def test_what_is_left_at_the_broker_is_remembered_over_a_power_cut(
+    tmp_path: Path, broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a file of half a line would leave the topics of a table that is gone at the broker for ever."""
+    written: list[Path] = []
+    monkeypatch.setattr(Path, "write_text", lambda path, *_, **__: written.append(path))
+    with told_table(tmp_path, mqtt_settings(broker.port, topic="kept")) as companion:
+        tell(companion)
+    assert tmp_path / "mqtt.json" not in written, "written in place"
+    assert "kept/state" in json.loads((tmp_path / "mqtt.json").read_text())["topics"]
 
 
 def test_the_table_goes_on_in_front_of_a_broker_that_talks_rubbish(tmp_path: Path) -> None:

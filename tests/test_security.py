@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -14,10 +16,11 @@ from web_fixtures import HOST_KEY, FakeHands, FakeWorld, Place, error_of, open_p
 from companion.app import Companion
 from companion.cli import main
 from companion.clock import FakeClock
-from companion.commands.greeting import greeting
+from companion.commands.greeting import greeting, greeting_of
+from companion.commands.hostkey import change_running
 from companion.config import Settings, WebSettings, read_settings
-from companion.errors import ConfigError
-from companion.joining import Wifi, host_key_text, page_urls, plain_code
+from companion.errors import ConfigError, SystemTrouble
+from companion.joining import Wifi, host_key_text, page_urls, plain_code, shown_code
 from companion.journal import Journal
 from companion.kit import Seat
 from web.app import Welcome, Workbench
@@ -235,6 +238,44 @@ def test_the_command_line_shows_and_changes_the_host_key(tmp_path: Path, capsys:
     assert capsys.readouterr().out.strip() not in (before, changed)
 
 
+@pytest.mark.parametrize("answer", [(404, b'{"detail":"x"}'), (200, b"[]"), (200, b'{"ok":true}'), (200, b"5")])
+def test_the_host_key_is_told_to_no_other_service(answer: tuple[int, bytes]) -> None:
+    heard: list[str | None] = []
+
+    class Foreign(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            heard.append(self.headers["X-Host-Key"])
+            self.send_response(answer[0])
+            self.end_headers()
+            self.wfile.write(answer[1])
+
+        def do_POST(self) -> None:
+            self.do_GET()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Foreign) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        with pytest.raises(SystemTrouble, match="does not answer at port"):
+            change_running(WebSettings(host="0.0.0.0", port=server.server_port), HOST_KEY)
+        thread.join()
+    assert heard == [None]
+
+
+def test_a_journal_that_cannot_be_written_is_not_taken_for_a_companion_that_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Journal(tmp_path / "journal.sqlite") as journal:
+        journal.key("host")
+    lock = tmp_path / "journal.lock"
+    lock.unlink()
+    lock.mkdir()
+    assert main(["host-key", "--new", "--state-dir", str(tmp_path)]) == 1
+    assert "cannot be written (Is a directory)" in capsys.readouterr().err
+
+
 def test_a_freed_seat_is_worth_nothing_to_whoever_had_it(place: Place) -> None:
     south = place.sit("south")
     place.table.free_seat(Seat.SOUTH)
@@ -301,3 +342,14 @@ def test_systemds_journal_is_told_no_key_and_no_code() -> None:
     assert "host key abcde-fghij" in told["abcde-fghij"]
     assert "k7m-2qx" in told["abcde-fghij"]
     assert "its key: companion host-key" in told[""]
+
+
+def test_key_and_code_are_printed_on_a_terminal_and_into_no_file(tmp_path: Path) -> None:
+    web = WebSettings(host="127.0.0.1", port=0, join="code")
+    with Companion(Settings(state_dir=str(tmp_path), web=web), clock=FakeClock(), threads=False) as companion:
+        assert companion.join_code
+        code = shown_code(companion.join_code.now())
+        told = {on_terminal: greeting_of(companion, on_terminal) for on_terminal in (False, True)}
+        for secret in (companion.host_key, code):
+            assert secret not in told[False]
+            assert secret in told[True]

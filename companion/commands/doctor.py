@@ -5,6 +5,7 @@ A companion that runs has camera and pins open: it is asked itself. Otherwise ev
 
 from __future__ import annotations
 
+import http.client
 import json
 import math
 import ssl
@@ -84,22 +85,21 @@ def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
 
 def fetch(settings: Settings, path: str, headers: dict[str, str]) -> dict[str, Any] | None:
     """A JSON object of this machine's own pages; None: nobody answers with one."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.web.host, settings.web.host)
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.web.host, settings.web.host)
+    place = f"[{host}]" if ":" in host else host
     anyone = ssl.create_default_context()  # this machine itself, by an address that no certificate names
     anyone.check_hostname, anyone.verify_mode = False, ssl.CERT_NONE
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=anyone))
     for scheme in ("http", "https"):
-        request = urllib.request.Request(f"{scheme}://{host}:{settings.web.port}{path}", headers=headers)
+        request = urllib.request.Request(f"{scheme}://{place}:{settings.web.port}{path}", headers=headers)
         try:
-            with opener.open(request, timeout=ANSWER_S) as answer:
+            try:
+                answer = opener.open(request, timeout=ANSWER_S)
+            except urllib.error.HTTPError as error:
+                answer = error  # it answers, if only that something is wrong
+            with answer:
                 found = json.load(answer)
-        except urllib.error.HTTPError as error:
-            with error:
-                try:
-                    found = json.load(error)
-                except ValueError:
-                    continue
-        except (OSError, ValueError):
+        except (OSError, ValueError, http.client.HTTPException):
             continue
         return found if isinstance(found, dict) else None
     return None

@@ -10,7 +10,6 @@ import segno
 
 from companion.joining import Wifi, seat_address, shown_code
 from companion.kit import SEATS
-from companion.logs import goes_to_journal
 
 if TYPE_CHECKING:
     from companion.app import Companion
@@ -19,14 +18,13 @@ if TYPE_CHECKING:
 def greeting_of(companion: Companion, on_terminal: bool) -> str:
     """What a companion that has just begun says."""
     network, simulated = companion.network, companion.simulation is not None
-    is_logged = goes_to_journal(1)
     network.wifi()
     network.settle()
     return greeting(
         companion.found,
         companion.urls(),
-        "" if is_logged else companion.host_key,
-        code=companion.join_code.now() if companion.join_code and not is_logged else "",
+        companion.host_key if on_terminal else "",
+        code=companion.join_code.now() if companion.join_code and on_terminal else "",
         simulated=simulated,
         wifi=network.wifi(),
         on_terminal=on_terminal,
@@ -45,7 +43,7 @@ def greeting(
 ) -> str:
     """The text for the console. The Wi-Fi's password is in its code alone, and codes only go to a terminal.
 
-    An empty `host_key` is not told, because a log is read: the command tells it.
+    An empty `host_key` is not told, because a file or a log is read by others: the command tells it.
     """
     first = urls[0]
     rows = [("Table screen", first), *(("", url) for url in urls[1:]), ("Phones join", f"{first}join")]

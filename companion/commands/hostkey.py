@@ -9,7 +9,7 @@ import ssl
 from collections.abc import Callable
 
 from companion.config import Settings, WebSettings
-from companion.errors import JournalError, Malformed, SystemTrouble
+from companion.errors import JournalInUse, Malformed, SystemTrouble
 from companion.joining import host_key_text
 from companion.journal import Journal
 
@@ -41,7 +41,7 @@ def _host_key(options: argparse.Namespace, settings: Settings) -> int:
         try:
             with Journal(path) as journal:
                 now = host_key_text(journal.renew_key("host"))
-        except JournalError:
+        except JournalInUse:
             now = change_running(settings.web, now)
     print(now)
     return 0
@@ -61,16 +61,23 @@ def change_running(web: WebSettings, key: str) -> str:
         )
     else:
         line = http.client.HTTPConnection(host, web.port, timeout=ANSWERS_S)
+    refused = made = ""
     try:
+        line.request("GET", "/health")
+        float(json.loads(line.getresponse().read())["uptime_s"])  # whatever else listens there is not told the key
         line.request("POST", "/api/host/new-key", b"{}", {"Content-Type": "application/json", "X-Host-Key": key})
         answer = line.getresponse()
         told = json.loads(answer.read())
-    except (OSError, http.client.HTTPException, ValueError):
+        if answer.status == 200:
+            made = str(told["host_key"])
+        else:
+            refused = str(told["error"]["message"])
+    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
         raise SystemTrouble(
             f"A companion is running, but does not answer at port {web.port}: name its port by --port"
         ) from None
     finally:
         line.close()
-    if answer.status != 200:
-        raise SystemTrouble(f"The companion that is running refuses: {told['error']['message']}")
-    return str(told["host_key"])
+    if not made:
+        raise SystemTrouble(f"The companion that is running refuses: {refused}")
+    return made

@@ -7,6 +7,8 @@ could read it in the list of processes), and printed by nobody but the table's o
 from __future__ import annotations
 
 import argparse
+import contextlib
+import json
 import os
 import re
 import secrets
@@ -17,7 +19,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from companion.care.releases import as_owner_of
 from companion.care.settings_file import SettingsFile
+from companion.config import Settings, WifiSettings
 from companion.errors import Malformed, SystemTrouble
 from companion.joining import HOTSPOT_ADDRESS, HOTSPOT_NAMES, HOTSPOT_NAMES_FILE
 
@@ -27,6 +31,7 @@ TEMPLATE = "hotspot.nmconnection"
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 """Without those that look alike."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,31}")
+_OWN = "# before="
 _WAIT_S = 60.0
 
 Run = Callable[[Sequence[str]], tuple[int, str]]
@@ -59,6 +64,34 @@ def run_hotspot(options: argparse.Namespace, settings: Path) -> int:
     return 0
 
 
+@dataclass(frozen=True)
+class _Profile:
+    """NetworkManager's file; in a comment of it the `[wifi]` of the settings that comes back when the hotspot goes."""
+
+    text: str
+
+    @property
+    def password(self) -> str:
+        """Empty: there is none."""
+        return self._value(r"^psk=(\S+)$")
+
+    @property
+    def own(self) -> WifiSettings:
+        """What the settings said before the hotspot."""
+        try:
+            return WifiSettings(*json.loads(self._value(f"^{_OWN}(.+)$")))
+        except (ValueError, TypeError):
+            return WifiSettings()
+
+    def is_told_in(self, wifi: WifiSettings) -> bool:
+        """Do the settings name this hotspot, and not what somebody has written there since?"""
+        return (wifi.name, wifi.password) == (self._value(r"^ssid=(.+)$"), self.password)
+
+    def _value(self, pattern: str) -> str:
+        found = re.search(pattern, self.text, re.MULTILINE)
+        return found[1] if found else ""
+
+
 @dataclass
 class Hotspot:
     """The hotspot of one machine; `root` and `run` are others in tests."""
@@ -68,35 +101,47 @@ class Hotspot:
     run: Run | None = None
 
     def open(self, name: str) -> str:
-        """Write the profile and the names, let phones know, and bring it up; answers what was done.
+        """Write the profile and the names, bring it up, and let phones know; answers what was done.
 
         The password of a profile that is there already stays: phones that know it still get in. Raises `Malformed` for
-        a name, `NoHotspot` where NetworkManager refuses.
+        a name, `NoHotspot` where NetworkManager refuses: then all is as it was.
         """
         if not _NAME.fullmatch(name):
             raise Malformed("The name of a hotspot is 1 to 32 letters, digits, blanks, dots, dashes or underscores")
         self._need_rights()
-        profile, names = self.root / PROFILE, self.root / HOTSPOT_NAMES_FILE
-        password = _password_of(profile) or "".join(secrets.choice(_LETTERS) for _ in range(12))
+        settings, before = self._settings(), self._profile()
+        password = before.password or "".join(secrets.choice(_LETTERS) for _ in range(12))
+        own = before.own if before.is_told_in(settings.wifi) else settings.wifi
         words = {"UUID": str(uuid.uuid5(uuid.NAMESPACE_DNS, CONNECTION)), "NAME": name, "PASSWORD": password}
         text = template()
         for word, value in words.items():
             text = text.replace(f"@{word}@", value)
-        _write(profile, text, 0o600)
-        _write(names, "".join(f"address=/{each}/{HOTSPOT_ADDRESS}\n" for each in HOTSPOT_NAMES), 0o644)
-        self._do("nmcli", "connection", "load", str(profile))
-        self._do("nmcli", "connection", "up", CONNECTION)
-        self._tell_phones(name, password)
+        profile, names = self.root / PROFILE, self.root / HOTSPOT_NAMES_FILE
+        try:
+            _write(profile, f"{text}{_OWN}{json.dumps([own.name, own.password, own.hidden])}\n", 0o600)
+            _write(names, "".join(f"address=/{each}/{HOTSPOT_ADDRESS}\n" for each in HOTSPOT_NAMES), 0o644)
+            self._do("nmcli", "connection", "load", str(profile))
+            self._do("nmcli", "connection", "up", CONNECTION)
+        except BaseException:  # else the profile that does not work would be tried at every start
+            if before.text:
+                _write(profile, before.text, 0o600)
+            else:
+                profile.unlink(missing_ok=True)
+                names.unlink(missing_ok=True)
+            self._run("nmcli", "connection", "reload")
+            raise
+        self._tell_phones(WifiSettings(name, password))
+        port = settings.web.port
         return (
             f"The hotspot {name} is on, now and after every start: join it by the code on the table screen, then "
-            f"http://{HOTSPOT_NAMES[0]}:8080/ or http://{HOTSPOT_ADDRESS}:8080/. There is no internet in it "
+            f"http://{HOTSPOT_NAMES[0]}:{port}/ or http://{HOTSPOT_ADDRESS}:{port}/. There is no internet in it "
             "unless a cable brings some."
         )
 
     def close(self) -> str:
         """Take it down and forget it; answers what was done."""
         self._need_rights()
-        profile = self.root / PROFILE
+        profile, before = self.root / PROFILE, self._profile()
         was_there = profile.exists()
         if was_there:
             self._run("nmcli", "connection", "down", CONNECTION)  # it may be down already
@@ -105,20 +150,33 @@ class Hotspot:
             path.unlink(missing_ok=True)
         if not was_there:
             return "The hotspot was not on."
-        self._tell_phones("", "")
+        if before.is_told_in(self._settings().wifi):
+            self._tell_phones(before.own)
         return "The hotspot is off; its password is forgotten."
 
     def _need_rights(self) -> None:
         if self.root == Path("/") and os.geteuid() != 0:
             raise NoHotspot("The network is the machine’s, not yours alone: sudo companion hotspot …")
 
-    def _tell_phones(self, name: str, password: str) -> None:
+    def _settings(self) -> Settings:
+        with as_owner_of(self.settings.parent):
+            return SettingsFile(self.settings).read().settings
+
+    def _profile(self) -> _Profile:
+        """The profile that is there; empty: there is none."""
+        with contextlib.suppress(OSError):
+            return _Profile((self.root / PROFILE).read_text(encoding="utf-8"))
+        return _Profile("")
+
+    def _tell_phones(self, wifi: WifiSettings) -> None:
         """Have the table screen show the code of this network, or none; a service that runs begins anew."""
-        owner = self.settings.stat() if self.settings.exists() else None
-        file = SettingsFile(self.settings)
-        file.change({"wifi.name": name, "wifi.password": password, "wifi.hidden": False}, file.read().seen)
-        if owner and os.geteuid() == 0:  # what root has written anew is still the service's own
-            os.chown(self.settings, owner.st_uid, owner.st_gid)
+        with as_owner_of(self.settings.parent):
+            owner = self.settings.stat() if self.settings.exists() else None
+            file = SettingsFile(self.settings)
+            changes = {"wifi.name": wifi.name, "wifi.password": wifi.password, "wifi.hidden": wifi.hidden}
+            file.change(changes, file.read().seen)
+            if owner and os.geteuid() == 0:  # in root's folder, too, the service's own file stays its own
+                os.chown(self.settings, owner.st_uid, owner.st_gid)
         self._run("systemctl", "kill", "--signal=SIGUSR1", "--kill-whom=main", "companion.service")
 
     def _do(self, *command: str) -> None:
@@ -137,15 +195,6 @@ def template() -> str:
         if (found := place / TEMPLATE).is_file():
             return found.read_text(encoding="utf-8")
     raise NoHotspot(f"{TEMPLATE} is missing: install the companion by make install")
-
-
-def _password_of(profile: Path) -> str:
-    """The password in a profile that is there; empty: there is none."""
-    try:
-        found = re.search(r"^psk=(\S+)$", profile.read_text(encoding="utf-8"), re.MULTILINE)
-    except OSError:
-        return ""
-    return found[1] if found else ""
 
 
 def _write(path: Path, text: str, mode: int) -> None:

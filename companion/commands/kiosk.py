@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import http.client
 import os
 import shlex
 import shutil
@@ -117,7 +118,7 @@ def is_served(page: str) -> bool:
             return bool(answer.status == 200)
     except urllib.error.HTTPError:
         return True  # it answers, if only that something is wrong: the page says what
-    except (urllib.error.URLError, OSError, ValueError):
+    except (OSError, ValueError, http.client.HTTPException):
         return False
 
 

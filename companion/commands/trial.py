@@ -59,7 +59,7 @@ def _copy(settings: Settings) -> Iterator[Settings]:
         if settings.journal_path.exists():
             try:
                 with (
-                    closing(sqlite3.connect(f"file:{settings.journal_path}?mode=ro", uri=True)) as old,
+                    closing(sqlite3.connect(f"{settings.journal_path.absolute().as_uri()}?mode=ro", uri=True)) as old,
                     closing(sqlite3.connect(there.journal_path)) as new,
                 ):
                     old.backup(new)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Self
 
+from companion.care.releases import write_json
 from companion.clock import Clock
 from companion.config import MqttSettings, Settings
 from companion.errors import Illegal
@@ -278,7 +279,7 @@ class MqttDoor:
             if topics:
                 mqtt = self._mqtt
                 kept = {"host": mqtt.host, "port": mqtt.port, "topics": sorted(topics)}
-                self._left_path.write_text(json.dumps(kept), encoding="utf-8")
+                write_json(self._left_path, kept)
             else:
                 self._left_path.unlink(missing_ok=True)
         except OSError as error:

@@ -195,9 +195,13 @@ class Line:
     def _run(self) -> None:
         pause_s = FIRST_S
         while not self._ends.is_set():
+            version5 = self._version5
             try:
                 self._serve()
             except CompanionError as error:
+                if version5 and not self._version5:  # nothing is lost: the broker speaks an older MQTT
+                    self._sentence = error.message
+                    continue
                 self._lost(error.message)
             except (OSError, *UNREADABLE) as error:
                 self._lost(why_lost(error, self._settings))
