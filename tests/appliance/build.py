@@ -45,7 +45,7 @@ LENT = tuple(Path("/etc") / name for name in ("resolv.conf", "pip.conf", "ssl/ce
 DISK_BYTES = 2 * 1024**3
 INSTALL = "cd /usr/src/tabletop-companion && make install"
 SOURCES = ("companion", "hardware", "vision", "web", "systemd", "pyproject.toml", "README.md", "Makefile")
-"""What goes into the disk, with every file of the top level that holds requirements."""
+"""What goes into the disk."""
 
 
 class CannotBuild(Exception):
@@ -237,9 +237,11 @@ def _chroot(root: Path) -> Iterator[Inside]:
             place.mkdir(parents=True, exist_ok=True)
             (root / target).mkdir(parents=True, exist_ok=True)
             _do("mount", "--bind", str(place), str(root / target))
-            stack.callback(_do, "umount", str(root / target))
+            stack.callback(_do, "umount", "--lazy", str(root / target))
+            if place != wheels:
+                _do("mount", "-o", "remount,bind,ro", str(root / target))
         _do("mount", "-t", "proc", "proc", str(root / "proc"))
-        stack.callback(_do, "umount", str(root / "proc"))
+        stack.callback(_do, "umount", "--lazy", str(root / "proc"))
         for path in lent:
             _copy(path, root / f".{path}")
         yield Inside(root)
@@ -270,7 +272,7 @@ def _work(target: Path) -> Iterator[Path]:
         yield work
         work.rename(target)
     finally:
-        if work.exists():
+        if work.exists() and str(work) not in Path("/proc/self/mountinfo").read_text():  # never into what is lent
             shutil.rmtree(work)
 
 
@@ -282,8 +284,7 @@ def _drop(prefix: str, keep: int) -> None:
 
 
 def _sources() -> list[Path]:
-    locks = sorted(ROOT.glob("*require*")) + sorted(ROOT.glob("*.lock"))
-    return [ROOT / name for name in SOURCES if (ROOT / name).exists()] + locks
+    return [ROOT / name for name in SOURCES]
 
 
 def _mark(*parts: str | Path) -> str:

@@ -18,6 +18,8 @@ from appliance.cuts import Promises, Told
 from appliance.machine import until
 
 SEATS = ("south", "north")
+PROMISE_S = 60.0
+"""So long the first answer may take on an emulated machine."""
 
 
 class Refused(Exception):
@@ -102,15 +104,18 @@ class Evening:
         return self.phones["south"].ask("/api/view")
 
     def play(self, seconds: float) -> None:
-        """Play for so long, as fast as the machine answers; ends early when it does not any more."""
-        end_s = time.monotonic() + seconds
+        """Play for so long after the next promise, as fast as the machine answers; raises `Refused` when none comes."""
+        count, refused = len(self.promises.told), Refused("nobody has handed anything in")
+        end_s, is_promised = time.monotonic() + PROMISE_S, False
         while time.monotonic() < end_s:
             try:
                 self.step()
-            except Refused:
-                continue  # the clock was quicker, or the camera disagrees
-            except OSError:
-                return
+            except Refused as error:  # the clock was quicker, or the camera disagrees
+                refused = error
+            if not is_promised and len(self.promises.told) > count:
+                end_s, is_promised = time.monotonic() + seconds, True
+        if not is_promised:
+            raise refused
 
     def step(self) -> None:
         """One thing that somebody does next."""
