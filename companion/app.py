@@ -214,9 +214,8 @@ class Companion:
         panel.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
 
     def _pressed(self, press: KeyPress) -> None:
-        self.table.pressed(press)
-        if self.power:
-            self.power.pressed(press)
+        play = self.power.pressed if self.power else self.table.pressed
+        play(press)
 
     def _find_camera(self, may_simulate: bool) -> None:
         """Watch the board if there is a camera; one that is named or connected is retried, not given up.

@@ -169,6 +169,11 @@ class Desk(ABC):
         """The options with which the host started a game last; None: never."""
         return self._choices.options(game)
 
+    @property
+    def is_open(self) -> bool:
+        """May anybody at the table act for the seat on turn, as on a chess clock? A press counts at once then."""
+        return self._live.session.is_open
+
     def now_s(self) -> float:
         """The monotonic time by which clocks run and inputs are stamped."""
         return self._clock.monotonic_s()
@@ -277,7 +282,7 @@ class Desk(ABC):
         self._owner.tell(change)
 
     def damage_is(self, sentence: str) -> None:
-        """What the pages say about games that are damaged on the disk; empty: nothing is known."""
+        """What the pages say about games that are damaged on the disk or cannot be removed; empty: nothing."""
         self._owner.tell(lambda: self._stand("damage", sentence))
 
     def _in_trouble(self) -> bool:

@@ -43,7 +43,10 @@ class PlainLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """One record."""
-        return f"{record.levelname} {record.getMessage()}{_pairs(_fields(record))}{_trace(record)}"
+        try:
+            return _plain(record)
+        except Exception:  # made by others, with values that do not fit its words
+            return _plain(_wordless(record))
 
 
 class SystemJournal(logging.Handler):
@@ -65,8 +68,12 @@ class SystemJournal(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Send one record."""
+        try:
+            sent = datagram(record)
+        except Exception:  # made by others, with values that do not fit its words
+            sent = datagram(_wordless(record))
         with contextlib.suppress(OSError):
-            self._socket.send(datagram(record))
+            self._socket.send(sent)
 
     def close(self) -> None:
         """Close the socket."""
@@ -87,6 +94,17 @@ def datagram(record: logging.LogRecord) -> bytes:
         **fields,
     }
     return b"".join(_line(name, value) for name, value in lines.items())
+
+
+def _plain(record: logging.LogRecord) -> str:
+    return f"{record.levelname} {record.getMessage()}{_pairs(_fields(record))}{_trace(record)}"
+
+
+def _wordless(record: logging.LogRecord) -> logging.LogRecord:
+    """What to say instead of a record that cannot be put into words: where it was made, and nothing that was in it."""
+    message = "A line that cannot be written: %s, line %d"
+    place = (record.filename, record.lineno)
+    return logging.LogRecord(record.name, record.levelno, record.pathname, record.lineno, message, place, None)
 
 
 def _trace(record: logging.LogRecord) -> str:
@@ -119,11 +137,11 @@ def _word(value: object) -> str:
     return text if text and " " not in text and '"' not in text else f'"{text.replace(chr(34), chr(39))}"'
 
 
-def goes_to_journal(stream_number: int = 2) -> bool:
+def goes_to_journal() -> bool:
     """Does systemd read standard error? Its number and that of its device stand in `JOURNAL_STREAM`."""
     device, _, number = os.environ.get("JOURNAL_STREAM", "").partition(":")
     try:
-        status = os.fstat(stream_number)
+        status = os.fstat(2)
         return (int(device), int(number)) == (status.st_dev, status.st_ino)
     except (OSError, ValueError):
         return False
@@ -142,6 +160,7 @@ def begin(verbose: bool) -> None:
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(PlainLines())
     root.addHandler(handler)
+    logging.raiseExceptions = False  # else Python prints what cannot be written, with all that was in it
     root.setLevel(logging.INFO if verbose or goes_to_journal() else logging.WARNING)
     logging.getLogger("waitress").addFilter(_without_path)
     threading.excepthook = _thread_died

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import logging
 import os
 import socket
 import ssl
@@ -18,17 +19,19 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from companion.errors import SystemTrouble
+from companion.errors import SystemTrouble, trace_of
 
 if TYPE_CHECKING:
     from companion.app import Companion
 
+log = logging.getLogger(__name__)
 LOOK_S = 2.0
 """So often it is told how the service is, and the watchdog is fed, unless systemd wants that more often."""
 ANSWER_S = 10.0
 """So long the first page may take to answer."""
 POWER_FILE = "poweroff"
 """What companion-poweroff.path waits for in that folder: the service may not switch off anything itself."""
+WORDLESS = "Runs; how the game stands cannot be said: see the log"
 LAMP_FILE = "lamp"
 """The word for the system lamp, in the service's folder under `/run`; it is written anew at every look."""
 
@@ -67,7 +70,7 @@ class Manager:
         address = f"\0{self._address[1:]}" if self._address.startswith("@") else self._address
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
             line.setblocking(False)
-            line.sendto(text.encode(), address)
+            line.sendto(text.encode(errors="replace"), address)
 
     def show(self, word: Word) -> None:
         """Have the system lamp show this."""
@@ -124,10 +127,18 @@ class Attendant:
         late = self._companion.vitals.late()
         self._manager.show(Word.FAULT if late or self._trouble else Word.READY)
         fields = {} if late else {"WATCHDOG": "1"}
-        status = silence(late) if late else status_of(self._companion)
+        status = silence(late) if late else self._sign()
         if status != self._status:
             self._status = fields["STATUS"] = status
         return fields
+
+    def _sign(self) -> str:
+        try:
+            return status_of(self._companion)
+        except Exception as error:  # for want of words nobody may starve a table at which people play
+            if self._status != WORDLESS:
+                log.error("The status has no words: %s", trace_of(error))
+            return WORDLESS
 
     def close(self) -> None:
         """Say no more."""

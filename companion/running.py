@@ -39,29 +39,34 @@ def run(
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     from companion.app import Companion  # noqa: PLC0415 - brings camera and web libraries, which other commands spare
 
-    def begin(settings: Settings) -> Companion:
-        return Companion(settings, simulate, settings_path=path, restart=lambda: os.kill(os.getpid(), RESTART))
+    def begin(settings: Settings) -> tuple[Companion, Attendant]:
+        companion = Companion(settings, simulate, settings_path=path, restart=lambda: os.kill(os.getpid(), RESTART))
+        try:
+            return companion, Attendant(companion, manager)  # ready before the greeting, which asks for the Wi-Fi
+        except BaseException:
+            companion.close()
+            raise
 
     manager = Manager()
     before: Settings | None = None
     while True:
         try:
             settings, told = _settled(settings_of, path)
-            companion = begin(settings)
+            companion, attendant = begin(settings)
         except CompanionError as error:
             if before is None:
                 manager.tell(STATUS=error.message)
                 raise
             settings = before
-            companion = begin(settings)
+            companion, attendant = begin(settings)
             trouble = say("The new settings cannot be used, those of before are: {why}", why=error.message)
             companion.table.upkeep_is(trouble)
             told = trouble
         with companion:
-            if put_back := _put_back(settings):
-                companion.table.upkeep_is(put_back)
-            companion.found[:0] = [sentence for sentence in (told, put_back) if sentence]
-            with Attendant(companion, manager):  # ready before the greeting, which asks for the Wi-Fi
+            with attendant:
+                if put_back := _put_back(settings):
+                    companion.table.upkeep_is(put_back)
+                companion.found[:0] = [sentence for sentence in (told, put_back) if sentence]
                 greet(companion, before is None)
                 spare_collections()
                 is_over = signal.sigwait(ends) != RESTART

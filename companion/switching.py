@@ -11,7 +11,7 @@ from hardware.power import PowerKey
 
 
 def power_key(table: Table, panel: Panel, clock: Clock, *, simulated: bool, has_lamp: bool, threads: bool) -> PowerKey:
-    """What follows the table button of a panel; in simulation it only says what it would do.
+    """What stands between a panel's table button and the table; in simulation it only says what it would do.
 
     `has_lamp`: a system lamp tells when the cord may be pulled.
     """
@@ -25,4 +25,13 @@ def power_key(table: Table, panel: Panel, clock: Clock, *, simulated: bool, has_
             return True, say("Switching off: the game is kept. Wait half a minute before you pull the plug.")
         return False, say("The machine cannot be switched off from here: the service is not installed.")
 
-    return PowerKey(clock, lambda: "table" in panel.down, panel.signal, table.power_is, switch_off, threads=threads)
+    return PowerKey(
+        clock,
+        lambda: "table" in panel.down,
+        play=table.pressed,
+        is_at_once=lambda: table.is_open,
+        signal=panel.signal,
+        tell=table.power_is,
+        switch_off=switch_off,
+        threads=threads,
+    )

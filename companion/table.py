@@ -372,6 +372,8 @@ class Table(Watch):
         """The table's one button: ready, or the shared key of a chess clock; held it takes back and stops the clock."""
         session = self._live.session
         if not session.is_open:
+            if press.at_s < self._stage_since_s:  # it comes when the button is let go: that may be later
+                raise Stale(say("That step is done already"))
             self._press_ready("table", press.held)
         elif press.held and session.turns and session.turns[-1].acted_s == press.at_s:
             self._undo(session.moment)

@@ -12,7 +12,7 @@ from companion.languages import say
 from companion.ports import Cue, PadKey, Press, Signal
 
 TELL_S = 3.0
-"""Held for so long it begins to be told, while letting go still changes everything."""
+"""Held for so long it begins to be told, and is no press for the table any more: letting go then changes nothing."""
 OFF_S = 5.0
 LOOK_S = 0.05
 LOST_S = 20.0
@@ -20,10 +20,12 @@ LOST_S = 20.0
 
 
 class PowerKey:
-    """Follows the table button once it is held; a context manager, `close` may be called twice.
+    """Stands between the table button and the table; a context manager, `close` may be called twice.
 
-    `is_down` answers whether the button is down now, `signal` plays a cue, `tell` shows a sentence on the pages (empty:
-    none any more), and `switch_off` asks the machine and answers whether it could, and what is to be told. With
+    `play` gets each press that is meant for the table: once the button is let go, for only then it is known that it
+    was not held for this, and at once where `is_at_once` says that a press cannot wait. `is_down` answers whether the
+    button is down now, `signal` plays a cue, `tell` shows a sentence on the pages (empty: none any more), and
+    `switch_off` asks the machine and answers whether it could, and what is to be told. None of them may block. With
     `threads=False` nothing happens by itself: `step` does what is due.
     """
 
@@ -31,84 +33,112 @@ class PowerKey:
         self,
         clock: Clock,
         is_down: Callable[[], bool],
+        *,
+        play: Callable[[Press], None],
+        is_at_once: Callable[[], bool],
         signal: Callable[[Signal], None],
         tell: Callable[[str], None],
         switch_off: Callable[[], tuple[bool, str]],
-        *,
         threads: bool = True,
     ) -> None:
         self._clock = clock
         self._is_down = is_down
+        self._play = play
+        self._is_at_once = is_at_once
         self._signal = signal
         self._tell = tell
         self._switch_off = switch_off
-        self._has_threads = threads
         self.is_on = True
         """Whether the button may do so: a setting."""
         self._lock = threading.Lock()
         self._since_s: float | None = None
+        self._waiting: list[Press] = []
         self._is_told = False
         self._asked_s: float | None = None
         self._is_coming = False
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._stop, self._wake = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="power-key", daemon=True) if threads else None
+        if self._thread:
+            self._thread.start()
 
     def pressed(self, press: Press) -> None:
-        """A key of the panel; all but a held table button are none of this."""
-        if press.key is not PadKey.TABLE or not press.held or not self.is_on or self._stop.is_set():
+        """A key of the panel; all but the table button are none of this and go on to the table."""
+        if press.key is not PadKey.TABLE:
+            self._play(press)
             return
         with self._lock:
-            if self._since_s is not None or self._asked_s is not None:
-                return
-            self._since_s, self._is_told = press.at_s, False
-            if self._has_threads:
-                self._thread = threading.Thread(target=self._follow, name="power-key", daemon=True)
-                self._thread.start()
+            self._take(press)
+        self._wake.set()
+
+    def _take(self, press: Press) -> None:
+        if self._is_coming:
+            return  # the machine switches off: nothing is played any more
+        if press.held and self._since_s is not None:
+            self._waiting += [press] if self._waiting else []
+            return
+        self._let_go()  # a new press says so before anybody has looked
+        if not self.is_on or self._stop.is_set():
+            self._play(press)
+        elif press.held:
+            self._since_s = press.at_s
+            self._play(press)
+        elif self._is_at_once():
+            self._play(press)
+        else:
+            self._since_s, self._waiting = press.at_s, [press]
 
     def step(self) -> bool:
         """Do what is due by now; answers whether anything may still come."""
         now_s = self._clock.monotonic_s()
-        if self._asked_s is not None:
-            if now_s - self._asked_s < LOST_S:
-                return True
-            self._asked_s = None
-            self._tell(say("The machine does not switch off: its log says why.") if self._is_coming else "")
-            if self._is_coming:
-                self._signal(Signal(Cue.AWAKE, frozenset(SEATS)))
-            return False
-        if self._since_s is None:
-            return False
-        held_s = now_s - self._since_s
-        if not self._is_down():
-            self._let_go()
-            return False
+        with self._lock:
+            if self._asked_s is not None and now_s - self._asked_s >= LOST_S:
+                self._is_still_there()
+            if self._since_s is not None and not self._is_down():
+                self._let_go()
+            elif self._since_s is not None:
+                self._go_on(now_s, now_s - self._since_s)
+            return self._since_s is not None or self._asked_s is not None
+
+    def _go_on(self, now_s: float, held_s: float) -> None:
         if held_s >= TELL_S and not self._is_told:
-            self._is_told = True
+            self._is_told, self._waiting, self._asked_s = True, [], None
             self._signal(Signal(Cue.OFF_WAIT, frozenset(SEATS)))
             self._tell(say("Go on holding the button to switch the table off, or let it go."))
         if held_s >= OFF_S:
-            self._since_s, self._asked_s = None, now_s
+            self._since_s, self._is_told, self._asked_s = None, False, now_s
             self._is_coming, sentence = self._switch_off()
             self._tell(sentence)
             if not self._is_coming:
                 self._signal(Signal(Cue.AWAKE, frozenset(SEATS)))
-        return True
 
     def _let_go(self) -> None:
-        self._since_s = None
-        if self._is_told:
+        presses, was_told = self._waiting, self._is_told
+        self._since_s, self._waiting, self._is_told = None, [], False
+        if was_told:
             self._tell("")
             self._signal(Signal(Cue.AWAKE, frozenset(SEATS)))
+        for press in presses:
+            self._play(press)
+
+    def _is_still_there(self) -> None:
+        self._tell(say("The machine does not switch off: its log says why.") if self._is_coming else "")
+        if self._is_coming:
+            self._signal(Signal(Cue.AWAKE, frozenset(SEATS)))
+        self._asked_s, self._is_coming = None, False
 
     def _follow(self) -> None:
-        while self.step():
-            if self._stop.wait(LOOK_S):
-                return
+        while not self._stop.is_set():
+            if self.step():
+                self._stop.wait(LOOK_S)
+            else:
+                self._wake.wait()
+                self._wake.clear()
 
     def close(self) -> None:
         """Follow no more."""
         self._stop.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
+        self._wake.set()
+        if self._thread is not None:
             self._thread.join()
 
     def __enter__(self) -> Self:

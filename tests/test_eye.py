@@ -13,7 +13,7 @@ import pytest
 from companion.clock import FakeClock
 from companion.games import GAMES
 from companion.grid import Square
-from companion.ports import CameraOffer, Weakness
+from companion.ports import CameraOffer, Frame, Reading, Weakness
 from vision.eye import SETTLED, BoardEye
 from vision.reader import BoardReader
 from vision.render import default_view
@@ -254,3 +254,20 @@ def test_the_camera_is_asked_through_the_watcher() -> None:
     with pytest.raises(OSError, match="only this camera"):
         eye.choose("usb:0")
     eye.lock(focus=True)
+
+
+def test_settled_frames_are_kept_as_they_were_in_half_the_room() -> None:
+    looked, shown = Looked("outbuffered"), {}
+
+    def saw(frame: Frame, reading: Reading) -> None:
+        shown[frame.number] = frame.luma
+        looked.eye.saw(frame, reading)
+
+    looked.watcher._on_look = saw
+    looked.look(8)
+    (settled,) = looked.eye.settled()
+    assert np.array_equal(settled.frame.luma, shown[settled.frame.number])
+    kept = looked.eye._settled[0].frame
+    assert sum(np.asarray(each).nbytes for each in vars(kept).values()) < 0.6 * settled.frame.luma.nbytes
+    picture = looked.eye.settled_picture(settled.number, 640)
+    assert size_of(picture)[0] == 640

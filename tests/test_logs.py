@@ -36,6 +36,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[logging.Logger]:
     """Logging as a new process finds it, once a test has cleared the handlers that pytest has added."""
     root, level = logging.getLogger(), logging.getLogger().level
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    monkeypatch.setattr(logging, "raiseExceptions", logging.raiseExceptions)
     yield root
     for handler in [each for each in root.handlers if type(each) in (SystemJournal, logging.StreamHandler)]:
         root.removeHandler(handler)
@@ -132,6 +133,34 @@ def test_nobody_waits_for_a_journal_that_takes_nothing(journal: socket.socket) -
     handler.close()
     assert fields_of(journal.recv(1 << 17))["MESSAGE"] == "x" * 1000
     handler.handle(record("after the end"))
+
+
+def test_a_line_of_others_that_does_not_fit_stops_nobody_and_shows_nothing(journal: socket.socket) -> None:
+    foreign = record("%d of %s", SECRET)
+    assert PlainLines().format(foreign) == "WARNING A line that cannot be written: health.py, line 1"
+    handler = SystemJournal()
+    handler.handle(foreign)
+    handler.close()
+    sent = fields_of(journal.recv(1 << 17))
+    assert (sent["MESSAGE"], sent["LOGGER"]) == ("A line that cannot be written: health.py, line 1", "web.health")
+
+
+def test_a_console_that_is_gone_is_not_told_what_was_to_be_written(
+    fresh: logging.Logger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            if text.startswith("WARNING"):
+                raise OSError(5, "gone")
+            return super().write(text)
+
+    monkeypatch.delenv("JOURNAL_STREAM", raising=False)
+    gone = Gone()
+    monkeypatch.setattr(sys, "stderr", gone)
+    fresh.handlers.clear()
+    logs.begin(verbose=False)
+    logging.getLogger("x").warning(SECRET)
+    assert gone.getvalue() == ""
 
 
 # ---- setting up ------------------------------------------------------------------------------------------------------

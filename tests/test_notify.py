@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from service import Client, until
 
+from companion import notify
 from companion.app import Companion
 from companion.config import CameraSettings, Settings, VoiceSettings, WebSettings
 from companion.errors import SystemTrouble
@@ -128,6 +129,30 @@ def test_it_is_fed_while_all_are_alive_and_not_a_moment_longer(tmp_path: Path, e
             silent.clear()
             until("food again", lambda: len(ear.heard("WATCHDOG")) > fed)
             until("the lamp", lambda: (run / "lamp").read_text() == "ready")
+
+
+def test_a_table_without_words_is_fed_all_the_same(
+    tmp_path: Path, ear: Ear, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    order = "".join(("U", "D", "S"))
+
+    def fail(_: Companion) -> str:
+        raise ValueError(order)
+
+    with companion_in(tmp_path) as companion, Attendant(companion, Manager(environment(ear, tmp_path / "run"))):
+        monkeypatch.setattr(notify, "status_of", fail)
+        until("the failure", lambda: notify.WORDLESS in ear.heard("STATUS"))
+        fed = len(ear.heard("WATCHDOG"))
+        until("food", lambda: len(ear.heard("WATCHDOG")) > fed + 1)
+        monkeypatch.undo()
+        until("words again", lambda: ear.heard("STATUS")[-1] == companion.table.view().sign.text)
+    assert caplog.text.count("The status has no words") == 1
+    assert order not in caplog.text
+
+
+def test_a_name_that_cannot_be_sent_is_sent_as_it_can(ear: Ear) -> None:
+    Manager({"NOTIFY_SOCKET": str(ear.path)}).tell(WATCHDOG="1", STATUS="half a sign: \ud83d")
+    until("food", lambda: ear.heard("WATCHDOG"))
 
 
 def test_a_hung_table_is_late_and_its_pages_still_answer(tmp_path: Path, ear: Ear) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
 from panel_tools import Rig
+from table_tools import playing
 
 from companion.app import Companion
 from companion.clock import FakeClock
 from companion.config import CameraSettings, PanelSettings, Settings, WebSettings
 from companion.journal import Journal
+from companion.kit import SEATS, Seat
+from companion.ports import Cue, PadKey, Press
+from companion.session import Phase
 from companion.switching import power_key
 from companion.table import Table
 from hardware.power import LOST_S, PowerKey
@@ -25,12 +30,16 @@ class Held:
         self.asked = 0
         self.can = can
         self.cues: list[str] = []
+        self.played: list[tuple[str, bool]] = []
+        self.is_clock = False
         self.key = PowerKey(
             self.rig.clock,
             lambda: "table" in self.rig.panel.down,
-            lambda signal: self.cues.append(signal.cue),
-            self.told.append,
-            self._switch_off,
+            play=lambda press: self.played.append((press.key, press.held)),
+            is_at_once=lambda: self.is_clock,
+            signal=lambda signal: self.cues.append(signal.cue),
+            tell=self.told.append,
+            switch_off=self._switch_off,
             threads=False,
         )
 
@@ -60,6 +69,12 @@ def test_five_seconds_switch_off_and_three_tell_of_it() -> None:
     assert (held.asked, held.told[-1]) == (1, "off it goes")
     held.after(3)
     assert held.asked == 1, "asked once, however long it is held"
+    held.rig.hands.release("table")
+    held.rig.hands.press("table")
+    held.after(1)
+    held.rig.hands.release("table")
+    held.after(1)
+    assert (held.played, held.told[-1]) == ([], "off it goes"), "nothing is played while it goes off"
 
 
 @pytest.mark.parametrize("seconds", [0.5, 2.0, 4.5])
@@ -67,14 +82,57 @@ def test_letting_go_changes_everything(seconds: float) -> None:
     held = Held()
     held.rig.hands.press("table")
     held.after(seconds)
+    assert held.played == [], "nobody knows yet what it is held for"
     held.rig.hands.release("table")
     held.after(10)
     assert held.asked == 0
+    press, hold = ("table", False), ("table", True)
+    assert held.played == ([] if seconds > 3 else [press, hold] if seconds > 1 else [press])
     assert held.cues == (["off_wait", "awake"] if seconds > 3 else [])
     assert held.told[-1:] == ([""] if seconds > 3 else [])
     held.rig.hands.press("table")
     held.after(5.2)
     assert held.asked == 1, "the next time counts from its own beginning"
+
+
+def test_a_press_that_cannot_wait_is_played_at_once() -> None:
+    held = Held()
+    held.is_clock = True
+    held.rig.hands.press("table")
+    held.after(0.1)
+    assert held.played == [("table", False)]
+    held.after(1)
+    assert held.played == [("table", False), ("table", True)]
+    held.after(4)
+    assert (held.asked, len(held.played)) == (1, 2)
+
+
+def test_two_presses_in_a_hurry_are_two() -> None:
+    held = Held()
+    for _ in range(2):
+        held.rig.hands.press("table")
+        held.rig.after(40)
+        held.rig.hands.release("table")
+        held.rig.after(40)
+    held.after(0.2)
+    assert held.played == [("table", False)] * 2
+
+
+def test_a_press_is_played_by_a_thread_of_its_own() -> None:
+    played = threading.Event()
+    key = PowerKey(
+        FakeClock(),
+        lambda: False,
+        play=lambda _: played.set(),
+        is_at_once=lambda: False,
+        signal=lambda _: None,
+        tell=lambda _: None,
+        switch_off=lambda: (False, ""),
+    )
+    with key:
+        key.pressed(Press(None, PadKey.TABLE, 0.0))
+        assert played.wait(10)
+    key.close()
 
 
 def test_a_machine_that_stays_on_is_told_of() -> None:
@@ -101,9 +159,13 @@ def test_a_setting_and_every_other_key_leave_it_alone() -> None:
     held = Held()
     held.key.is_on = False
     held.rig.hands.press("table")
+    held.after(0.1)
+    assert held.played == [("table", False)]
     held.after(8)
     held.key.is_on = True
     held.rig.hands.press("south_ready")
+    held.after(0.1)
+    assert held.played == [("table", False), ("table", True), ("ready", False)]
     held.after(8)
     assert (held.asked, held.told) == (0, [])
     held.key.close()
@@ -144,6 +206,46 @@ def test_a_simulation_says_what_it_would_do_and_the_setting_works_at_once(tmp_pa
         assert hold(companion, clock, 5.5) == []
         companion.use(companion.settings.__class__(state_dir=str(tmp_path)))
         assert len(hold(companion, clock, 5.5)) == 2
+
+
+@pytest.mark.parametrize(("seconds", "by"), [(1.5, "table"), (4.0, None), (5.5, None)])
+def test_holding_it_to_switch_off_plays_nothing(seconds: float, by: str | None, tmp_path: Path) -> None:
+    """In a stage that hands have not followed: held shortly it overrules the camera, as ever."""
+    clock = FakeClock(10.0)
+    with companion_in(tmp_path, clock, PanelSettings()) as companion:
+        table = companion.table
+        for seat in SEATS:
+            table.take_seat(seat, "")
+        table.host_starts("outbuffered", {})
+        table.confirm("host", table.view().moment, 0, force=True)
+        moment = table.view().moment
+        table.hand_in(Seat.SOUTH, moment, "UUU")
+        table.hand_in(Seat.NORTH, moment, "III")
+        for _ in range(8):
+            clock.advance(0.1)
+            companion.step()
+        hold(companion, clock, seconds)
+        assert table.view().stage == (1 if by else 0)
+        record = list(companion.journal.entries())[-1].record
+        assert getattr(record, "by", None) == by
+        table.abandon()
+        hold(companion, clock, max(seconds, 3.5))
+        assert table.progress().phase is Phase.OVER, "no new game has begun"
+        hold(companion, clock, 0.1)
+        assert table.progress().phase is Phase.SETUP
+
+
+def test_a_press_for_a_step_that_is_over_is_not_one_for_the_next(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        played.begin()
+        played.turn("UUU", "III")
+        stamp_s = played.clock.monotonic_s()
+        played.clock.advance(0.2)
+        played.table.confirm("host", played.table.view().moment, 0, force=True)
+        played.table.pressed(Press(None, PadKey.TABLE, stamp_s))
+        played.table.step()
+        assert played.table.view().stage == 1
+        assert played.signals[-1].cue is Cue.KEY_REFUSED
 
 
 @pytest.mark.parametrize(("has_lamp", "wait"), [(True, "once the system lamp is dark"), (False, "Wait half a minute")])

@@ -23,7 +23,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -32,10 +32,13 @@ from companion.bench.figures import Figure
 from companion.bench.machine import compiled
 from companion.journal import Journal
 from companion.kit import SEATS, Seat
+from companion.live import Live
 from companion.records import Begin, HandIn, NewGame, Pause, Resign, Resume, StageDone, TakeBack
 from companion.selfplay.people import Phone, Stuck
 from companion.session import Phase, Session, receipt
 from companion.timekeeper import NOTE_S
+from companion.views import view_of
+from web.plain import plain_view
 
 TABLES = 2
 KILLS = 1000
@@ -295,6 +298,19 @@ def keys_of(journal: Journal) -> Counter[Key]:
     return found
 
 
+_OF_THE_MACHINE = frozenset({"version", "camera", "watched", "panel", "suggested", "notices"})
+"""What a view tells beside the game."""
+
+
+def tells(told: dict[str, Any], session: Session, seat: Seat, viewer: Seat | None) -> bool:
+    """Is a view, as it was told, another one than if this seat had sealed another order under the same receipt?"""
+    sealed = session.sealed[seat]
+    action = next(str(play) * len(sealed.action) for play in "UDLRIS" if play not in sealed.action)
+    other = replace(session, sealed={**session.sealed, seat: replace(sealed, action=action, salt="0" * 32)})
+    expected = json.loads(json.dumps(plain_view(view_of(Live(other), viewer)), default=str))
+    return any(told.get(name) != expected.get(name) for name in {*told, *expected} - _OF_THE_MACHINE)
+
+
 class KilledTable:
     """One installation: a service that is killed and begun anew, and the two people who play there."""
 
@@ -407,12 +423,15 @@ class KilledTable:
         """Sealed orders are there, and in nobody's page, answer or log."""
         self._tally.sealed += 1
         texts = [json.dumps(view) for view in views.values()]
-        texts += [self._page(path) for path in ("/", "/watch", "/api/view", "/health")]
+        everybody = self._page("/api/view")
+        texts += [everybody, *(self._page(path) for path in ("/", "/watch", "/health"))]
         texts.append(self._log.read_text(encoding="utf-8", errors="replace"))
         for seat, sealed in before.sealed.items():
             if views[seat]["sealed"][seat] != receipt(before.moment, seat, sealed.action, sealed.salt):
                 self._tally.wrong.append(f"the sealed order of {seat} at {before.moment} did not come back")
             self._tally.revealed += any(sealed.salt in text for text in texts)
+            self._tally.revealed += tells(views[seat.other], before, seat, seat.other)
+            self._tally.revealed += tells(json.loads(everybody), before, seat, None)
             self._tally.revealed += any(opened["moment"] == before.moment for opened in views[seat]["opened"])
 
     def _page(self, path: str) -> str:

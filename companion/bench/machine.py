@@ -1,7 +1,9 @@
 """What the service asks of the machine: the time of its start, its memory, and its work while nobody does anything.
 
 It runs as a process of its own in simulation: the rendered table takes the place of the board, every frame is read as
-from a real camera. The peer is the smallest server of the same kind, Flask behind waitress with one line of text.
+from a real camera. Its memory is taken in play: a game is on, and pictures of 1080p show the board change so often that
+all settled frames are kept. The peer is the smallest server of the same kind, Flask behind waitress with one line of
+text.
 """
 
 from __future__ import annotations
@@ -19,16 +21,22 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
 
 from companion.bench.crowd import Crowd
+from companion.games import GAMES
+from companion.kit import SEATS
+from companion.selfplay.people import Phone
 
 STARTS = 5
 FIRST_PAGE_S, CAMERA_S = 1.5, 3.0
 MEMORY_MB, MEMORY_VIEWERS = 160.0, 10
 IDLE_SHARE, IDLE_VIEWERS, IDLE_FPS = 0.12, 3, 10
 SETTLE_S, IDLE_S = 8.0, 20.0
+BOARDS, PICTURES_EACH, TURNS = 30, 6, 5
+"""So many boards are shown for so many pictures each while so many turns are played: more than are kept."""
 PATIENCE_S = 60.0
 _TICKS_S = 1 / os.sysconf("SC_CLK_TCK")
 _PEER = """
@@ -84,6 +92,12 @@ class Process:
             except OSError:
                 return None
 
+    def line(self, path: str, holding: bytes) -> bytes:
+        """The first line of a live page that holds this; empty when it ends before."""
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)) as connection:
+            connection.request("GET", path)
+            return next((line for line in connection.getresponse() if holding in line), b"")
+
     def until(self, path: str, pattern: bytes) -> float:
         """Seconds since the start when a page first matches; raises TimeoutError."""
         while time.monotonic() < self.began_s + PATIENCE_S:
@@ -111,12 +125,14 @@ class Process:
 
 
 @contextmanager
-def service(folder: Path, fps: float = IDLE_FPS) -> Iterator[Process]:
-    """The companion in simulation, with its state in a folder."""
+def service(folder: Path, pictures: Path | None = None) -> Iterator[Process]:
+    """The companion with its state in a folder: in simulation, or before a camera that sees these pictures."""
     settings = folder / "settings.toml"
-    parts = f'[web]\nhost = "127.0.0.1"\n[camera]\nfps = {fps}\n[voice]\nby = "off"\n'
+    source = f"source = {json.dumps(str(pictures))}\n" if pictures else ""
+    parts = f'[web]\nhost = "127.0.0.1"\n[camera]\n{source}fps = {IDLE_FPS}\n[voice]\nby = "off"\n'
     settings.write_text(f"state_dir = {json.dumps(str(folder))}\n{parts}", encoding="utf-8")
-    command = [sys.executable, "-m", "companion", "play", "--simulate", "--settings", str(settings), "--port"]
+    command = [sys.executable, "-m", "companion", "play", "--settings", str(settings)]
+    command += ["--port"] if pictures else ["--simulate", "--port"]
     with contextlib.closing(Process(command, folder)) as process:
         yield process
 
@@ -135,15 +151,65 @@ def measure_peer(folder: Path) -> tuple[Start, float]:
         return Start(process.until("/", b"a page"), None, process.cpu_s()), process.memory_mb()
 
 
-def measure_rest(folder: Path) -> tuple[float, float]:
-    """Memory in MB with viewers and a camera, and the share of one core while the board lies still with a few."""
-    with service(folder) as process:
+def film(folder: Path) -> None:
+    """Pictures of 1080p, each several times, of a board on which a piece goes to and fro."""
+    import cv2  # noqa: PLC0415 - heavy
+
+    from vision.render import default_view  # noqa: PLC0415
+    from vision.scene import SimulatedTable  # noqa: PLC0415
+
+    game = next(iter(GAMES.values()))
+    options = game.options({})
+    kit = game.kit(options)
+    table = SimulatedTable(kit, replace(default_view(kit), width=1920, height=1080))
+    table.set_up(game.expected(game.setup(options, Random(0))) or {})
+    piece, free = table.pieces()[-1], [square for square in kit.board.squares if 0 < square.rank < kit.board.ranks - 1]
+    folder.mkdir()
+    for board in range(BOARDS):
+        table.move_to(piece.id, free[board % len(free)])
+        first = folder / f"{board:03}-0.png"
+        cv2.imwrite(str(first), table.render_luma())
+        for number in range(1, PICTURES_EACH):
+            (folder / f"{board:03}-{number}.png").hardlink_to(first)
+
+
+def measure_memory(folder: Path) -> tuple[float, int]:
+    """Memory in MB in play, with viewers and a camera at 1080p, and how many settled frames are kept then."""
+    film(folder / "film")
+    with service(folder, folder / "film") as process:
         process.until("/", b"</html>")
         many = Crowd(process.port, MEMORY_VIEWERS)
         many.settle()
-        time.sleep(SETTLE_S)
+        _play([Phone(f"http://127.0.0.1:{process.port}", seat) for seat in SEATS])
+        time.sleep(BOARDS * PICTURES_EACH / IDLE_FPS)
         memory_mb = process.memory_mb()
         many.close()
+        return memory_mb, len(
+            set(re.findall(rb"/camera/settled/(\d+)", process.line("/live/camera", b"camera-settled")))
+        )
+
+
+def _play(phones: list[Phone]) -> None:
+    """Some turns of sealed orders, whatever the camera sees meanwhile."""
+    for phone in phones:
+        phone.post("take", {"name": "Bench"})
+    phones[0].post("start", {"game": next(iter(GAMES))})
+    turns = 0
+    while turns < TURNS:
+        view = phones[0].get("view")
+        place = {"moment": view["moment"], "stage": view["stage"], "force": True}
+        if view["phase"] in ("setup", "stages"):
+            phones[0].post("confirm", place)
+            continue
+        turns += 1
+        for phone, action in zip(phones, ("UUI", "III"), strict=True):
+            phone.post("hand-in", {"moment": view["moment"], "action": action, "salt": f"{turns:032x}"})
+
+
+def measure_idle(folder: Path) -> float:
+    """The share of one core while the board lies still with a few viewers."""
+    with service(folder) as process:
+        process.until("/", b"</html>")
         few = Crowd(process.port, IDLE_VIEWERS)
         few.settle()
         time.sleep(SETTLE_S)
@@ -151,14 +217,13 @@ def measure_rest(folder: Path) -> tuple[float, float]:
         time.sleep(IDLE_S)
         share = (process.cpu_s() - before_s) / (time.monotonic() - began_s)
         few.close()
-        return memory_mb, share
+        return share
 
 
 def detector_share() -> float:
     """The share of a core that bare marker detection would take for the same pictures: the peer of the idle camera."""
     import cv2  # noqa: PLC0415 - heavy
 
-    from companion.games import GAMES  # noqa: PLC0415
     from vision.read import bench_reader  # noqa: PLC0415
 
     game = next(iter(GAMES.values()))
@@ -174,7 +239,9 @@ def bench_machine() -> bool:
         first = measure_start(folder)  # compiles everything; an installation has that done
         starts = [measure_start(folder) for _ in range(STARTS)]
         peers = [measure_peer(folder) for _ in range(STARTS)]
-        memory_mb, share = measure_rest(folder)
+        (folder / "play").mkdir()
+        memory_mb, settled = measure_memory(folder / "play")
+        share = measure_idle(folder)
     page_s = statistics.median(start.page_s for start in starts)
     camera_s = statistics.median(start.camera_s or 0.0 for start in starts)
     cpu_s = statistics.median(start.cpu_s for start in starts)
@@ -187,7 +254,8 @@ def bench_machine() -> bool:
         f"{page_s / peer_s:.1f} x the smallest Flask behind waitress ({peer_s:.2f} s)",
         f"start -> the camera has read the board: {camera_s:.2f} s (at most {CAMERA_S:.0f}), "
         f"{camera_s / peer_s:.1f} x; the very first start, which compiles everything: {first.camera_s or 0.0:.2f} s",
-        f"memory with a camera and {MEMORY_VIEWERS} viewers: {memory_mb:.0f} MB (at most {MEMORY_MB:.0f}), "
+        f"memory in play with a camera at 1080p, {settled} settled frames and {MEMORY_VIEWERS} viewers: "
+        f"{memory_mb:.0f} MB (at most {MEMORY_MB:.0f}), "
         f"{memory_mb / peer_mb:.1f} x the smallest Flask behind waitress ({peer_mb:.0f} MB)",
         f"idle, {IDLE_VIEWERS} viewers, {IDLE_FPS} pictures a second: {share:.1%} of one core (at most "
         f"{IDLE_SHARE:.0%}), {share / peer_share:.2f} x cv2.aruco.ArucoDetector's defaults on as many "
