@@ -359,10 +359,10 @@ def test_a_copy_that_does_not_fit_is_not_left(home: Home, games: Path, monkeypat
     home.switch("2.0")
     before = sorted(games.parent.iterdir())
 
-    def full(path: Path, mode: int) -> None:
+    def full(file: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "chmod", full)
+    monkeypatch.setattr("companion.care.releases.os.fsync", full)
     with pytest.raises(OSError, match="No space left"):
         home.take_back("1.0", games)
     assert sorted(games.parent.iterdir()) == before

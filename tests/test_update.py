@@ -250,7 +250,7 @@ def test_what_the_disk_complains_of_is_told(place: Place, monkeypatch: pytest.Mo
         assert caught.value.message == words
     state = place.settings.journal_path.parent
     monkeypatch.undo()
-    monkeypatch.setattr(Path, "chmod", complain)
+    monkeypatch.setattr(update, "make_backup", complain)
     with pytest.raises(SystemTrouble):
         place.updater._back_up()
     assert [each.name for each in state.iterdir() if "update" in each.name] == [], "nothing that fills the disk"

@@ -131,9 +131,9 @@ class Updater:
         with as_owner_of(state):
             unfinished = state / f".{BEFORE_UPDATE}.new"
             try:
+                unfinished.touch(mode=0o600)
                 with unfinished.open("wb") as target:
                     note = make_backup(self.settings, self.settings_file, RealClock(), photographs=False, target=target)
-                unfinished.chmod(0o600)
                 unfinished.replace(state / BEFORE_UPDATE)
             finally:
                 unfinished.unlink(missing_ok=True)  # half of it would only fill the disk
