@@ -241,7 +241,7 @@ def test_what_the_disk_complains_of_is_told(place: Place, monkeypatch: pytest.Mo
         (SystemTrouble("The journal is shared"), "The journal is shared"),
     ):
 
-        def complain(*arguments: object, error: OSError = error) -> str:
+        def complain(*arguments: object, error: OSError = error, **named: object) -> str:
             raise error
 
         monkeypatch.setattr(update, "build", complain)
