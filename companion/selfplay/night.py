@@ -16,9 +16,11 @@ import socket
 import tempfile
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 
 from companion.app import Companion
@@ -168,7 +170,12 @@ def _look_around(companion: Companion) -> None:
     browser = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     number = companion.table.progress().number
     for path in (*PAGES, f"/history/{number}", f"/history/{number}.json", f"/history/{number}.txt"):
-        browser.open(f"http://127.0.0.1:{companion.server.port}{path}", timeout=30).close()
+        try:
+            browser.open(f"http://127.0.0.1:{companion.server.port}{path}", timeout=30).close()
+        except urllib.error.HTTPError as error:
+            with error:
+                if error.code != HTTPStatus.CONFLICT:  # a full game of BINMAT stays closed while its cards lie there
+                    raise
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from http.cookiejar import Cookie
 from pathlib import Path
 from random import Random
 from typing import Self
@@ -38,6 +39,7 @@ class House:
         self.machine, self.ready_s = boot(disk, folder / "first")
         self._asleep, self.image = folder / "asleep", folder / "asleep.img"
         self._evening: Evening | None = None
+        self._cookies: dict[str, list[Cookie]] = {}
         self._woken = 0
 
     def host_key(self) -> str:
@@ -49,6 +51,7 @@ class House:
         key = self.host_key()
         self._evening = Evening(self.machine.url, key, Random(0))
         self._evening.sit_down()
+        self._cookies = {seat: list(phone.jar) for seat, phone in self._evening.phones.items()}
         self.machine.run("sync")
         self.machine.sleep(self._asleep)
         copy_image(self.machine.image, self.image)
@@ -72,7 +75,7 @@ class House:
         machine = Machine(self.disk, image, folder, asleep=self._asleep, log=log)
         evening = Evening(machine.url, self._evening.key, Random(self._woken))
         for seat, phone in evening.phones.items():
-            for cookie in self._evening.phones[seat].jar:
+            for cookie in self._cookies[seat]:
                 phone.jar.set_cookie(cookie)
         return machine, evening
 
