@@ -15,7 +15,6 @@ from multiprocessing.process import BaseProcess
 from fuzz import every_target
 from fuzz.running import LONGEST, Failure, Result, Target, place_of, run_batch
 
-MOST_PRINTED = 40
 LOOK_S, TELL_S = 5.0, 60.0
 LATE_S = 900.0
 """A batch that takes longer hangs: that is a failure like any other."""
@@ -100,11 +99,12 @@ def main() -> int:
             left = dict.fromkeys(left, 0.0)
         if not running:
             break
-        for job in wait([job.answer for job in running], timeout=LOOK_S) and list(running):
-            if job.answer.poll():
-                results[running.pop(job)].append(job.end())
-        for job in [job for job in running if job.is_late()]:
-            results[running.pop(job)].append(job.end())
+        wait([job.answer for job in running], timeout=LOOK_S)
+        for job in [job for job in running if job.answer.poll() or job.is_late()]:
+            result = job.end()
+            results[running.pop(job)].append(result)
+            for failure in result.failures:
+                print(f"FAILED {failure.sentence()}", flush=True)
         if time.perf_counter() - told_s >= TELL_S:
             told_s = time.perf_counter()
             done = [result for each in results.values() for result in each]
@@ -132,12 +132,10 @@ def _report(results: list[Result], seed: int, seconds: float) -> int:
         said = ", ".join(f"{word} {count:,}" for word, count in tally.most_common(9))
         print(f"{name:<10} {cases:>9,} {len(own):>7} {cases / max(busy_s, 1e-9):>8,.0f}  {said}")
     total = sum(result.cases for result in results)
-    failures = {failure.trouble: failure for result in results for failure in result.failures}
+    failures = {failure.trouble for result in results for failure in result.failures}
     print(
         f"{total:,} cases in {seconds:.0f} s ({total / seconds:,.0f} a second), seeds {seed} to {seed + len(results) - 1}"
     )
-    for failure in list(failures.values())[:MOST_PRINTED]:
-        print(f"FAILED {failure.sentence()}")
     print(f"{len(failures)} kinds of failure" if failures else "no failure")
     return 1 if failures else 0
 
