@@ -93,8 +93,11 @@ def _base() -> Path:
     if not folder.exists():
         print("Building the machine's base, some minutes …", file=sys.stderr, flush=True)
         _drop("base-", keep=0)
-        with _work(folder) as work:
-            _make_base(work)
+        try:
+            with _work(folder) as work:
+                _make_base(work)
+        except subprocess.CalledProcessError as error:  # Debian's part: an archive out of reach, no right to mount
+            raise CannotBuild(told(error)) from None
     return folder
 
 

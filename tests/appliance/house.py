@@ -11,20 +11,29 @@ from typing import Self
 
 from appliance.build import Disk
 from appliance.evening import Evening
-from appliance.machine import BOOT_S, Machine, copy_image, until
+from appliance.machine import BOOT_S, Machine, MachineError, copy_image, until
 from appliance.play import host_key, wait_for_pages
 
 
-def boot(disk: Disk, folder: Path, image: Path | None = None, network: bool = True) -> tuple[Machine, float]:
-    """A machine that has come up until its agent answers; and from switching on to the first page, in seconds."""
+def boot(
+    disk: Disk, folder: Path, image: Path | None = None, network: bool = True, panics: int = 1
+) -> tuple[Machine, float]:
+    """A machine that has come up until its agent answers; and from switching on to the first page, in seconds.
+
+    Where other programs share the cores the emulated kernel now and then ends in a panic before it has any disk: so
+    often it is switched on once more.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    machine = Machine(disk, image or copy_image(disk.image, folder / "disk.img"), folder, network)
+    image = image or copy_image(disk.image, folder / "disk.img")
+    machine = Machine(disk, image, folder, network)
     try:
         machine.ask("read", "/proc/uptime", timeout_s=BOOT_S)
         wait_for_pages(machine, BOOT_S)
-    except BaseException:
+    except BaseException as error:
         machine.close()
-        raise
+        if not isinstance(error, MachineError) or not panics or "Kernel panic" not in machine.console(60):
+            raise
+        return boot(disk, folder, image, network, panics - 1)
     return machine, time.monotonic() - machine.began_s
 
 
