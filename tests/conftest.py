@@ -8,10 +8,12 @@ import stat
 import threading
 from collections.abc import Iterator
 
-import hypothesis  # noqa: F401 - looks through all objects when it is first imported, which frozen ones escape
 import pytest
 from gpiozero import Device
+from hypothesis import settings  # here: on its first import it looks through all objects, which frozen ones escape
 
+settings.register_profile("untimed", deadline=None)  # no test times anything but what is about time
+settings.load_profile("untimed")
 GRACE_S = 5.0
 NOISE = ("/dev/null", "/dev/urandom", "/dev/pts", "/dev/tty", "(deleted)", ".hypothesis", "/memfd:")
 

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 from arena_tools import GAME, NORTH, RNG, SOUTH, at, play, start
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from companion import drawings
@@ -177,7 +177,6 @@ def test_keys_are_seen_from_the_seat() -> None:
         assert grammar.keys[0].label == ("move north" if seat is SOUTH else "move south")
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(KEYS), max_size=16), st.sets(st.integers(1, 8), min_size=1, max_size=8))
 def test_a_refused_key_says_only_that_the_draft_is_full(keys: list[str], numbers: set[int]) -> None:
     """Lamps and refusals hold no secret: all keys are taken alike, and only the number of robots done decides."""
@@ -196,7 +195,6 @@ def test_a_refused_key_says_only_that_the_draft_is_full(keys: list[str], numbers
         assert 0 <= grammar.count(draft) <= len(numbers)
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(["", *(code for code in CODES if code != "-")]), min_size=3, max_size=3))
 def test_every_order_can_be_spelt_at_both_pads(codes: list[str]) -> None:
     text = " ".join(f"{number}:{code}" for number, code in enumerate(codes, start=1) if code) or "1:-"
@@ -247,7 +245,6 @@ def test_random_orders_are_drawn_alike() -> None:
 TEXTS = st.lists(st.tuples(st.integers(0, 9), st.sampled_from(CODES)), min_size=1, max_size=4)
 
 
-@settings(deadline=None)
 @given(TEXTS)
 def test_legal_actions_are_exactly_those_that_pass_the_check(parts: list[tuple[int, str]]) -> None:
     state = at({1: "b1", 3: "e1", 8: "h1"}, {1: "b9"})

@@ -368,7 +368,7 @@ LINES = ["V000 n------", "V001 n------", "V002 n------", "V003 n------", "a0 c3"
          "n-- 3 0 4 / 8! xa / … ha0", "n-- 0 0 0 /  xa", "n-- 1 2 - / X xa / 2! / X X"]  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.one_of(
         st.text(max_size=200),

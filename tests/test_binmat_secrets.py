@@ -89,7 +89,7 @@ def refusal(state: State, seat: Seat, action: str) -> tuple[Any, ...] | None:
 # ---- what nobody may learn -------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(EDITIONS, SEEDS, st.sampled_from((None, *SEATS)))
 def test_states_that_differ_only_in_hidden_cards_look_the_same(edition: str, seed: int, viewer: Seat | None) -> None:
     state = some_position(edition, seed)
@@ -104,7 +104,7 @@ def test_states_that_differ_only_in_hidden_cards_look_the_same(edition: str, see
             assert refusal(state, viewer, action) == refusal(other, viewer, action)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(EDITIONS, SEEDS)
 def test_events_tell_nobody_what_stays_hidden(edition: str, seed: int) -> None:
     """Draws, passes and face-down plays of the seat on turn, told to the others."""
@@ -121,7 +121,7 @@ def test_events_tell_nobody_what_stays_hidden(edition: str, seed: int) -> None:
                 assert told(state, one) == told(other, same)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(EDITIONS, SEEDS)
 def test_events_of_a_combat_tell_nothing_of_hands_and_decks(edition: str, seed: int) -> None:
     state = some_position(edition, seed)
@@ -211,7 +211,7 @@ def test_what_ended_the_game_or_cost_a_hand_may_not_be_taken_back() -> None:
 # ---- what is true of every position ----------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(EDITIONS, SEEDS)
 def test_every_position_keeps_78_cards_each_in_one_place(edition: str, seed: int) -> None:
     for number, (state, action) in enumerate(random_game(edition, seed)):
@@ -222,7 +222,7 @@ def test_every_position_keeps_78_cards_each_in_one_place(edition: str, seed: int
             assert state.seat is (DEFENDER if number % 2 == 0 else ATTACKER)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(EDITIONS, SEEDS)
 def test_legal_actions_are_exactly_those_that_pass_the_check(edition: str, seed: int) -> None:
     state = some_position(edition, seed)

@@ -77,7 +77,7 @@ def test_a_written_log_looks_as_in_hackmud() -> None:
     assert any(line[3:4] == "p" and line[4] != "X" for line in log_of(first, plays))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 30), st.data())
 def test_any_changed_result_of_a_written_log_is_found(seed: int, data: st.DataObject) -> None:
     first, plays = random_game(seed, "hackmud")

@@ -369,7 +369,7 @@ def test_the_bench_that_kills_notices_what_is_lost_or_doubled(tmp_path: Path) ->
 STEPS = st.one_of(st.floats(-1e9, 1e9), st.sampled_from(["turn", "turn", "restart", "unplugged"]))
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(STEPS, max_size=6), end_right=st.booleans())
 def test_a_clock_that_jumps_disturbs_neither_order_nor_clocks_nor_lengths(
     tmp_path_factory: pytest.TempPathFactory, steps: list[float | str], end_right: bool

@@ -377,7 +377,7 @@ def test_a_power_cut_while_rescuing_loses_nothing_more(path: Path, monkeypatch: 
         assert all(journal.check(game) for game in journal.games())
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32))
 def test_whatever_is_damaged_it_starts_and_has_all_or_says_so(kept: Path, kind: str, seed: int) -> None:
     content, log = (kept / "content").read_bytes(), (kept / "log").read_bytes()

@@ -173,7 +173,7 @@ def walks(draw: st.DrawFn, start: str | None = None) -> str:
     return "-".join(names)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data(), st.integers(0, 11))
 def test_any_text_is_legal_exactly_when_it_is_listed(data: st.DataObject, seed: int) -> None:
     state = position(seed)

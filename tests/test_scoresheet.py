@@ -19,14 +19,14 @@ TURNS = st.builds(PlayedTurn, st.text(max_size=5), st.dictionaries(st.sampled_fr
 
 @pytest.mark.parametrize("name", SHORT)
 @given(seed=st.integers(0, 10**6), turns=st.integers(0, 6), players=NAMES, begun=st.integers(0, 4 * 10**12))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_every_game_is_read_as_it_was_written(name: str, seed: int, turns: int, players: dict, begun: int) -> None:
     played = made_game(name, seed, turns, players, begun / 1000)
     assert read_sheet(write_sheet(played)) == played
 
 
 @given(st.lists(TURNS, max_size=4), st.sampled_from([None, [], ["south"], ["north", "south"]]), st.text(max_size=20))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_whatever_stands_in_a_file_comes_back(turns: list, winners: list | None, reason: str) -> None:
     outcome = None if winners is None else {"winners": winners, "reason": reason}
     played = GameFile("a “game”", {"x": [1, "|"]}, 3, tuple(turns), outcome)

@@ -323,7 +323,7 @@ def test_the_pdf_libraries_are_imported_only_to_print() -> None:
     inside=st.booleans(),
     paper=st.sampled_from(PAPERS),
 )
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_any_board_is_cut_into_pages_that_fit_and_meet(
     size: tuple[int, int], square: int, gap: float, inside: bool, paper: Paper
 ) -> None:

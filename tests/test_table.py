@@ -426,7 +426,7 @@ def comparable(view: object) -> dict[str, object]:
 BUFFERS = st.text("UDLRIS", min_size=3, max_size=3)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(BUFFERS, BUFFERS), max_size=5), st.integers(0, 3))
 def test_replayed_journal_is_the_live_state(
     tmp_path_factory: pytest.TempPathFactory, turns: list[tuple[str, str]], undos: int
