@@ -299,7 +299,7 @@ def _check_journal(path: Path) -> None:
             if db.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
                 raise damaged
             version = db.execute("PRAGMA user_version").fetchone()[0]
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):  # the latter where SQLite's own words hold what was damaged
         raise damaged from None
     if not 0 < version <= JOURNAL_FORMAT:
         raise Malformed(

@@ -8,5 +8,8 @@ if (/^[2-9a-z]{6}$/.test(given)) {
   sessionStorage.setItem(KEPT, given);
   history.replaceState(null, '', location.pathname + location.search);
 }
-if (field?.dataset.wrong !== undefined) sessionStorage.removeItem(KEPT);
-else if (field && !field.value) field.value = sessionStorage.getItem(KEPT) ?? '';
+const kept = sessionStorage.getItem(KEPT) ?? '';
+if (field?.dataset.wrong !== undefined) {
+  sessionStorage.removeItem(KEPT);
+  if (field.value === kept) field.value = ''; // scanned, not typed: there is nothing to be mended in it
+} else if (field && !field.value) field.value = kept;
