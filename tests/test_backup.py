@@ -217,6 +217,16 @@ def with_file(name: str, content: bytes) -> Callable[[dict[str, bytes]], None]:
     return change
 
 
+def bent(was: bytes, now: bytes) -> Callable[[dict[str, bytes]], None]:
+    """The games with other bytes in the file, such as a name that is no text any more."""
+
+    def change(files: dict[str, bytes]) -> None:
+        assert was in files["journal.sqlite"]
+        files["journal.sqlite"] = files["journal.sqlite"].replace(was, now)
+
+    return change
+
+
 def spoilt(statement: str) -> Callable[[dict[str, bytes]], None]:
     """The games with something changed in them."""
 
@@ -240,6 +250,7 @@ def spoilt(statement: str) -> Callable[[dict[str, bytes]], None]:
         (with_file("settings.toml", b"[web]\nport = 'x'"), "settings in this backup cannot be used"),
         (with_file("lenses.json", b"{"), "lenses.json in this backup is damaged"),
         (with_file("journal.sqlite", b"rubbish" * 1000), "damaged"),
+        (bent(b"indexentries_game", b"indexentries_\x80ame"), "damaged"),
         (spoilt("UPDATE entries SET record = '{}' WHERE id = 2"), "Entry 2 of the journal cannot be read"),
         (spoilt("DELETE FROM entries WHERE id = 2"), "cannot be continued"),
         (spoilt("PRAGMA user_version = 9"), "have format 9"),
