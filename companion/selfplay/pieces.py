@@ -55,12 +55,18 @@ class PieceMatch(Match):
             place = (view.moment, view.stage, view.phase)
             self.mend(view)
             view = self.look()
-            for move in [i.move for i in view.instructions if not i.move.done]:
+            for move in [i.move for i in view.instructions if not (i.move.done or self._is_there(i.move))]:
                 self.follow(move, view.target or {})
                 now = self.look()
                 if (now.moment, now.stage, now.phase) != place:
                     break
             self.until("Hands are done", *place)
+
+    def _is_there(self, move: HandMove) -> bool:
+        """Do hands see that nothing is left to be done, though the camera does not?"""
+        lying = [(piece.face, piece.square) for piece in self.simulation.world.pieces()]
+        has_come = all((face, move.target) in lying for face in move.faces)
+        return has_come and move.origin != move.target and not any((face, move.origin) in lying for face in move.faces)
 
     def follow(self, move: HandMove, layout: Layout, wrong: float = WRONG) -> None:
         """One move towards a layout, now and then (that often) first to a wrong square."""
