@@ -64,4 +64,4 @@ def test_hands_are_followed_through_the_first_turns(monkeypatch: pytest.MonkeyPa
 def test_a_report_is_good_only_without_a_fault(
     made: int, noticed: int, misread: int, winners: list[str] | None, good: bool
 ) -> None:
-    assert Report("outbuffered", 1, winners, "", 3, 40, made, noticed, misread, 0, 1.0).is_good() is good
+    assert Report("outbuffered", 1, winners, "", 3, 40, made, noticed, misread, 1.0).is_good() is good

@@ -253,7 +253,7 @@ def test_selfplay_prints_a_line_a_game() -> None:
         assert report["winners"] is not None
         assert set(report) == {
             "game", "seed", "winners", "reason", "turns", "frames", "wrong_placements_made",
-            "wrong_placements_noticed", "misread_layouts", "confirmed_by_hand", "seconds",
+            "wrong_placements_noticed", "misread_layouts", "seconds",
         }  # fmt: skip
 
 

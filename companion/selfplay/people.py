@@ -43,7 +43,6 @@ class Report(msgspec.Struct, frozen=True):
     wrong_placements_made: int
     wrong_placements_noticed: int
     misread_layouts: int
-    confirmed_by_hand: int
     seconds: float
 
     def is_good(self) -> bool:
@@ -57,8 +56,7 @@ class Report(msgspec.Struct, frozen=True):
         return (
             f"Game {self.seed}: {who} after {self.turns} turns. {self.reason} {self.frames} frames, "
             f"{self.wrong_placements_noticed} of {self.wrong_placements_made} wrong placements noticed, "
-            f"{self.misread_layouts} layouts misread, {self.confirmed_by_hand} steps confirmed by hand, "
-            f"{self.seconds:.1f} s."
+            f"{self.misread_layouts} layouts misread, {self.seconds:.1f} s."
         )
 
 
@@ -74,7 +72,6 @@ class Count:
     wrong: int = 0
     noticed: int = 0
     misread: int = 0
-    confirmed: int = 0
 
 
 class Phone:
@@ -153,7 +150,6 @@ class Match(ABC):
             self.count.wrong,
             self.count.noticed,
             self.count.misread,
-            self.count.confirmed,
             round(time.perf_counter() - began_s, 2),
         )
 
@@ -193,14 +189,10 @@ class Match(ABC):
             view = self.look()
             if (view.moment, view.stage, view.phase) != before:
                 return
-            is_unseen = "does not see" in f"{view.sign.text} {view.sign.small}"
-            if frame == PATIENCE_FRAMES // 2 and is_unseen:
+            if frame == PATIENCE_FRAMES // 2 and "does not see" in f"{view.sign.text} {view.sign.small}":
                 self.straighten()
             if frame == PATIENCE_FRAMES // 4:
                 self.mend(view)
-            if frame == PATIENCE_FRAMES * 3 // 4 and is_unseen:  # as the sign offers at last
-                self.count.confirmed += 1
-                self.companion.table.confirm(Seat.SOUTH, view.moment, view.stage, force=True)
             self.round()
         raise Stuck(f"{done}: the table still says “{self.look().sign.text}” ({self.look().sign.small})")
 
