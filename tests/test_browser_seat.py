@@ -71,6 +71,36 @@ def test_slots_are_replaced_moved_and_cleared(seat: WebDriver) -> None:
     has(seat, "...")
 
 
+def finger(window: WebDriver, letter: str, up: int = 0) -> None:
+    """A finger on an order's key, lifted so many pixels above where it was put down."""
+    script = """const box = document.querySelector(arguments[0]).getBoundingClientRect();
+        return {x: Math.round(box.x + box.width / 2), y: Math.round(box.y + box.height / 2)}"""
+    point = window.execute_script(script, f".order[data-letter='{letter}']")
+    cdp(window, "Input.dispatchTouchEvent", type="touchStart", touchPoints=[point])
+    for part in (1, 2, 3, 4) if up else ():
+        moved = point | {"y": point["y"] - up * part // 4}
+        cdp(window, "Input.dispatchTouchEvent", type="touchMove", touchPoints=[moved])
+    cdp(window, "Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
+
+def test_a_finger_presses_where_it_is_lifted_and_once(seat: WebDriver) -> None:
+    cdp(seat, "Emulation.setTouchEmulationEnabled", enabled=True)
+    seat.execute_script(
+        "window.clicks = []; addEventListener('click', event => window.clicks.push(event.isTrusted), true)"
+    )
+    finger(seat, "R")
+    has(seat, "R..")
+    finger(seat, "R", up=160)
+    finger(seat, "R", up=4)
+    has(seat, "RR.")
+    finger(seat, "S")
+    has(seat, "RRS")
+    assert seat.execute_script("return window.clicks") == [False] * 3, "no click of the browser's own follows"
+    cdp(seat, "Emulation.setTouchEmulationEnabled", enabled=False)
+    tap(seat, "#clear")
+    has(seat, "...")
+
+
 def is_open(window: WebDriver) -> bool:
     return bool(slots(window)[0].is_displayed())
 

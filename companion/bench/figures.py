@@ -47,9 +47,9 @@ class Figure:
 
 
 @contextmanager
-def simulated(fps: float, mqtt: MqttSettings | None = None) -> Iterator[Companion]:
-    """A simulation on the real clock, with the camera at this rate, and a broker where one is named."""
-    with tempfile.TemporaryDirectory() as folder:
+def simulated(fps: float, mqtt: MqttSettings | None = None, keep_in: str | None = None) -> Iterator[Companion]:
+    """A simulation on the real clock, with the camera at this rate, a broker where one is named, games in a folder."""
+    with tempfile.TemporaryDirectory(dir=keep_in) as folder:
         settings = Settings(
             state_dir=folder,
             camera=CameraSettings(fps=fps),

@@ -30,5 +30,11 @@ document.addEventListener('submit', event => {
   handIn(event.target.elements.action.value.trim());
 });
 
-// What tells of the own turn is fetched while nothing else is to do: no touch waits for it. Safari has no idle callback.
-(globalThis.requestIdleCallback ?? setTimeout)(() => import('./turn.js').catch(() => {}));
+// What tells of the own turn, and what a sealed order needs, comes while nothing else is to do, so that no touch waits
+// for it: scripts, and the receipt's type, whose first letters take a phone long to find. Safari has no idle callback.
+(globalThis.requestIdleCallback ?? setTimeout)(() => {
+  for (const later of ['turn', 'look', 'sha256']) import(`./${later}.js`).catch(() => {});
+  const pen = document.createElement('canvas').getContext('2d');
+  pen.font = `18px ${getComputedStyle(document.body).getPropertyValue('--mono')}`;
+  pen.measureText('0123456789abcdef');
+});

@@ -3,7 +3,8 @@
 import { isOn } from './switches.js';
 
 const SHAKE_MS = 120;
-const idle = globalThis.requestIdleCallback ?? (later => setTimeout(later, 100)); // Safari has none
+const LATE_MS = 100;
+const idle = globalThis.requestIdleCallback ?? (later => setTimeout(later, LATE_MS)); // Safari has none
 const TONE = { hz: 1046.5, s: 0.08, loud: 0.12 }; // C6 80, as on the buzzer
 let audio = null;
 let asked = null;
@@ -31,7 +32,7 @@ function look() {
   const now = document.getElementById('live')?.dataset.asked !== undefined;
   if (now && asked === false && isOn('signal')) {
     if (navigator.userActivation?.hasBeenActive) navigator.vibrate?.(SHAKE_MS);
-    sound();
+    idle(sound, { timeout: LATE_MS }); // what is new is drawn first
   }
   asked = now;
 }
