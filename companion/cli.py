@@ -289,8 +289,9 @@ def _add_selfplay(commands: argparse._SubParsersAction[argparse.ArgumentParser])
 
 def _selfplay(options: argparse.Namespace) -> int:
     if options.night is not None:
-        from companion.selfplay.night import play_night  # noqa: PLC0415
+        from companion.selfplay.night import as_installed, play_night  # noqa: PLC0415
 
+        as_installed()
         return 0 if play_night(options.night, options.seed) else 1
     from companion.selfplay import play_games  # noqa: PLC0415
 

@@ -223,7 +223,7 @@ class Desk(ABC):
         shown = (session.moment, session.phase, session.stage)
         if shown != (before.session.moment, before.session.phase, before.session.stage):
             self._stage_since_s = self._clock.monotonic_s()
-            self._live = replace(self._live, problems=problems_of(self._live))
+            self._live = replace(self._live, problems=problems_of(self._live), touched=frozenset())
         if session.kit != before.session.kit:
             self._live = replace(self._live, reading=None, problems=(), suggested=None)
             for on_kit in self._listeners.kit:

@@ -53,6 +53,8 @@ class Live:
     """The cards that lay open when the decision that is due began."""
     markers_before: Mapping[Square, int] = field(default_factory=dict)
     """The markers that were read on the board when it was last as it should be."""
+    touched: frozenset[Square] = frozenset()
+    """The squares whose pieces were seen and hidden since hands were told what to do now: somebody was there."""
     early: EarlyPress | None = None
     panel: str = ""
     notices: tuple[str, ...] = ()
@@ -75,6 +77,8 @@ class Live:
         if self.has_cards:
             return referee.cards_agree(layout, self.reading)
         if not referee.agrees(layout, self.reading, self.before) or _missed_and_hidden(self, layout):
+            return False
+        if not referee.turned_below(self.before, layout) <= self.touched:
             return False
         grown = referee.hidden_growth(self.before, layout)
         return not grown or any(self.reading.markers.get(square) != self.markers_before.get(square) for square in grown)
@@ -143,7 +147,7 @@ def instructions(live: Live) -> tuple[Instruction, ...]:
         return tuple(Instruction(HandMove((), None, None, done), seat, text) for seat, text in todo)
     if kit is None or kit.deck or target is None or session.phase not in (Phase.STAGES, Phase.SETUP):
         return ()
-    moves = referee.hand_moves(kit, live.before, target, live.reading if live.watched else None)
+    moves = referee.hand_moves(kit, live.before, target, live.reading if live.watched else None, live.touched)
     told = (Instruction(move, *_who_and_what(kit, move)) for move in moves)
     return tuple(sorted(told, key=lambda instruction: SEATS.index(instruction.seat)))
 

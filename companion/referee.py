@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any
@@ -67,10 +67,13 @@ def remembered(reading: Reading, board: Layout) -> dict[Square, str]:
     return {**hidden, **{square: face for square, face in reading.seen.items() if square not in reading.unknown}}
 
 
-def hand_moves(kit: Kit, before: Layout, after: Layout, reading: Reading | None = None) -> tuple[HandMove, ...]:
+def hand_moves(
+    kit: Kit, before: Layout, after: Layout, reading: Reading | None = None, touched: Collection[Square] = ()
+) -> tuple[HandMove, ...]:
     """The moves that turn one layout into another, each with whether the reading already shows it.
 
     Equal pieces are matched on their square, then in the order of their squares; what goes the same way is one move.
+    What turns over under another piece is done where hands have `touched` its square.
     """
     before, after = kit.anchored(before), kit.anchored(after)
     gone, come = _surplus(kit, before, after), _surplus(kit, after, before)
@@ -84,6 +87,8 @@ def hand_moves(kit: Kit, before: Layout, after: Layout, reading: Reading | None 
         stack = after[target] if target is not None else before[origin] if origin is not None else ()
         ordered = tuple(sorted((face for face, _ in pieces), key=stack.index))
         done = _is_done(ordered, origin, target, after, reading)
+        is_below = origin == target and target is not None and stack[-1] not in ordered
+        done &= not is_below or target in touched
         moves.append(HandMove(ordered, origin, target, done, any(turned for _, turned in pieces)))
     return tuple(moves)
 
@@ -314,6 +319,12 @@ def hidden_growth(before: Layout, after: Layout) -> tuple[Square, ...]:
     if tops(before) != tops(after):
         return ()
     return tuple(square for square, stack in after.items() if len(stack) > len(before.get(square, ())))
+
+
+def turned_below(before: Layout, after: Layout) -> frozenset[Square]:
+    """Squares where a piece turns over under one that stays on top, such as a ball: no picture shows it."""
+    both = ((square, before[square], after[square]) for square in before.keys() & after.keys())
+    return frozenset(square for square, was, now in both if len(was) == len(now) and was != now and was[-1] == now[-1])
 
 
 def _is_shown(layout: Layout, reading: Reading, before: Before) -> bool:

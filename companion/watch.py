@@ -8,6 +8,7 @@ from dataclasses import replace
 from companion import referee
 from companion.desk import Desk
 from companion.errors import Ambiguous, CompanionError, Illegal, Refusal
+from companion.grid import Square
 from companion.kit import Seat
 from companion.languages import say
 from companion.live import Live, is_in_hand, problems_of
@@ -42,7 +43,9 @@ class Watch(Desk):
             self._settle_early_press()
             return
         suggested = reading.game if reading.quiet and live.session.phase in (Phase.LOBBY, Phase.OVER) else None
+        touched = live.touched | _covered_since(old, reading)
         self._live = replace(live, reading=reading, suggested=suggested, laid=_laid_open(live, reading), choices=())
+        self._live = replace(self._live, touched=touched)
         found = problems_of(self._live)
         is_other = found or reading.markers != live.markers_before  # a piece may lie on one that looks the same
         is_due = reading.quiet and self._live.watched and live.session.phase is Phase.ORDERS
@@ -165,6 +168,12 @@ def _on_turn(live: Live) -> Seat | None:
     session = live.session
     due = session.playing.to_act(session.state)
     return next(iter(due)) if len(due) == 1 and due == session.awaited else None
+
+
+def _covered_since(old: Reading | None, new: Reading) -> frozenset[Square]:
+    """Squares whose piece the camera no longer sees: a hand is over them, or has lifted it."""
+    seen = old.seen.items() if old and old.game == new.game else ()
+    return frozenset(square for square, face in seen if square in new.unknown or new.seen.get(square) != face)
 
 
 def _laid_open(live: Live, reading: Reading) -> dict[Seat, str]:

@@ -19,6 +19,7 @@ from companion.cli import main
 from companion.commands.lamp import RUN
 from companion.config import WebSettings
 from companion.notify import POWER_FILE
+from companion.running import MALLOC
 from web.compiled import CompiledTemplates
 
 SYSTEMD = Path(__file__).parent.parent / "systemd"
@@ -79,6 +80,11 @@ def test_the_watchdog_is_fed_often_enough_and_no_right_can_be_gained() -> None:
     assert service["LimitRTPRIO"] == "1"
     for key in ("ExecStartPre", "ExecStartPost"):  # the watch over releases may fail, the table is served
         assert service[key].startswith("-+/")
+
+
+def test_memory_is_kept_as_the_night_and_the_benchmarks_keep_it() -> None:
+    text = (SYSTEMD / "companion.service").read_text()
+    assert all(f"\nEnvironment={name}={value}\n" in text for name, value in MALLOC.items())
 
 
 def test_the_table_screen_has_what_compositor_and_browser_need() -> None:

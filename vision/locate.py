@@ -70,12 +70,13 @@ class BoardLocator:
         if self._still_holds(board, corners, others):
             self._anchors = self._anchors | others
             return self._pose
-        self._pose = self._solve(kit, corners, others, size) if len(corners) >= 2 else None
-        self._anchors, self._corners = others, corners
-        self._aligned = False
+        pose = self._solve(kit, corners, others, size) if len(corners) >= 2 else None
         if len(corners) == 1:
             self.problem = say("Only one corner of the board is in the picture: show at least two")
-        return self._pose
+        if pose is not None:
+            self._pose, self._anchors, self._corners = pose, others, corners
+            self._aligned = False
+        return pose  # where it was stays known: what hides the corners, or half of one, goes away again
 
     @property
     def is_rough(self) -> bool:

@@ -28,6 +28,7 @@ from random import Random
 from companion.bench.crowd import Crowd
 from companion.games import GAMES
 from companion.kit import SEATS
+from companion.running import MALLOC
 from companion.selfplay.people import Phone
 
 STARTS = 5
@@ -62,8 +63,8 @@ class Start:
 
 
 def compiled(folder: Path) -> dict[str, str]:
-    """The environment in which Python keeps what it compiles, in a folder of its own, as an installation does."""
-    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
+    """The environment of an installation: Python keeps what it compiles, here in a folder of its own, and no more."""
+    environment = {**os.environ, **MALLOC, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     return environment
 

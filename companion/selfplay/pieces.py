@@ -133,10 +133,12 @@ class PieceMatch(Match):
 
     def mend(self, view: TableView) -> None:
         """Put straight what may be hidden; where hands went ahead of a face-off, lay the board as it was."""
-        if not view.problems or view.kit is None or view.target is None:
+        if view.kit is None or view.target is None:
             return
-        if "does not see" in view.sign.small:
+        is_hidden = bool(view.problems) and "does not see" in view.sign.small
+        if is_hidden:
             self.straighten()
+        if not self._went_ahead(view) and (is_hidden or not view.problems):
             return
         lying: dict[Square, tuple[str, ...]] = {}
         for piece in self.simulation.world.pieces():
@@ -144,6 +146,13 @@ class PieceMatch(Match):
                 lying[piece.square] = (*lying.get(piece.square, ()), piece.face)
         for move in hand_moves(view.kit, lying, view.target):
             self.follow(move, view.target, wrong=0.0)
+
+    def _went_ahead(self, view: TableView) -> bool:
+        """Does a piece that is to go on no longer lie where it comes from, but under another one, such as a ball?"""
+        lying = {(piece.face, piece.square) for piece in self.simulation.world.pieces()}
+        moves = [i.move for i in view.instructions if not i.move.done and not i.move.turned and i.move.origin]
+        gone = [move for move in moves if (move.faces[-1], move.origin) not in lying]
+        return any((move.faces[-1], move.target) not in lying for move in gone)
 
     def straighten(self) -> None:
         """Put every piece on the middle of its square, as the sign asks when one hides another."""

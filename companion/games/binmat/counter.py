@@ -165,7 +165,7 @@ class CounterGame(Game[Counter, str]):
             deck_owes = say("The lane deck owes a card and has none.")
             reason = deck_owes if state.due else say("The attacker has won the combat.")
             event = Event("won", reason, ATTACKER, rule="winning")
-            return Step(replace(state, outcome=Outcome(frozenset({ATTACKER}), reason)), (event,))
+            return Step(replace(_turn_over(state), outcome=Outcome(frozenset({ATTACKER}), reason)), (event,))
         if "/" in action:
             return _fight(state, OpenCards.parse(action))
         return Step(_turn_over(state), (Event("done", _done(state, seat, action), seat, rule="turns"),))
