@@ -62,9 +62,15 @@ def tops(layout: Layout) -> dict[Square, str]:
 
 
 def remembered(reading: Reading, board: Layout) -> dict[Square, str]:
-    """The face on top of each square; what is hidden now is as it was."""
-    hidden = {square: face for square, face in tops(board).items() if square in reading.unknown}
-    return {**hidden, **{square: face for square, face in reading.seen.items() if square not in reading.unknown}}
+    """The face on top of each square; what is hidden now is as it was, unless that piece is seen elsewhere."""
+    seen = {square: face for square, face in reading.seen.items() if square not in reading.unknown}
+    was = tops(board)
+    left = Counter(was.values()) - Counter(seen.values())
+    for square in sorted(reading.unknown & was.keys()):
+        if left[was[square]] > 0:
+            left[was[square]] -= 1
+            seen[square] = was[square]
+    return seen
 
 
 def hand_moves(

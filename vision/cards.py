@@ -60,6 +60,8 @@ _RIM_MM = 1.5
 """Less than a marker's black rim."""
 _FULL = 0.55
 """It fills so much of the rectangle round it, when its white modules are closed."""
+_CUT = 0.4
+"""The same of one of which a corner is hidden."""
 _GAP_MM = 2.0
 """A white module of a marker is not wider than this, the white between two markers is."""
 _SOLID_MM = 6.0
@@ -239,11 +241,14 @@ class CardReader:
                     continue
                 long, short = max(box[1]) / _SCALE, min(box[1]) / _SCALE
                 is_full = area >= _FULL * long * short
-                if is_solid or (is_full and self._is_whole(quad)):
+                is_cut = area >= _CUT * long * short and self._is_whole(quad)
+                if is_solid or is_cut:
                     covers = []
                     on = [card for card in read if card.depth_inside(quad).max() > 0]
-                    upper = min(on, key=lambda card: _nearest_mm(card, quad), default=None)
-                    is_marker = upper is not None and self._is_in_column(upper, quad, half=True)
+                    upper = sorted(on, key=lambda card: _nearest_mm(card, quad))
+                    # What has the size of a marker may lie aside of the card above it, as askew cards do.
+                    columns = (self._is_in_column(card, quad, half=True) for card in upper[: 1 if is_solid else None])
+                    is_marker = any(columns)
                 else:
                     covers = [c.name for c in read if self._is_in_column(c, quad) and _is_at_edge(c, quad)]
                     is_marker = bool(covers) and abs(long / side - 1) <= _SIDE and short >= _RIM_MM
