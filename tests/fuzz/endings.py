@@ -33,7 +33,6 @@ def goes_on(table: Table, journal: Journal, turns: int) -> None:
     replays(table, journal)
     rng = Random(1)
     for _ in range(turns):
-        table.step()  # a clock may have run out meanwhile
         for _ in range(60):
             view = table.view()
             if view.phase not in (Phase.SETUP, Phase.STAGES):
@@ -41,6 +40,10 @@ def goes_on(table: Table, journal: Journal, turns: int) -> None:
             table.confirm("host", view.moment, view.stage, force=True)
         if table._live.session.paused:
             table.resume("host")
+        before = ""
+        while before != table.view().moment:  # clocks may have run out meanwhile, one after the other
+            before = table.view().moment
+            table.step()
         session = table._live.session
         if session.phase is not Phase.ORDERS:
             break
