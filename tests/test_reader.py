@@ -296,6 +296,23 @@ def test_hidden_corner_markers_do_no_harm_once_the_board_is_known(hidden: tuple[
     assert dict(reading.seen) == truth_of(START)
 
 
+def test_half_a_corner_is_no_corner_and_the_board_is_found_where_it_was_once_all_of_it_is_seen() -> None:
+    """A sleeve lies over the rim of the last marker that is free: it looks smaller, as if the board had moved."""
+    scene = Seen()
+    scene.read()
+    frame = scene.camera.frame()
+    one_free = covered(frame.luma, SMALL, scene.table.view, (0, 1, 2))
+    corner = corner_points_mm(SMALL.board, 3)
+    rim = corner.copy()
+    rim[1:3] = corner[[0, 3]] + 0.08 * (corner[[1, 2]] - corner[[0, 3]])
+    half_free = one_free.copy()
+    cv2.fillPoly(half_free, [camera_pose(SMALL, scene.table.view).to_px(rim).round().astype(np.int32)], 230)
+    lost = scene.reader.read(replace(frame, luma=half_free))
+    assert (lost.game, lost.seen) == (None, {})
+    found = scene.reader.read(replace(frame, luma=one_free))
+    assert dict(found.seen) == truth_of(START)
+
+
 @pytest.mark.parametrize("hidden", [(0,), (3,), (0, 2), (0, 1), (0, 1, 2)])
 def test_a_board_first_seen_in_part_is_never_read_wrongly(hidden: tuple[int, ...]) -> None:
     scene = Seen(tilt_deg=40.0, focal_ratio=0.9)

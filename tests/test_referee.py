@@ -12,7 +12,7 @@ from companion.games import game_named
 from companion.grid import Square
 from companion.kit import Layout, Seat
 from companion.ports import Reading
-from companion.referee import Before, HandMove, agrees, explain, hand_moves, problems
+from companion.referee import Before, HandMove, agrees, explain, hand_moves, problems, remembered, turned_below
 
 GAME = game_named("outbuffered")
 KIT = GAME.kit(GAME.options({}))
@@ -77,6 +77,26 @@ def test_hand_moves_follow_stacks() -> None:
     assert done == {"purple robot": True, "lime robot": False}
     left_behind = reading(b2="purple robot", b3="lime flag", c3="lime robot")
     assert not hand_moves(KIT, before, after, left_behind)[0].done, "the flag was forgotten"
+
+
+def test_what_turns_over_under_another_piece_is_done_once_hands_were_there() -> None:
+    kit = game_named("kahmate").kit(game_named("kahmate").options({}))
+    before = layout(g7="pink fast turned over, ball", b2="blue big turned over")
+    after = layout(g7="pink fast, ball", b2="blue big")
+    assert turned_below(before, after) == {sq("g7")}, "the other one can be seen"
+    seen = Reading({sq("g7"): "ball", sq("b2"): "blue big"}, frozenset(), quiet=True, game="kahmate")
+    assert agrees(after, seen, before), "as far as a picture goes"
+    done = {move.target: move.done for move in hand_moves(kit, before, after, seen)}
+    assert done == {sq("g7"): False, sq("b2"): True}
+    assert all(move.done for move in hand_moves(kit, before, after, seen, {sq("g7")}))
+
+
+def test_what_is_hidden_is_remembered_unless_it_is_seen_elsewhere() -> None:
+    board = layout(a1="purple robot", b1="purple flag")
+    hidden = reading("a1", b1="purple flag")
+    assert remembered(hidden, board) == {sq("a1"): "purple robot", sq("b1"): "purple flag"}
+    gone = reading("a1", a3="purple robot", b1="purple flag")
+    assert remembered(gone, board) == {sq("a3"): "purple robot", sq("b1"): "purple flag"}
 
 
 def test_setting_up_and_clearing_are_moves_too() -> None:

@@ -231,18 +231,19 @@ class CardReader:
         seen = [mark for card in cards for mark in card.marks]
         places = [place for card in read for place in marker_places(self._deck, card)]
         places += [printed_places(self._deck, card)[0] for card in read]
-        places += [place for card in read for place in index_places(self._deck, card)]
+        smaller = [place for card in read for place in index_places(self._deck, card)]
         found: list[Lying] = []
         for is_solid, picture in ((False, blobs), (True, solid)):
             for box, area in _boxes(np.asarray(picture, np.uint8), 0.4 * side, 1.6 * side):
                 quad = self._maps[1].to_board(np.asarray(cv2.boxPoints(box), np.float64))
                 near = any(np.abs(quad.mean(axis=0) - mark.mean(axis=0)).max() < side * 0.6 for mark in seen)
-                if near or not self._is_in_zone(quad) or any(_is_within(quad, place) for place in places):
+                is_whole = self._is_whole(quad)
+                known = places if is_whole else places + smaller
+                if near or not self._is_in_zone(quad) or any(_is_within(quad, place) for place in known):
                     continue
                 long, short = max(box[1]) / _SCALE, min(box[1]) / _SCALE
                 is_full = area >= _FULL * long * short
-                is_cut = area >= _CUT * long * short and self._is_whole(quad)
-                if is_solid or is_cut:
+                if is_solid or (is_whole and area >= _CUT * long * short):
                     covers = []
                     on = [card for card in read if card.depth_inside(quad).max() > 0]
                     upper = sorted(on, key=lambda card: _nearest_mm(card, quad))
