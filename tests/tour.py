@@ -189,7 +189,8 @@ def visit(window: WebDriver, tour: Tour, stop: Stop, language: str = "en") -> No
     for name, value in cookies.items():
         cdp(window, "Network.setCookie", name=name, value=value, url=url)
     window.get(url + stop.path)
-    until(f"{stop.name} stands", lambda: window.execute_script("return document.readyState === 'complete'"))
+    script = "return document.readyState === 'complete' && !document.querySelector('.sign:empty')"
+    until(f"{stop.name} stands", lambda: window.execute_script(script))
 
 
 def picture(window: WebDriver) -> bytes:

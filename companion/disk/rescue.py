@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,11 @@ _BROKEN = (sqlite3.Error, UnicodeDecodeError, OverflowError)
 """What reading a damaged file may raise."""
 _MOST_PROBES = 300_000
 """So many numbers of inputs are tried one by one behind a place that cannot be read."""
+_BEAT = 100_000
+_LEAST_BYTES = 4
+"""No row takes less of a file."""
+_STEPS, _STEPS_A_BYTE = 100_000_000, 200
+"""More steps of SQLite than this, and this for each byte, mean that damaged pages lead in a circle."""
 _OLD_COLUMNS = "id, game, at, 0, 0.0, record, x''"
 """An input of format 1 in today's columns."""
 
@@ -111,11 +117,14 @@ def _read(path: Path) -> Rescued:
         db = sqlite3.connect(path)
     except sqlite3.Error:
         return found
+    size = path.stat().st_size
     with closing(db):
+        beats = count()
+        db.set_progress_handler(lambda: next(beats) > (_STEPS + size * _STEPS_A_BYTE) // _BEAT, _BEAT)
         for table in set(BESIDE) - {"ends", "clock"}:
             with suppress(*_BROKEN):
-                for row in db.execute(f"SELECT * FROM {table} WHERE {typed(db, table)}"):
-                    found.beside.setdefault(table, []).append(row)
+                rows = db.execute(f"SELECT * FROM {table} WHERE {typed(db, table)}")
+                found.beside.setdefault(table, []).extend(islice(rows, size // _LEAST_BYTES))
         try:
             chained = any(column[1] == "link" for column in db.execute("PRAGMA table_info(entries)"))
         except _BROKEN:
@@ -131,6 +140,8 @@ def _rows(db: sqlite3.Connection, columns: str) -> Iterator[Row | None]:
         try:
             query = f"SELECT {columns} FROM entries WHERE id > ? ORDER BY id"
             for read in db.execute(query, (last,)):
+                if not isinstance(read[0], int) or read[0] <= last:
+                    raise sqlite3.DatabaseError("out of order: a damaged page leads back")
                 last = read[0]
                 yield Row(*read)
             return
@@ -143,7 +154,7 @@ def _rows(db: sqlite3.Connection, columns: str) -> Iterator[Row | None]:
                 read = db.execute(f"SELECT {columns} FROM entries WHERE id = ?", (last,)).fetchone()
             except _BROKEN:
                 continue
-            if read is not None:
+            if read is not None and read[0] == last:
                 yield Row(*read)
                 break
         else:
