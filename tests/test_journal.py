@@ -272,18 +272,20 @@ def test_damage_to_the_index_alone_loses_nothing(path: Path) -> None:
         assert played.table.view().moment == whole.moment
 
 
-def test_games_beside_the_damage_stay(path: Path) -> None:
-    made_journal(path, games=12)
+def leaves(path: Path, content: bytes) -> list[int]:
+    """The pages that hold inputs, by their places in the file."""
     with closing(sqlite3.connect(path)) as db:
         (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'entries'").fetchone()
+    places = range(root * 4096, len(content), 4096)
+    return [place for place in places if content[place] == 13 and b"hand_in" in content[place : place + 4096]]
+
+
+def test_games_beside_the_damage_stay(path: Path) -> None:
+    made_journal(path, games=12)
     content = bytearray(path.read_bytes())
-    pages = [
-        n
-        for n in range(root, len(content) // 4096)
-        if content[n * 4096] == 13 and b"hand_in" in content[n * 4096 :][:4096]
-    ]
+    pages = leaves(path, content)
     middle = pages[len(pages) // 2]
-    content[middle * 4096 : (middle + 1) * 4096] = bytes(4096)
+    content[middle : middle + 4096] = bytes(4096)
     path.write_bytes(content)
     with Journal(path) as journal:
         assert journal.notice.startswith("The journal was damaged.")
@@ -296,6 +298,25 @@ def test_games_beside_the_damage_stay(path: Path) -> None:
     assert len(damaged_files(path)) == 1
     with Journal(path) as journal:
         assert journal.notice == ""
+
+
+def test_an_input_whose_number_has_become_nought_does_not_lead_in_a_circle(path: Path) -> None:
+    """Behind it lies a page that cannot be read: what comes after that is looked for by number, once."""
+    made_journal(path, games=24)
+    content = bytearray(path.read_bytes())
+    pages = leaves(path, content)
+    last, broken = pages[-3], pages[-2]
+    cells = int.from_bytes(content[last + 3 : last + 5], "big")
+    cell = last + int.from_bytes(content[last + 4 + 2 * cells :][:2], "big")  # the last one but one is told last
+    number = cell + (1 if content[cell] < 128 else 2)  # behind the length of what follows
+    assert content[number] >= 128, "it has two bytes"
+    content[number : number + 2] = b"\x80\x00"
+    content[broken : broken + 4096] = b"\xff" * 4096
+    path.write_bytes(content)
+    with Journal(path) as journal:
+        assert journal.notice.startswith("The journal was damaged.")
+        assert len(journal.games()) >= 8
+        assert all(journal.check(game) for game in (0, *journal.games()))
 
 
 @pytest.mark.parametrize("table", ["entries", "entries_game", "keys"])
