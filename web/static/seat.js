@@ -35,6 +35,7 @@ document.addEventListener('submit', event => {
 (globalThis.requestIdleCallback ?? setTimeout)(() => {
   for (const later of ['turn', 'look', 'sha256']) import(`./${later}.js`).catch(() => {});
   const pen = document.createElement('canvas').getContext('2d');
+  if (!pen) return;
   pen.font = `18px ${getComputedStyle(document.body).getPropertyValue('--mono')}`;
   pen.measureText('0123456789abcdef');
 });
