@@ -148,11 +148,12 @@ class PieceMatch(Match):
             self.follow(move, view.target, wrong=0.0)
 
     def _went_ahead(self, view: TableView) -> bool:
-        """Does a piece that is to go on no longer lie where it comes from, but under another one, such as a ball?"""
-        lying = {(piece.face, piece.square) for piece in self.simulation.world.pieces()}
-        moves = [i.move for i in view.instructions if not i.move.done and not i.move.turned and i.move.origin]
-        gone = [move for move in moves if (move.faces[-1], move.origin) not in lying]
-        return any((move.faces[-1], move.target) not in lying for move in gone)
+        """Does a piece that is to go on, or to be turned, no longer lie where it comes from, but elsewhere?"""
+        assert view.kit is not None
+        kind = view.kit.kind
+        lying = {(kind(piece.face), piece.square) for piece in self.simulation.world.pieces()}
+        moves = [i.move for i in view.instructions if i.move.origin and not i.move.done]
+        return any(not {(kind(m.faces[-1]), m.origin), (kind(m.faces[-1]), m.target)} & lying for m in moves)
 
     def straighten(self) -> None:
         """Put every piece on the middle of its square, as the sign asks when one hides another."""
