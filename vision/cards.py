@@ -60,8 +60,8 @@ _RIM_MM = 1.5
 """Less than a marker's black rim."""
 _FULL = 0.55
 """It fills so much of the rectangle round it, when its white modules are closed."""
-_CUT = 0.4
-"""The same of one of which a corner is hidden."""
+_CUT, _EXACT = 0.4, 0.05
+"""The same of one of which a corner is hidden; its sides are then as long as a marker's by so much, and no print is."""
 _GAP_MM = 2.0
 """A white module of a marker is not wider than this, the white between two markers is."""
 _SOLID_MM = 6.0
@@ -182,10 +182,10 @@ class CardReader:
                 note(guess)
         return {name: places for name, places in marks.items() if places}, quads
 
-    def _is_whole(self, mark: Points) -> bool:
+    def _is_whole(self, mark: Points, within: float = _SIDE) -> bool:
         """Has it the size of a marker, nothing of it hidden?"""
         sides = np.linalg.norm(mark - np.roll(mark, -1, axis=0), axis=1)
-        return bool(np.abs(sides / self._deck.marker_mm - 1).max() <= _SIDE)
+        return bool(np.abs(sides / self._deck.marker_mm - 1).max() <= within)
 
     def _cards(self, marks: Mapping[str, list[Points]]) -> tuple[list[Lying], set[int]]:
         """The cards that the markers belong to; ids that are there twice are strangers, their cards unread."""
@@ -237,18 +237,19 @@ class CardReader:
             for box, area in _boxes(np.asarray(picture, np.uint8), 0.4 * side, 1.6 * side):
                 quad = self._maps[1].to_board(np.asarray(cv2.boxPoints(box), np.float64))
                 near = any(np.abs(quad.mean(axis=0) - mark.mean(axis=0)).max() < side * 0.6 for mark in seen)
-                is_whole = self._is_whole(quad)
-                known = places if is_whole else places + smaller
+                is_exact = self._is_whole(quad, _EXACT)
+                known = places if is_exact else places + smaller
                 if near or not self._is_in_zone(quad) or any(_is_within(quad, place) for place in known):
                     continue
                 long, short = max(box[1]) / _SCALE, min(box[1]) / _SCALE
                 is_full = area >= _FULL * long * short
-                if is_solid or (is_whole and area >= _CUT * long * short):
+                is_cut = is_exact and not is_solid and area >= _CUT * long * short
+                if is_solid or is_cut or (is_full and self._is_whole(quad)):
                     covers = []
                     on = [card for card in read if card.depth_inside(quad).max() > 0]
                     upper = sorted(on, key=lambda card: _nearest_mm(card, quad))
-                    # What has the size of a marker may lie aside of the card above it, as askew cards do.
-                    columns = (self._is_in_column(card, quad, half=True) for card in upper[: 1 if is_solid else None])
+                    # What has just the size of a marker may lie aside of the card above it, as askew cards do.
+                    columns = (self._is_in_column(card, quad, half=True) for card in upper[: None if is_cut else 1])
                     is_marker = any(columns)
                 else:
                     covers = [c.name for c in read if self._is_in_column(c, quad) and _is_at_edge(c, quad)]
