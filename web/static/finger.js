@@ -2,7 +2,7 @@
 // zooms is no press, and keys that count from the touch (data-edge) have counted.
 document.addEventListener('touchend', event => {
   const { target, clientX, clientY } = event.changedTouches[0];
-  const key = event.cancelable && target.closest?.('button.key:not([data-edge])');
+  const key = event.cancelable ? target.closest?.('button.key:not([data-edge])') : null;
   if (!key?.contains(document.elementFromPoint(clientX, clientY))) return;
   event.preventDefault();
   key.click();
