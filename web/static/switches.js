@@ -24,9 +24,10 @@ function paint() {
     const on = isOn(key.dataset.switch);
     const small = key.querySelector('small');
     // Either the key says what it would do, or it stays down while it is on.
-    if (!small) key.textContent = on ? key.dataset.on : key.dataset.off;
-    else key.setAttribute('aria-pressed', String(on));
-    if (small) small.textContent = on ? say('on') : say('off');
+    const place = small ?? key;
+    const text = small ? (on ? say('on') : say('off')) : on ? key.dataset.on : key.dataset.off;
+    if (small) key.setAttribute('aria-pressed', String(on));
+    if (place.textContent !== text) place.textContent = text;
   }
 }
 
