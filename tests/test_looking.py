@@ -81,6 +81,24 @@ def test_after_one_piece_has_moved_only_squares_near_it_are_judged_anew(monkeypa
     assert len(squares) < 20, f"of 81: {sorted(map(str, squares))}"
 
 
+def test_a_square_is_judged_anew_when_the_hand_leaves_the_piece_that_hides_its_edge() -> None:
+    kit = GAMES["kahmate"].kit(GAMES["kahmate"].options({}))
+    g6, g7, g9 = map(Square.parse, ("g6", "g7", "g9"))
+    seen = Seen(kit, {g6: ("blue tough",), g7: ("pink tough",), g9: ("ball",)})
+    seen.table.nudge(seen.piece("pink tough"), 0.0, -2.0)
+    seen.read(4)
+    seen.table.hold_hand(g9)
+    seen.read()
+    for face in ("blue tough", "ball"):
+        seen.table.move_to(seen.piece(face), g9)
+    assert {g6, g7} <= seen.read(3).unknown
+    seen.table.hold_hand(None)
+    reading = seen.read(3)
+    assert reading.quiet
+    assert reading.seen == {g7: "pink tough", g9: "ball"}
+    assert reading.unknown == frozenset()
+
+
 def test_a_frame_that_is_all_different_is_looked_at_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = Seen()
     seen.read(4)

@@ -227,13 +227,10 @@ class Looker:
         placed, strangers = placer.place(sightings)
         if asked is not None and before is not None:
             old = {id(sighting) for sighting in before.sightings}
-            asked |= {
-                square
-                for piece in placed
-                if id(piece.sighting) not in old
-                for square in piece.squares
-                if square is not None
-            }
+            come = [piece for piece in placed if id(piece.sighting) not in old]
+            asked |= {square for piece in come for square in piece.squares if square is not None}
+            # What such a piece hides of a square is no longer taken for something that lies there.
+            asked |= {square for square in self.resigned if come and placer.bodies(come, {square})}
         corners = [s.marker for s in sightings if s.marker in kit.board.corners]
         seen, markers, doubtful = faces_on_squares(placed)
         rest = {s for s in kit.board.squares if s not in seen and s not in kit.board.holes}
