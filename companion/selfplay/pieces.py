@@ -156,10 +156,12 @@ class PieceMatch(Match):
         return any(not {(kind(m.faces[-1]), m.origin), (kind(m.faces[-1]), m.target)} & lying for m in moves)
 
     def straighten(self) -> None:
-        """Put every piece on the middle of its square, as the sign asks when one hides another."""
-        for piece in self.simulation.world.pieces():
+        """Put every piece straight on the middle of its square, as the sign asks when one hides another."""
+        world = self.simulation.world
+        for piece in world.pieces():
             if piece.square is not None:
-                self.simulation.world.move_to(piece.id, piece.square)
+                world.turn(piece.id, 90.0 * round(piece.turn_deg / 90))
+                world.move_to(piece.id, piece.square)
 
     def piece(self, face: str, square: Square | None) -> WorldPiece:
         """The uppermost piece with that face there, or with its other one; raises `Stuck` when there is none."""
@@ -222,12 +224,15 @@ class PieceMatch(Match):
         return kit.board.square_mm * ASKEW, 40.0
 
     def wait_for_problem(self, square: Square) -> Problem | None:
-        """What the table says about a wrong square once the board is quiet; None when it never says a word."""
-        for _ in range(people.PATIENCE_FRAMES):
+        """What the table says about a wrong square once the board is quiet, or once hands have put straight what the
+        sign asks for; None when it never says a word."""
+        for frame in range(people.PATIENCE_FRAMES):
             self.round()
             for problem in self.look().problems:
                 if problem.square == square:
                     return problem
+            if frame == people.PATIENCE_FRAMES // 2 and "does not see" in self.look().sign.small:
+                self.straighten()
         return None
 
     # ---- orders --------------------------------------------------------------------------------------------------
