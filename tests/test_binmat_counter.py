@@ -68,9 +68,11 @@ def test_the_attacker_wins_only_by_a_combat() -> None:
     state = begun()
     with pytest.raises(Illegal, match="declare it first"):
         step(state, "!")
-    outcome = GAME.outcome(press(state, "c", "!"))
+    won = press(state, "c", "!")
+    outcome = GAME.outcome(won)
     assert outcome is not None
     assert outcome.winners == {NORTH}
+    assert won.turns_left == 109, "the turn that ends the game counts"
 
 
 @pytest.mark.parametrize("timeout", ["pass", "alarm"])
@@ -114,9 +116,11 @@ def test_the_referee_works_the_worked_example_out() -> None:
     assert (after.due, GAME.to_act(after), GAME.time_limit(after)) == (1, {NORTH}, None)
     assert GAME.tableau(after, None).sign == "Attacker: draw 1 card from lane deck 3"  # type: ignore[union-attr] # it has one
     assert press(after, ".").turns_left == 108
-    won = GAME.outcome(press(after, "!"))
-    assert won is not None
-    assert won.reason == "The lane deck owes a card and has none."
+    won = press(after, "!")
+    assert won.turns_left == 108
+    outcome = GAME.outcome(won)
+    assert outcome is not None
+    assert outcome.reason == "The lane deck owes a card and has none."
 
 
 def test_a_stack_that_stays_is_expected_on_the_table() -> None:
