@@ -151,6 +151,25 @@ def test_bands_of_a_flickering_lamp_are_no_movement() -> None:
     assert np.abs(stir.places - (600, 360)).max() <= 104
 
 
+def test_what_touches_or_hides_a_corner_marker_in_part_bends_neither_pose_nor_lens() -> None:
+    kit = GAMES["kahmate"].kit(GAMES["kahmate"].options({}))
+    h1 = Square.parse("h1")
+    seen = Seen(kit, {h1: ("blue fast",), Square.parse("d6"): ("pink tough",)})
+    seen.table.nudge(seen.piece("blue fast"), 0.0, -8.0)
+    board = kit.board
+    across, along = np.meshgrid(np.linspace(0, board.width_mm, 5), np.linspace(0, board.height_mm, 5))
+    places = flat(np.column_stack([across.ravel(), along.ravel()]))
+    true_px = camera_pose(kit, seen.table.view).to_px(places)
+    for hand in ("h1", "a1", "h11", "b1", "a11", "g2", "g1", "c1"):
+        seen.table.hold_hand(Square.parse(hand))
+        seen.read(2)
+        seen.table.hold_hand(None)
+        seen.read(2)
+        assert seen.reader.pose is not None
+        assert np.abs(seen.reader.pose.to_px(places) - true_px).max() < 1.0
+    assert abs(seen.reader.lens.k1) < 0.02
+
+
 def test_blocks_and_squares_belong_together() -> None:
     pose = camera_pose(ARENA, View(width=1920, height=1080, tilt_deg=45.0))
     blocks = blocks_over(ARENA, pose, [E5], (135, 240))

@@ -21,6 +21,16 @@ _SHADOWS_PX = (11, 19)
 _REFINE_PX = 3
 _NOT_FAR_PX = 2.0
 """A corner that would go farther when it is refined follows another edge."""
+_MODULES = 7
+_LEAST_SIDE_PX = 12.0
+_ALONG = np.linspace(0.06, 0.94, 16)
+"""Where along a marker's edge it is looked for, ..."""
+_STEP_PX = 0.5
+"""... and in such steps across it, up to a module away."""
+_RISE, _LEAST_CONTRAST = 0.12, 20.0
+"""An edge is a rise from black to white by this share of the contrast within a pixel; least contrast in grey levels."""
+_ON_LINE_PX, _LEAST_SHARE, _STEEPEST = 0.5, 0.35, 0.25
+"""Of an edge this share must lie on one straight line, which is turned at most so much (tangent)."""
 
 Box = tuple[slice, slice]
 """Rows and columns of a picture."""
@@ -91,6 +101,70 @@ def refined(luma: Luma, quads: Sequence[Points]) -> list[Points]:
     fine = cv2.cornerSubPix(luma, rough.copy().reshape(-1, 1, 2), window, (-1, -1), ends).reshape(-1, 2)
     is_near = np.abs(fine - rough).max(axis=1, keepdims=True) <= _NOT_FAR_PX
     return list(np.where(is_near, fine, rough).astype(np.float64).reshape(-1, 4, 2))
+
+
+def on_edges(luma: Luma, quad: Points) -> Points | None:
+    """The corners (4, 2) px of a marker where straight lines along its four edges meet; None where one is hidden.
+
+    What touches a marker or hides one of its corners moves a corner that is looked for by itself by several pixels,
+    and small markers have rough ones; most of an edge stays in sight.
+    """
+    sides = np.roll(quad, -1, axis=0) - quad
+    lengths = np.linalg.norm(sides, axis=1)
+    if lengths.min() < _LEAST_SIDE_PX:
+        return None
+    ways = sides / lengths[:, None]
+    outward = np.column_stack([ways[:, 1], -ways[:, 0]])
+    steps = int(np.ceil(0.9 * lengths.min() / _MODULES / _STEP_PX))
+    offsets = np.arange(-steps, steps + 1) * _STEP_PX
+    places = (
+        quad[:, None, None] + _ALONG[:, None, None] * sides[:, None, None] + offsets[:, None] * outward[:, None, None]
+    )
+    shape = (4 * len(_ALONG), len(offsets))
+    across = cv2.remap(luma, places.reshape(*shape, 2).astype(np.float32), None, cv2.INTER_LINEAR)  # type: ignore[call-overload]  # stubs deny None
+    low, high = np.percentile(across, (10, 90))
+    if high - low < _LEAST_CONTRAST:
+        return None
+    soft = cv2.GaussianBlur(across.astype(np.float32), (5, 1), 0.8)
+    rise = (soft[:, 2:] - soft[:, :-2]).reshape(4, len(_ALONG), -1)
+    top = rise.argmax(axis=2)
+    inner = top.clip(1, rise.shape[2] - 2)
+    before, peak, after = (np.take_along_axis(rise, (inner + by)[..., None], 2)[..., 0] for by in (-1, 0, 1))
+    bend = before - 2 * peak + after
+    finer = np.where(bend < 0, 0.5 * (before - after) / np.where(bend < 0, bend, 1.0), 0.0)
+    found = (inner + 1 - steps + finer.clip(-0.5, 0.5)) * _STEP_PX
+    is_edge = (top == inner) & (peak >= _RISE * (high - low))
+    lines = [_line_through(_ALONG[ok] * lengths[n], found[n, ok], lengths[n]) for n, ok in enumerate(is_edge)]
+    corners = []
+    for number, line in enumerate(lines):
+        last = lines[number - 1]
+        if line is None or last is None:
+            return None
+        (slope, base), (slope_before, base_before) = line, last
+        here, there = quad[number] + base * outward[number], quad[number - 1] + base_before * outward[number - 1]
+        way, way_before = ways[number] + slope * outward[number], ways[number - 1] + slope_before * outward[number - 1]
+        reach, _ = np.linalg.solve(np.column_stack([way, -way_before]), there - here)
+        corners.append(here + reach * way)
+    return np.array(corners)
+
+
+def _line_through(along: Points, across: Points, length: float) -> tuple[float, float] | None:
+    """Slope and start of the line on which most of these places (N,) lie; None when they are too few."""
+    enough = _LEAST_SHARE * len(_ALONG)
+    if len(along) < enough:
+        return None
+    one, other = np.triu_indices(len(along), max(1, len(along) // 4))
+    slopes = (across[other] - across[one]) / (along[other] - along[one])
+    bases = across[one] - slopes * along[one]
+    near = np.abs(across - (bases[:, None] + slopes[:, None] * along)) <= _ON_LINE_PX
+    near &= (np.abs(slopes) < _STEEPEST)[:, None]
+    best = near[near.sum(axis=1).argmax()]
+    if best.sum() < enough or np.ptp(along[best]) < _LEAST_SHARE * length:
+        return None
+    x, y = along[best], across[best]
+    from_middle = x - x.mean()
+    slope = float(from_middle @ y / (from_middle @ from_middle))
+    return slope, float(y.mean() - slope * x.mean())
 
 
 def boxes_of(blocks: Blocks, margin_px: float, luma: Luma) -> list[Box]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from vision.sharpen import Tag, sharpened_pose
 _HOLD_PX = 1.0 / 1280
 """Corners that are this close (by picture width) to where they were when the pose was found have not moved."""
 _ANCHOR_PX = 2.0 / 1280
+_MISFIT_PX, _BETTER = 1.0 / 1280, 0.3
+"""Four corners that fit worse than this (by picture width) are read without one, when the others fit so much better."""
 
 
 class BoardLocator:
@@ -110,6 +112,7 @@ class BoardLocator:
         self, kit: Kit, corners: Mapping[int, Points], others: Mapping[int, Points], size: tuple[int, int]
     ) -> Pose | None:
         board = kit.board
+        corners = self._fitting(board, corners, size)
         points_mm = np.vstack([corner_points_mm(board, marker) for marker in corners])
         points_px = np.vstack(list(corners.values()))
         diagonal = float(np.linalg.norm(np.ptp(points_px, axis=0)))
@@ -139,6 +142,23 @@ class BoardLocator:
             return None
         self._tuner = trial
         return pose
+
+    def _fitting(self, board: Board, corners: Mapping[int, Points], size: tuple[int, int]) -> Mapping[int, Points]:
+        """The corners without the one of four that something bright hides in part, which moves it."""
+        if len(corners) < 4 or not (self._tuner.views or self._tuner.exact):
+            return corners  # a lens that is not known yet explains none of them
+
+        def misfit_px(markers: Collection[int]) -> float:
+            points_mm = np.vstack([corner_points_mm(board, marker) for marker in markers])
+            pose = solve_pose(points_mm, np.vstack([corners[marker] for marker in markers]), self._tuner.lens, size)
+            return pose.rms_px if pose else float("inf")
+
+        of_all = misfit_px(corners)
+        if of_all <= _MISFIT_PX * size[0]:
+            return corners
+        rests = [corners.keys() - {marker} for marker in corners]
+        best_px, best = min(((misfit_px(rest), number) for number, rest in enumerate(rests)))
+        return {m: corners[m] for m in rests[best]} if best_px <= _BETTER * of_all else corners
 
 
 def _once(sightings: Iterable[Sighting]) -> dict[int, Points]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from companion.grid import Square
 from companion.kit import Kit
 from vision.cards import CardReader
 from vision.closer import CloserLook
-from vision.finding import Scanner, area_of, boxes_of
+from vision.finding import Scanner, area_of, boxes_of, on_edges
 from vision.locate import BoardLocator
 from vision.markers import Found, Luma, Sighting
 from vision.motion import NOWHERE, Blocks
@@ -29,6 +29,7 @@ from vision.tags import tags_of
 
 _CLEARLY = 0.85
 """A marker that does not decode and correlates so well with a print is that one without doubt."""
+_UNMOVED_PX = 0.3
 _PART = 0.35
 """When more than this share of the picture would be looked at again, all of it is."""
 
@@ -62,6 +63,7 @@ class Looker:
         self._placer: tuple[Pose, Placer] | None = None
         self._under: SquaresUnder | None = None
         self._shot: tuple[Snapshot, frozenset[Square]] | None = None
+        self._edges: dict[int, tuple[Points, Points]] = {}
         self.locator = BoardLocator(lens)
         self.kit: Kit | None = None
         """The kit whose board was in view last."""
@@ -119,7 +121,8 @@ class Looker:
         if kit is None:
             self.pose = None if not found.sightings else self.pose
             return self._blind()
-        pose = self.locator.locate(kit, found.sightings, size)
+        sightings = self._precise(luma, kit, found.sightings)
+        pose = self.locator.locate(kit, sightings, size)
         if pose is not None and not kit.deck:
             pose = self.locator.align(luma, kit.board)
         self.pose = pose
@@ -130,7 +133,7 @@ class Looker:
             return self._card_look(luma, kit, pose, found, moving_px)
         if kit is not self.kit or self._empties is None:
             self.kit, self._empties = kit, EmptySquares(kit.board)
-        look = self._judge(luma, kit, pose, found.sightings, closely=still)
+        look = self._judge(luma, kit, pose, sightings, closely=still)
         if still and self.seen is not None and not _all_pieces(kit, look.ids):
             seen = self.seen.sightings
             whole = () if is_all else _others(self._scanner.whole(luma).sightings, seen)
@@ -165,6 +168,25 @@ class Looker:
         more = self._closer.corners(kit.board, pose, luma, corners) if pose else ()
         return Found(found.sightings + more, found.rejected)
 
+    def _precise(self, luma: Luma, kit: Kit, sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
+        """The same with the board's corner markers where their edges are; one that shows none is left out beside three
+        that do."""
+        found = tuple(sightings)
+        edges = {id(s): self._edges_of(luma, s) for s in found if s.marker in kit.board.corners}
+        precise = [replace(s, corners_px=px) for s in found if (px := edges.get(id(s))) is not None]
+        rough = [s for s in found if id(s) in edges and edges[id(s)] is None] if len(precise) < 3 else []
+        return (*(s for s in found if id(s) not in edges), *precise, *rough)
+
+    def _edges_of(self, luma: Luma, corner: Sighting) -> Points | None:
+        """As `on_edges` says; a marker that is found where it was has its edges where they were."""
+        known = self._edges.get(corner.marker)
+        if known is not None and np.abs(known[0] - corner.corners_px).max() <= _UNMOVED_PX:
+            return known[1]
+        px = on_edges(luma, corner.corners_px)
+        if px is not None:
+            self._edges[corner.marker] = corner.corners_px, px
+        return px
+
     def _look_in_parts(self, luma: Luma, seen: Seen, blocks: Blocks, still: bool) -> Look | None:
         """Look only where something has changed; None when that does not do."""
         if self.locator.is_rough:
@@ -176,10 +198,10 @@ class Looker:
         boxes = boxes_of(with_markers(wide, touched), 0.5 * tag_px, luma)
         if area_of(boxes) > _PART * luma.size:
             return None
-        found = self._scanner.parts(luma, boxes, 0.4 * tag_px)
+        found = self._scanner.parts(luma, boxes, 0.4 * tag_px).sightings
         lost = {id(sighting) for sighting in touched}
         kept = [sighting for sighting in seen.sightings if id(sighting) not in lost]
-        new = [s for s in found.sightings if not any(_same(s, other) for other in kept)]
+        new = self._precise(luma, kit, (s for s in found if not any(_same(s, other) for other in kept)))
         if any(s.marker in k.board.corners for s in new for k in self._kits.values() if k is not kit):
             return None
         corners = set(board.corners)
@@ -226,11 +248,11 @@ class Looker:
         placer = self._placer[1]
         placed, strangers = placer.place(sightings)
         if asked is not None and before is not None:
-            old = {id(sighting) for sighting in before.sightings}
-            come = [piece for piece in placed if id(piece.sighting) not in old]
+            old = {id(piece) for piece in before.placed}
+            come = [piece for piece in placed if id(piece) not in old]
             asked |= {square for piece in come for square in piece.squares if square is not None}
             # What such a piece hides of a square is no longer taken for something that lies there.
-            asked |= {square for square in self.resigned if come and placer.bodies(come, {square})}
+            asked |= placer.beside(come, self.resigned)
         corners = [s.marker for s in sightings if s.marker in kit.board.corners]
         seen, markers, doubtful = faces_on_squares(placed)
         rest = {s for s in kit.board.squares if s not in seen and s not in kit.board.holes}
@@ -252,6 +274,13 @@ class Looker:
                 placed, strangers = placer.place(sightings)
                 seen, markers, doubtful = faces_on_squares(placed)
                 empty -= doubtful | set(seen)
+                # What these pieces hide is no longer taken for something that lies there.
+                missing -= doubtful | set(seen)
+                if missing:
+                    bodies = placer.bodies(placed, missing)
+                    empty |= self._empties.empty_among(
+                        self._empties.snapshot(luma, pose, corners, bodies, missing), missing
+                    )
         self._shot = (shot, frozenset(empty)) if shot is not None else None
         if before is not None:
             empty |= before.empty - ask - doubtful - set(seen)

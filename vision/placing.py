@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from companion.grid import Square
 from companion.kit import Board, Face, Kit
@@ -100,15 +101,24 @@ class Placer:
 
     def bodies(self, placed: Iterable[Placed], squares: Collection[Square]) -> list[Points]:
         """(N, 2) outlines in board mm of what pieces hide of the board, of those that may hide one of these squares."""
+        bodies = [self._body(piece) for piece in placed]
+        near = self._near(bodies, squares)
+        return [bodies[number][0] for number in np.flatnonzero(np.any(near, axis=1))]
+
+    def beside(self, placed: Iterable[Placed], squares: Collection[Square]) -> set[Square]:
+        """Those of these squares of which one of the pieces may hide a part."""
+        near = self._near([self._body(piece) for piece in placed], squares)
+        return {square for square, is_near in zip(squares, np.any(near, axis=0), strict=True) if is_near}
+
+    def _near(self, bodies: Sequence[tuple[Points, Points]], squares: Collection[Square]) -> NDArray[np.bool_]:
+        """(bodies, squares): may the one hide a part of the other?"""
+        if not bodies or not squares:
+            return np.zeros((len(bodies), len(squares)), bool)
         board = self._kit.board
         centres = np.array([board.centre_mm(square) for square in squares])
         half = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2 + _ROUND_MM
-        bodies = [self._body(piece) for piece in placed]
-        if not bodies:
-            return []
         bounds = np.array([bound for _, bound in bodies])[:, :, None]
-        near = np.all((centres > bounds[:, 0] - half) & (centres < bounds[:, 1] + half), axis=2)
-        return [bodies[number][0] for number in np.flatnonzero(np.any(near, axis=1))]
+        return np.asarray(np.all((centres > bounds[:, 0] - half) & (centres < bounds[:, 1] + half), axis=2))
 
     def _body(self, piece: Placed) -> tuple[Points, Points]:
         """(N, 2) what a piece hides of the board in mm, and (2, 2) the lowest and the highest of it."""

@@ -284,7 +284,8 @@ class LensTuner:
             else:
                 fade = 1.0 if self.views < 20 else 0.95
                 information, vector = self._information * fade, self._vector * fade
-            weight = 1 / self._CORNER_PX**2
+            # A view that no lens explains, as something moves a corner, teaches little.
+            weight = 1 / max(self._CORNER_PX, pose.rms_px) ** 2
             self._information = information + weight * slopes.T @ slopes
             self._vector = vector + weight * slopes.T @ (slopes @ self._value() - rest)
             self._solve()
