@@ -26,6 +26,8 @@ WAVERS = 0.1
 WRONG = 0.3
 """How often a hand leaves a strange card in a lane while a combat is put away."""
 
+_PAD_KEYS = {"c": ("a",), "!": ("b", "ready")}
+
 
 def ways_to_play(seed: int) -> dict[str, Any]:
     """The options of a game: both ways with both editions in turn."""
@@ -143,7 +145,8 @@ class CardMatch(Match):
         elif action == ".":
             self._press_table() if self.rng.random() < 0.3 else self.press(seat, "ready")
         else:
-            self.press(seat, "a")
+            for key in _PAD_KEYS[action]:
+                self.press(seat, key)
 
     def _press_table(self) -> None:
         hands = self.simulation.hands

@@ -132,13 +132,13 @@ class PieceMatch(Match):
         self.round(1)
 
     def mend(self, view: TableView) -> None:
-        """Put straight what may be hidden; where hands went ahead of a face-off, lay the board as it was."""
-        if view.kit is None or view.target is None:
-            return
-        is_hidden = bool(view.problems) and "does not see" in view.sign.small
-        if is_hidden:
+        """Put straight what may be hidden; where that mends nothing or hands went ahead of a face-off, lay the board as
+        it is wanted."""
+        if view.problems and "does not see" in view.sign.small:
             self.straighten()
-        if not self._went_ahead(view) and (is_hidden or not view.problems):
+            self.round(4)
+            view = self.look()
+        if view.kit is None or view.target is None or not (view.problems or self._went_ahead(view)):
             return
         lying: dict[Square, tuple[str, ...]] = {}
         for piece in self.simulation.world.pieces():
