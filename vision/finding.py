@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from vision.markers import Found, Luma, MarkerFinder, Sighting, sharpened, without_shadows
 from vision.motion import BLOCK_PX, Blocks
@@ -27,10 +28,11 @@ _ALONG = np.linspace(0.06, 0.94, 16)
 """Where along a marker's edge it is looked for, ..."""
 _STEP_PX = 0.5
 """... and in such steps across it, up to a module away."""
-_RISE, _LEAST_CONTRAST = 0.12, 20.0
+_RISE, _LEAST_CONTRAST = 0.08, 20.0
 """An edge is a rise from black to white by this share of the contrast within a pixel; least contrast in grey levels."""
 _ON_LINE_PX, _LEAST_SHARE, _STEEPEST = 0.5, 0.35, 0.25
 """Of an edge this share must lie on one straight line, which is turned at most so much (tangent)."""
+_PAIRS = np.triu_indices(len(_ALONG), len(_ALONG) // 4)
 
 Box = tuple[slice, slice]
 """Rows and columns of a picture."""
@@ -134,37 +136,37 @@ def on_edges(luma: Luma, quad: Points) -> Points | None:
     finer = np.where(bend < 0, 0.5 * (before - after) / np.where(bend < 0, bend, 1.0), 0.0)
     found = (inner + 1 - steps + finer.clip(-0.5, 0.5)) * _STEP_PX
     is_edge = (top == inner) & (peak >= _RISE * (high - low))
-    lines = [_line_through(_ALONG[ok] * lengths[n], found[n, ok], lengths[n]) for n, ok in enumerate(is_edge)]
-    corners = []
-    for number, line in enumerate(lines):
-        last = lines[number - 1]
-        if line is None or last is None:
-            return None
-        (slope, base), (slope_before, base_before) = line, last
-        here, there = quad[number] + base * outward[number], quad[number - 1] + base_before * outward[number - 1]
-        way, way_before = ways[number] + slope * outward[number], ways[number - 1] + slope_before * outward[number - 1]
-        reach, _ = np.linalg.solve(np.column_stack([way, -way_before]), there - here)
-        corners.append(here + reach * way)
-    return np.array(corners)
+    lines = _lines_through(_ALONG * lengths[:, None], found, is_edge)
+    if lines is None:
+        return None
+    slopes, bases = lines
+    starts, headings = quad + bases * outward, ways + slopes * outward
+    last_starts, last_headings = np.roll(starts, 1, axis=0), np.roll(headings, 1, axis=0)
+    reach = _cross(last_starts - starts, last_headings) / _cross(headings, last_headings)
+    return np.asarray(starts + reach[:, None] * headings)
 
 
-def _line_through(along: Points, across: Points, length: float) -> tuple[float, float] | None:
-    """Slope and start of the line on which most of these places (N,) lie; None when they are too few."""
-    enough = _LEAST_SHARE * len(_ALONG)
-    if len(along) < enough:
+def _lines_through(along: Points, across: Points, counts: NDArray[np.bool_]) -> tuple[Points, Points] | None:
+    """Slopes (4, 1) and starts (4, 1) of the lines on which most of the places that count lie, (4, N) by their
+    distances along and across an edge; None when they are too few on any edge."""
+    one, other = _PAIRS
+    slopes = (across[:, other] - across[:, one]) / (along[:, other] - along[:, one])
+    bases = across[:, one] - slopes * along[:, one]
+    near = np.abs(across[:, None] - bases[..., None] - slopes[..., None] * along[:, None]) <= _ON_LINE_PX
+    near &= counts[:, None] & ((np.abs(slopes) < _STEEPEST) & counts[:, one] & counts[:, other])[..., None]
+    on_line = near[np.arange(len(near)), near.sum(axis=2).argmax(axis=1)]
+    number = on_line.sum(axis=1, keepdims=True)
+    reach = np.where(on_line, along, -np.inf).max(axis=1) - np.where(on_line, along, np.inf).min(axis=1)
+    if (number < _LEAST_SHARE * len(_ALONG)).any() or (reach < _LEAST_SHARE * along[:, -1]).any():
         return None
-    one, other = np.triu_indices(len(along), max(1, len(along) // 4))
-    slopes = (across[other] - across[one]) / (along[other] - along[one])
-    bases = across[one] - slopes * along[one]
-    near = np.abs(across - (bases[:, None] + slopes[:, None] * along)) <= _ON_LINE_PX
-    near &= (np.abs(slopes) < _STEEPEST)[:, None]
-    best = near[near.sum(axis=1).argmax()]
-    if best.sum() < enough or np.ptp(along[best]) < _LEAST_SHARE * length:
-        return None
-    x, y = along[best], across[best]
-    from_middle = x - x.mean()
-    slope = float(from_middle @ y / (from_middle @ from_middle))
-    return slope, float(y.mean() - slope * x.mean())
+    x, y = ((on_line * of).sum(axis=1, keepdims=True) / number for of in (along, across))
+    slope = (on_line * (along - x) * (across - y)).sum(axis=1, keepdims=True)
+    slope /= (on_line * (along - x) ** 2).sum(axis=1, keepdims=True)
+    return slope, y - slope * x
+
+
+def _cross(one: Points, other: Points) -> Points:
+    return np.asarray(one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0])
 
 
 def boxes_of(blocks: Blocks, margin_px: float, luma: Luma) -> list[Box]:
