@@ -134,7 +134,7 @@ class Board:
         """Depth of the squares, without the strips."""
         return self.ranks * self.rank_pitch_mm - self.gap_mm
 
-    @property
+    @cached_property
     def squares(self) -> tuple[Square, ...]:
         """All squares by file, then rank."""
         return tuple(Square(f, r) for f in range(self.files) for r in range(self.ranks))

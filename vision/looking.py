@@ -252,7 +252,8 @@ class Looker:
             come = [piece for piece in placed if id(piece) not in old]
             asked |= {square for piece in come for square in piece.squares if square is not None}
             # What such a piece hides of a square is no longer taken for something that lies there.
-            asked |= placer.beside(come, self.resigned)
+            if self.resigned:
+                asked |= placer.beside(come, self.resigned)
         corners = [s.marker for s in sightings if s.marker in kit.board.corners]
         seen, markers, doubtful = faces_on_squares(placed)
         rest = {s for s in kit.board.squares if s not in seen and s not in kit.board.holes}
