@@ -248,12 +248,7 @@ class Looker:
         placer = self._placer[1]
         placed, strangers = placer.place(sightings)
         if asked is not None and before is not None:
-            old = {id(piece) for piece in before.placed}
-            come = [piece for piece in placed if id(piece) not in old]
-            asked |= {square for piece in come for square in piece.squares if square is not None}
-            # What such a piece hides of a square is no longer taken for something that lies there.
-            if self.resigned:
-                asked |= placer.beside(come, self.resigned)
+            asked |= self._concerned(placer, placed, before)
         corners = [s.marker for s in sightings if s.marker in kit.board.corners]
         seen, markers, doubtful = faces_on_squares(placed)
         rest = {s for s in kit.board.squares if s not in seen and s not in kit.board.holes}
@@ -294,6 +289,14 @@ class Looker:
         guessed = self._guessed(sightings, markers, empty, unknown)
         ids = frozenset(sighting.marker for sighting in sightings)
         return Look(kit.game, seen, unknown, tuple(beside), strangers, markers=markers, guessed=guessed, ids=ids)
+
+    def _concerned(self, placer: Placer, placed: Iterable[Placed], before: Seen) -> set[Square]:
+        """The squares of pieces that were not seen before, and those in doubt of which such a piece hides a part: it is
+        no longer taken for something that lies there."""
+        old = {id(piece) for piece in before.placed}
+        come = [piece for piece in placed if id(piece) not in old]
+        own = {square for piece in come for square in piece.squares if square is not None}
+        return own | placer.beside(come, self.resigned) if self.resigned else own
 
     def _guessed(
         self,
