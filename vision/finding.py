@@ -22,8 +22,10 @@ _SHADOWS_PX = (11, 19)
 _REFINE_PX = 3
 _NOT_FAR_PX = 2.0
 """A corner that would go farther when it is refined follows another edge."""
-_MODULES = 7
-_LEAST_SIDE_PX = 12.0
+_MODULES, _LEAST_SIDE_PX = 7, 12.0
+"""A marker's modules along a side, the black rim included; smaller ones are too coarse for this."""
+_FARTHEST = 1.5
+"""So many modules (and a pixel) away a corner is another one's."""
 _ALONG = np.linspace(0.06, 0.94, 16)
 """Where along a marker's edge it is looked for, ..."""
 _STEP_PX = 0.5
@@ -32,6 +34,8 @@ _RISE, _LEAST_CONTRAST = 0.08, 20.0
 """An edge is a rise from black to white by this share of the contrast within a pixel; least contrast in grey levels."""
 _ON_LINE_PX, _LEAST_SHARE, _STEEPEST = 0.5, 0.35, 0.25
 """Of an edge this share must lie on one straight line, which is turned at most so much (tangent)."""
+_LEAST_TURN = 0.05
+"""Sine of the angle under which edges meet, at least."""
 _PAIRS = np.triu_indices(len(_ALONG), len(_ALONG) // 4)
 
 Box = tuple[slice, slice]
@@ -142,8 +146,12 @@ def on_edges(luma: Luma, quad: Points) -> Points | None:
     slopes, bases = lines
     starts, headings = quad + bases * outward, ways + slopes * outward
     last_starts, last_headings = np.roll(starts, 1, axis=0), np.roll(headings, 1, axis=0)
-    reach = _cross(last_starts - starts, last_headings) / _cross(headings, last_headings)
-    return np.asarray(starts + reach[:, None] * headings)
+    turns = _cross(headings, last_headings)
+    if (np.abs(turns) < _LEAST_TURN).any():
+        return None
+    corners = starts + (_cross(last_starts - starts, last_headings) / turns)[:, None] * headings
+    is_near = np.abs(corners - quad).max() <= _FARTHEST * lengths.min() / _MODULES + 1
+    return np.asarray(corners) if is_near else None
 
 
 def _lines_through(along: Points, across: Points, counts: NDArray[np.bool_]) -> tuple[Points, Points] | None:
