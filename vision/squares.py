@@ -90,6 +90,7 @@ class EmptySquares:
         self._numbers = {square: number for number, square in enumerate(board.squares)}
         self._marked = {mark.square for mark in board.marks}
         self._open, self._disc = self._regions()
+        self._bands = self._band_places()
         # Between a square and a wall there is no line, unless a gap parts them.
         around = ((0, 1), (1, 0), (0, -1), (-1, 0))
         walled = [[not board.gap_mm and s.shifted(*step) in board.holes for step in around] for s in board.squares]
@@ -325,19 +326,22 @@ class EmptySquares:
 
         `tones` and `visible` are (N, h, h), all cells at once: one by one they would take most of a picture's time.
         """
-        depth = 2 * self._edge + round((self._board.gap_mm / 2 + 1.0) * self._scale)
-        side = tones.shape[1]
-        start = self._edge + round((self._board.gap_mm / 2 + 2.0) * self._scale)
-        length = (side - 2 * start) // _THIRDS
-        inner = slice(start, start + _THIRDS * length)
-        turned = [[np.rot90(cells, turn, (1, 2))[:, :depth, inner] for turn in range(4)] for cells in (tones, visible)]
-        bands, seen = (
-            np.stack(four, axis=1).reshape(-1, depth, _THIRDS, length).transpose(0, 2, 1, 3).reshape(-1, depth, length)
-            for four in turned
-        )
-        lines, shades = _line(np.asarray(bands, np.float32), np.asarray(seen, bool))
+        band = (-1, *self._bands.shape[1:])
+        bands = tones.reshape(len(tones), -1).take(self._bands, axis=1).reshape(band)
+        seen = visible.reshape(len(visible), -1).take(self._bands, axis=1).reshape(band)
+        lines, shades = _line(bands, seen)
         shape = (-1, 4 * _THIRDS)
         return lines.reshape(shape).astype(np.float32), shades.reshape(shape).astype(np.float32)
+
+    def _band_places(self) -> NDArray[np.int_]:
+        """(12, depth, length): where in a cell's pixels the parts of its outline lie, each seen from outside."""
+        side = self._cell + 2 * self._edge
+        depth = 2 * self._edge + round((self._board.gap_mm / 2 + 1.0) * self._scale)
+        start = self._edge + round((self._board.gap_mm / 2 + 2.0) * self._scale)
+        length = (side - 2 * start) // _THIRDS
+        places = np.arange(side * side).reshape(side, side)
+        sides = np.stack([np.rot90(places, turn)[:depth, start : start + _THIRDS * length] for turn in range(4)])
+        return sides.reshape(4, depth, _THIRDS, length).transpose(0, 2, 1, 3).reshape(-1, depth, length)
 
 
 def _inside(pixels: NDArray[np.float32], size: tuple[int, int]) -> Mask:
