@@ -80,8 +80,8 @@ class Live:
             return False
         if not referee.turned_below(self.before, layout) <= self.touched:
             return False
-        grown = referee.hidden_growth(self.before, layout)
-        return not grown or any(self.reading.markers.get(square) != self.markers_before.get(square) for square in grown)
+        grown = referee.hidden_growth(self.session.kit, self.before, layout) if self.session.kit else ()
+        return all(referee.has_new_marker(square, self.reading, self.markers_before) for square in grown)
 
     @property
     def before(self) -> Layout:

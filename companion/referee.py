@@ -320,11 +320,22 @@ def explain(
     return fitting[0] if fitting else None
 
 
-def hidden_growth(before: Layout, after: Layout) -> tuple[Square, ...]:
-    """Squares on which a piece comes to lie on one that looks the same, where nothing else of a change can be seen."""
-    if tops(before) != tops(after):
-        return ()
-    return tuple(square for square, stack in after.items() if len(stack) > len(before.get(square, ())))
+def hidden_growth(kit: Kit, before: Layout, after: Layout) -> tuple[Square, ...]:
+    """Squares on which a piece comes to lie on one that looks the same: no picture shows it, only its marker. What goes
+    under one that is carried, such as a ball, counts where nothing else of a change can be seen."""
+    is_all_hidden = tops(before) == tops(after)
+    return tuple(
+        square
+        for square, stack in after.items()
+        if len(stack) > len(before.get(square, ()))
+        and before.get(square, ())[-1:] == stack[-1:]
+        and (is_all_hidden or not kit.face(stack[-1]).carried)
+    )
+
+
+def has_new_marker(square: Square, reading: Reading, before: Mapping[Square, int]) -> bool:
+    """Is another marker read on a square than before?"""
+    return reading.markers.get(square) not in (None, before.get(square))
 
 
 def turned_below(before: Layout, after: Layout) -> frozenset[Square]:
@@ -336,13 +347,11 @@ def turned_below(before: Layout, after: Layout) -> frozenset[Square]:
 def _is_shown(layout: Layout, reading: Reading, before: Before) -> bool:
     """Does the board show more than that a piece is gone? On a piece that looks the same only its marker tells."""
     was, now = tops(before.board), tops(layout)
-    if any(was.get(square) != face for square, face in now.items()):
-        return True
+    grown = hidden_growth(before.kit, before.board, layout)
+    if grown or any(was.get(square) != face for square, face in now.items()):
+        return all(has_new_marker(square, reading, before.markers) for square in grown)
     gone = _faces(before.board) - _faces(layout)
-    if gone and gone <= Counter(reading.beside):
-        return True
-    grown = [square for square, stack in layout.items() if len(stack) > len(before.board.get(square, ()))]
-    return any(reading.markers.get(square) != before.markers.get(square) for square in grown)
+    return bool(gone) and gone <= Counter(reading.beside)
 
 
 def _faces(layout: Layout) -> Counter[str]:

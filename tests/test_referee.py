@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -160,6 +161,23 @@ def test_a_piece_laid_upon_what_belongs_on_top_of_it_is_told_at_once() -> None:
 
 def test_unknown_squares_are_never_wrong() -> None:
     assert problems(KIT, START, START, reading("a1 b1", c4="lime robot", b4="lime flag")) == ()
+
+
+def test_a_piece_that_would_lie_on_one_that_looks_the_same_is_told_by_its_marker() -> None:
+    scouts = game_named("scouts")
+    kit, (plain, full) = scouts.kit(scouts.options({})), ("black scout", "black scout with intel")
+    a3, a4 = sq("a3"), sq("a4")
+    board = layout(a3=full, a4=f"{plain}, {full}")
+    outcomes = [
+        ("a4-a3", (layout(a3=f"{full}, {full}", a4=plain),)),
+        ("a4-a5", (layout(a3=full, a4=plain, a5=full),)),
+    ]
+    outcomes = [(scouts.parse(text), layouts) for text, layouts in outcomes]
+    before = Before(kit, board, {a3: 20, a4: 21})
+    hidden = replace(reading("a5", a3=full, a4=plain), game="scouts", markers={a3: 20, a4: 22})
+    assert explain(scouts, Seat.NORTH, hidden, outcomes, before) is None, "the piece lies on a5, where nothing is seen"
+    shown = replace(hidden, markers={a3: 21, a4: 22})
+    assert explain(scouts, Seat.NORTH, shown, outcomes, before) == scouts.parse("a4-a3")
 
 
 def test_explain_finds_the_one_play() -> None:
