@@ -114,15 +114,23 @@ def _perhaps_hidden(live: Live, problem: Problem) -> str:
             "The camera does not see {square} now: put the piece there straight, or take the hand away.",
             square=problem.home,
         )
-    seen = [*reading.seen.values(), *reading.beside]
-    if seen.count(problem.face) >= [*tops(target).values()].count(problem.face):
+    return _out_of_sight(live, problem.face)
+
+
+def _out_of_sight(live: Live, face: str) -> str:
+    """Where a piece that lies nowhere in sight, with this face or its other one, may be; empty: nowhere."""
+    reading, target, kit = live.reading, live.session.target, live.session.kit
+    if reading is None or target is None or kit is None:
+        return ""
+    seen = [kit.kind(each) for each in (*reading.seen.values(), *reading.beside)]
+    if seen.count(kit.kind(face)) >= [kit.kind(each) for each in tops(target).values()].count(kit.kind(face)):
         return ""
     hidden = sorted(reading.unknown - set(target))
     if not hidden:
         return ""
     return say(
         "Is the {piece} on {squares}, where the camera does not see it? Then put it straight.",
-        piece=problem.face,
+        piece=face,
         squares=listed(map(str, hidden[:4]), "or"),
     )
 
@@ -163,7 +171,9 @@ def _hands_sign(live: Live) -> Sign:
         if session.phase is Phase.SETUP:
             small = say_n("One piece to go.", "{n} pieces to go.", len(todo))
         else:
-            small = joined(" ", [joined("", (i.text, ".")) for i in todo[1:]])
+            is_still = live.watched and live.reading is not None and live.reading.quiet
+            lost = (_out_of_sight(live, i.move.faces[-1]) for i in todo if is_still and i.move.faces)
+            small = next(filter(None, lost), "") or joined(" ", [joined("", (i.text, ".")) for i in todo[1:]])
         if not live.watched:
             small = joined(" ", (small, say("Then press ready.")))
         return Sign(todo[0].text, small, seats if len(todo) > 1 else frozenset({todo[0].seat}))

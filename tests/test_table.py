@@ -92,6 +92,21 @@ def test_the_camera_ticks_off_set_up_and_stages(played: Played) -> None:
     assert "board_agrees" in played.cues
 
 
+def test_a_piece_on_its_way_that_is_nowhere_in_sight_is_asked_for(played: Played) -> None:
+    """It was put beside another one that hides its marker: the sign says where to look, until it is seen."""
+    played.begin()
+    board = played.table.view().layout
+    played.show(board)
+    played.turn("UII", "III")
+    gone = {square: stack for square, stack in board.items() if square != Square.parse("a1")}
+    played.show(gone, unknown="c2")
+    sign = played.table.view().sign
+    assert sign.text == "Purple: move your robot a1 to a2"
+    assert sign.small == "Is the purple robot on c2, where the camera does not see it? Then put it straight."
+    played.show(gone)
+    assert played.table.view().sign.small == "", "somebody holds it"
+
+
 def test_a_wrong_placement_is_named_and_tells_the_way(played: Played) -> None:
     played.begin()
     board = played.table.view().layout
