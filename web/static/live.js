@@ -39,8 +39,8 @@ function morph(old, fresh) {
   }
   const children = [...fresh.childNodes];
   children.forEach((child, place) => {
-    const named = child.id && document.getElementById(child.id);
-    if (named && named.parentNode === old && named !== old.childNodes[place]) old.insertBefore(named, old.childNodes[place] ?? null);
+    const named = child.id && [...old.children].find(other => other.id === child.id);
+    if (named && named !== old.childNodes[place]) old.insertBefore(named, old.childNodes[place] ?? null);
     if (old.childNodes[place]) morph(old.childNodes[place], child);
     else old.append(child);
   });
