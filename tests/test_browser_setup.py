@@ -43,12 +43,15 @@ def test_the_host_sets_up_changes_settings_restarts_and_tries_the_keys(tmp_path:
         until("the table’s own lamps", lambda: finger.get("/workbench/state")["lamps"]["north_2"] == 0)
         assert "north_2" not in str(finger.get("/api/view")["seats"])
 
-        # A game is started with an option, by one tap.
+        # A game is started with an option, by one tap; a hand over the board, or the camera would tick the set-up off.
+        finger.post("/workbench/hand", square="a1")
         window.get(f"{service.url}/host?game=outbuffered")
         tap(window, "[data-option=turn_limit] input[value='1']")
         tap(window, "#start")
         until("the game", lambda: finger.get("/api/view")["phase"] == "setup")
         until("what comes next", lambda: "Begin" in window.find_element(By.ID, "host-foot").text)
+        finger.post("/workbench/hand", square=None)
+        until("the board is seen", lambda: finger.get("/api/view")["phase"] == "orders")
 
         # Settings: one that works at once, one that waits for a restart, which keeps the game.
         window.get(f"{service.url}/settings")
