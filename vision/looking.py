@@ -30,6 +30,7 @@ from vision.tags import tags_of
 _CLEARLY = 0.85
 """A marker that does not decode and correlates so well with a print is that one without doubt."""
 _UNMOVED_PX = 0.3
+"""A corner marker that is found this close to where it was has not moved."""
 _PART = 0.35
 """When more than this share of the picture would be looked at again, all of it is."""
 
