@@ -19,6 +19,7 @@ from companion.clock import Clock, RealClock
 from companion.config import Settings, find_settings
 from companion.errors import CameraError
 from companion.games import GAMES
+from companion.health.certificate import Validity, validity
 from companion.health.games import GameLog
 from companion.health.measured import open_journal
 from companion.health.probes import Machine
@@ -97,6 +98,7 @@ class Companion:
         self.watcher: Watcher | None = None
         self.eye: BoardEye | None = None
         self.album = PhotographFolder(settings.photographs_path, settings.camera.photographs_mb)
+        self.certificate: Validity | None = None
         self._photographer: Photographer | None = None
         self._threads = threads
         self._stack = ExitStack()
@@ -324,6 +326,7 @@ class Companion:
             from web.tls import certificate_context  # noqa: PLC0415 - brings what only a certificate needs
 
             tls = certificate_context(web.certificate, web.key)
+            self.certificate = validity(tls, web.certificate, web.names)
         app = create_app(
             self.table,
             GAMES,

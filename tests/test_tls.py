@@ -1,4 +1,4 @@
-"""HTTPS with an own certificate: pages and streams, who asks without it, and files that cannot be used."""
+"""HTTPS with an own certificate: pages and streams, who asks without it, and files that phones or nobody can use."""
 
 from __future__ import annotations
 
@@ -8,22 +8,30 @@ import http.client
 import socket
 import ssl
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from web_fixtures import Place, open_place
 
 from companion.app import Companion
 from companion.clock import FakeClock
-from companion.config import Settings, WebSettings, read_settings
+from companion.commands.doctor import examine
+from companion.config import PanelSettings, Settings, WebSettings, read_settings
 from companion.errors import CompanionError, ConfigError
+from companion.health.certificate import certificate, validity
+from companion.health.findings import Grade
 from companion.joining import page_urls
+from companion.languages import translate
 from web.live import Server, serve
 from web.tls import BadCertificate, certificate_context
 
 FILES = Path(__file__).parent / "certificates"
 CERTIFICATE, KEY, LOCKED = (str(FILES / name) for name in ("certificate.pem", "key.pem", "locked.pem"))
+ENDED, FOR_CLIENTS = (str(FILES / name) for name in ("ended.pem", "for-clients.pem"))
+"""The one counted in the first quarter of 2020, the other is not made for servers."""
 ELSEWHERE = "127.0.0.66"
 """An address of this machine that is not its own screen's."""
 
@@ -185,3 +193,65 @@ def test_addresses_say_https_and_the_name_of_the_certificate_first(monkeypatch: 
     web = WebSettings(host="192.0.2.7", names=("table.example.org",), certificate="c", key="k")
     assert page_urls(web, 443) == ("https://table.example.org/", "https://192.0.2.7/")
     assert page_urls(WebSettings(host="::1"), 8080) == ("http://[::1]:8080/",)
+
+
+# ---- what phones check -----------------------------------------------------------------------------------------------
+
+
+def at_s(day: str) -> float:
+    return datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()
+
+
+def told(name: str, day: str, names: tuple[str, ...] = ()) -> list[tuple[Grade, str]]:
+    found = certificate(validity(certificate_context(name, KEY), name, names), at_s(day))
+    return [(each.grade, translate(each.text, "en")) for each in found]
+
+
+def test_a_certificate_that_counts_is_said_to() -> None:
+    good = (Grade.OK, "The certificate is good until 2120-01-01.")
+    assert told(CERTIFICATE, "2026-05-01", ("table.example.org", "localhost", "127.0.0.1")) == [good]
+
+
+@pytest.mark.parametrize(
+    ("day", "words"),
+    [
+        ("2020-03-17", None),
+        ("2020-03-20", "The certificate ends on 2020-04-01. Renew it, then restart"),
+        ("2026-11-22", "The certificate ended on 2020-04-01: phones warn of it or stay away. Renew it"),
+    ],
+)
+def test_one_that_ends_is_told_two_weeks_before(day: str, words: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("companion.health.certificate.EARLIEST_S", 0.0)
+    ((grade, text),) = told(ENDED, day)
+    assert grade is (Grade.WARN if words else Grade.OK)
+    assert text.startswith(words or "The certificate is good until 2020-04-01.")
+
+
+def test_a_clock_that_is_wrong_is_told_and_one_that_was_never_set_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert told(ENDED, "1970-01-02")[0][0] is Grade.OK
+    monkeypatch.setattr("companion.health.certificate.EARLIEST_S", 0.0)
+    ((grade, text),) = told(CERTIFICATE, "2019-12-31")
+    assert (grade, text.startswith("The certificate counts from 2020-01-01 on")) == (Grade.WARN, True)
+
+
+def test_one_for_another_name_or_another_purpose_is_told() -> None:
+    good, other = told(CERTIFICATE, "2026-05-01", ("localhost", "table.example.com"))
+    assert good[0] is Grade.OK
+    assert (other[0], other[1].startswith("The certificate is not for table.example.com:")) == (Grade.WARN, True)
+    assert told(FOR_CLIENTS, "2026-05-01") == [
+        (Grade.WARN, "Phones will not take the certificate: unsuitable certificate purpose.")
+    ]
+
+
+def test_the_service_warns_of_it_wherever_it_tells_of_the_machine(tmp_path: Path) -> None:
+    web = WebSettings(host="127.0.0.1", port=0, certificate=ENDED, key=KEY)
+    settings = Settings(state_dir=str(tmp_path), web=web, panel=PanelSettings(enabled="no"))
+    clock = FakeClock(wall_s=at_s("2026-11-22"))
+    with Companion(settings, simulate=True, clock=clock, threads=False) as companion:
+        companion.health.look()
+        assert companion.health.state().machine is Grade.WARN
+        assert companion.health.line().startswith("The certificate ended on 2020-04-01")
+        assert [each.grade for each in companion.health.examine() if each.topic == "https"] == [Grade.WARN]
+    assert [each.grade for each in examine(settings) if each.topic == "https"] == [Grade.WARN]
+    missing = msgspec.structs.replace(settings, web=WebSettings(certificate="/nowhere.pem", key=KEY))
+    assert [each.grade for each in examine(missing) if each.topic == "https"] == [Grade.FAIL]

@@ -29,6 +29,7 @@ TOPICS: Mapping[str, str] = {
     "journal": say("Games played"),
     "clock": say("Clock"),
     "network": say("Network"),
+    "https": say("HTTPS"),
     "wifi": say("Wi-Fi"),
     "versions": say("Versions"),
 }

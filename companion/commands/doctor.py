@@ -16,10 +16,11 @@ from contextlib import closing
 from typing import Any
 
 from companion.clock import RealClock
-from companion.config import Settings
+from companion.config import Settings, WebSettings
 from companion.errors import CameraError, JournalError, PanelError
 from companion.health import machine as machinery
 from companion.health import network
+from companion.health.certificate import certificate, validity
 from companion.health.devices import voice
 from companion.health.findings import EXIT_STATUS, Finding, Grade, worst
 from companion.health.probes import Machine
@@ -31,6 +32,7 @@ from hardware.panel import panel_reason
 from vision.camera import cameras, open_camera
 from vision.lenses import LensShelf
 from vision.sight import BLACK_WORDS, is_black
+from web.tls import BadCertificate, certificate_context
 
 __all__ = ["Finding", "Grade", "ask_service", "examine", "report"]
 
@@ -121,6 +123,7 @@ def examine(settings: Settings, machine: Machine | None = None) -> Iterator[Find
     found = hotspot(machine.run)
     yield from network.reach(addresses(settings.web.host), found.name if found else "")
     yield network.name(machine)
+    yield from _certificate(settings.web)
     yield from network.wifi(machine)
     yield from network.service(machine)
 
@@ -179,6 +182,18 @@ def _pins(settings: Settings) -> Finding:
         return Finding("pins", Grade.OK, "The pins can be used.")
     grade = Grade.FAIL if settings.panel.enabled == "yes" else Grade.NOTE
     return Finding("pins", grade, f"{reason} Without pads the phones do everything.")
+
+
+def _certificate(web: WebSettings) -> Iterator[Finding]:
+    """Can it be used, and will phones take it today?"""
+    if not web.certificate:
+        return
+    try:
+        served = certificate_context(web.certificate, web.key)
+    except BadCertificate as error:
+        yield Finding("https", Grade.FAIL, error.message)
+    else:
+        yield from certificate(validity(served, web.certificate, web.names), RealClock().wall_s())
 
 
 def _games(settings: Settings) -> Iterator[Finding]:

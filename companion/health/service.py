@@ -12,6 +12,7 @@ from companion import __version__
 from companion.disk.space import FULL_BYTES
 from companion.health import machine as machinery
 from companion.health import network
+from companion.health.certificate import certificate
 from companion.health.devices import board_camera, pads, voice
 from companion.health.findings import Finding, Grade, Health, Meter, Status, Tally, worst
 from companion.health.probes import Machine
@@ -89,7 +90,7 @@ class ServiceHealth:
             self._journal = journal
         if self._seen_s is None or now_s - self._seen_s >= LOOK_S:
             self._seen_s, before = now_s, self.line()
-            self._seen = tuple(machinery.quick_look(self._machine, self._folder))
+            self._seen = (*machinery.quick_look(self._machine, self._folder), *self._certificate())
             if (line := self.line()) != before:
                 log.warning("%s", line or "What was wrong with the machine is over.", extra=told("machine"))
                 companion.table.redraw()
@@ -153,8 +154,13 @@ class ServiceHealth:
         found = companion.network.wifi()
         yield from network.reach([shown(url) for url in companion.urls()], "" if found is None else found.name)
         yield network.name(machine)
+        yield from self._certificate()
         yield from network.wifi(machine)
         yield from network.service(machine)
+
+    def _certificate(self) -> Iterator[Finding]:
+        """Will phones take it today?"""
+        return certificate(self._companion.certificate, self._clock.wall_s())
 
     def _loops(self) -> Iterator[Finding]:
         """Who is alive."""
