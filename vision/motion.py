@@ -83,8 +83,8 @@ class Motion:
             self._read = self._whole = now
             return
         # What was read earlier was read in that light: bring the new blocks to it.
-        lighter = _part((now - read)[::5, ::5], 0.5)
-        self._read = np.where(blocks, now - lighter, read).astype(np.float32)
+        lighter = _part(now[::5, ::5] - read[::5, ::5], 0.5)
+        self._read = np.where(blocks, now - np.float32(lighter), read)
 
 
 def _shrunk(luma: Luma) -> _Small:

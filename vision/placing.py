@@ -223,9 +223,12 @@ def body_mm(kit: Kit, pose: Pose, piece: Placed) -> Points:
     """(N, 2) board coordinates of what a piece hides of the board: its foot, and what lies behind its top."""
     faces = [face for face in (piece.face, piece.beneath) if face]
     width, depth = (max(sides) + _ROUND_MM for sides in zip(*(top_mm(kit, face) for face in faces), strict=True))
+    tops = [(piece.x_mm, piece.y_mm, piece.face.height_mm)]
+    if piece.beneath:
+        height = piece.face.height_mm + piece.beneath.height_mm
+        tops.append((*pose.to_plane(piece.sighting.centre_px[None], height)[0], height))
     hidden = []
-    for height in (piece.face.height_mm, sum(face.height_mm for face in faces))[: len(faces)]:
-        x, y = pose.to_plane(piece.sighting.centre_px[None], height)[0]
+    for x, y, height in tops:
         foot = rectangle_corners_mm(x, y, width, depth, math.radians(piece.turn_deg))
         behind = pose.to_plane(pose.to_px(flat(foot, height + 3)))
         hidden += [foot, np.nan_to_num(behind, nan=0.0)]
