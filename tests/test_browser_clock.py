@@ -38,6 +38,9 @@ def test_the_clock_on_two_phones_and_the_table_screen(tmp_path: Path, windows: W
         client = begin(service, windows, "clock")
         says(wall, "Press ready to start the clock")
         shows(wall, 110)
+        wall.execute_script(
+            "window.shrunk = []; addEventListener('animationstart', at => shrunk.push(`${at.animationName} ${at.target.id}`))"
+        )
         wall.find_element(By.TAG_NAME, "body").send_keys(" ")
         says(south, "Defender: your turn")
         shows(south, 110)
@@ -55,6 +58,8 @@ def test_the_clock_on_two_phones_and_the_table_screen(tmp_path: Path, windows: W
         shows(south, 106)
         tap(south, ".row-keys [data-post$='/pause']")
         says(wall, "Press ready to go on")
+        each_once = [f"spent tick-{number}" for number in (109, 108, 107, 106)]
+        until("each tick to shrink", lambda: wall.execute_script("return shrunk") == each_once)
         assert text_of(wall, ".whole").startswith("Go on")
         before = client.get("/api/view")["clock"]["left_s"]
         south.refresh()

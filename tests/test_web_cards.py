@@ -53,15 +53,26 @@ def test_the_table_screen_is_one_key_while_anybody_may_act(place: Place) -> None
     assert "whole" not in page_of(place.browser(), "/")
 
 
+def drawn(place: Place) -> dict[str, int]:
+    """How many ticks of each kind the table screen draws."""
+    page = page_of(place.browser(), "/")
+    paths = re.findall(r'<path class="(rest|last|spent|now)"[^>]* d="([^"]*)"', page)
+    return {name: path.count("M") for name, path in paths}
+
+
 def test_ticks_are_as_many_as_turns_and_never_too_many_to_see(place: Place) -> None:
     for turns, ticks in ((110, 110), (40, 40), (998, cards.MOST_TICKS)):
         place.to_clock(turns=turns)
-        page = page_of(place.browser(), "/")
-        drawn = {
-            name: re.search(rf'class="{name}" d="([^"]*)"', page)[1].count("M") for name in ("rest", "spent", "now")
-        }  # type: ignore[index] # it is there
-        assert drawn == {"rest": ticks - 1, "spent": 0, "now": 1}
+        assert drawn(place) == {"rest": ticks - 1, "spent": 0, "last": 0, "now": 1}
         place.table.abandon()
+
+
+def test_the_tick_that_was_spent_last_is_another_element_each_turn(place: Place) -> None:
+    place.to_clock(turns=40)
+    for left in (39, 38, 37):
+        place.table.act(place.table.progress().moment, ".")
+        assert drawn(place) == {"rest": left - 1, "spent": 39 - left, "last": 1, "now": 1}
+        assert f'<path class="last" id="tick-{left}"' in page_of(place.browser(), "/")
 
 
 def test_seconds_are_cut_into_beats() -> None:

@@ -65,7 +65,8 @@ def _sweep(clock: ClockView, colour: str, radius: float, inner: float, outer: fl
 def ring(view: TableView, colour: str) -> Markup:
     """The count in large figures, a tick for each of its steps around it, and the seconds between the two.
 
-    The last tick that is left is *now*; `colour` is that of the side on turn.
+    The last tick that is left is *now*, the one after it was spent last: an element of its own, so that it shrinks when
+    it comes. `colour` is that of the side on turn.
     """
     count = view.tableau.count if view.tableau else None
     if count is None:
@@ -73,7 +74,8 @@ def ring(view: TableView, colour: str) -> Markup:
     ticks = min(count.total, MOST_TICKS)
     left = math.ceil(count.number * ticks / count.total)
     rest = _spokes((place / ticks for place in range(left - 1)), 322, 350)
-    spent = _spokes((place / ticks for place in range(left, ticks)), 331, 337)
+    spent = _spokes((place / ticks for place in range(left + 1, ticks)), 331, 337)
+    last = _spokes([left / ticks], 312, 358) if left < ticks else ""
     now = _spokes([(left - 1) / ticks], 312, 358) if left else ""
     figures = str(count.number)
     squeezed = ' x="-10" textLength="492" lengthAdjust="spacingAndGlyphs"' if len(figures) > 2 else ""
@@ -82,7 +84,8 @@ def ring(view: TableView, colour: str) -> Markup:
     words, unit = escape(translate(told)), escape(translate(count.label))
     return Markup(
         f'<svg class="turns" viewBox="-360 -360 720 720" role="img" aria-label="{words}"{time_of(view.clock)}>'
-        f'<path class="rest" d="{rest}"/><path class="spent" d="{spent}"/><path class="now" d="{now}"/>{sweep}'
+        f'<path class="rest" d="{rest}"/><path class="spent" d="{spent}"/>'
+        f'<path class="last" id="tick-{left}" d="{last}"/><path class="now" d="{now}"/>{sweep}'
         f'<text class="figures" y="112"{squeezed}>{figures}</text>'
         f'<text class="unit" y="186">{unit}</text></svg>'
     )
