@@ -234,10 +234,19 @@ def test_a_clock_that_is_wrong_is_told_and_one_that_was_never_set_says_nothing(m
     assert (grade, text.startswith("The certificate counts from 2020-01-01 on")) == (Grade.WARN, True)
 
 
+def test_older_tls_tells_the_same() -> None:
+    served = certificate_context(CERTIFICATE, KEY)
+    newer = validity(served, CERTIFICATE, ("localhost",))
+    served.maximum_version = ssl.TLSVersion.TLSv1_2
+    assert validity(served, CERTIFICATE, ("localhost",)) == newer
+
+
 def test_one_for_another_name_or_another_purpose_is_told() -> None:
     good, other = told(CERTIFICATE, "2026-05-01", ("localhost", "table.example.com"))
     assert good[0] is Grade.OK
     assert (other[0], other[1].startswith("The certificate is not for table.example.com:")) == (Grade.WARN, True)
+    odd = (f"{'a' * 70}.example.org", "a..example.org", "fe80::1")
+    assert validity(certificate_context(CERTIFICATE, KEY), CERTIFICATE, odd).not_for == odd
     assert told(FOR_CLIENTS, "2026-05-01") == [
         (Grade.WARN, "Phones will not take the certificate: unsuitable certificate purpose.")
     ]

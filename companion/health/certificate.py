@@ -42,7 +42,7 @@ def validity(served: ssl.SSLContext, certificate: str, names: Sequence[str] = ()
     for name in names:
         try:
             _dates(served, certificate, name)
-        except ssl.SSLError:
+        except (ssl.SSLError, UnicodeError):  # a name that no certificate can bear, too
             not_for.append(name)
     return Validity(begins, ends, tuple(not_for))
 
@@ -55,7 +55,7 @@ def _dates(served: ssl.SSLContext, certificate: str, name: str | None = None) ->
     phone.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | _NO_CHECK_TIME
     up, down = ssl.MemoryBIO(), ssl.MemoryBIO()
     ends = phone.wrap_bio(down, up, server_hostname=name), served.wrap_bio(up, down, server_side=True)
-    for end in ends * 2:
+    for end in ends * 3:
         with suppress(ssl.SSLWantReadError):
             end.do_handshake()
     found = ends[0].getpeercert() or {}
