@@ -82,8 +82,8 @@ def certificate(found: Validity | None, now_s: float) -> Iterator[Finding]:
 
 def _today(found: Validity, now_s: float) -> Finding:
     begins, ends = (time.strftime("%Y-%m-%d", time.gmtime(at_s)) for at_s in (found.begins_s, found.ends_s))
-    renew = say("Renew it, then restart the companion.")
-    if now_s < EARLIEST_S:  # a clock that was never set says nothing
+    # A clock that was never set says nothing.
+    if now_s < EARLIEST_S or found.begins_s <= now_s <= found.ends_s - SOON_S:
         return Finding("https", Grade.OK, say("The certificate is good until {day}.", day=ends))
     if now_s < found.begins_s:
         text = say(
@@ -92,8 +92,7 @@ def _today(found: Validity, now_s: float) -> Finding:
         return Finding("https", Grade.WARN, text)
     if now_s > found.ends_s:
         text = say("The certificate ended on {day}: phones warn of it or stay away.", day=ends)
-        return Finding("https", Grade.WARN, joined(" ", (text, renew)))
-    if now_s > found.ends_s - SOON_S:
+    else:
         text = say("The certificate ends on {day}.", day=ends)
-        return Finding("https", Grade.WARN, joined(" ", (text, renew)))
-    return Finding("https", Grade.OK, say("The certificate is good until {day}.", day=ends))
+    advice = say("Renew it, then restart the companion.")
+    return Finding("https", Grade.WARN, joined(" ", (text, advice)))
