@@ -177,7 +177,8 @@ def _read(options: argparse.Namespace) -> int:
 
 def _add_combat(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = commands.add_parser("combat", help="work a combat of BINMAT out and say why it ends so")
-    command.add_argument("attacker", help="the attacker stack, bottom first, such as '5& 3%% >+'")
+    command.add_argument("attacker", help="the attacker stack, bottom first, such as '5& 3%% >+'; '' in hackmud alone")
+    command.add_argument("--attacker-open", metavar="CARDS", default="", help="its cards that lay face up before")
     command.add_argument("defender", help="the defender stack, '' for an empty one")
     command.add_argument("--edition", choices=("rulebook", "hackmud"), default="rulebook")
     command.add_argument("--initiator", choices=("attacker", "defender"), default="attacker", help="who began it")
@@ -189,7 +190,9 @@ def _add_combat(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def _combat(options: argparse.Namespace) -> int:
     from companion.commands.binlog import combat_of, explain, plain_combat  # noqa: PLC0415 - of one game alone
 
-    combat = combat_of(options.attacker, options.defender, options.edition, options.initiator, options.defender_open)
+    stacks = options.attacker, options.defender
+    open_before = options.attacker_open, options.defender_open
+    combat = combat_of(stacks, open_before, options.edition, options.initiator)
     if options.json:
         print(json.dumps(plain_combat(combat), ensure_ascii=False))
         return 0
@@ -204,7 +207,9 @@ def _add_binlog(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     command.add_argument("file", type=Path, metavar="FILE")
     command.add_argument("--edition", choices=("hackmud", "rulebook"), default="hackmud")
-    command.add_argument("--turns", type=_count, default=110, metavar="N", help="of the game (110)")
+    command.add_argument(
+        "--turns", type=_count, metavar="N", help="of the game (rulebook: 110; hackmud: as many as the log has)"
+    )
     command.add_argument("--json", action="store_true", help="the same for machines")
     command.set_defaults(run=_binlog)
 

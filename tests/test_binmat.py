@@ -346,11 +346,13 @@ def counts(state: State, depth: int) -> int:
 
 
 # By hand: a turn without cards is 6 draws and a pass. Third turn: a card drawn from five lanes can be played 6 times
-# (5 * 7 * 13), the BREAK of lane 0 not at all (7 * 7), after a pass again 7 * 7: 553; hackmud discards 6 * 7 * 6 more.
-# In the middle: 6 draws, 6 + 6 plays, a BREAK either way in lane 2, combat, pass: 22; hackmud: no combat, 18 discards.
+# (5 * 7 * 13), the BREAK of lane 0 not at all (7 * 7), after a pass again 7 * 7: 553; hackmud: 6 * 7 * 6 discards and
+# 5 * 7 * 6 plays face up more. In the middle: 6 draws, 6 + 6 plays, a BREAK either way in lane 2, combat, pass: 22;
+# hackmud: no combat, 18 discards, 2 * 5 plays face up. There all but the BREAK face up leave the attacker 32: 5 draws
+# (a lane that is closed by a new stack can be fought in), 12 + 11 + 2 plays, combat, pass.
 GOLDEN_COUNTS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "rulebook": ((7, 49, 553), (22, 580)),
-    "hackmud": ((7, 49, 805), (39, 1021)),
+    "hackmud": ((7, 49, 1015), (49, 48 * 32 + 61)),
 }
 
 

@@ -81,6 +81,7 @@ def test_combat_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
         "edition": "hackmud",
         "initiator": "attacker",
         "defender_open": False,
+        "attacker_open": [],
         "attacker": ["5&", "3%", ">+"],
         "defender": ["4^", "2#", "9!"],
         "bounced": False,
@@ -114,6 +115,25 @@ def test_who_began_and_what_lay_open_matters(capsys: pytest.CaptureFixture[str])
     assert "Attacker’s @& takes @! to the attacker discard" in first
     assert "Defender’s @! takes 5% to the lane discard" in second
     assert "Defender’s 4^ @! lay open before." in opened
+
+
+def test_in_the_hackmud_edition_attacker_cards_may_lie_open_and_the_stack_may_be_empty(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _, out, _ = run(capsys, "combat", "@& 8%", "4^ 2!", "--edition", "hackmud", "--attacker-open", "@&")
+    assert "Attacker’s @& does nothing. It lay face up before the combat." in out
+    _, out, _ = run(capsys, "combat", "", "4^ ?!", "--edition", "hackmud")
+    assert "Attacker has no stack here." in out
+    assert "Defender’s ?! goes to the attacker discard." in out
+    for arguments, words in (
+        (("8%", "4^", "--edition", "hackmud", "--attacker-open", "9%"), "9% is not in the attacker stack"),
+        (("8%", "4^", "--attacker-open", "8%"), "In the rulebook edition no card of an attacker stack lies face up"),
+        (("", "4^"), "Combat needs at least one card in the attacker stack"),
+        (("", "", "--edition", "hackmud"), "Combat needs a card in one of the two stacks"),
+    ):
+        code, _, error = run(capsys, "combat", *arguments)
+        assert code == 1
+        assert words in error
 
 
 def test_an_empty_defender_stack_is_allowed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -240,7 +240,7 @@ def test_combat_an_attacker_stack_emptied_by_traps_does_no_damage() -> None:
 
 def test_combat_needs_at_least_one_card_in_the_attacker_stack() -> None:
     with pytest.raises(Malformed, match="at least one card in the attacker stack"):
-        Fight((), ("4^",))
+        resolve(Fight((), ("4^",)), Edition.RULEBOOK)
 
 
 def test_combat_of_one_card_twice_is_refused() -> None:

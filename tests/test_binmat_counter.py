@@ -141,13 +141,42 @@ def test_traps_of_a_stack_that_lay_open_do_nothing() -> None:
     assert lay_open[1].events[0].why == "It lay face up before the combat."
 
 
+def test_in_the_hackmud_edition_attacker_cards_may_have_lain_open_and_the_stack_may_be_empty() -> None:
+    hackmud = press(begun("referee", edition="hackmud"), ".", "c2")
+    rested = step(hackmud, "@&u 8& / 4^").stages
+    assert [event.text for event in rested[1].events] == ["Attacker’s @& does nothing."]
+    bounced = step(hackmud, "2: / 4^ ?^")
+    assert bounced.stages[-1].expected == {Square(2, 1): (), Square(2, 0): ("4^",)}
+    with pytest.raises(Illegal, match="at least one card in the attacker stack"):
+        step(press(begun("referee"), ".", "c2"), "2: / 4^ ?^")
+
+
+def test_the_combat_is_in_the_lane_that_changed_where_other_attacker_cards_lie_open() -> None:
+    state = press(begun("referee", edition="hackmud"), ".", "c")
+    before = {Square(1, 1): ("9&",), Square(3, 1): ("5&",)}
+    assert GAME.laid_open(state, before, before) is None, "nothing was turned up yet"
+    fans = {**before, Square(3, 1): ("5&", "3%"), Square(3, 0): ("4^",)}
+    assert GAME.laid_open(state, fans, before) == "3: 5&u 3% / 4^"
+    fans = {**before, Square(1, 0): ("4^",)}
+    assert GAME.laid_open(state, fans, before) == "1: 9&u / 4^"
+
+
 def test_a_break_laid_face_up_does_not_mean_that_the_stack_lay_open() -> None:
     assert not OpenCards.parse("8& / @^ >#u").defender_open
 
 
 @pytest.mark.parametrize(
     ("text", "normal"),
-    [("5& / ", "5& /"), ("5& /", "5& /"), ("0: 5& a% / 4^u 2#", "0: 5& a% / 4^u 2#u"), ("c5", "c5"), (".", ".")],
+    [
+        ("5& / ", "5& /"),
+        ("5& /", "5& /"),
+        ("2: / ?^", "2: / ?^"),
+        ("/ 4^", "/ 4^"),
+        ("5&u 3% / 4^", "5&u 3% / 4^"),
+        ("0: 5& a% / 4^u 2#", "0: 5& a% / 4^u 2#u"),
+        ("c5", "c5"),
+        (".", "."),
+    ],
 )
 def test_notation_has_one_spelling(text: str, normal: str) -> None:
     assert parse_counter(text) == normal
@@ -157,7 +186,8 @@ def test_notation_has_one_spelling(text: str, normal: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("/ 4^", "the attacker's, a stroke"),
+        ("/", "one of the two stacks"),
+        ("4^", "An action is"),
         ("5& 4^", "An action is"),
         ("6: 5& / 4^", "“6:” is not a card"),
         ("5& 5& / 4^", "named twice"),

@@ -87,6 +87,50 @@ def test_an_attackers_face_up_bounce_on_an_empty_stack_starts_combat_and_traps_a
     bounced = play(attacking(at(fresh(), 2, defence="4^ ?^", north="?&")), "u?&2").state
     assert (bounced.discards[2], bounced.attacker_discard, bounced.defence[2]) == (("?&",), ("?^",), ("4^",))
     assert plays(attacking(at(fresh(), 2, attack="5^", north="?&")), "?&") == "p0 u0 p1 u1 p2 p3 u3 p4 u4 p5 u5"
+    full = attacking(at(fresh(), 2, attack="5^", north="?&"))
+    assert refused(full, "u?&2")[0] is Reason.STACK_NOT_EMPTY
+
+
+def test_the_attacker_plays_any_card_face_up_and_it_stays_open_without_combat() -> None:
+    state = attacking(at(fresh(), 1, attack="3^", defence="4&", north="7& @& 9+"))
+    step = play(state, "u@&1")
+    assert texts(step) == ["Attacker plays @& face up in lane 1."]
+    assert not step.stages
+    assert step.state.attack_up == {"@&"}
+    later = play(step.state, "--", "p7&1", "--", "u9+0").state
+    for viewer, stack in ((None, ["X", "@&", "X"]), (DEFENDER, ["X", "@&", "X"]), (ATTACKER, ["3^", "@&", "7&"])):
+        lane = GAME.view(later, viewer)["lanes"][1]
+        assert (lane["attacker"], lane["attacker_open"]) == (stack, [False, True, False])
+    assert GAME.is_reversible(state, ATTACKER, "u@&1")
+    assert refused(replace(state, options=start().options), "u7&1")[0] is Reason.WRONG_FACE
+
+
+def test_a_trap_that_lay_open_does_not_spring_and_one_face_down_does() -> None:
+    state = attacking(at(fresh(), 1, attack="3^", defence="4& 5&", north="@& @^ 8+"))
+    step = play(state, "u@&1", "--", "p@^1", "--", "c1")
+    assert "Attacker’s @& does nothing." in texts(step)
+    assert "Attacker’s @^ takes 5& to the attacker discard." in texts(step)
+    assert step.state.attack_up == frozenset()
+
+
+def test_the_defender_may_open_a_stack_with_a_card_face_up() -> None:
+    state = at(fresh(), 2, south="?& 8& >&")
+    after = play(state, "u?&2").state
+    assert (after.defence[2], after.is_up[2]) == (("?&",), True)
+    assert play(state, "p?&2").state.is_up[2] is False
+    assert refused(state, "u>&2")[0] is Reason.STACK_EMPTY
+    assert refused(at(start(), 2, south="8&"), "u8&2")[0] is Reason.WRONG_FACE
+
+
+def test_combat_with_an_empty_attacker_stack_does_nothing_but_what_the_defenders_bounces_do() -> None:
+    state = attacking(at(fresh(), 2, defence="4& ?^ @^"))
+    after = play(state, "c2").state
+    assert (after.defence[2], after.is_up[2], after.attacker_discard) == (("4&", "@^"), True, ("?^",))
+    for stack in ("5&", "4&"):
+        step = play(attacking(at(fresh(), 2, defence=stack)), "c2")
+        assert (step.state.defence[2], step.state.is_up[2], step.state.hands[1]) == ((stack,), True, ())
+    assert refused(attacking(fresh()), "c2") == (Reason.NO_ATTACKER_STACK, "Lane 2 has no stack: combat needs one")
+    assert refused(attacking(at(start(), 2, defence="4&")), "c2")[0] is Reason.NO_ATTACKER_STACK
 
 
 # ---- damage ---------------------------------------------------------------------------------------------------

@@ -62,7 +62,8 @@ def rehidden(state: State, viewer: Seat | None, rng: Random, keep_stacks: bool =
     sees_attack = keep_stacks or viewer is ATTACKER
     for lane in LANES:
         gather(state.defence[lane], sees_defence[lane])
-        gather(state.attack[lane], sees_attack)
+        for card in state.attack[lane]:
+            gather((card,), sees_attack or card in state.attack_up)
     rng.shuffle(hidden)
 
     def dealt(pile: Cards, is_known: bool) -> Cards:
@@ -74,7 +75,10 @@ def rehidden(state: State, viewer: Seat | None, rng: Random, keep_stacks: bool =
         attacker_deck=dealt(state.attacker_deck, False),
         hands=(dealt(state.hands[0], sees_south), dealt(state.hands[1], sees_north)),
         defence=tuple(dealt(pile, known) for pile, known in zip(state.defence, sees_defence, strict=True)),
-        attack=tuple(dealt(pile, sees_attack) for pile in state.attack),
+        attack=tuple(
+            tuple(card for each in pile for card in dealt((each,), sees_attack or each in state.attack_up))
+            for pile in state.attack
+        ),
     )
 
 
@@ -150,6 +154,7 @@ def test_views_hide_hands_face_down_cards_and_the_order_of_decks() -> None:
         "defender": ["X", "X"],
         "defender_open": False,
         "attacker": ["X", "X"],
+        "attacker_open": [False, False],
     }
     assert everybody["hands"] == {"south": ["X"], "north": ["X", "X"]}
     assert everybody["attacker_deck"] == ["X"]

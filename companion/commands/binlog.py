@@ -25,10 +25,21 @@ _LARGEST = 1_000_000
 # ---- one combat ------------------------------------------------------------------------------------------------------
 
 
-def combat_of(attacker: str, defender: str, edition: str, initiator: str, is_open: bool) -> Combat:
-    """The combat of two stacks given as text, bottom first; raises `Malformed` when they cannot fight."""
+def combat_of(stacks: tuple[str, str], open_before: tuple[str, bool], edition: str, initiator: str) -> Combat:
+    """The combat of two stacks given as text, bottom first; raises `Malformed` when they cannot fight.
+
+    Pairs are (attacker, defender); `open_before`: the attacker's cards that lay face up before, and whether the
+    defender's stack did.
+    """
     seat = DEFENDER if initiator == "defender" else ATTACKER
-    return resolve(Fight(parse_cards(attacker), parse_cards(defender), seat, is_open), Edition(edition))
+    attacker, defender = (parse_cards(stack) for stack in stacks)
+    named, is_open = open_before
+    lay_open = parse_cards(named)
+    if strange := [card for card in lay_open if card not in attacker]:
+        raise Malformed(f"{strange[0]} is not in the attacker stack, so it cannot have lain face up there")
+    if lay_open and edition == Edition.RULEBOOK:
+        raise Malformed("In the rulebook edition no card of an attacker stack lies face up before a combat")
+    return resolve(Fight(attacker, defender, seat, is_open, frozenset(lay_open)), Edition(edition))
 
 
 def explain(combat: Combat) -> Iterator[str]:
@@ -56,6 +67,7 @@ def plain_combat(combat: Combat) -> dict[str, Any]:
         "edition": whole["edition"],
         "initiator": ROLES[combat.fight.initiator],
         "defender_open": combat.fight.defender_open,
+        "attacker_open": sorted(combat.fight.attacker_open),
         "attacker": whole["attacker"],
         "defender": whole["defender"],
         "bounced": combat.bounced,
@@ -93,10 +105,10 @@ def _named(cards: Cards) -> str:
 # ---- logs ------------------------------------------------------------------------------------------------------------
 
 
-def read_log_file(path: Path, edition: str, turns: int) -> Reading:
-    """Read a file and check what it tells; raises `Malformed` when it is no log at all."""
-    options = Binmat().options({"edition": edition, "turns": turns})
-    reading = read_log(_lines_of(path), options.edition, options.turns)
+def read_log_file(path: Path, edition: str, turns: int | None) -> Reading:
+    """Read a file and check what it tells, as `read_log` does; raises `Malformed` when it is no log at all."""
+    options = Binmat().options({"edition": edition} | ({} if turns is None else {"turns": turns}))
+    reading = read_log(_lines_of(path), options.edition, turns)
     if not reading.turns and not reading.moves:
         raise Malformed(
             f"{path} is no log of this game: no line of it is a turn such as V012 n------ or a move such as a0 d3"

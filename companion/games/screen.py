@@ -225,7 +225,8 @@ class CardEntry:
     Where `zones` are known `LANE: ` may come first: their file, counted from 0 at South's left.
 
     A card is `value + suit`; `open_seat` is the seat whose stack may have lain face up before: then each of its cards
-    is followed by `open_mark`.
+    is followed by `open_mark`. Of the other seat single cards may have, where `marks_single` says so. North's cards may
+    be none where `may_be_empty` says so.
     """
 
     values: tuple[str, ...]
@@ -234,6 +235,8 @@ class CardEntry:
     """Where the camera sees them; empty while no lane is known."""
     open_seat: Seat | None = None
     open_mark: str = ""
+    marks_single: bool = False
+    may_be_empty: bool = False
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 from companion.games.base import Step
-from companion.games.binmat.state import State
+from companion.games.binmat.counter import OpenCards
+from companion.games.binmat.state import LANES, State
 from companion.grid import Square
 from companion.kit import SEATS, Layout, Seat
 from companion.selfplay import people
@@ -130,12 +131,14 @@ class CardMatch(Match):
 
     def _play_with_cards(self, seat: Seat, view: TableView) -> None:
         before = self.state
-        action = _choose(list(self.game.legal_actions(before, seat)), self.rng)
+        legal = [action for action in self.game.legal_actions(before, seat) if _is_seen(before, action)]
+        action = _choose(legal, self.rng)
         step = self._follow(seat, action, view.moment)
         if not step.stages:
             self._press(seat, ".")
             return
-        self._fight(seat, int(action[-1]), _stacks(before, seat, action))
+        self._lay(_open_stacks(before))
+        self._fight(seat, _stacks(before, seat, action))
 
     def _press(self, seat: Seat, action: str) -> None:
         """One press for the side on turn: its pad, its phone, or the table's button."""
@@ -156,17 +159,14 @@ class CardMatch(Match):
                 self.clock.advance(0.02)
                 self.companion.step_keys()
 
-    def _fight(self, seat: Seat, lane: int, stacks: _Stacks) -> None:
+    def _fight(self, seat: Seat, stacks: OpenCards) -> None:
         """Call the combat, lay both stacks open, say yes to what the camera reads, and put the cards away."""
-        mine, theirs = Square(lane, 1), Square(lane, 0)
+        mine, theirs = Square(stacks.lane or 0, 1), Square(stacks.lane or 0, 0)
         others = {zone: cards for zone, cards in _open_stacks(self.state).items() if zone != theirs}
-        self._lay({**others, theirs: stacks.defender} if stacks.lay_open else others)
         self._press(seat, "c")
         self._lay({**others, mine: stacks.attacker, theirs: stacks.defender}, askew=True)
         said = self._read_aloud()
-        mark = "u" if stacks.lay_open else ""
-        truth = f"{lane}: {' '.join(stacks.attacker)} / {' '.join(card + mark for card in stacks.defender)}".rstrip()
-        self.count.misread += said != truth
+        self.count.misread += said != str(stacks)
         self._say_yes(seat, said)
         self._put_away(others, mine, theirs)
         if self.look().phase is Phase.ORDERS and self.look().clock is None:
@@ -236,27 +236,33 @@ class CardMatch(Match):
         return next(seat for seat in SEATS if self.look().seats[seat].awaited)
 
 
-class _Stacks(NamedTuple):
-    """Both stacks of a lane as they meet, bottom first; `lay_open`: the defender's lay face up before."""
-
-    attacker: tuple[str, ...]
-    defender: tuple[str, ...]
-    lay_open: bool
-
-
-def _stacks(state: State, seat: Seat, action: str) -> _Stacks:
+def _stacks(state: State, seat: Seat, action: str) -> OpenCards:
     """The stacks that an action brings together, the card that it plays included."""
     lane = int(action[-1])
     played = (action[1:3],) if action[0] == "u" else ()
     attacker = state.attack[lane] + (played if seat is Seat.NORTH else ())
     defender = state.defence[lane] + (played if seat is Seat.SOUTH else ())
-    return _Stacks(attacker, defender, state.is_up[lane])
+    return OpenCards(lane, attacker, defender, state.is_up[lane], state.attack_up.intersection(state.attack[lane]))
 
 
 def _open_stacks(state: State) -> dict[Square, tuple[str, ...]]:
-    """The defender stacks that lie face up, by their zones."""
+    """The defender stacks and the attacker's cards that lie face up, by their zones."""
     lanes = zip(itertools.count(), state.defence, state.is_up, strict=False)
-    return {Square(lane, 0): stack for lane, stack, is_up in lanes if is_up}
+    return {Square(lane, 0): stack for lane, stack, is_up in lanes if is_up} | _open_attack(state)
+
+
+def _open_attack(state: State) -> dict[Square, tuple[str, ...]]:
+    stacks = {Square(lane, 1): tuple(filter(state.attack_up.__contains__, state.attack[lane])) for lane in LANES}
+    return {zone: cards for zone, cards in stacks.items() if cards}
+
+
+def _is_seen(state: State, action: str) -> bool:
+    """Can the camera tell which combat this would be? Stacks that lay open before, or none, have to be tapped in."""
+    if action[0] != "c":
+        return True
+    lane = int(action[-1])
+    attack, defence = state.attack[lane], state.defence[lane]
+    return bool(attack) and not (state.attack_up.issuperset(attack) and (state.is_up[lane] or not defence))
 
 
 def _choose(legal: list[str], rng: Random) -> str:

@@ -8,7 +8,7 @@ const page = () => document.getElementById('live');
 const form = () => document.getElementById('enter');
 const zones = () => [...document.querySelectorAll('[data-zone]')];
 const store = () => `cards:${page().dataset.seat}:${page().dataset.moment}`;
-const fresh = () => ({ zones: {}, at: null, value: '', layOpen: false });
+const fresh = () => ({ zones: {}, at: null, value: '', layOpen: false, up: [] });
 let state = fresh();
 let drawn = '';
 
@@ -58,6 +58,12 @@ function move(tool) {
   const { zone, number } = place();
   const cards = [...cardsOf(zone)];
   if (number >= cards.length) return;
+  if (tool === 'up') {
+    const card = cards[number];
+    state.up = state.up.includes(card) ? state.up.filter(other => other !== card) : [...state.up, card];
+    change(zone, cards, number);
+    return;
+  }
   const [card] = cards.splice(number, 1);
   if (tool === 'away') {
     change(zone, cards);
@@ -70,8 +76,9 @@ function move(tool) {
 
 function text() {
   const { mark, open, lane } = form().dataset;
-  const written = zone => cardsOf(zone).map(card => card + (state.layOpen && zone === open ? mark : '')).join(' ');
-  return `${lane && `${lane}: `}${zones().map(row => written(row.dataset.zone)).join(' / ')}`.trim();
+  const wasUp = (zone, card) => (zone === open ? state.layOpen : state.up.includes(card));
+  const written = zone => cardsOf(zone).map(card => card + (wasUp(zone, card) ? mark : '')).join(' ');
+  return `${lane && `${lane}: `}${zones().map(row => written(row.dataset.zone)).join(' / ')}`.replace('  ', ' ').trim();
 }
 
 function lacks() {
@@ -79,10 +86,11 @@ function lacks() {
   if (unknown) return sayN('{n} card missing', '{n} cards missing', unknown);
   if (!used().length) return say('tap the cards');
   const [first] = zones();
+  if ('empty' in form().dataset) return '';
   return cardsOf(first.dataset.zone).length ? '' : say('a card of {side} missing', { side: first.dataset.name });
 }
 
-const isRead = () => form().dataset.laid && !Object.keys(state.zones).length && !state.layOpen;
+const isRead = () => form().dataset.laid && !Object.keys(state.zones).length && !state.layOpen && !state.up.length;
 
 async function handIn() {
   const why = lacks();
@@ -101,9 +109,11 @@ function slot(zone, number, card) {
   key.type = 'button';
   key.dataset.slot = number;
   const isHere = place().zone === zone && place().number === number;
-  key.className = `cd big ${card === undefined ? 'add' : card === UNKNOWN ? 'shut' : 'up'}${isHere ? ' here' : ''}`;
+  const wasUp = zone !== form().dataset.open && state.up.includes(card);
+  key.className = `cd big ${card === undefined ? 'add' : card === UNKNOWN ? 'shut' : 'up'}${isHere ? ' here' : ''}${wasUp ? ' was-up' : ''}`;
   key.textContent = card === undefined ? '+' : card === UNKNOWN ? '' : shown(card);
-  key.setAttribute('aria-label', card === undefined ? say('Add a card') : card === UNKNOWN ? say('A card not read: tap it in') : shown(card));
+  const name = card === undefined ? say('Add a card') : card === UNKNOWN ? say('A card not read: tap it in') : shown(card);
+  key.setAttribute('aria-label', wasUp ? say('{card}, face up before', { card: name }) : name);
   key.setAttribute('aria-pressed', String(isHere));
   return key;
 }
@@ -127,6 +137,11 @@ function paint() {
   for (const key of document.querySelectorAll('[data-suit]')) key.disabled = used().includes(state.value + key.dataset.suit);
   const { zone, number } = place();
   for (const key of document.querySelectorAll('[data-tool]')) key.disabled = number >= cardsOf(zone).length;
+  const up = document.querySelector('[data-tool="up"]');
+  if (up) {
+    up.disabled ||= zone === form().dataset.open;
+    up.setAttribute('aria-pressed', String(!up.disabled && state.up.includes(cardsOf(zone)[number])));
+  }
   document.getElementById('lay-open')?.setAttribute('aria-pressed', String(state.layOpen));
   const main = document.getElementById('work-out');
   const why = isRead() ? '' : lacks();

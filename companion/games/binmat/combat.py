@@ -38,22 +38,26 @@ class Fight:
     """Two stacks of a lane, bottom first, as they meet; raises `Malformed` when no combat can be of them.
 
     `initiator` is who started the combat: his TRAPs act first. `defender_open`: the defender stack lay face up before,
-    so that none of its TRAPs is turned up now. No attacker stack ever holds an open TRAP: the attacker plays only
-    BOUNCE and BREAK face up. A card played face up that starts the combat is the top of its stack.
+    so that none of its TRAPs is turned up now. `attacker_open`: the cards of the attacker stack that lay face up
+    before (hackmud edition). A card played face up that starts the combat is the top of its stack and in neither. The
+    attacker stack is empty only in the hackmud edition, and then the defender's is not.
     """
 
     attacker: Cards
     defender: Cards
     initiator: Seat = ATTACKER
     defender_open: bool = False
+    attacker_open: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        if not self.attacker:
-            raise Malformed(say("Combat needs at least one card in the attacker stack"))
         both = self.attacker + self.defender
         if len(set(both)) < len(both):
             twice = next(card for card in both if both.count(card) > 1)
             raise Malformed(say("{card} is there twice: there is one of each card", card=twice))
+
+    def lay_open(self, seat: Seat, card: str) -> bool:
+        """Did this card of a seat's stack lie face up before the combat?"""
+        return self.defender_open if seat is DEFENDER else card in self.attacker_open
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,11 @@ class Combat:
 
 
 def resolve(fight: Fight, edition: Edition) -> Combat:
-    """Work a combat out, step by step."""
+    """Work a combat out, step by step; raises `Malformed` when the edition knows no combat of these stacks."""
+    if not fight.attacker and edition is Edition.RULEBOOK:
+        raise Malformed(say("Combat needs at least one card in the attacker stack"))
+    if not fight.attacker and not fight.defender:
+        raise Malformed(say("Combat needs a card in one of the two stacks"))
     return _Combat(fight, edition).run()
 
 
@@ -196,7 +204,8 @@ class _Combat:
 
     def _reveal(self) -> None:
         fight, open_before = self.fight, self.fight.defender_open
-        events = [Event("reveal", sentences.opens(ROLES[ATTACKER], fight.attacker), ATTACKER, rule="combat")]
+        opened = sentences.opens(ROLES[ATTACKER], fight.attacker) if fight.attacker else sentences.NO_ATTACKER_STACK
+        events = [Event("reveal", opened, ATTACKER, rule="combat")]
         if not fight.defender:
             events.append(Event("reveal", sentences.NO_STACK, DEFENDER, rule="combat"))
         elif open_before:
@@ -212,20 +221,12 @@ class _Combat:
         events: list[Event] = []
         for seat in (self.fight.initiator, self.fight.initiator.other):
             mine, theirs = (self.attacker, self.defender) if seat is ATTACKER else (self.defender, self.attacker)
-            if seat is DEFENDER and self.fight.defender_open:
-                events += [
-                    Event(
-                        "trap_idle",
-                        say("Defender’s {card} does nothing.", card=SHOWN[card]),
-                        seat,
-                        why=sentences.LAY_UP,
-                        rule="traps",
-                    )
-                    for card in mine
-                    if card[0] == TRAP
-                ]
-                continue
-            events += [self._spring(seat, card, theirs) for card in mine if card[0] == TRAP]
+            for card in [card for card in mine if card[0] == TRAP]:
+                if self.fight.lay_open(seat, card):
+                    text = say("{role!c}’s {card} does nothing.", role=ROLES[seat], card=SHOWN[card])
+                    events.append(Event("trap_idle", text, seat, why=sentences.LAY_UP, rule="traps"))
+                else:
+                    events.append(self._spring(seat, card, theirs))
         if events:
             self.steps.append(CombatStep(sentences.TRAPS, tuple(events)))
 
@@ -306,7 +307,7 @@ class _Combat:
     def _damage(self, mine: int, theirs: int) -> tuple[int, str]:
         """The damage value of an attack that is not weaker, and its formula in words."""
         if not self.attacker:
-            return 0, sentences.TRAPPED_ALL
+            return 0, sentences.TRAPPED_ALL if self.fight.attacker else sentences.NO_POWER
         in_attack = any(card[0] == BREAK for card in self.attacker)
         if self.edition is Edition.RULEBOOK:
             if in_attack:

@@ -3,7 +3,8 @@
 Anybody at the table may act for the side on turn, as on a chess clock. `.` ends a turn, `c` (or `c3`) calls a combat
 and stops the clock. With the clock alone `.` says that the combat is over; the referee wants the open cards instead:
 the attacker's, a stroke, the defender's, each stack from its oldest card, such as `3: 5& 3% >+ / 4^ 2#`. The lane may
-be left out; `u` after a card says that it lay face up before. `!` says that the attacker has won.
+be left out; `u` after a card says that it lay face up before. In the hackmud edition the attacker's may be none:
+`3: / 4^ ?#`. `!` says that the attacker has won.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from companion.errors import Illegal, Malformed, Refusal
 from companion.games.base import Event, Game, Key, Outcome, PadGrammar, Stage, Step, View, plain_outcome
 from companion.games.binmat import sentences
 from companion.games.binmat.cards import BREAK, SUITS, VALUES, Cards, listed, parse_cards
-from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Fight, resolve
+from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Edition, Fight, resolve
 from companion.games.binmat.orders import PASS
 from companion.games.binmat.screen import KIT, player_on_turn
 from companion.games.binmat.state import LANES, BinmatOptions
@@ -30,7 +31,7 @@ from companion.languages import joined, say, say_n
 DONE, CALL, WON = ".", "c", "!"
 OPEN_MARK = "u"
 _CALLS = (CALL, *(f"{CALL}{lane}" for lane in LANES))
-_OPEN = re.compile(r"(?:([0-5]): )?(\S+(?: \S+)*) / ?(\S+(?: \S+)*)?")
+_OPEN = re.compile(r"(?:([0-5]): )?(?:([^\s/]+(?: [^\s/]+)*) )?/ ?(\S+(?: \S+)*)?")
 _ZONE = KIT.deck.zones if KIT.deck else {}
 _SIGN_LENGTH = 40
 
@@ -61,12 +62,16 @@ class Counter:
 
 
 class OpenCards(NamedTuple):
-    """Two stacks laid open, bottom first, their lane if it is known, and whether the defender's lay open before."""
+    """Two stacks laid open, bottom first, their lane if it is known, and what lay open before.
+
+    That is the defender's whole stack or nothing of it, and single cards of the attacker's.
+    """
 
     lane: int | None
     attacker: Cards
     defender: Cards
     defender_open: bool
+    attacker_open: frozenset[str] = frozenset()
 
     @classmethod
     def parse(cls, text: str) -> OpenCards:
@@ -75,12 +80,27 @@ class OpenCards(NamedTuple):
         if not found:
             text = say("Open cards are the attacker's, a stroke, the defender's, such as 3: 5& 3% >+ / 4^ 2#")
             raise Malformed(text)
-        lane, attacker, defender = found[1], found[2], found[3] or ""
-        words = defender.split()
-        bare = [word.removesuffix(OPEN_MARK) for word in words]
-        fight = Fight(parse_cards(attacker), parse_cards(" ".join(bare)))
-        lay_open = any(word.endswith(OPEN_MARK) and word[0] != BREAK for word in words)
-        return cls(int(lane) if lane else None, fight.attacker, fight.defender, lay_open)
+        attacker, attacker_open = _without_marks(found[2] or "")
+        defender, defender_open = _without_marks(found[3] or "")
+        if not attacker and not defender:
+            raise Malformed(say("Combat needs a card in one of the two stacks"))
+        fight = Fight(attacker, defender)
+        lay_open = any(card[0] != BREAK for card in defender_open)
+        return cls(int(found[1]) if found[1] else None, fight.attacker, fight.defender, lay_open, attacker_open)
+
+    def __str__(self) -> str:
+        """The text of it in its one spelling."""
+        mine = " ".join([card + OPEN_MARK * (card in self.attacker_open) for card in self.attacker])
+        theirs = " ".join([card + OPEN_MARK * self.defender_open for card in self.defender])
+        lane = "" if self.lane is None else f"{self.lane}:"
+        return " ".join(filter(None, (lane, mine, "/", theirs)))
+
+
+def _without_marks(text: str) -> tuple[Cards, frozenset[str]]:
+    """The cards of a stack, and those of them that lay open before."""
+    words = text.split()
+    cards = parse_cards(" ".join([word.removesuffix(OPEN_MARK) for word in words]))
+    return cards, frozenset(card for card, word in zip(cards, words, strict=True) if word.endswith(OPEN_MARK))
 
 
 def is_counted(text: str) -> bool:
@@ -94,11 +114,7 @@ def parse_counter(text: str) -> str:
         return text
     if "/" not in text:
         raise Malformed(say("Expected . (done), c or c3 (combat), ! (attacker has won), -- (pass) or open cards"))
-    cards = OpenCards.parse(text)
-    mark = OPEN_MARK if cards.defender_open else ""
-    theirs = " ".join(card + mark for card in cards.defender)
-    lane = "" if cards.lane is None else f"{cards.lane}: "
-    return f"{lane}{' '.join(cards.attacker)} / {theirs}".rstrip()
+    return str(OpenCards.parse(text))
 
 
 class CounterPad(PadGrammar):
@@ -151,7 +167,9 @@ class CounterGame(Game[Counter, str]):
         if action in _legal(state):
             return
         if "/" in action and state.called and state.is_referee:
-            return
+            if OpenCards.parse(action).attacker or state.options.edition is Edition.HACKMUD:
+                return
+            raise Illegal(Refusal.WRONG_PHASE, say("Combat needs at least one card in the attacker stack"), "combat")
         raise Illegal(Refusal.WRONG_PHASE, _why_not(state, action), "clock")
 
     def apply(self, state: Counter, actions: Mapping[Seat, str], rng: Random) -> Step[Counter]:  # noqa: ARG002
@@ -225,21 +243,30 @@ class CounterGame(Game[Counter, str]):
         """The combat that open cards mean: one lane with open attacker cards, every card of it read."""
         if not state.called or not state.is_referee:
             return None
-        open_lanes = [zone.file for zone, cards in fans.items() if zone.rank == _ZONE[ATTACKER] and cards]
-        lanes = open_lanes if state.lane is None else [state.lane]
+        changed = {zone.file for zone, cards in fans.items() if cards != before.get(zone, ())}
+        shown = [zone.file for zone, cards in fans.items() if zone.rank == _ZONE[ATTACKER] and cards]
+        lanes = [lane for lane in shown if lane in changed] or shown if state.lane is None else [state.lane]
         if len(lanes) != 1:
             return None
         mine, theirs = (Square(lanes[0], _ZONE[seat]) for seat in (ATTACKER, DEFENDER))
         attacker, defender = fans.get(mine, ()), fans.get(theirs, ())
         if not attacker or "X" in (*attacker, *defender):
             return None
-        lay_open = before.get(theirs, ())
-        marked = [card + OPEN_MARK if card in lay_open else card for card in defender]
-        return parse_counter(f"{lanes[0]}: {' '.join(attacker)} / {' '.join(marked)}")
+        marked = [_marked(defender, before.get(theirs, ()))]
+        if state.options.edition is Edition.HACKMUD:
+            marked.insert(0, _marked(attacker, before.get(mine, ())))
+        else:
+            marked.insert(0, " ".join(attacker))
+        return parse_counter(f"{lanes[0]}: {' / '.join(marked)}")
 
     def pad(self, state: Counter, seat: Seat) -> PadGrammar | None:  # noqa: ARG002
         """Both pads have the same keys: any hand may press for the side on turn."""
         return _COMBAT_PAD if state.called or state.due else _TURN_PAD
+
+
+def _marked(stack: Cards, lay_open: Cards) -> str:
+    """Cards of a stack, those that lay open before with their mark."""
+    return " ".join([card + OPEN_MARK * (card in lay_open) for card in stack])
 
 
 def _legal(state: Counter) -> tuple[str, ...]:
@@ -283,7 +310,7 @@ def _turn_over(state: Counter) -> Counter:
 
 def _fight(state: Counter, cards: OpenCards) -> Step[Counter]:
     """Work the combat out: each part of the reasoning is a stage, hands act in the last one."""
-    fight = Fight(cards.attacker, cards.defender, state.seat, cards.defender_open)
+    fight = Fight(cards.attacker, cards.defender, state.seat, cards.defender_open, cards.attacker_open)
     combat = resolve(fight, state.options.edition)
     lane = state.lane if cards.lane is None else cards.lane
     zones: dict[Square, Cards] = {}
@@ -370,4 +397,5 @@ def _entry(state: Counter) -> CardEntry | None:
     zones: dict[Seat, Any] = {}
     if state.lane is not None:
         zones = {seat: Square(state.lane, rank) for seat, rank in _ZONE.items()}
-    return CardEntry(tuple(VALUES), tuple(SUITS), zones, DEFENDER, OPEN_MARK)
+    is_hackmud = state.options.edition is Edition.HACKMUD
+    return CardEntry(tuple(VALUES), tuple(SUITS), zones, DEFENDER, OPEN_MARK, is_hackmud, is_hackmud)

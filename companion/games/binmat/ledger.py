@@ -32,6 +32,8 @@ class Ledger:
         self.piles = {name: Pile() for name in (*names, "xa", "la")}
         self.piles |= {f"l{lane}": Pile([HIDDEN] * LANE_CARDS) for lane in LANES}
         self.is_up = [False] * len(LANES)
+        self.attack_up: set[str] = set()
+        """The cards of attacker stacks that lie face up."""
 
     def pile(self, place: str) -> Pile:
         """The cards of a place; a hand is there once it is asked for."""
@@ -120,6 +122,7 @@ class Ledger:
             attacker_discard=self.cards("xa"),
             hands=((), hand) if seat is ATTACKER else (hand, ()),
             turns_left=options.turns,
+            attack_up=frozenset(self.attack_up),
         )
 
     def attacker_has_cards(self) -> bool:
@@ -136,6 +139,7 @@ class Ledger:
                     "defender": list(self.cards(f"d{lane}")),
                     "defender_open": self.is_up[lane],
                     "attacker": list(self.cards(f"a{lane}")),
+                    "attacker_open": [card in self.attack_up for card in self.cards(f"a{lane}")],
                 }
                 for lane in LANES
             ],

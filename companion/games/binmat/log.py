@@ -94,10 +94,16 @@ class Reading:
         }
 
 
-def read_log(lines: Iterable[str], edition: Edition = Edition.HACKMUD, turns: int = 110) -> Reading:
-    """Read a log against the rules of an edition, for a game of so many turns."""
-    return _Reader(BinmatOptions(edition=edition, turns=turns)).read(lines)
+def read_log(lines: Iterable[str], edition: Edition = Edition.HACKMUD, turns: int | None = None) -> Reading:
+    """Read a log against the rules of an edition, for a game of so many turns.
 
+    None: as many as the edition has; in the hackmud edition a log that goes on longer tells the number itself.
+    """
+    return _Reader(BinmatOptions(edition=edition, turns=turns or USUAL_TURNS), turns is not None).read(lines)
+
+
+USUAL_TURNS = 110
+"""Of a game, by the rulebook; some recorded games of hackmud had more."""
 
 _Tail = list[Shown | Sprung | Result]
 
@@ -105,8 +111,9 @@ _Tail = list[Shown | Sprung | Result]
 class _Reader:
     """A log while it is read. `followed`: the ledger is right, because every turn so far could be read."""
 
-    def __init__(self, options: BinmatOptions) -> None:
+    def __init__(self, options: BinmatOptions, has_limit: bool) -> None:
         self.options = options
+        self.has_limit = has_limit or options.edition is Edition.RULEBOOK
         self.ledger, self.followed = Ledger(), True
         self.findings: list[Finding] = []
         self.combats = Counter[str]()
@@ -132,6 +139,7 @@ class _Reader:
                 self._line(number, line)
         self._finish_move()
         self._close_turn()
+        self._close_log()
         return Reading(
             tuple(sorted(self.findings, key=lambda finding: finding.line)),
             self.turns,
@@ -187,7 +195,7 @@ class _Reader:
             if turn != before + 1:
                 self.tell(Kind.DIFFERS, f"it follows turn {before}, expected turn {before + 1}", number)
                 self._lose("turns are missing or out of order", number)
-        if turn >= self.options.turns:
+        if self.has_limit and turn >= self.options.turns:
             count = self.options.turns
             self.tell(Kind.DIFFERS, f"the game has {count} turns, the last is turn {count - 1}", number)
         self.players.clear()
@@ -197,12 +205,17 @@ class _Reader:
         """The defender may have won by the turn that ends."""
         if self.turn is None or self.outcome or not self.followed:
             return
-        if self.turn + 1 >= self.options.turns:
+        if self.has_limit and self.turn + 1 >= self.options.turns:
             self._end(DEFENDER, f"All {self.options.turns} turns are over: the defender wins.")
         elif self.players and not self.ledger.attacker_has_cards():
             state = self.ledger.state(self.options, ATTACKER, ())
             if not any(can_draw(state, lane) for lane in LANES):
                 self._end(DEFENDER, "The attacker has no card and no lane to draw from: the defender wins.")
+
+    def _close_log(self) -> None:
+        """A game that lasted to the usual number of turns or beyond ended with its last one."""
+        if self.turn is not None and self.turn + 1 >= self.options.turns and not self.outcome and self.followed:
+            self._end(DEFENDER, f"All {self.turn + 1} turns are over: the defender wins.")
 
     def _end(self, winner: Seat, reason: str) -> None:
         self.outcome = Outcome(frozenset({winner}), reason)
@@ -263,6 +276,7 @@ class _Reader:
             stack = f"{move.player[0]}{place}"
             ((card,),) = self._parts(move, [(1, stack)])
             self._from_hand(move, card, stack)
+            self._turn_up(move, stack)
         elif move.letter == DISCARD and move.seat is ATTACKER:
             (card,), drawn = self._parts(move, [(1, f"x{place}"), (2, hand)])
             self._from_hand(move, card, f"x{place}")
@@ -302,6 +316,16 @@ class _Reader:
             if complaint := self.ledger.take(f"h{move.player}", card):
                 self._differs(f"{card} cannot come from the hand: {complaint}")
             self.ledger.put(place, [card])
+
+    def _turn_up(self, move: Move, stack: str) -> None:
+        """A card played face up that begins no combat lies open; so does the defender's stack with it."""
+        if not self.followed or move.letter != UP or starts_combat(move.seat, UP, move.known_card):
+            return
+        *_, card = cards = self.ledger.cards(stack)
+        if move.seat is ATTACKER and card != HIDDEN:
+            self.ledger.attack_up.add(card)
+        elif move.seat is DEFENDER and (card != HIDDEN or len(cards) == 1):
+            self.ledger.is_up[move.lane] = True
 
     def _draw(self, move: Move, place: str, card: str) -> None:
         if not self.followed:
@@ -375,6 +399,7 @@ class _Reader:
     def _clear_stacks(self, lane: int, moves: Iterable[Part]) -> None:
         """Cards leave the stacks of a lane; what cannot be told ends the following."""
         attacker, defender = self.ledger.pile(f"a{lane}").cards, self.ledger.pile(f"d{lane}").cards
+        self.ledger.attack_up.difference_update(attacker)
         lost = False
         for part in moves:
             for card in part.cards:

@@ -353,8 +353,9 @@ class _Turn:
         if not before.is_hackmud and card[:1] == BOUNCE:
             tale = told_bounce(card, defender)
         else:
-            tale = told(resolve(Fight(attacker, defender, self.seat, is_up), before.options.edition), lane)
-        mine = [each + ("u" if each == card else "") for each in attacker]
+            fight = Fight(attacker, defender, self.seat, is_up, before.attack_up.intersection(attacker))
+            tale = told(resolve(fight, before.options.edition), lane)
+        mine = [each + ("u" if each == card or each in before.attack_up else "") for each in attacker]
         theirs = [each + ("u" if is_up or each == card else "") for each in defender]
         yield f"`n--` c{lane} / {' '.join(mine)} / {' '.join(theirs)}"
         first, second = self.side, "d" if self.side == "a" else "a"

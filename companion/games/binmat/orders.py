@@ -86,10 +86,11 @@ def faces(state: State, seat: Seat, lane: int, value: str) -> str:
     if seat is ATTACKER:
         if value == BREAK:
             return "pu" if state.attack[lane] else ""
-        return "pu" if value == BOUNCE and not state.attack[lane] else "p"
+        may_be_open = not state.attack[lane] if value == BOUNCE else state.is_hackmud
+        return "pu" if may_be_open else "p"
     stack, is_up = state.defence[lane], state.is_up[lane]
     if value != BREAK:
-        return "u" if is_up else "p"
+        return "pu" if state.is_hackmud and not stack else "u" if is_up else "p"
     if not stack:
         return ""
     may_attack = bool(state.attack[lane]) and not (is_up and any(card[0] == BREAK for card in stack))
@@ -108,7 +109,7 @@ def legal(state: State, seat: Seat) -> list[str]:
         for lane, ways in enumerate(special.get(card[0], plain_faces)):
             texts += [f"{face}{card}{lane}" for face in ways]
     if seat is ATTACKER or not state.is_hackmud:
-        texts += [f"c{lane}" for lane in LANES if state.attack[lane]]
+        texts += [f"c{lane}" for lane in LANES if _may_fight(state, lane)]
     if state.is_hackmud:
         if seat is DEFENDER:
             texts += [f"x{card}{lane}" for card in hand for lane in LANES]
@@ -150,6 +151,11 @@ def _may_draw(state: State, seat: Seat, lane: int) -> bool:
     return can_draw(state, lane) if seat is ATTACKER else bool(state.decks[lane] or state.discards[lane])
 
 
+def _may_fight(state: State, lane: int) -> bool:
+    """Is there a stack to declare combat with? In the hackmud edition the defender's is enough."""
+    return bool(state.attack[lane] or (state.is_hackmud and state.defence[lane]))
+
+
 def _draw_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
     if lane == ATTACKER_PILE:
         if seat is DEFENDER:
@@ -169,10 +175,13 @@ def _draw_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
 def _combat_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
     if seat is DEFENDER and state.is_hackmud:
         return Reason.ATTACKER_ONLY, say("Only the attacker declares combat in the hackmud edition"), "combat"
-    if not state.attack[lane]:
+    if _may_fight(state, lane):
+        return None
+    if state.is_hackmud:
+        text = say("Lane {lane} has no stack: combat needs one", lane=lane)
+    else:
         text = say("Lane {lane} has no attacker stack: combat needs one", lane=lane)
-        return Reason.NO_ATTACKER_STACK, text, "combat"
-    return None
+    return Reason.NO_ATTACKER_STACK, text, "combat"
 
 
 def _hand_refusal(state: State, seat: Seat, order: Order) -> _Refusal:

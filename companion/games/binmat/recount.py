@@ -77,16 +77,21 @@ def judge(account: Account, move: Move, ledger: Ledger | None, edition: Edition)
         found.append(
             f"the log marks defender cards face {'down' if is_up else 'up'} that lay face {'up' if is_up else 'down'}"
         )
+    before = list(zip(attacker, account.shown.attacker.ups, strict=True))[: -1 if played and seat is ATTACKER else None]
+    if ledger and edition is Edition.HACKMUD:
+        for each, up in before:
+            if each not in (HIDDEN, MANY) and up != (each in ledger.attack_up):
+                found.append(f"the log marks the attacker’s {each} face {'up' if up else 'down'}, it lay the other way")
     if {HIDDEN, MANY} & {*attacker, *defender}:
         return Verdict(tuple(found), "cards that matter are hidden")
-    for each, up in list(zip(attacker, account.shown.attacker.ups, strict=True))[: -1 if played else None]:
-        if up and each[0] == TRAP:
-            return Verdict(tuple(found), f"the attacker’s {each} lay face up, which these rules do not know")
+    lay_open = frozenset(each for each, up in before if up)
+    if edition is Edition.RULEBOOK and (traps := [each for each in lay_open if each[0] == TRAP]):
+        return Verdict(tuple(found), f"the attacker’s {min(traps)} lay face up, which these rules do not know")
     if played and card[0] == BOUNCE and attacker and edition is Edition.RULEBOOK:
         tale = told_bounce(attacker[-1], defender)
     else:
         try:
-            tale = told(resolve(Fight(attacker, defender, seat, is_up), edition), lane)
+            tale = told(resolve(Fight(attacker, defender, seat, is_up, lay_open), edition), lane)
         except Malformed as error:
             return Verdict((*found, error.message), "it cannot be worked out")
     found += differences(account, tale, lane)

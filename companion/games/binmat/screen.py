@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from companion.games.binmat.cards import DECK, SHOWN, Cards
-from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES
+from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Edition
 from companion.games.binmat.orders import ATTACKER_PILE, COMBAT, DISCARD, DOWN, DRAW, ORDERS, PASS, UP, legal
 from companion.games.binmat.state import (
     LANES,
@@ -78,7 +78,13 @@ _KEYS = {
     DISCARD: ChoiceKey("discard", say("Discard")),
     PASS: ChoiceKey("pass", say("Pass")),
 }
-_FACE_UP_HINTS = {ATTACKER: say("Face up: only ? and >"), DEFENDER: say("Face up: on open stacks, and >")}
+_FACE_UP_HINTS = {
+    Edition.RULEBOOK: {ATTACKER: say("Face up: only ? and >"), DEFENDER: say("Face up: on open stacks, and >")},
+    Edition.HACKMUD: {
+        ATTACKER: say("Face up: ? on empty stacks only"),
+        DEFENDER: say("Face up: on open and empty stacks, and >"),
+    },
+}
 
 
 def player_on_turn(options: BinmatOptions, turns_left: int) -> str:
@@ -133,7 +139,8 @@ def keys(state: State, seat: Seat) -> tuple[ChoiceKey, ...]:
     if state.is_hackmud:
         names.append(DISCARD)
     return tuple(
-        ChoiceKey("up", _KEYS[UP].label, _FACE_UP_HINTS[seat]) if name == UP else _KEYS[name] for name in (*names, PASS)
+        ChoiceKey("up", _KEYS[UP].label, _FACE_UP_HINTS[state.options.edition][seat]) if name == UP else _KEYS[name]
+        for name in (*names, PASS)
     )
 
 

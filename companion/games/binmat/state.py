@@ -64,8 +64,8 @@ def check_options(options: BinmatOptions) -> None:
 class State:
     """A position of the full game between two turns.
 
-    Decks are listed from the top; stacks, hands and discard piles from the oldest card to the newest. Attacker stacks
-    hold no open cards: what the attacker plays face up leaves its stack in the same turn. Pairs are (South, North).
+    Decks are listed from the top; stacks, hands and discard piles from the oldest card to the newest. Pairs are
+    (South, North).
     """
 
     options: BinmatOptions
@@ -83,6 +83,8 @@ class State:
     turns_left: int
     passes: tuple[int, int] = (0, 0)
     """How many passes in a row each seat has made."""
+    attack_up: frozenset[str] = frozenset()
+    """The cards of all attacker stacks that lie face up; only the hackmud edition has such."""
     outcome: Outcome | None = None
 
     @property
@@ -139,9 +141,8 @@ def known_defence(state: State, lane: int, viewer: Seat | None) -> tuple[str | N
 
 
 def known_attack(state: State, lane: int, viewer: Seat | None) -> tuple[str | None, ...]:
-    """An attacker stack, bottom first, as a viewer sees it."""
-    stack = state.attack[lane]
-    return stack if viewer is ATTACKER else (None,) * len(stack)
+    """An attacker stack, bottom first, as a viewer sees it: its face-down cards are known to the attacker alone."""
+    return tuple([card if viewer is ATTACKER or card in state.attack_up else None for card in state.attack[lane]])
 
 
 def known_hand(state: State, seat: Seat, viewer: Seat | None) -> tuple[str | None, ...]:
@@ -154,7 +155,7 @@ def plain(state: State, viewer: Seat | None) -> dict[str, Any]:
     """What a viewer (None: everybody) knows, in plain JSON; hidden cards are `X`.
 
     Lanes are listed from 0: `deck` and `attacker_deck` from the top, `defender` and `attacker` stacks from the bottom,
-    hands from the oldest card.
+    hands from the oldest card. `attacker_open` says of each card of the attacker stack whether it lies face up.
     """
     return _plain(
         state,
@@ -206,6 +207,7 @@ def _plain(
                 "defender": named(defence[lane]),
                 "defender_open": state.is_up[lane],
                 "attacker": named(attack[lane]),
+                "attacker_open": [card in state.attack_up for card in state.attack[lane]],
             }
             for lane in LANES
         ],

@@ -35,7 +35,8 @@ def is_reversible(state: State, action: str) -> bool:
     if order.letter == UP:
         if order.card[0] == BREAK:
             return False
-        if seat is ATTACKER and (state.is_hackmud or (state.defence[lane] and not state.is_up[lane])):
+        turns_up = state.is_hackmud or (state.defence[lane] and not state.is_up[lane])
+        if seat is ATTACKER and order.card[0] == BOUNCE and turns_up:
             return False
     elif order.letter == "-":
         if _costs_hand(state):
@@ -62,7 +63,7 @@ class _Turn:
         self.decks, self.are_open, self.discards = list(state.decks), list(state.are_open), list(state.discards)
         self.defence, self.is_up, self.attack = list(state.defence), list(state.is_up), list(state.attack)
         self.attacker_deck, self.attacker_discard = state.attacker_deck, state.attacker_discard
-        self.hands = list(state.hands)
+        self.hands, self.attack_up = list(state.hands), set(state.attack_up)
         self.outcome: Outcome | None = None
         self.events: list[Event] = []
         self.combat: Combat | None = None
@@ -102,6 +103,7 @@ class _Turn:
             (self.hands[0], self.hands[1]),
             before.turns_left - 1,
             (passes[0], passes[1]),
+            frozenset(self.attack_up),
             self.outcome,
         )
         if self.outcome is None and (reason := _defender_wins(after)):
@@ -184,7 +186,12 @@ class _Turn:
             self._fight(lane)
         elif self.seat is DEFENDER:
             self.defence[lane] += (card,)
+            self.is_up[lane] = True
             self.tell("play_up", text, why=sentences.LIES_UP, rule=self._playing())
+        elif card[0] != BOUNCE:
+            self.attack[lane] += (card,)
+            self.attack_up.add(card)
+            self.tell("play_up", text, why=sentences.CARD_LIES_UP, rule=self._playing())
         elif self.before.is_hackmud:
             self.attack[lane] = (card,)
             self.tell("play_up", text, why=sentences.BOUNCE_BEGINS, rule="bounce-up")
@@ -214,10 +221,13 @@ class _Turn:
     # ---- combat -----------------------------------------------------------------------------------------------
 
     def _fight(self, lane: int) -> None:
-        fight = Fight(self.attack[lane], self.defence[lane], self.seat, self.is_up[lane])
+        attack = self.attack[lane]
+        lay_open = frozenset(self.attack_up.intersection(attack))
+        fight = Fight(attack, self.defence[lane], self.seat, self.is_up[lane], lay_open)
         combat = self.combat = resolve(fight, self.before.options.edition)
         self.events += combat.events
         self.attack[lane], self.defence[lane], self.is_up[lane] = (), combat.defender, bool(combat.defender)
+        self.attack_up.difference_update(attack)
         self.attacker_discard += combat.to_attacker_discard
         self.discards[lane] += combat.to_lane_discard
         if combat.due:

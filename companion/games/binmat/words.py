@@ -108,12 +108,18 @@ RULES = (
     Rule(
         "playing-defender",
         say("The defender plays a card"),
-        say("Put it on any of your six stacks: face up if the stack lies face up, else face down."),
+        say(
+            "Put it on any of your six stacks: face up if the stack lies face up, else face down. In the hackmud "
+            "edition the first card of a stack may be played either way."
+        ),
     ),
     Rule(
         "playing-attacker",
         say("The attacker plays a card"),
-        say("Put it face down on any of your six stacks. Only BOUNCE and BREAK may be played face up."),
+        say(
+            "Put it face down on any of your six stacks. Only BOUNCE and BREAK may be played face up. In the hackmud "
+            "edition any card may; it stays face up in the stack."
+        ),
     ),
     Rule(
         "break-up",
@@ -140,8 +146,8 @@ RULES = (
         say(
             "Combat needs a card in the attacker stack; the defender stack may be empty. Both stacks are turned up; "
             "then come TRAPs, BOUNCEs, sums and damage. A defender stack that survives stays face up; an emptied one "
-            "is face down again. In the rulebook edition either side declares combat, in the hackmud edition only the "
-            "attacker."
+            "is face down again. In the rulebook edition either side declares combat. In the hackmud edition only the "
+            "attacker does, and a defender stack is enough: an empty attacker stack has power 0 and does no damage."
         ),
     ),
     Rule(
@@ -149,8 +155,8 @@ RULES = (
         say("TRAP"),
         say(
             "Each TRAP that is turned up now and still lies in its stack takes the card played last from the other "
-            "stack to its owner’s discard pile: attacker discard or lane discard. TRAPs of who began the combat act "
-            "first."
+            "stack to its owner’s discard pile: attacker discard or lane discard. A TRAP that lay face up before does "
+            "nothing. The side that began the combat springs its TRAPs first."
         ),
         Example(
             ("c", "@& 4% 4+ / 8# 8!"),
