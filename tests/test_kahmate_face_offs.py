@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from kahmate_tools import GAME, NORTH, SOUTH, at, ball, do, down, on, refusal, shown, told
 
 from companion.errors import Illegal
 from companion.games.kahmate.legal import Reason
+from companion.games.kahmate.state import State
 from companion.kit import SEATS
 
 # ---- face-offs ----------------------------------------------------------------------------------------------------------
@@ -107,3 +110,38 @@ def test_what_says_nothing_new_is_taken_back_and_the_rest_is_not() -> None:
         assert GAME.is_reversible(state, SOUTH, GAME.parse(text)) is may
     assert not GAME.is_reversible(at("B@e5", "S@e6", "e6"), SOUTH, GAME.parse("e5xe6"))
     assert not GAME.is_reversible(at("B@d11", "", "d11"), SOUTH, GAME.parse("d11-goal"))
+
+
+# ---- limits ------------------------------------------------------------------------------------------------------------
+
+
+def limited(**limits: int) -> State:
+    return replace(at("R@d5", "R@d6", "d6"), options=GAME.options(limits))
+
+
+def test_there_is_no_limit_of_rounds_unless_one_was_agreed() -> None:
+    assert do(limited(), *["."] * 300).state.outcome is None
+
+
+def test_the_last_round_without_a_try_is_a_tie() -> None:
+    before = do(limited(round_limit=3), ".", ".").state
+    assert before.outcome is None
+    step = do(before, ".")
+    assert step.state.outcome is not None
+    assert (step.state.outcome.winners, step.state.outcome.reason) == (
+        frozenset(),
+        "Round 3 was the last one, without a try: a tie.",
+    )
+    assert step.events[-1].kind == "tie"
+    assert not GAME.to_act(step.state)
+
+
+def test_rounds_in_a_row_without_a_face_off_are_a_tie_and_a_face_off_counts_anew() -> None:
+    state = do(limited(quiet_limit=3), ".", ".").state
+    assert (state.quiet, state.outcome) == (2, None)
+    fought = do(replace(state, seat=0), "d5xd6", "1/6").state
+    assert (fought.outcome, fought.quiet) == (None, 0)
+    tied = do(fought, ".", ".", ".").state
+    assert tied.outcome is not None
+    assert tied.outcome.reason == "3 rounds without a face-off: a tie."
+    assert GAME.dump(do(fought, ".").state)["quiet"] == 1

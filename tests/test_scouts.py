@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import pytest
-from scouts_tools import GAME, SET_UP, SlowScouts, after, do, start
+from scouts_tools import GAME, SET_UP, SlowScouts, after, at, do, start
 
 from companion.games.scouts import perft
 
@@ -123,3 +124,18 @@ def test_golden_game() -> None:
     assert dump["expected"] == GOLDEN_BOARD
     assert (dump["turn"], dump["due"], dump["played"]) == (21, 1, ["f1"])
     assert dump["outcome"] == {"winners": ["south"], "reason": "White brings intel home to f1."}
+
+
+def test_the_view_tells_which_of_two_scouts_on_a_square_has_intel() -> None:
+    """Rulings, section 2, "Stacks"."""
+
+    def pieces(**masks: str) -> Any:
+        return GAME.view(at(white="d4", white_low="d4", **masks), None)["scouts"]["south"]
+
+    upper, lower = pieces(intel="d4"), pieces(low_intel="d4")
+    assert upper["with_intel"] == lower["with_intel"] == ["d4"]
+    assert upper["pieces"] == [
+        {"square": "d4", "level": "upper", "intel": True},
+        {"square": "d4", "level": "lower", "intel": False},
+    ]
+    assert [piece["intel"] for piece in lower["pieces"]] == [False, True]

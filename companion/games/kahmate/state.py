@@ -34,10 +34,15 @@ RUNS = 2
 
 
 class KahmateOptions(Options, frozen=True):
-    """What is drawn when it is not given: the ball's card and who begins."""
+    """What is drawn when it is not given (the ball's card and who begins), and limits; a limit of 0 means none.
+
+    Rounds of both sides count. `quiet_limit` is of rounds in a row without a face-off.
+    """
 
     ball_card: Annotated[int, Meta(ge=1, le=6)] | None = None
     starter: Literal["south", "north"] | None = None
+    round_limit: Annotated[int, Meta(ge=0, le=1000)] = 0
+    quiet_limit: Annotated[int, Meta(ge=0, le=1000)] = 0
 
 
 class Kind(StrEnum):
@@ -93,6 +98,8 @@ class State:
     won: int = 0
     round: int = 1
     outcome: Outcome | None = None
+    fought: int = 0
+    """The last round with a face-off; 0: none yet."""
 
     @cached_property
     def board(self) -> Sequence[int]:
@@ -114,6 +121,11 @@ class State:
     def is_placing(self) -> bool:
         """Are the pieces still to be placed?"""
         return not self.places
+
+    @property
+    def quiet(self) -> int:
+        """How many rounds in a row, this one not counted, had no face-off."""
+        return max(0, self.round - 1 - self.fought)
 
     @property
     def runs_left(self) -> int:
@@ -159,6 +171,7 @@ def dump(state: State) -> dict[str, Any]:
         "to_act": sorted(to_act(state)),
         "phase": _phase(state),
         "turn": state.round,
+        "quiet": state.quiet,
         "seat": None if state.is_placing else SEATS[state.seat],
         "pieces": [_plain_piece(state, piece) for piece in PIECES] if state.places else [],
         "ball": _plain_ball(state),

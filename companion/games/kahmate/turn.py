@@ -139,6 +139,20 @@ class _Turn:
         if risen:
             self.stage(_STAND_UP)
         self.changes |= {"seat": 1 - seat, "ran": (), "round": self.state.round + 1}
+        self._end_at_limit()
+
+    def _end_at_limit(self) -> None:
+        """A tie when the last round is over, or the last one of those that may go by without a face-off."""
+        state, options = self.state, self.state.options
+        quiet = state.round - self.changes.get("fought", state.fought)
+        if state.round == options.round_limit:
+            reason = say("Round {number} was the last one, without a try: a tie.", number=state.round)
+        elif options.quiet_limit and quiet >= options.quiet_limit:
+            reason = say("{number} rounds without a face-off: a tie.", number=quiet)
+        else:
+            return
+        self.tell("tie", None, reason, "limits")
+        self.changes["outcome"] = Outcome(frozenset(), reason)
 
     def step(self) -> Step[State]:
         """What is answered; what was said after the last stage belongs to it."""
@@ -253,7 +267,7 @@ def _face_off(state: State, cards: tuple[int, int]) -> Step[State]:
     course, face_off = state.course, state.face_off
     if course is None or face_off is None:
         raise AssertionError("cards are only asked for while a face-off waits")
-    turn = _Turn(state)
+    turn = _Turn(state, changes={"fought": state.round})
     strengths = [(ROLE_OF[piece].name, ROLE_OF[piece].attack) for piece in course.movers]
     attack = _Sum(state.seat, course.movers[0], (*strengths, (_CARD, cards[state.seat])))
     defender = ROLE_OF[face_off.defender]

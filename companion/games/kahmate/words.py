@@ -16,6 +16,18 @@ OPTION_ROWS = (
         say("Drawn when both have placed, or always the same side."),
         ((say("Drawn"), None), (say("Blue"), "south"), (say("Pink"), "north")),
     ),
+    OptionRow(
+        "round_limit",
+        say("Round limit"),
+        say("No try in this many rounds, both sides’ counted together: the game is a tie."),
+        ((say("None"), 0), ("20", 20), ("40", 40), ("60", 60)),
+    ),
+    OptionRow(
+        "quiet_limit",
+        say("Quiet rounds"),
+        say("The game is a tie after this many rounds in a row without a face-off."),
+        ((say("No limit"), 0), ("6", 6), ("10", 10), ("20", 20)),
+    ),
 )
 _PLACED = "R@a1 R@d2 B@c2 T@e2 F@b2 S@f2 | R@a10 R@d10 B@c10 T@e10 F@b10 S@f10"
 _FETCHED = (_PLACED, "b2-b3-b4-b5-b6")
@@ -46,8 +58,8 @@ RULES = (
         say(
             "The sides take turns, a round each. In a round up to two different pieces run, each once and in one go. "
             "Before, between and after the runs you pass and kick as often as you like. A tackle ends the round; "
-            "otherwise you end it yourself. Doing nothing is allowed, and there is no limit of rounds. Ahead is the "
-            "direction in which you play, behind the other one."
+            "otherwise you end it yourself. Doing nothing is allowed. Ahead is the direction in which you play, behind "
+            "the other one."
         ),
     ),
     Rule(
@@ -162,6 +174,15 @@ RULES = (
         say(
             "Who runs over the far end with the ball scores a try and wins. The step into goal costs one step of the "
             "run, from rank 11 for blue and from rank 1 for pink, and needs the ball by then."
+        ),
+    ),
+    Rule(
+        "limits",
+        say("Limits"),
+        say(
+            "There is no limit of rounds unless you agree on one before the game. Then it is a tie when the last round "
+            "is over without a try, or after the agreed number of rounds in a row without a face-off. The rounds of "
+            "both sides are counted together."
         ),
     ),
 )

@@ -99,7 +99,10 @@ class Outbuffered(Game[State, str]):
         return self.dump(state)
 
     def dump(self, state: State) -> View:
-        """Robots, flags (`{"on": "b1"}` or `{"carried_by": "north"}`), turn, outcome."""
+        """Robots, flags (`{"on": "b1"}` or `{"carried_by": "north"}`), turn, outcome.
+
+        `quiet` turns in a row have brought neither a flag taken nor a robot hit.
+        """
         flags = {
             seat: {"on": str(flag)} if flag else {"carried_by": seat.other}
             for seat, flag in zip(SEATS, state.flags, strict=True)
@@ -107,6 +110,7 @@ class Outbuffered(Game[State, str]):
         return {
             "to_act": sorted(self.to_act(state)),
             "turn": state.turn,
+            "quiet": state.quiet,
             "robots": {seat: str(square) for seat, square in zip(SEATS, state.robots, strict=True)},
             "flags": flags,
             "expected": plain_layout(self.expected(state)),

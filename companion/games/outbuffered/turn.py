@@ -21,16 +21,19 @@ from companion.languages import say
 _ARROWS = {(0, 1): "order-up", (0, -1): "order-down", (-1, 0): "order-left", (1, 0): "order-right"}
 _STAYS_UNDER = say("It stays under the robot and moves with it.")
 _NO_LINE = say("No free line along the rank or the file leads to the other robot.")
+_STIRS = frozenset({"flag_taken", "shot"})
+"""The events after which `quiet_limit` counts anew."""
 _DRAWINGS = {letter: _ARROWS[step] for letter, step in STEPS.items()} | {"I": "order-idle", "S": "order-shoot"}
 
 
 class OutbufferedOptions(Options, frozen=True):
-    """Board and house rules; `turn_limit` 0 means none."""
+    """Board and house rules. A limit of 0 means none; `quiet_limit` counts turns in a row in which nothing happens."""
 
     board: str = STANDARD_MAP
     directions: Literal["seat", "board"] = "seat"
     own_flag_blocks_base: bool = False
     turn_limit: Annotated[int, Meta(ge=0, le=1000)] = 0
+    quiet_limit: Annotated[int, Meta(ge=0, le=1000)] = 0
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,13 @@ class State:
     outcome: Outcome | None = None
     off_board: bool = False
     """True after a win in which a shot robot could not be put down: the board is not checked any more."""
+    stirred: int = 0
+    """The last turn in which a flag was taken or a robot was hit; 0: none yet."""
+
+    @property
+    def quiet(self) -> int:
+        """How many turns in a row nothing of that kind has happened."""
+        return self.turn - 1 - self.stirred
 
 
 def play(state: State, buffers: tuple[str, str]) -> Step[State]:
@@ -52,14 +62,17 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
     turn = _Turn(state, list(state.robots), list(state.flags))
     stages: list[Stage] = []
     events: list[Event] = []
+    stirred = state.stirred
     for number, commands in enumerate(zip(*buffers, strict=True), start=1):
         turn.events = []
         _move(turn, commands)
         _homecoming(turn)
         if turn.outcome is None and "S" in commands:
             _shoot(turn, commands)
-        if number == 3 and turn.outcome is None and state.turn == state.options.turn_limit:
-            _finish(turn, (), say("Turn {number} was the last one: a tie.", number=state.turn), "ties")
+        if any(event.kind in _STIRS for event in turn.events):
+            stirred = state.turn
+        if number == 3 and turn.outcome is None:
+            _end_at_limit(turn, state.turn - stirred)
         orders = {seat: _order(state, index, commands[index]) for index, seat in enumerate(SEATS)}
         stages.append(Stage(sentences.step_title(number), orders, tuple(turn.events), turn.layout()))
         events += turn.events
@@ -72,8 +85,19 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
         turn=state.turn + 1,
         outcome=turn.outcome,
         off_board=turn.off_board,
+        stirred=stirred,
     )
     return Step(after, tuple(events), tuple(stages))
+
+
+def _end_at_limit(turn: _Turn, quiet: int) -> None:
+    """A tie when the last turn is over, or the last one of those that may go by `quiet`."""
+    options, number = turn.state.options, turn.state.turn
+    if number == options.turn_limit:
+        _finish(turn, (), say("Turn {number} was the last one: a tie.", number=number), "ties")
+    elif options.quiet_limit and quiet >= options.quiet_limit:
+        text = say("{number} turns without a flag taken or a robot hit: a tie.", number=quiet)
+        _finish(turn, (), text, "ties")
 
 
 def plan(state: State, seat: Seat, entered: str) -> tuple[Square, ...]:

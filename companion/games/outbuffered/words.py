@@ -22,6 +22,12 @@ OPTION_ROWS = (
         ((say("None"), 0), ("20", 20), ("30", 30), ("50", 50)),
     ),
     OptionRow(
+        "quiet_limit",
+        say("Quiet turns"),
+        say("The game is a tie after this many turns in a row without a flag taken or a robot hit."),
+        ((say("No limit"), 0), ("5", 5), ("10", 10), ("20", 20)),
+    ),
+    OptionRow(
         "directions",
         say("Directions are seen from"),
         say("Seat: up is away from you. Board: up is towards the highest rank for both."),
@@ -105,8 +111,9 @@ RULES = (
         "ties",
         say("Ties"),
         say(
-            "When both flags come home in the same step it is a tie, and so it is when the turn limit is reached. A "
-            "tie is played again from the beginning; the match keeps the count."
+            "When both flags come home in the same step it is a tie, and so it is when the turn limit is reached, or "
+            "the limit of turns in a row in which no flag is taken and no robot hit. A tie is played again from the "
+            "beginning; the match keeps the count."
         ),
     ),
     Rule(

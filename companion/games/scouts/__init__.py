@@ -93,8 +93,10 @@ class Scouts(Game[State, str]):
         return self.dump(state)
 
     def dump(self, state: State) -> View:
-        """Scouts (`upper` and `lower` squares, those with intel), rocks by their squares, what is due, outcome.
+        """Scouts, rocks by their squares, what is due, outcome.
 
+        `scouts` are the squares of each side: `upper` (or alone), `lower`, `with_intel`; `pieces` the same one by one,
+        because two scouts of a side may share a square.
         `turn` is 0 during the set-up; `played` is where the scout of this turn's last play is, `due` the plays left.
         """
         position = state.position
@@ -107,6 +109,11 @@ class Scouts(Game[State, str]):
                 "upper": _names(upper),
                 "lower": _names(lower),
                 "with_intel": _names(upper & position.intel | lower & position.low_intel),
+                "pieces": [
+                    {"square": NAMES[number], "level": level, "intel": bool(turned >> number & 1)}
+                    for level, mask, turned in (("upper", upper, position.intel), ("lower", lower, position.low_intel))
+                    for number in squares_in(mask)
+                ],
             }
             for seat, (upper, lower) in zip(SEATS, by_seat(position), strict=True)
         }
