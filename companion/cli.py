@@ -236,7 +236,7 @@ def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def _doctor(options: argparse.Namespace) -> int:
     from companion.commands.doctor import report  # noqa: PLC0415 - brings camera and web libraries
 
-    return report(_settings_of(options), options.json)
+    return report(_settings_of(options), options.json, _settings_path(options))
 
 
 def _add_calibrate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
