@@ -77,6 +77,8 @@ def _settings_path(options: argparse.Namespace) -> Path:
         found.exists()
     except PermissionError:
         raise SystemTrouble(f"{found} is not yours to read: use sudo, or --state-dir with a folder of yours") from None
+    except OSError as error:
+        raise SystemTrouble(f"{str(found)[:200]} cannot be read: {error.strerror}") from None
     return found
 
 

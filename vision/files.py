@@ -88,19 +88,20 @@ def pictures_in(folder: Path) -> list[Path]:
     """The picture files of a folder, sorted by name; raises `CameraError` when it cannot be read."""
     try:
         inside = list(islice(folder.iterdir(), MAX_ENTRIES + 1))
-        if len(inside) > MAX_ENTRIES:
-            raise CameraError(
-                say(
-                    "{folder}: holds more than {number} files: take a smaller folder",
-                    folder=str(folder),
-                    number=MAX_ENTRIES,
-                )
-            )
-        return sorted(p for p in inside if p.suffix.lower() in PICTURES and p.is_file())
+        found = sorted(p for p in inside if p.suffix.lower() in PICTURES and p.is_file())
     except OSError as error:
         raise CameraError(
             say("{file}: cannot be read: {error}. Check the path", file=str(folder), error=error.strerror)
         ) from error
+    if len(inside) > MAX_ENTRIES:
+        raise CameraError(
+            say(
+                "{folder}: holds more than {number} files: take a smaller folder",
+                folder=str(folder),
+                number=MAX_ENTRIES,
+            )
+        )
+    return found
 
 
 class FilmCamera(Source):
