@@ -250,8 +250,12 @@ def _take_dependencies(folder: Path, copy: Path, lock: str) -> None:
         beside = copy.with_name(wheel.name)
         if beside == copy or wheel.is_symlink():
             continue
-        if f"sha256:{_take(wheel, beside)}" not in lock:
-            beside.unlink()
+        try:
+            is_wanted = f"sha256:{_take(wheel, beside)}" in lock
+        except OSError:  # whatever lies there under such a name
+            is_wanted = False
+        if not is_wanted:
+            beside.unlink(missing_ok=True)
 
 
 def demand_signature(home: Home, package: Path, unsigned: bool, say: Callable[[str], None]) -> None:
@@ -281,7 +285,7 @@ def demand_newer(home: Home, package: Package, older: bool) -> None:
     used = home.release(home.current).version
     if not older and _order(package.version) < _order(used):
         raise SystemTrouble(
-            f"{package.version} is older than {used}, which is in use: an older release may have faults that are known. "
+            f"{package.version} is older than {used}, which is in use, and may have faults that are known. "
             "companion update --back takes the one of before again; if you want this one, add --older"
         )
 
