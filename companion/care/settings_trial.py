@@ -73,7 +73,7 @@ class SettingsTrial:
             self._note_path.unlink(missing_ok=True)
             return ""
         if note.starts:
-            return self.put_back(say("the companion did not come up with them."))
+            return self.put_back("")
         with contextlib.suppress(OSError):
             _write(self._note_path, msgspec.json.encode(_Note(note.before, note.mark, note.starts + 1)))
         return ""
@@ -92,7 +92,10 @@ class SettingsTrial:
                 _write(self._note_path, msgspec.json.encode(_Note(note.before, note.mark)))
 
     def put_back(self, why: str) -> str:
-        """The settings of before are in the file again; answers that, with why. Empty: nothing was on trial."""
+        """The settings of before are in the file again; answers that. Empty: nothing was on trial.
+
+        `why` is what the start complained of; empty: it was cut off, hung or was killed. Raises `SystemTrouble`.
+        """
         note = self._note()
         if note is None:
             return ""
@@ -107,18 +110,19 @@ class SettingsTrial:
             raise SystemTrouble(
                 say("{file} cannot be written ({why}).", file=str(self._path), why=error.strerror or str(error))
             ) from None
-        told = joined(
-            " ",
-            (
-                say("The new settings cannot be used, those of before are: {why}", why=why),
-                say("The new ones are kept in {file}.", file=self.refused_path.name),
-            ),
-        )
         with contextlib.suppress(OSError):
-            _write(self._told_path, told.encode())
+            _write(self._told_path, why.encode(errors="replace")[:MAX_TEXT])
         self._note_path.unlink(missing_ok=True)
+        told = self._sentence(why)
         log.warning("%s", told)
         return told
+
+    def _sentence(self, why: str) -> str:
+        used = say(
+            "The new settings cannot be used, those of before are: {why}",
+            why=why or say("the companion did not come up with them."),
+        )
+        return joined(" ", (used, say("The new ones are kept in {file}.", file=self.refused_path.name)))
 
     def proven(self) -> None:
         """The service is well: these settings stay, unless others were written since it began."""
@@ -130,7 +134,7 @@ class SettingsTrial:
     def told(self) -> str:
         """What was said when settings were put back, until the file is changed by a page again; empty: nothing."""
         try:
-            return read_file(self._told_path, MAX_TEXT).decode()
+            return self._sentence(read_file(self._told_path, MAX_TEXT).decode())
         except (OSError, UnicodeDecodeError):
             return ""
 
