@@ -39,7 +39,7 @@ class SettingsTrial:
     """The trial of one settings file; whatever it cannot write keeps nobody from playing."""
 
     def __init__(self, path: Path) -> None:
-        path = path.resolve()
+        path = Path(os.path.realpath(path))  # a link stays a link; unlike `resolve` it bears one that leads to itself
         self._path = path
         self._note_path = path.with_name(f".{path.stem}.on-trial.json")
         self._told_path = path.with_name(f".{path.stem}.put-back.txt")

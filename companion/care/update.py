@@ -258,18 +258,18 @@ def _take_dependencies(folder: Path, copy: Path, lock: str) -> None:
             beside.unlink(missing_ok=True)
 
 
-def demand_signature(home: Home, package: Path, unsigned: bool, say: Callable[[str], None]) -> None:
+def demand_signature(home: Home, package: Path, unsigned: bool, tell: Callable[[str], None]) -> None:
     """Raise `SystemTrouble` unless this file is signed by whom the installation trusts, or root says it need not be.
 
     `unsigned`: root, at a terminal, vouches for it: no page and no service can say so.
     """
     if has_key(home) and is_signed(home, package):
-        say(f"{package.name} is signed by the key of this installation.")
+        tell(f"{package.name} is signed by the key of this installation.")
         return
     if unsigned:
         if os.getuid() != 0 or os.geteuid() != 0 or not sys.stdin.isatty():
             raise SystemTrouble("--unsigned is for root alone, typed at a terminal")
-        say(f"{package.name} has no good signature: you vouch for it.")
+        tell(f"{package.name} has no good signature: you vouch for it.")
         return
     advice = "A file that you have made yourself is taken with --unsigned."
     if not has_key(home):
