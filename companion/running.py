@@ -28,10 +28,7 @@ MALLOC = {"GLIBC_TUNABLES": "glibc.malloc.arena_max=1:glibc.malloc.tcache_count=
 
 
 def run(
-    settings_of: Callable[[], Settings],
-    path: Path,
-    simulate: bool | None,
-    greet: Callable[[Companion, bool], None],
+    settings_of: Callable[[], Settings], path: Path, simulate: bool | None, greet: Callable[[Companion, bool], None]
 ) -> None:
     """Run the table until SIGTERM or SIGINT; `greet` is told of every start, and whether it is the first.
 
@@ -78,10 +75,7 @@ def run(
             trouble = say("The new settings cannot be used, those of before are: {why}", why=error.message)
         with companion:
             with attendant:
-                put_back = _put_back(settings)
-                if new := [sentence for sentence in (trouble, put_back) if sentence]:
-                    companion.table.upkeep_is(joined(" ", tuple(new)))
-                companion.found[:0] = [sentence for sentence in (trouble, told, put_back) if sentence]
+                _tell(companion, trouble, told, _put_back(settings))
                 trouble = ""
                 greet(companion, before is None)
                 spare_collections()
@@ -92,6 +86,13 @@ def run(
                 return
             manager.tell(STATUS="Begins anew")
         before = settings
+
+
+def _tell(companion: Companion, trouble: str, told: str, put_back: str) -> None:
+    """Say at the start what has happened to settings, games and releases; faults on the pages, too."""
+    if fault := joined(" ", (trouble, put_back)):
+        companion.table.upkeep_is(fault)
+    companion.found[:0] = [sentence for sentence in (trouble, told, put_back) if sentence]
 
 
 def _awaited(ends: set[signal.Signals], trial: SettingsTrial, companion: Companion, begun_s: float) -> int:
