@@ -1,3 +1,9 @@
 """Tabletop Companion: the referee beside a real board game table."""
 
+import os
+
 __version__ = "0.1.0"
+
+MAX_PIXELS = 2**26
+"""So many pixels a picture has at most: a small file can say that it is a picture of a billion."""
+os.environ.setdefault("OPENCV_IO_MAX_IMAGE_PIXELS", str(MAX_PIXELS))  # OpenCV reads it once, when it is imported

@@ -14,6 +14,7 @@ from companion.bundle import make_bundle
 from companion.care.choices import Choices
 from companion.care.housekeeping import Housekeeping
 from companion.care.rooms import CheckRoom
+from companion.care.settings_child import try_in_child
 from companion.care.upkeep import InstallationUpkeep
 from companion.clock import Clock, RealClock
 from companion.config import Settings, find_settings
@@ -46,7 +47,7 @@ from hardware.panel import Panel, open_panel, panel_reason
 from hardware.power import PowerKey
 from hardware.simulated import SimulatedPanelHands, simulated_panel
 from hardware.voice import MachineVoice
-from vision.camera import CameraOpener, cameras
+from vision.camera import CameraOpener, cameras, is_device
 from vision.eye import BoardEye
 from vision.lenses import LensShelf
 from vision.reader import BoardReader
@@ -86,7 +87,7 @@ class Companion:
         restart: Callable[[], None] | None = None,
     ) -> None:
         self.settings = settings
-        self._settings_path = settings_path or find_settings(None, settings.state_dir)
+        self.settings_path = settings_path or find_settings(None, settings.state_dir)
         self._restart = restart
         self.clock = clock or RealClock()
         self.found: list[str] = []
@@ -229,8 +230,7 @@ class Companion:
             self._say("No camera: switched off in the settings.")
             return
         opener = CameraOpener(settings, self.clock)
-        is_device = settings.source.partition(":")[0] in ("auto", "picamera", "usb")
-        if self._threads and is_device and not may_simulate:  # to open one may take seconds
+        if self._threads and is_device(settings.source) and not may_simulate:  # to open one may take seconds
             self._say("The camera is opened while the pages are up already.")
             self._watch(opener.open, opener, settings.source != "auto" or (lambda: bool(cameras())))
             return
@@ -341,7 +341,13 @@ class Companion:
             welcome=Welcome(self.network.wifi, self.manners, self.panel is not None),
             clock=self.clock,
             upkeep=InstallationUpkeep(
-                self.settings, self._settings_path, self.table, self.clock, use=self.use, restart=self._restart
+                self.settings,
+                self.settings_path,
+                self.table,
+                self.clock,
+                use=self.use,
+                restart=self._restart,
+                try_out=lambda wanted: try_in_child(wanted, self.server.port),
             ),
             past=self.history,
             check=CheckRoom(

@@ -25,6 +25,7 @@ from companion import __version__
 from companion.clock import Clock
 from companion.config import Settings
 from companion.errors import CompanionError, JournalError, Malformed
+from companion.files import open_file
 from companion.games import GAMES
 from companion.grid import Square
 from companion.journal import Journal
@@ -227,7 +228,7 @@ def _public_entry(record: AnyRecord, session: Session, at: float) -> dict[str, A
 def read_bundle(path: Path) -> tuple[BundleNote, dict[str, Luma]]:
     """A bundle's note and its pictures by file; raises `Malformed` for anything that is none, or is too large."""
     try:
-        with zipfile.ZipFile(path) as bundle:
+        with open_file(path) as file, zipfile.ZipFile(file) as bundle:
             sizes = {info.filename: info for info in bundle.infolist()}
             foreign = Malformed(f"{path} is not a bug bundle: save one on the camera page")
             if len(bundle.infolist()) > _MOST_FILES or NOTE not in sizes:

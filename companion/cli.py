@@ -77,6 +77,8 @@ def _settings_path(options: argparse.Namespace) -> Path:
         found.exists()
     except PermissionError:
         raise SystemTrouble(f"{found} is not yours to read: use sudo, or --state-dir with a folder of yours") from None
+    except OSError as error:
+        raise SystemTrouble(f"{str(found)[:200]} cannot be read: {error.strerror}") from None
     return found
 
 
@@ -241,7 +243,7 @@ def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def _doctor(options: argparse.Namespace) -> int:
     from companion.commands.doctor import report  # noqa: PLC0415 - brings camera and web libraries
 
-    return report(_settings_of(options), options.json)
+    return report(_settings_of(options), options.json, _settings_path(options))
 
 
 def _add_calibrate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from companion.errors import ConfigError
+from companion.files import MAX_TEXT, expanded, read_file
 from companion.languages import Verbatim, joined, say
 
 Pin = Annotated[int, Meta(ge=0, le=27)]
@@ -255,6 +256,7 @@ def read_settings(text: str, name: str = "settings.toml") -> Settings:
         raise ConfigError(joined(": ", (name, _place(str(error))))) from None
     _refuse_double_pins(settings.panel, name)
     _refuse_topics(settings.mqtt, name)
+    _refuse_paths(settings, name)
     if bool(settings.quiet.begin) != bool(settings.quiet.end):
         raise ConfigError(say("{file}: [quiet] needs both from and to, or neither", file=name))
     if bool(settings.web.certificate) != bool(settings.web.key):
@@ -274,7 +276,7 @@ def load_settings(path: Path | None) -> Settings:
     if path is None:
         return Settings()
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_file(path, MAX_TEXT).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(say("{file}: cannot be read: {error}", file=str(path), error=str(error))) from None
     return read_settings(text, str(path))
@@ -297,6 +299,22 @@ def _refuse_topics(mqtt: MqttSettings, name: str) -> None:
             raise ConfigError(
                 say("{file}: use letters, digits, _ and - with slashes between in [{place}]", file=name, place=key)
             )
+
+
+def _refuse_paths(settings: Settings, name: str) -> None:
+    """Raise `ConfigError` for what can be no path."""
+    web, mqtt = settings.web, settings.mqtt
+    for key, path in (
+        ("state_dir", settings.state_dir),
+        ("web.certificate", web.certificate),
+        ("web.key", web.key),
+        ("mqtt.password_file", mqtt.password_file),
+        ("mqtt.ca_file", mqtt.ca_file),
+    ):
+        try:
+            expanded(path)
+        except OSError:
+            raise ConfigError(say("{file}: [{place}] is no path of this machine", file=name, place=key)) from None
 
 
 def _refuse_double_pins(panel: PanelSettings, name: str) -> None:

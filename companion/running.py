@@ -5,14 +5,16 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from companion.care.releases import TOLD
+from companion.care.settings_trial import PROBATION_S, SettingsTrial
 from companion.config import Settings
-from companion.errors import CompanionError, SystemTrouble
-from companion.languages import say
+from companion.errors import CompanionError, JournalError, SystemTrouble
+from companion.languages import joined, say
 from companion.notify import Attendant, Manager, Word
 
 if TYPE_CHECKING:
@@ -26,15 +28,13 @@ MALLOC = {"GLIBC_TUNABLES": "glibc.malloc.arena_max=1:glibc.malloc.tcache_count=
 
 
 def run(
-    settings_of: Callable[[], Settings],
-    path: Path,
-    simulate: bool | None,
-    greet: Callable[[Companion, bool], None],
+    settings_of: Callable[[], Settings], path: Path, simulate: bool | None, greet: Callable[[Companion, bool], None]
 ) -> None:
     """Run the table until SIGTERM or SIGINT; `greet` is told of every start, and whether it is the first.
 
-    A backup that waits is taken back before anything is opened. Settings with which the service cannot begin anew are
-    told on the pages, and those of before stay in use: nobody has to find a keyboard.
+    A backup that waits is taken back before anything is opened. Settings with which the service cannot begin are told
+    on the pages, and those of before are used again: nobody has to find a keyboard. What a page has written is on trial
+    until the service was well for a while (`companion.care.settings_trial`).
     """
     # Blocked before libraries start threads of their own: an end waits until main asks for it, in no other thread and
     # inside no lock.
@@ -51,34 +51,64 @@ def run(
             raise
 
     manager = Manager()
+    trial = SettingsTrial(path)
     before: Settings | None = None
+    trouble = ""
     while True:
+        begun_s = time.monotonic()
         try:
             settings, told = _settled(settings_of, path)
+            if put_back := trial.starting():
+                trouble, settings = put_back, settings_of()
             companion, attendant = begin(settings)
-        except CompanionError as error:
-            if before is None:
-                manager.tell(STATUS=error.message)
+        except Exception as error:
+            if isinstance(error, JournalError):
+                trial.excuse()  # the games are at fault, whatever the settings say
+            elif put_back := trial.put_back(_why(error)):
+                trouble = put_back  # the file is the one of before: once more
+                continue
+            if before is None or not isinstance(error, CompanionError):
+                manager.tell(STATUS=_why(error))
                 raise
-            settings = before
+            settings, told = before, ""
             companion, attendant = begin(settings)
             trouble = say("The new settings cannot be used, those of before are: {why}", why=error.message)
-            companion.table.upkeep_is(trouble)
-            told = trouble
         with companion:
             with attendant:
-                if put_back := _put_back(settings):
-                    companion.table.upkeep_is(put_back)
-                companion.found[:0] = [sentence for sentence in (told, put_back) if sentence]
+                _tell(companion, trouble, told, _put_back(settings))
+                trouble = ""
                 greet(companion, before is None)
                 spare_collections()
-                is_over = signal.sigwait(ends) != RESTART
+                is_over = _awaited(ends, trial, companion, begun_s) != RESTART
             if is_over:
                 manager.show(Word.STOPPING)
                 manager.tell(STOPPING="1", STATUS="Ends; the game is kept")
                 return
             manager.tell(STATUS="Begins anew")
         before = settings
+
+
+def _tell(companion: Companion, trouble: str, told: str, put_back: str) -> None:
+    """Say at the start what has happened to settings, games and releases; faults on the pages, too."""
+    if fault := joined(" ", (trouble, put_back)):
+        companion.table.upkeep_is(fault)
+    companion.found[:0] = [sentence for sentence in (trouble, told, put_back) if sentence]
+
+
+def _awaited(ends: set[signal.Signals], trial: SettingsTrial, companion: Companion, begun_s: float) -> int:
+    """Wait for a signal. Settings on trial stay if all is well after a while, or when somebody ends it in good time."""
+    while trial.is_on:
+        got = signal.sigtimedwait(ends, PROBATION_S)
+        is_quick = time.monotonic() - begun_s < PROBATION_S  # not one that systemd ends because it came up too late
+        if (got is None or is_quick) and not companion.vitals.late():
+            trial.proven()
+        if got is not None:
+            return got.si_signo
+    return signal.sigwait(ends)
+
+
+def _why(error: Exception) -> str:
+    return error.message if isinstance(error, CompanionError) else f"{type(error).__name__}: {error}"
 
 
 def spare_collections() -> None:

@@ -139,15 +139,12 @@ class UsbBus:
         self.folder = folder
         self.webcams: dict[int, Webcam] = {}
         (folder / "class").mkdir()
-        real_exists = Path.exists
 
-        def exists(path: Path) -> bool:
-            if str(path).startswith("/dev/video"):
-                return int(str(path).removeprefix("/dev/video")) in self.webcams
-            return real_exists(path)
+        def is_video_device(path: str | Path) -> bool:
+            return int(str(path).removeprefix("/dev/video")) in self.webcams
 
         monkeypatch.setattr("vision.usb.SYSFS", folder / "class")
-        monkeypatch.setattr(Path, "exists", exists)
+        monkeypatch.setattr("vision.usb.is_video_device", is_video_device)
         monkeypatch.setattr(cv2, "VideoCapture", self._open)
         monkeypatch.setenv("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", "3")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,7 +74,9 @@ class Kept:
 
 
 @contextmanager
-def kept(folder: Path, text: str = "", with_panel: bool = True) -> Iterator[Kept]:
+def kept(
+    folder: Path, text: str = "", with_panel: bool = True, try_out: Callable[[Settings], str] = lambda _: ""
+) -> Iterator[Kept]:
     """A service in a folder; the next one in the same folder is the restart."""
     path, clock = folder / "settings.toml", FakeClock(1000.0)
     if text:
@@ -101,7 +103,9 @@ def kept(folder: Path, text: str = "", with_panel: bool = True) -> Iterator[Kept
                     check.end()
 
             table.connect(on_lamps=show)
-            upkeep = InstallationUpkeep(settings, path, table, clock, use=use, restart=lambda: restarts.append(True))
+            upkeep = InstallationUpkeep(
+                settings, path, table, clock, use=use, restart=lambda: restarts.append(True), try_out=try_out
+            )
             app = create_app(
                 table,
                 GAMES,

@@ -17,6 +17,7 @@ GROUND = {
     "companion.games.screen",
     "companion.drawings",
     "companion.languages",
+    "companion.files",
 }
 PORTS = (
     GROUND

@@ -61,9 +61,12 @@ def test_every_setting_is_a_row_with_its_value_and_the_page_is_small(tmp_path: P
             "panel.south.up",
             "panel.north.low.lamp_2",
             "quiet.from",
-            "state_dir",
+            "camera.source",
         ):
             assert f'name="{name}"' in page
+        for name in ("state_dir", "web.host", "web.names", "web.certificate", "web.key", "mqtt.ca_file"):
+            assert f'name="{name}"' not in page, "what leads to files and addresses is only shown"
+            assert f'<output class="in" id="{name}"' in page
         assert re.search(r'name="web.viewers" value="20"', page)
         assert re.search(r'name="table.theme" value="light" checked', page)
         assert len(page.encode()) < 60_000

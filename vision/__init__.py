@@ -4,3 +4,5 @@
 square from a hidden one, `reader` puts it together, `watcher` runs it; `render` and `scene` draw a table that does
 not exist, `read` answers for single pictures.
 """
+
+from companion import MAX_PIXELS as MAX_PIXELS  # before OpenCV is imported

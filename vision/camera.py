@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
-from pathlib import Path
 
 from companion.clock import Clock
 from companion.config import CameraSettings
 from companion.errors import CameraError
+from companion.files import expanded
 from companion.languages import say
 from companion.ports import Camera
 from vision.files import FILMS, FilmCamera, FolderCamera, PictureCamera
@@ -44,6 +44,11 @@ def cameras() -> tuple[CameraChoice, ...]:
         source = f"usb:{device.name}" if alone else f"usb:{device.number}"
         found.append(CameraChoice(source, device.name, "webcam"))
     return tuple(found)
+
+
+def is_device(source: str) -> bool:
+    """Does this word of the settings mean a camera, or none, and not a file?"""
+    return source.strip().partition(":")[0] in ("auto", "none", "picamera", "usb")
 
 
 def open_camera(settings: CameraSettings, clock: Clock) -> Camera:
@@ -81,8 +86,14 @@ class CameraOpener:
             return PiCamera(self._settings, self._clock, int(which) if which else None)
         if kind == "usb":
             return self._usb(usb_number(which, usb_devices()))
-        path = Path(source).expanduser()
-        if path.is_dir():
+        try:
+            path = expanded(source)
+            is_folder = path.is_dir()
+        except OSError as error:
+            raise CameraError(
+                say("{file}: cannot be read: {error}. Check the path", file=source, error=error.strerror)
+            ) from None
+        if is_folder:
             return FolderCamera(path, self._clock)
         if path.suffix.lower() in FILMS:
             return FilmCamera(path, self._clock)

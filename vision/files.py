@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 import cv2
@@ -11,20 +12,26 @@ import numpy as np
 
 from companion.clock import Clock
 from companion.errors import CameraError
+from companion.files import open_file, read_file
 from companion.languages import say
+from vision import MAX_PIXELS
 from vision.markers import Luma
 from vision.source import Source
 
 log = logging.getLogger(__name__)
 
 PICTURES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp", ".pgm"})
+MAX_PICTURE = 64_000_000
+"""Bytes of a picture's file."""
+MAX_ENTRIES = 20_000
+"""Files in a folder of pictures."""
 FILMS = frozenset({".mp4", ".avi", ".mkv", ".mov", ".webm", ".m4v"})
 
 
 def load_luma(path: Path) -> Luma:
     """The brightness of a picture file, (height, width); raises `CameraError`."""
     try:
-        data = np.frombuffer(path.read_bytes(), dtype=np.uint8)
+        data = np.frombuffer(read_file(path, MAX_PICTURE), dtype=np.uint8)
     except OSError as error:
         raise CameraError(
             say("{file}: cannot be read: {error}. Check the path", file=str(path), error=error.strerror)
@@ -80,11 +87,21 @@ class FolderCamera(Source):
 def pictures_in(folder: Path) -> list[Path]:
     """The picture files of a folder, sorted by name; raises `CameraError` when it cannot be read."""
     try:
-        return sorted(p for p in folder.iterdir() if p.suffix.lower() in PICTURES and p.is_file())
+        inside = list(islice(folder.iterdir(), MAX_ENTRIES + 1))
+        found = sorted(p for p in inside if p.suffix.lower() in PICTURES and p.is_file())
     except OSError as error:
         raise CameraError(
             say("{file}: cannot be read: {error}. Check the path", file=str(folder), error=error.strerror)
         ) from error
+    if len(inside) > MAX_ENTRIES:
+        raise CameraError(
+            say(
+                "{folder}: holds more than {number} files: take a smaller folder",
+                folder=str(folder),
+                number=MAX_ENTRIES,
+            )
+        )
+    return found
 
 
 class FilmCamera(Source):
@@ -93,16 +110,19 @@ class FilmCamera(Source):
     def __init__(self, path: Path, clock: Clock) -> None:
         super().__init__(clock)
         self.name = str(path)
-        if not path.is_file():
-            raise CameraError(say("{file}: there is no such film: check the path", file=str(path)))
-        self._film = cv2.VideoCapture(str(path))
-        self._picture = self._next_picture()
+        is_film = _begins_as_film(path)
+        self._film = cv2.VideoCapture(str(path)) if is_film else cv2.VideoCapture()
+        self._picture = self._next_picture() if self._is_of_sane_size() else None
         if self._picture is None:
             self._film.release()
             raise CameraError(
                 say("{file}: is not a film that can be read: use MP4 or AVI, or convert it", file=str(path))
             )
         self._shown = False
+
+    def _is_of_sane_size(self) -> bool:
+        width, height = (self._film.get(each) for each in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT))
+        return bool(0 < width * height <= MAX_PIXELS)
 
     def _next_picture(self) -> Luma | None:
         good, picture = self._film.read() if self._film.isOpened() else (False, None)
@@ -122,6 +142,21 @@ class FilmCamera(Source):
 
     def _release(self) -> None:
         self._film.release()
+
+
+def _begins_as_film(path: Path) -> bool:
+    """Is this an ordinary file with the beginning of a film? A list of other files' names (HLS, ffconcat) is none.
+
+    Raises `CameraError` for a file that cannot be read.
+    """
+    try:
+        with open_file(path) as file:
+            head = file.read(12)
+    except OSError as error:
+        raise CameraError(say("{file}: there is no such film: check the path", file=str(path))) from error
+    is_avi = head[:4] == b"RIFF" and head[8:] == b"AVI "
+    is_matroska = head[:4] == b"\x1a\x45\xdf\xa3"
+    return is_avi or is_matroska or head[4:8] in (b"ftyp", b"moov", b"mdat", b"wide", b"free", b"skip")
 
 
 def picture_paths(paths: Iterable[Path]) -> list[Path]:

@@ -15,6 +15,7 @@ import msgspec
 
 from companion.config import CameraSettings
 from companion.errors import CameraError
+from companion.files import MAX_TEXT, read_file
 from companion.ports import Camera
 from vision.pose import LENSES, Lens, LensTuner, Pose
 from vision.source import Device
@@ -146,7 +147,7 @@ class LensShelf:
 
 def _load(path: Path) -> dict[str, KeptLens]:
     try:
-        kept = msgspec.json.decode(path.read_bytes(), type=dict[str, KeptLens])
+        kept = msgspec.json.decode(read_file(path, MAX_TEXT), type=dict[str, KeptLens])
     except FileNotFoundError:
         return {}
     except OSError as error:

@@ -14,6 +14,7 @@ import numpy as np
 from companion.clock import Clock
 from companion.config import CameraSettings
 from companion.errors import CameraError
+from companion.files import is_video_device
 from companion.languages import say
 from vision.markers import Luma
 from vision.source import Device, Locks, shape_of
@@ -88,7 +89,7 @@ class UsbCamera(Device):
         # OpenCV waits ten seconds for a camera that was unplugged unless it is told otherwise before the first read.
         os.environ.setdefault("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", str(_SILENCE_S))
         path = f"/dev/video{number}"
-        if not Path(path).exists():
+        if not is_video_device(path):
             raise CameraError(
                 say(
                     "USB camera {number} is missing ({path}): plug it in, or try another number",

@@ -21,6 +21,8 @@ from vision.source import Device, Locks
 _LOG = logging.getLogger(__name__)
 _PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0)
 _SILENCE_S = 3.0
+SLOWEST_S = 10.0
+"""A picture is read at least so often, however few the settings want: the loop shows that it is alive by it."""
 """A camera that gives no picture for so long is in trouble."""
 _NONE_YET = say("There is no camera: connect one and it is used; without one play goes by taps")
 _GONE_S = 1.0
@@ -61,7 +63,7 @@ class Watcher:
         self._open_camera, self._open_source = open_camera, open_source
         self._reader = reader
         self._clock = clock
-        self._period_s = 1 / fps
+        self._period_s = min(1 / fps, SLOWEST_S)
         self._on_reading = on_reading
         self._on_status = on_status
         self._on_look = on_look

@@ -14,7 +14,7 @@ from flask import Blueprint, Response, make_response, redirect, render_template,
 
 from companion.care.rooms import Upkeep
 from companion.care.settings_file import flat
-from companion.care.settings_rows import SettingRow, pad_rows, sections, works_at_once
+from companion.care.settings_rows import SettingRow, by_hand, pad_rows, sections, works_at_once
 from companion.care.settings_words import PAD_PARTS
 from companion.config import Settings
 from companion.disk.calendar import EARLIEST_S
@@ -134,6 +134,7 @@ class SettingsPage:
             seen=(typed or {}).get("seen", seen) if status == 503 else seen,
             is_readable=is_readable,
             told=told,
+            put_back="" if told or error else self._upkeep.put_back(),
             error=error,
             waiting=waiting,
             staged=self._upkeep.staged(),
@@ -253,7 +254,10 @@ def _typed(said: Mapping[str, Any], form: Mapping[str, str]) -> tuple[dict[str, 
         if row.key not in form or form[row.key] == row.typed(said.get(row.key)):
             continue
         try:
-            values[row.key] = row.read(form[row.key])
+            value = row.read(form[row.key])
+            if not row.takes(value):
+                raise Malformed(by_hand())
+            values[row.key] = value
         except Malformed as error:
             errors[row.key] = error.message
     for seat in pad_rows():

@@ -14,10 +14,10 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from companion.errors import SystemTrouble
+from companion.files import MAX_TEXT, expanded, read_file
 from companion.languages import say
 from web.limits import OWN_ADDRESSES
 
@@ -44,8 +44,7 @@ def certificate_context(certificate: str, key: str) -> ssl.SSLContext:
     """How connections are secured with two PEM files; raises `BadCertificate` that says which one is wrong and why."""
     for path in (certificate, key):
         try:
-            with Path(path).expanduser().open("rb") as file:
-                file.read(1)
+            read_file(path, MAX_TEXT)  # OpenSSL would read whatever has this name, and for ever
         except OSError as error:
             why = error.strerror or str(error)
             raise BadCertificate(say("{file} of [web] cannot be read: {why}", file=path, why=why)) from None
@@ -62,7 +61,7 @@ def certificate_context(certificate: str, key: str) -> ssl.SSLContext:
         )
 
     try:
-        context.load_cert_chain(Path(certificate).expanduser(), Path(key).expanduser(), no_password)
+        context.load_cert_chain(expanded(certificate), expanded(key), no_password)
     except (ssl.SSLError, ValueError):
         raise BadCertificate(
             say(

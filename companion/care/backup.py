@@ -25,12 +25,15 @@ import msgspec
 
 from companion import __version__
 from companion.care.settings_file import SettingsFile
+from companion.care.settings_rows import kept_by_hand
+from companion.care.settings_trial import SettingsTrial
 from companion.clock import Clock
 from companion.config import Settings
 from companion.disk.formats import FORMAT as JOURNAL_FORMAT
 from companion.disk.formats import copies, migrate
 from companion.disk.rescue import damaged_files, finish_rescue
 from companion.errors import CompanionError, ConfigError, JournalError, Malformed, SystemTrouble
+from companion.files import MAX_TEXT, read_file
 from companion.journal import Journal, hold
 from companion.languages import joined, say, say_n
 from companion.past.photographs import PhotographFolder
@@ -152,7 +155,7 @@ def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: P
             (unfinished / name).mkdir()
         try:
             note = _unpacked(source, unfinished)
-            _check_settings(unfinished / _SETTINGS, settings)
+            _check_settings(unfinished / _SETTINGS, settings, settings_file)
             _check_journal(unfinished / _JOURNAL)
             _check_json(unfinished)
             _fit_journal(unfinished / _JOURNAL, settings.journal_path)
@@ -208,7 +211,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
         if (text := under_way / _SETTINGS).exists():
             if settings_file.exists():
                 shutil.copy(settings_file, before / _SETTINGS)  # with its mode
-            SettingsFile(settings_file).replace(text.read_bytes())
+            SettingsTrial(settings_file).file().replace(read_file(text, MAX_TEXT))
             text.unlink()
         for name in ("lenses.json", "choices.json", _ALBUM, _DRAWN, _JOURNAL):
             if forget and name != "lenses.json":
@@ -280,16 +283,25 @@ def _unpacked(source: Path | IO[bytes], folder: Path) -> BackupNote:
     return note
 
 
-def _check_settings(path: Path, settings: Settings) -> None:
-    """The settings must be readable; the folder of the state stays the one of this machine."""
+def _check_settings(path: Path, settings: Settings, settings_file: Path) -> None:
+    """The settings must be readable; what a page may not write stays as it is on this machine, its folder too."""
     if not path.exists():
         return
     file = SettingsFile(path)
     try:
         held = file.read()
-        file.change({"state_dir": settings.state_dir}, held.seen)
+        here = kept_by_hand(_settings_in(settings_file), held.settings)
+        file.change({**here, "state_dir": settings.state_dir}, held.seen)
     except ConfigError as error:
         raise Malformed(say("The settings in this backup cannot be used: {why}", why=error.message)) from None
+
+
+def _settings_in(path: Path) -> Settings:
+    """What the file of this machine says; the defaults where it says nothing that can be read."""
+    try:
+        return SettingsFile(path).read().settings
+    except ConfigError:
+        return Settings()
 
 
 def _check_journal(path: Path) -> None:
@@ -326,8 +338,8 @@ def _check_json(folder: Path) -> None:
         path = folder / name
         try:
             if path.exists():
-                json.loads(path.read_bytes())
-        except (ValueError, UnicodeDecodeError, RecursionError):
+                json.loads(read_file(path, MAX_TEXT))
+        except (OSError, ValueError, UnicodeDecodeError, RecursionError):
             raise Malformed(say("{name} in this backup is damaged: nothing was changed.", name=name)) from None
 
 

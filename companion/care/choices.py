@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from companion.files import MAX_TEXT, read_file
+
 log = logging.getLogger(__name__)
 
 
@@ -29,7 +31,7 @@ class Choices:
         self._kept = _Kept()
         if path is not None:
             try:
-                self._kept = msgspec.json.decode(path.read_bytes(), type=_Kept)
+                self._kept = msgspec.json.decode(read_file(path, MAX_TEXT), type=_Kept)
             except FileNotFoundError:
                 pass  # nothing was chosen yet
             except (OSError, msgspec.DecodeError, UnicodeDecodeError):

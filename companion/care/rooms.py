@@ -28,10 +28,14 @@ class Upkeep(Protocol):
     def on_file(self) -> tuple[Settings, str]:
         """What the file says, and a mark of it for `change`; raises `ConfigError`."""
 
+    def put_back(self) -> str:
+        """That settings of the page were put back, and why; empty: they were not."""
+
     def change(self, changes: Mapping[str, object], seen: str) -> None:
         """Write values into the file and go by those that work at once.
 
-        Raises `Stale` when the file has changed since, `ConfigError`, `SystemTrouble`; then nothing is written.
+        Settings with which the service would not come up are refused, and those that a page may not write. Raises
+        `Stale` when the file has changed since, `ConfigError`, `SystemTrouble`; then nothing is written.
         """
 
     def restart(self) -> None:

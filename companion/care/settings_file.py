@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import msgspec
 
 from companion.config import Settings, read_settings
 from companion.errors import ConfigError, Malformed, Stale, SystemTrouble
+from companion.files import MAX_TEXT, read_file
 from companion.languages import say
 
 PAD_SECTIONS = ("panel.south", "panel.north")
@@ -29,21 +31,27 @@ class Held:
 
 
 class SettingsFile:
-    """One TOML file, which need not exist yet: it is made with the first change."""
+    """One TOML file, which need not exist yet: it is made with the first change.
 
-    def __init__(self, path: Path) -> None:
+    `when_written` is told what it says (None: there is no file) and what it is to say, right before it is written.
+    """
+
+    def __init__(self, path: Path, when_written: Callable[[bytes | None, bytes], None] | None = None) -> None:
         self.path = path
+        self._when_written = when_written
 
     def read(self) -> Held:
         """What it says now; raises `ConfigError` for a wrong one, also for one that cannot be read."""
         content = self._content()
         return Held(read_settings(_text(content, self.path), str(self.path)), _mark(content))
 
-    def change(self, changes: Mapping[str, object], seen: str) -> Settings:
+    def change(
+        self, changes: Mapping[str, object], seen: str, check: Callable[[Settings], None] | None = None
+    ) -> Settings:
         """Write some values (`{"table.theme": "dark"}`; None: the entry goes), and answer what the file says then.
 
         Raises `Stale` when the file is not the one that was seen, `ConfigError` for values that do not fit (nothing is
-        written), and `SystemTrouble` when it cannot be written.
+        written), and `SystemTrouble` when it cannot be written. `check` raises what is wrong with them all.
         """
         content = self._content()
         if _mark(content) != seen:
@@ -61,15 +69,27 @@ class SettingsFile:
             raise ConfigError(
                 say("{file} is written in a way that only a person can change: edit it by hand.", file=str(self.path))
             )
+        if check is not None:
+            check(new)
         self._write(written.encode())
         return new
 
     def put_aside(self) -> None:
-        """Back to the defaults: the file gets another name beside it; raises `SystemTrouble`."""
+        """Keep a copy of the file under another name beside it; raises `SystemTrouble`."""
         aside = self.path.with_name(f"{self.path.stem}.before-reset{self.path.suffix}")
         with _trouble(self.path):
             if self.path.exists():
-                self.path.replace(aside)
+                aside.unlink(missing_ok=True)
+                shutil.copy(self.path, aside)  # with its mode
+
+    def begin_anew(self, values: Mapping[str, object]) -> Settings:
+        """Write a file with these values alone, all others by default; answers what it says.
+
+        Raises `ConfigError` and `SystemTrouble`.
+        """
+        new = changed(Settings(), values)
+        self._write((_edited("", new, values) or "").encode())
+        return new
 
     def replace(self, content: bytes) -> None:
         """Write the whole file anew; raises `ConfigError` for a wrong one and `SystemTrouble`."""
@@ -78,7 +98,7 @@ class SettingsFile:
 
     def _content(self) -> bytes:
         try:
-            return self.path.read_bytes()
+            return read_file(self.path, MAX_TEXT)
         except FileNotFoundError:
             return b""
         except OSError as error:
@@ -90,6 +110,8 @@ class SettingsFile:
         unfinished = path.with_name(f".{path.name}.new")
         with _trouble(path):
             path.parent.mkdir(parents=True, exist_ok=True)
+            if self._when_written is not None:
+                self._when_written(self._content() if path.exists() else None, content)
             mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
             try:
                 unfinished.unlink(missing_ok=True)
@@ -118,6 +140,11 @@ def flat(settings: Settings) -> dict[str, Any]:
     8080
     """
     return dict(_leaves(msgspec.to_builtins(settings), ""))
+
+
+def whole_text(settings: Settings) -> str:
+    """Settings as a file that says all of them."""
+    return _plain_toml(msgspec.to_builtins(settings))
 
 
 def changed(settings: Settings, changes: Mapping[str, object]) -> Settings:

@@ -27,6 +27,10 @@ MAX_TEXT = 200
 _TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 
 
+LAMPS_ACTIVE_LOW = frozenset(f"panel.{seat}.lamps_active_low" for seat in SEATS)
+"""Ticks beside the pins of each pad: rows of their own they have none."""
+
+
 class Kind(StrEnum):
     """How a value is typed in."""
 
@@ -45,7 +49,7 @@ class SettingRow:
     """One setting. `low` and `high` bound a number; `is_above`: `low` itself is too little.
 
     `choices` are values with their words. `at_once`: a change works without a restart. `may_be_empty`: nothing is a
-    value too, such as a pin that is not wired.
+    value too, such as a pin that is not wired. `page`: see `Words`.
     """
 
     key: str
@@ -60,6 +64,13 @@ class SettingRow:
     choices: tuple[tuple[Any, str], ...] = ()
     at_once: bool = False
     may_be_empty: bool = False
+    page: bool | str = False
+
+    def takes(self, value: Any) -> bool:
+        """May the settings page write this value?"""
+        if isinstance(self.page, str):
+            return isinstance(value, str) and re.fullmatch(self.page, value) is not None
+        return self.page
 
     def typed(self, value: Any) -> str:
         """A value as it stands in its field."""
@@ -154,7 +165,7 @@ def pad_rows() -> Mapping[str, tuple[SettingRow, ...]]:
             _row(
                 key := f"panel.{seat}.{part}",
                 types[key],
-                Words(say("{seat!c}: {part}", seat=SEAT_WORDS[seat], part=name), ""),
+                Words(say("{seat!c}: {part}", seat=SEAT_WORDS[seat], part=name), "", page=True),
             )
             for part, name in PAD_PARTS.items()
         )
@@ -165,6 +176,32 @@ def pad_rows() -> Mapping[str, tuple[SettingRow, ...]]:
 def all_keys() -> tuple[str, ...]:
     """The dotted names of all settings."""
     return tuple(key for key, _ in _types(inspect.type_info(Settings), ""))
+
+
+@cache
+def _rows() -> Mapping[str, SettingRow]:
+    rows = [row for section in sections() for row in section.rows]
+    return {row.key: row for row in (*rows, *(row for pad in pad_rows().values() for row in pad))}
+
+
+def page_may_write(key: str, value: object) -> bool:
+    """May the settings page give this value to this setting? What is not declared may not be written."""
+    if key in LAMPS_ACTIVE_LOW:
+        return True
+    return key in _rows() and _rows()[key].takes(value)
+
+
+def by_hand() -> str:
+    """Why the page does not write a setting, and who does."""
+    return say("Written into the file by hand, or given on the command line.")
+
+
+def kept_by_hand(here: Settings, wanted: Settings) -> dict[str, object]:
+    """What of some settings that are wanted must stay as it is here, by dotted name: the page may not write it."""
+    said = flat(here)
+    return {
+        key: said[key] for key, value in flat(wanted).items() if said[key] != value and not page_may_write(key, value)
+    }
 
 
 def works_at_once(key: str) -> bool:
@@ -194,7 +231,15 @@ def _row(key: str, of: inspect.Type, words: Words | None = None) -> SettingRow:
         of = next(each for each in of.types if isinstance(each, inspect.IntType | inspect.FloatType))
     default = flat(Settings()).get(key)
     row = SettingRow(
-        key, words.title, words.sentence, Kind.TEXT, default, words.unit, at_once=words.at_once, may_be_empty=empty
+        key,
+        words.title,
+        words.sentence,
+        Kind.TEXT,
+        default,
+        words.unit,
+        at_once=words.at_once,
+        may_be_empty=empty,
+        page=words.page,
     )
     match of:
         case inspect.BoolType():

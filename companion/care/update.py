@@ -5,11 +5,13 @@ Nothing here looks at the clock or starts a program by itself but through `Machi
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -19,11 +21,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from companion.care.backup import BEFORE_UPDATE, make_backup
-from companion.care.install import NAME, Package, build, keep_watch, read_package
+from companion.care.install import Package, build, keep_watch, read_package
 from companion.care.releases import Home, ReleaseTrouble, SwitchedBack, as_owner_of, told
+from companion.care.signature import has_key, is_signed, signature_of
 from companion.clock import RealClock
 from companion.config import Settings
 from companion.errors import CompanionError, Malformed, SystemTrouble
+from companion.files import open_file
 from companion.languages import joined, say, say_n
 
 UNIT = "companion.service"
@@ -31,7 +35,11 @@ START_S = 240.0
 """So long systemd may take to stop the service and to start it once, with all the unit's limits."""
 HEALTHY_S = 30.0
 """So long it may take, once its pages answer, to say that it is well and which version it is."""
-_PINNED = re.compile(r"[A-Za-z0-9._-]+==[0-9A-Za-z.+!_-]+")
+_INCOMING = ".incoming-"
+"""How the name of a folder begins in which a package is checked."""
+_LARGEST = 500_000_000
+"""Bytes of a package, or of one it depends on."""
+_VERSION = re.compile(r"(?P<numbers>[0-9]{1,9}(\.[0-9]{1,9})*)(\.?(?P<kind>dev|a|b|rc|post)(?P<count>[0-9]{1,9})?)?")
 
 
 class Machine(Protocol):
@@ -197,25 +205,105 @@ def switched_back_words(state: Path) -> str:
 
 
 @contextmanager
-def given(what: str, home: Home) -> Iterator[Package]:
-    """The package that was named: a file, or NAME==VERSION, which is fetched; raises `SystemTrouble`, `Malformed`."""
+def given(what: str, home: Home, trusted: Callable[[Path], None]) -> Iterator[Package]:
+    """The package that was named, as a copy that only root can change; raises `SystemTrouble`, `Malformed`.
+
+    `trusted` is given the copy before anybody has looked into it, and raises for one that is not to be used: what it
+    sees is what will be installed, whatever becomes of the file that was named.
+    """
+    source = Path(what).absolute()
+    if not source.name.endswith((".whl", ".tar.gz")):
+        raise Malformed(f"{what} is no release of this program: give a file that ends in .whl or .tar.gz")
     with _words():
-        if not _PINNED.fullmatch(what):
-            if not what.endswith((".whl", ".tar.gz")):
-                raise Malformed(
-                    f"{what} is neither a file (.whl, .tar.gz) nor a package with its version: {NAME}==1.2.3"
-                )
-            yield read_package(Path(what).absolute())
-            return
-        with tempfile.TemporaryDirectory() as folder:
-            python = str(home.program(home.current).with_name("python3"))
-            command = [python, "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"]
-            command += ["--no-deps", "--only-binary", ":all:", "--dest", folder, what]
-            ended = subprocess.run(command, capture_output=True, text=True, check=False)
-            if ended.returncode != 0:
-                complaint = ended.stderr.strip().splitlines()[-1:] or ["no reason is given"]
-                raise SystemTrouble(f"{what} cannot be fetched: {complaint[0]}")
-            yield read_package(next(Path(folder).iterdir()))
+        for left in home.folder.glob(f"{_INCOMING}*"):  # the power went
+            shutil.rmtree(left)
+        with tempfile.TemporaryDirectory(dir=home.folder, prefix=_INCOMING) as folder:
+            copy = Path(folder) / source.name
+            _take(source, copy)
+            if (signature := signature_of(source)).exists():
+                _take(signature, signature_of(copy))
+            trusted(copy)
+            package = read_package(copy)
+            _take_dependencies(source.parent, copy, package.lock.decode())
+            yield package
+
+
+def _take(source: Path, copy: Path) -> str:
+    """Copy an ordinary file, no link; answers its SHA-256. Raises `SystemTrouble`, and OSError."""
+    digest = hashlib.sha256()
+    try:
+        file = open_file(source, follow_link=False)
+    except FileNotFoundError:
+        raise SystemTrouble(f"There is no file {source}") from None
+    with file, copy.open("xb") as target:
+        while piece := file.read(1_000_000):
+            if target.tell() > _LARGEST:
+                raise SystemTrouble(f"{source} is too large for a release of this program")
+            digest.update(piece)
+            target.write(piece)
+    return digest.hexdigest()
+
+
+def _take_dependencies(folder: Path, copy: Path, lock: str) -> None:
+    """Copy the packages beside it that are in its list: then nothing is fetched."""
+    for wheel in sorted(folder.glob("*.whl")):
+        beside = copy.with_name(wheel.name)
+        if beside == copy or wheel.is_symlink():
+            continue
+        try:
+            is_wanted = f"sha256:{_take(wheel, beside)}" in lock
+        except OSError:  # whatever lies there under such a name
+            is_wanted = False
+        if not is_wanted:
+            beside.unlink(missing_ok=True)
+
+
+def demand_signature(home: Home, package: Path, unsigned: bool, tell: Callable[[str], None]) -> None:
+    """Raise `SystemTrouble` unless this file is signed by whom the installation trusts, or root says it need not be.
+
+    `unsigned`: root, at a terminal, vouches for it: no page and no service can say so.
+    """
+    if has_key(home) and is_signed(home, package):
+        tell(f"{package.name} is signed by the key of this installation.")
+        return
+    if unsigned:
+        if os.getuid() != 0 or os.geteuid() != 0 or not sys.stdin.isatty():
+            raise SystemTrouble("--unsigned is for root alone, typed at a terminal")
+        tell(f"{package.name} has no good signature: you vouch for it.")
+        return
+    advice = "A file that you have made yourself is taken with --unsigned."
+    if not has_key(home):
+        raise SystemTrouble(f"This installation trusts no key yet: sudo companion update --trust FILE.pub. {advice}")
+    raise SystemTrouble(
+        f"{package.name} has no good signature, nothing was changed. {signature_of(package).name} must lie beside it, "
+        f"made with the key that this installation trusts. {advice}"
+    )
+
+
+def demand_newer(home: Home, package: Package, older: bool) -> None:
+    """Raise `SystemTrouble` for a version before the one in use, however well signed, unless that is what is wanted."""
+    used = home.release(home.current).version
+    if not older and _order(package.version) < _order(used):
+        raise SystemTrouble(
+            f"{package.version} is older than {used}, which is in use, and may have faults that are known. "
+            "companion update --back takes the one of before again; if you want this one, add --older"
+        )
+
+
+def _order(version: str) -> tuple[tuple[int, ...], int, int]:
+    """Versions in the order of PEP 440, as far as this program numbers itself: 1.2, 1.2rc1, 1.2.dev3, 1.2.post1.
+
+    >>> sorted(["1.10", "1.2", "1.2rc1", "1.2.dev3", "1.2.0.post1", "1.2b2"], key=_order)
+    ['1.2.dev3', '1.2b2', '1.2rc1', '1.2', '1.2.0.post1', '1.10']
+    """
+    found = _VERSION.match(version)
+    if found is None:
+        raise SystemTrouble(f"{version[:80]!r} is no version")
+    numbers = [int(part) for part in found["numbers"].split(".")]
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    rank = {"dev": -4, "a": -3, "b": -2, "rc": -1, None: 0, "post": 1}[found["kind"]]
+    return tuple(numbers), rank, int(found["count"] or 0)
 
 
 @contextmanager

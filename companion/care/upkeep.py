@@ -9,7 +9,8 @@ from typing import IO
 
 from companion.care.backup import BackupNote, is_staged, make_backup, stage_forgetting, stage_restore, unstage
 from companion.care.settings_file import SettingsFile, changed, flat
-from companion.care.settings_rows import all_keys, works_at_once
+from companion.care.settings_rows import all_keys, by_hand, kept_by_hand, page_may_write, works_at_once
+from companion.care.settings_trial import SettingsTrial
 from companion.clock import Clock
 from companion.config import Settings
 from companion.errors import ConfigError
@@ -23,6 +24,7 @@ class InstallationUpkeep:
     """Implements `companion.care.rooms.Upkeep` for a running service.
 
     `use` is told of settings that work at once; `restart` begins the service anew, None: it cannot by itself.
+    `try_out` answers what is wrong with settings that work after a restart, empty: nothing.
     """
 
     def __init__(
@@ -34,10 +36,13 @@ class InstallationUpkeep:
         *,
         use: Callable[[Settings], None],
         restart: Callable[[], None] | None = None,
+        try_out: Callable[[Settings], str] = lambda _: "",
     ) -> None:
         self.path = path
         self.can_restart = restart is not None
-        self._file = SettingsFile(path)
+        self._trial = SettingsTrial(path)
+        self._file = SettingsFile(path, self._trial.written)
+        self._try_out = try_out
         self._running = settings
         self._table = table
         self._clock = clock
@@ -68,9 +73,22 @@ class InstallationUpkeep:
         return held.settings, held.seen
 
     def change(self, changes: Mapping[str, object], seen: str) -> None:
-        """Write values into the file and go by those that work at once."""
+        """Write values into the file and go by those that work at once; raises `ConfigError` for any other key."""
+        for key, value in changes.items():
+            if not page_may_write(key, value):
+                raise ConfigError(joined(" ", (by_hand(), f"[{key}]")))
+        works = all(works_at_once(key) for key in changes)
         with self._lock:
-            self._go_by(self._file.change(changes, seen))
+            self._go_by(self._file.change(changes, seen, None if works else self._tried))
+
+    def _tried(self, wanted: Settings) -> None:
+        """Raise `ConfigError` for settings with which the service would not come up."""
+        if why := self._try_out(wanted):
+            raise ConfigError(say("Nothing was written. The new settings were tried and do not work: {why}", why=why))
+
+    def put_back(self) -> str:
+        """That settings of the page were put back, and why; empty: they were not."""
+        return self._trial.told()
 
     def _go_by(self, written: Settings) -> None:
         values = flat(written)
@@ -109,8 +127,7 @@ class InstallationUpkeep:
             if games:
                 stage_forgetting(self._running)
             self._file.put_aside()
-            kept = {"state_dir": self._running.state_dir} if "state_dir" not in self._ordered else {}
-            self._go_by(self._file.change(kept, ""))
+            self._go_by(self._file.begin_anew(self._by_hand()))
         view = self._table.view()
         if view.phase not in (Phase.LOBBY, Phase.OVER):
             self._table.abandon()
@@ -118,6 +135,14 @@ class InstallationUpkeep:
             self._table.free_seat(seat)
         if games:
             self._tell(say("All games are deleted at the next start."))
+
+    def _by_hand(self) -> Mapping[str, object]:
+        """The settings that the page may not write: they belong to the machine, and stay when all others go."""
+        try:
+            said = self._file.read().settings
+        except ConfigError:
+            said = changed(self._running, {key: flat(Settings())[key] for key in self._ordered})
+        return kept_by_hand(said, Settings())
 
     def _tell(self, sentence: str) -> None:
         """Let everybody at the table know what comes; a game that is on ends with it."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from companion.errors import Malformed
+from companion.files import open_file
 from companion.games.binmat import Binmat
 from companion.games.binmat.cards import Cards, listed, parse_cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Edition, Fight, plain, resolve
@@ -118,7 +119,7 @@ def read_log_file(path: Path, edition: str, turns: int | None) -> Reading:
 
 def _lines_of(path: Path) -> list[str]:
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             content = file.read(_LARGEST + 1)
     except OSError as error:
         raise Malformed(f"{path} cannot be read: {error.strerror}") from None

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from companion.config import Settings
 from companion.errors import CompanionError, JournalInUse, Malformed
+from companion.files import open_file
 
 
 def add_commands(
@@ -59,7 +60,7 @@ def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int
     from companion.journal import hold  # noqa: PLC0415
 
     try:
-        source = options.file.open("rb")
+        source = open_file(options.file)
     except FileNotFoundError:
         raise Malformed(f"There is no file {options.file}") from None
     except OSError as error:

@@ -13,6 +13,8 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from companion.clock import RealClock
@@ -24,6 +26,7 @@ from companion.health.certificate import certificate, validity
 from companion.health.devices import voice
 from companion.health.findings import EXIT_STATUS, Finding, Grade, worst
 from companion.health.probes import Machine
+from companion.health.settings import settings_put_back
 from companion.joining import addresses, host_key_text, hotspot
 from companion.journal import Journal
 from companion.mqtt.trial import examine_broker
@@ -40,10 +43,13 @@ ANSWER_S = 15.0
 """So long a running companion may take to look at everything."""
 
 
-def report(settings: Settings, as_json: bool = False) -> int:
-    """Look, or have the running companion look, and print what was found; answers the exit status."""
+def report(settings: Settings, as_json: bool = False, path: Path | None = None) -> int:
+    """Look, or have the running companion look, and print what was found; answers the exit status.
+
+    `path` is the settings file.
+    """
     found: list[Finding] = []
-    for finding in _all(settings):
+    for finding in _all(settings, path):
         found.append(finding)
         if not as_json:
             print(f"{finding.grade:<5} {finding.topic:<8} {finding.text}", flush=True)
@@ -53,9 +59,11 @@ def report(settings: Settings, as_json: bool = False) -> int:
     return EXIT_STATUS[worst(found)]
 
 
-def _all(settings: Settings) -> Iterable[Finding]:
+def _all(settings: Settings, path: Path | None) -> Iterable[Finding]:
     told = ask_service(settings)
-    return examine(settings) if told is None else told
+    if told is not None:
+        return told
+    return chain(settings_put_back(path) if path else (), examine(settings))
 
 
 # ---- the running companion -------------------------------------------------------------------------------------------

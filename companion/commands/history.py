@@ -12,6 +12,7 @@ import msgspec
 
 from companion.config import Settings
 from companion.errors import Malformed
+from companion.files import MAX_GAME, read_file
 from companion.kit import SEATS
 from companion.past.played import GameLine
 from companion.past.replay import GameFile
@@ -116,7 +117,7 @@ def _import(options: argparse.Namespace, settings: Settings) -> int:
 
 def _content(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_file(path, MAX_GAME)
     except OSError as error:
         raise Malformed(f"{path} cannot be read: {error.strerror or error}") from None
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from companion.errors import Malformed
+from companion.files import MAX_TEXT, read_file
 from companion.games import GAMES, game_named
 from companion.languages import LANGUAGES
 from companion.paper.printing import PAPERS
@@ -43,7 +44,7 @@ def _kit(options: argparse.Namespace) -> int:
     raw = {}
     try:
         if options.board:
-            raw["board"] = options.board.read_text(encoding="utf-8")
+            raw["board"] = read_file(options.board, MAX_TEXT).decode()
     except OSError as error:
         raise Malformed(f"{options.board} cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:

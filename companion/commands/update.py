@@ -1,4 +1,4 @@
-"""`companion update`: another release of the program, checked and with a way back."""
+"""`companion update`: another release of the program, signed, checked and with a way back; `companion sign`."""
 
 from __future__ import annotations
 
@@ -21,24 +21,58 @@ def add_update(
     """Add the command; `settings_of` answers the settings and their file."""
     command = commands.add_parser("update", help="use another release, checked first; one that fails is put back")
     add_settings(command)
-    command.add_argument("package", nargs="?", metavar="FILE|PACKAGE", help="a .whl or .tar.gz, or NAME==VERSION")
+    command.add_argument("package", nargs="?", metavar="FILE", help="a .whl or .tar.gz, with FILE.sig beside it")
     task = command.add_mutually_exclusive_group()
     task.add_argument("--back", action="store_true", help="use the release of before again")
     task.add_argument(
         "--check", action="store_true", help="play a turn against a copy of the games, and say if all is well"
     )
+    task.add_argument("--trust", type=Path, metavar="KEY.pub", help="take only releases that are signed with this key")
+    command.add_argument("--unsigned", action="store_true", help="root at a terminal: without a good signature")
+    command.add_argument("--older", action="store_true", help="also a release that is older than the one in use")
     command.set_defaults(run=lambda options: _update(options, *settings_of(options)))
+    _add_sign(commands)
+
+
+def _add_sign(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser("sign", help="sign a release, so that installations that trust the key take it")
+    command.add_argument(
+        "package", nargs="?", type=Path, metavar="FILE", help="the .whl; FILE.sig is written beside it"
+    )
+    task = command.add_mutually_exclusive_group(required=True)
+    task.add_argument("--key", type=Path, metavar="KEY", help="the private key")
+    task.add_argument("--make-key", type=Path, metavar="KEY", help="make one, and KEY with .pub for installations")
+    command.set_defaults(run=_sign)
+
+
+def _sign(options: argparse.Namespace) -> int:
+    from companion.care.signature import make_key, sign  # noqa: PLC0415 - hardly ever needed
+
+    if options.make_key:
+        if options.package:
+            raise Malformed("Make the key first, then sign with --key")
+        public = make_key(options.make_key)
+        print(
+            f"{options.make_key}: keep it to yourself, off the network, with a copy elsewhere. {public}: give it away."
+        )
+        print(f"On every table: sudo companion update --trust {public}")
+        return 0
+    if not options.package:
+        raise Malformed("Name the file that is to be signed")
+    print(f"{sign(options.package, options.key)} belongs beside {options.package}.")
+    return 0
 
 
 def _update(options: argparse.Namespace, settings: Settings, path: Path) -> int:
-    if options.package and (options.back or options.check):
-        raise Malformed("Give a package, or --back, or --check: one of them")
+    if options.package and (options.back or options.check or options.trust):
+        raise Malformed("Give a file, or --back, or --check, or --trust: one of them")
     if options.check:
         from companion.commands.trial import try_games  # noqa: PLC0415 - brings the whole program
 
         print(try_games(settings))
         return 0
-    from companion.care.update import ThisMachine, Updater, given  # noqa: PLC0415 - brings the games
+    from companion.care.signature import trust  # noqa: PLC0415 - as below
+    from companion.care.update import ThisMachine, Updater, demand_newer, demand_signature, given  # noqa: PLC0415 - brings the games
     from companion.commands.doctor import fetch  # noqa: PLC0415 - brings the whole program
 
     home = Home(Path(sys.prefix).parent)
@@ -46,18 +80,25 @@ def _update(options: argparse.Namespace, settings: Settings, path: Path) -> int:
         raise SystemTrouble(
             "This companion was not installed by make install: bring it up to date in the way it was installed"
         )
-    if not options.package and not options.back:
+    if not options.package and not options.back and not options.trust:
         print(_what_is_here(home))
         return 0
     if not os.access(home.folder, os.W_OK):
         raise SystemTrouble(f"{home.folder} may only be changed by root: sudo companion update …")
+    if options.trust:
+        trust(home, options.trust)
+        print("From now on only releases that are signed with this key are taken.")
+        return 0
     machine = ThisMachine(settings, path, lambda: fetch(settings, "/health", {}))
     python = f"{sys.base_prefix}/bin/python3"
     updater = Updater(home, settings, path, machine, python, lambda line: print(line, flush=True))
     if options.back:
         updater.back()
         return 0
-    with given(options.package, home) as package:
+    with given(
+        options.package, home, lambda copy: demand_signature(home, copy, options.unsigned, updater.say)
+    ) as package:
+        demand_newer(home, package, options.older)
         updater.update(package)
     return 0
 

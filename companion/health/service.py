@@ -16,6 +16,7 @@ from companion.health.certificate import certificate
 from companion.health.devices import board_camera, pads, voice
 from companion.health.findings import Finding, Grade, Health, Meter, Status, Tally, worst
 from companion.health.probes import Machine
+from companion.health.settings import settings_put_back
 from companion.joining import shown
 from companion.languages import joined, say, say_n
 from companion.logs import told
@@ -144,6 +145,7 @@ class ServiceHealth:
     def _look_at_all(self) -> Iterator[Finding]:
         companion, machine = self._companion, self._machine
         yield from self._loops()
+        yield from settings_put_back(companion.settings_path)
         yield board_camera(companion.table.view().camera, companion.watcher.camera if companion.watcher else None)
         yield pads(companion.panel, companion.simulation is not None)
         yield voice(companion.settings.voice)

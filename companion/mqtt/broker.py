@@ -5,11 +5,11 @@ from __future__ import annotations
 import socket
 import ssl
 import struct
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from companion.config import MqttSettings
 from companion.errors import CompanionError
+from companion.files import MAX_TEXT, expanded, open_file, read_file
 from companion.languages import say
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def password_of(path: str) -> str | None:
     if not path:
         return None
     try:
-        with Path(path).expanduser().open("rb") as file:
+        with open_file(path) as file:
             text = file.read(MAX_PASSWORD + 2).decode().rstrip("\r\n")
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else say("not a text in UTF-8")
@@ -105,7 +105,9 @@ def password_of(path: str) -> str | None:
 def _trust(ca_file: str) -> ssl.SSLContext:
     """Whom to believe that he is the broker; raises `Refused`."""
     try:
-        context = ssl.create_default_context(cafile=str(Path(ca_file).expanduser()) if ca_file else None)
+        if ca_file:
+            read_file(ca_file, MAX_TEXT)  # OpenSSL would read whatever has this name, and for ever
+        context = ssl.create_default_context(cafile=str(expanded(ca_file)) if ca_file else None)
     except OSError as error:
         why = error.strerror or type(error).__name__
         text = say("The certificate of the broker {file} cannot be read: {why}.", file=ca_file, why=why)

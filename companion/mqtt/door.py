@@ -14,6 +14,7 @@ from companion.care.releases import write_json
 from companion.clock import Clock
 from companion.config import MqttSettings, Settings
 from companion.errors import Illegal
+from companion.files import MAX_TEXT, read_file
 from companion.languages import best_language
 from companion.mqtt import told
 from companion.mqtt.discovery import OFFLINE, ONLINE, birth_topic, config_topic, description
@@ -268,7 +269,7 @@ class MqttDoor:
     def _left(self) -> set[str]:
         """The topics that this table has left at the broker of the settings; none at another one."""
         try:
-            kept = json.loads(self._left_path.read_bytes())
+            kept = json.loads(read_file(self._left_path, MAX_TEXT))
             is_there = (kept["host"], kept["port"]) == (self._mqtt.host, self._mqtt.port)
             return {str(topic) for topic in kept["topics"]} if is_there else set()
         except (OSError, ValueError, KeyError, TypeError):

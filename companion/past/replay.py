@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from companion.errors import CompanionError, Illegal, Malformed, Refusal
+from companion.files import MAX_GAME, read_file
 from companion.games import game_named
 from companion.games.base import Step, plain_outcome
 from companion.kit import SEATS, Seat
@@ -72,7 +73,7 @@ def game_file(session: Session, players: Mapping[Seat, str] | None = None, begun
 def load_game(path: Path) -> GameFile:
     """A game from a file; raises `Malformed` that says what is wrong with it."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=GameFile)
+        return msgspec.json.decode(read_file(path, MAX_GAME), type=GameFile)
     except OSError as error:
         raise Malformed(say("{file} cannot be read: {error}", file=str(path), error=error.strerror)) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -1,0 +1,98 @@
+"""Files that people name: read only where they are ordinary files, without waiting for anybody, and never too much.
+
+A path in a setting or on the command line may lead to a device, a pipe or one of the kernel's own files (`/dev/zero`,
+`/proc/kmsg`): reading such a thing never ends, or never begins.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+MAX_TEXT = 1_000_000
+"""Bytes of a file that a person writes or a certificate has: settings, board maps, PEM files."""
+MAX_GAME = 50_000_000
+"""Bytes of a game that is brought in."""
+_KERNEL = frozenset(
+    """autofs binfmt_misc bpf cgroup cgroup2 configfs debugfs devpts efivarfs fusectl mqueue nsfs proc pstore
+    securityfs selinuxfs sysfs tracefs""".split()  # noqa: SIM905 - a list of words reads better
+)
+"""File systems whose files are the kernel's: regular by their mode, with sizes that say nothing."""
+V4L2_MAJOR = 81
+"""The number of video devices (Linux, Documentation/admin-guide/devices.txt)."""
+
+
+def open_file(path: str | Path, follow_link: bool = True) -> BinaryIO:
+    """An ordinary file, open for reading; raises OSError, also for anything else that has this name.
+
+    `follow_link=False`: a link in the last part of the path is refused, too. A device is not even opened, because some
+    of them act on that alone.
+    """
+    path = expanded(path)
+    _demand_regular(os.stat(path, follow_symlinks=follow_link), path)
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | (0 if follow_link else os.O_NOFOLLOW)
+    handle = os.open(path, flags)
+    try:
+        _demand_regular(os.fstat(handle), path)  # it may have been exchanged since
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def read_file(path: str | Path, most: int) -> bytes:
+    """The content of an ordinary file of at most `most` bytes; raises OSError, also for a longer one."""
+    with open_file(path) as file:
+        _demand_size(os.fstat(file.fileno()).st_size, most, path)
+        content = file.read(most + 1)
+    _demand_size(len(content), most, path)
+    return content
+
+
+def expanded(path: str | Path) -> Path:
+    """A path with `~` replaced; raises OSError for what can be no path, such as one with the home of nobody."""
+    try:
+        if "\0" in str(path):
+            raise ValueError(path)
+        return Path(path).expanduser()
+    except (ValueError, RuntimeError):
+        raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from None
+
+
+def is_video_device(path: str | Path) -> bool:
+    """Is this a device of Video4Linux? It is not opened."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return False
+    return stat.S_ISCHR(found.st_mode) and os.major(found.st_rdev) == V4L2_MAJOR
+
+
+def _demand_regular(found: os.stat_result, path: Path) -> None:
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(found.st_mode) or _file_system(found.st_dev) in _KERNEL:
+        raise OSError(errno.EINVAL, "Not an ordinary file", str(path))
+
+
+def _demand_size(size: int, most: int, path: str | Path) -> None:
+    if size > most:
+        words = f"Larger than {most // 1_000_000} MB" if most >= 1_000_000 else f"Longer than {most} bytes"
+        raise OSError(errno.EFBIG, words, str(path))
+
+
+def _file_system(device: int) -> str:
+    """The kind of the file system with this number, such as `ext4`; empty: it has no mount of its own."""
+    number = f"{os.major(device)}:{os.minor(device)}"
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as mounts:
+            for line in mounts:
+                before, _, after = line.partition(" - ")
+                if before.split(" ")[2:3] == [number]:
+                    return after.split(" ", 1)[0]
+    except OSError:
+        pass
+    return ""
