@@ -87,7 +87,7 @@ def kept(folder: Path, text: str = "", with_panel: bool = True) -> Iterator[Kept
         Journal(folder / "journal.sqlite") as journal,
         Table(journal, clock, settings.table, Choices(folder / "choices.json")) as table,
     ):
-        panel, hands = simulated_panel(settings.panel, clock, table.pressed, threads=False)
+        panel, hands = simulated_panel(settings.panel, clock, table.pressed, False, table.released)
         with panel:
             check, used, restarts = PanelTrial(panel, clock), [], []
 
