@@ -13,6 +13,7 @@ may ask at once.
 from __future__ import annotations
 
 import hmac
+import math
 import secrets
 from collections import deque
 from collections.abc import Collection, Hashable, Mapping, Set
@@ -285,4 +286,4 @@ def _same_key(one: Press, other: Press) -> bool:
 
 
 def _whole(seconds: float) -> dict[str, int]:
-    return {"seconds": max(1, round(seconds + 0.5))}
+    return {"seconds": max(1, math.ceil(seconds))}
