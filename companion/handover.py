@@ -266,12 +266,12 @@ def mark_words(lamps: Collection[int]) -> str:
     """A mark in words, for ears and for whoever does not see the pad's lamps well.
 
     >>> print(mark_words((1, 3)))
-    Of lamps 1, 2 and 3 these blink: 1 and 3.
+    At the pad lamps 1 and 3 blink.
     """
     numbers = listed(map(str, sorted(lamps)))
     if len(lamps) == 1:
-        return say("Of lamps 1, 2 and 3 this one blinks: {numbers}.", numbers=numbers)
-    return say("Of lamps 1, 2 and 3 these blink: {numbers}.", numbers=numbers)
+        return say("At the pad lamp {numbers} blinks.", numbers=numbers)
+    return say("At the pad lamps {numbers} blink.", numbers=numbers)
 
 
 def sentence_of(seat: Seat) -> str:
