@@ -23,7 +23,7 @@ from companion.handover import (
     WAITS_S,
     Claims,
 )
-from companion.kit import SEATS, Seat
+from companion.kit import SEATS
 from companion.ports import PadKey, Press
 from companion.session import Phase
 from hardware.debounce import HOLD_S

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from flask import Flask, Response, g, request
-
 from werkzeug.exceptions import BadRequest
 
 from companion.care.rooms import CheckRoom, Upkeep

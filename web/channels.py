@@ -62,7 +62,7 @@ class _Arrival(HTTPRequestParser):  # type: ignore[misc]  # waitress comes witho
             super().parse_header(header_plus)
         except ValueError:  # an address with half a bracket
             raise ParsingError("Request target is invalid") from None
-        if self.header_bytes_received < self.adj.max_request_header_size:  # else it is refused for that
+        if self.header_bytes_received < MAX_HEADER_BYTES:  # else it is refused for that
             self._require_host()
         key = self.headers.get("X_HOST_KEY")
         most_bytes = self._server.gate.may_bring(self.path, self._address, self.cookies, key)

@@ -27,8 +27,8 @@ from companion.config import TableSettings
 from companion.drawings import DRAWINGS, sprite, symbols
 from companion.games.base import Game
 from companion.grid import Square
-from companion.health.findings import HealthRoom
 from companion.handover import mark_words
+from companion.health.findings import HealthRoom
 from companion.joining import Wifi, shown, shown_code
 from companion.kit import SEAT_WORDS, SEATS, Kit, Seat, Side
 from companion.languages import LANGUAGES, Said, joined, listed, say, say_n, spoken, translate
