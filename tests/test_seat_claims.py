@@ -207,6 +207,9 @@ def test_what_was_entered_at_the_pad_is_gone_with_it(place: Kept) -> None:
     hold(place, "south_back", HOLD_S + 0.1)
     assert is_in(place, browser)
     assert place.table.view().seats[SOUTH].entered == 0
+    place.table.play_by(SOUTH, "pad")
+    place.finger("south_left")
+    assert place.table.view().seats[SOUTH].entered == 1
 
 
 def test_a_press_of_before_the_mark_was_to_be_seen_answers_nobody(place: Kept) -> None:
@@ -331,6 +334,48 @@ def test_a_key_that_is_never_held_nor_let_go_does_not_stop_the_clock() -> None:
         claims.look(SOUTH, nonce, float(second))
         claims.keep({SOUTH}, float(second))
     assert claims.marks() == {}
+
+
+def back(at_s: float, held: bool = False) -> Press:
+    return Press(SOUTH, PadKey.BACK, at_s, held)
+
+
+def test_only_the_key_that_was_kept_back_and_is_held_answers() -> None:
+    claims = Claims()
+    claims.ask(SOUTH, "a", "", 0.0)
+    assert not claims.takes(back(SEEN_S, held=True), "here"), "its short press meant something else"
+    assert claims.takes(back(SEEN_S), "here")
+    assert not claims.answers(back(SEEN_S)), "a short press is no answer"
+    assert not claims.answers(back(SEEN_S + 0.1, held=True)), "another press"
+    assert claims.admitted(back(SEEN_S)) is None
+    moved = claims.admitted(back(SEEN_S, held=True))
+    assert moved
+    assert (moved.seat, moved.door) == (SOUTH, "phone")
+    assert claims.admitted(back(SEEN_S, held=True)) is None, "once"
+
+
+def test_a_key_answers_the_claim_that_it_was_pressed_for() -> None:
+    claims = Claims()
+    first = claims.ask(SOUTH, "a", "", 0.0)
+    assert claims.takes(back(SEEN_S), "here")
+    claims.call_off(SOUTH, first, SEEN_S)
+    claims.ask(SOUTH, "b", "", SEEN_S + REST_S)
+    assert claims.marks()
+    assert claims.answers(back(SEEN_S, held=True))
+    assert claims.admitted(back(SEEN_S, held=True)) is None
+
+
+def test_a_key_let_go_at_another_place_of_the_game_is_too_late() -> None:
+    claims = Claims()
+    claims.ask(SOUTH, "a", "", 0.0)
+    for place, is_late in (("here", False), ("elsewhere", True)):
+        assert claims.takes(back(SEEN_S), "here")
+        if is_late:
+            with pytest.raises(Stale):
+                claims.let_go(SOUTH, place)
+        else:
+            assert claims.let_go(SOUTH, place) == back(SEEN_S)
+        assert claims.let_go(SOUTH, place) is None
 
 
 def test_a_claim_ends_when_it_is_called_off_or_its_phone_is_gone(place: Kept) -> None:
