@@ -32,10 +32,13 @@ install uninstall:
 wheel: $(VENV)/.runs
 	@rm -rf build && $(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps -w dist . && ls dist/*.whl
 
-# The dependencies of an installation with their hashes, brought up to date.
+# The dependencies of an installation with their hashes, brought up to date; and what makes a wheel, which is none.
 lock: $(VENV)/.tests
-	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --only-binary :all: --extra build --extra mqtt --upgrade \
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --only-binary :all: --extra mqtt --upgrade \
 		--custom-compile-command "make lock" pyproject.toml -o companion/requirements.lock
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' | \
+		$(BIN)/uv pip compile -q --no-config --universal --python-version 3.11 --generate-hashes --only-binary :all: --upgrade \
+		--custom-compile-command "make lock" - -o companion/build.lock
 
 # As many tests at once as there are cores: many of them wait for browsers. Then those that time things, one by one;
 # pytest's status 5 only says that ARGS has chosen none of them.

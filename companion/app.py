@@ -181,7 +181,7 @@ class Companion:
     # ---- doors -------------------------------------------------------------------------------------------------------
 
     def _open_devices(self, may_simulate: bool) -> None:
-        self.panel = open_panel(self.settings.panel, self.clock, self._pressed)
+        self.panel = open_panel(self.settings.panel, self.clock, self._pressed, self.table.released)
         if self.panel is None:
             reason = panel_reason(self.settings.panel) or "switched off in the settings"
             self._say(f"No pads: {reason.rstrip('.')}.")
@@ -293,7 +293,9 @@ class Companion:
         options = first.options({})
         world = SimulatedTable(first.kit(options))
         world.set_up(first.expected(first.setup(options, Random(0))) or {})
-        panel, hands = simulated_panel(self.settings.panel, self.clock, self._pressed, threads=self._threads)
+        panel, hands = simulated_panel(
+            self.settings.panel, self.clock, self._pressed, threads=self._threads, on_release=self.table.released
+        )
         self.panel = panel
         self.simulation = Simulation(world, hands)
 

@@ -16,13 +16,14 @@ from companion.clock import Clock
 from companion.config import TableSettings
 from companion.errors import JournalError
 from companion.games import GAMES
-from companion.handover import Claims
+from companion.handover import Mark, sentence_of
 from companion.journal import Journal
-from companion.kit import Kit, Seat
+from companion.kit import SEATS, Kit, Seat
 from companion.live import Live, problems_of
 from companion.owner import Owner
 from companion.ports import Alarm, CameraState, Cue, SeatLamps, Signal
 from companion.records import AnyRecord, FreeSeat, MoveSeat, TakeSeat
+from companion.seat_claims import ClaimPort, SeatClaims
 from companion.session import Phase
 from companion.signs import lamps_of
 from companion.timekeeper import Timekeeper, alarms_of
@@ -67,7 +68,9 @@ class Desk(ABC):
         self._alarms: tuple[Alarm, ...] = ()
         self._drafts: dict[Seat, tuple[str, ...]] = {}
         self._refused_ready: dict[str, tuple[str, int]] = {}
-        self._claims = Claims()
+        self.claims = SeatClaims(
+            self._owner, clock, ClaimPort(lambda: self._live.session, self._let_in, self._show_claims)
+        )
         self._stage_since_s = clock.monotonic_s()
         self._put_off: tuple[float, tuple[Signal, ...]] = (0.0, ())
         self._closed = False
@@ -261,9 +264,26 @@ class Desk(ABC):
     def _stand(self, about: str, sentence: str) -> None:
         """Show a standing trouble that stops nothing, beside what is wrong with the journal; empty: none any more."""
         self._troubles[about] = sentence
+        self._show_troubles(self._live)
+
+    def _show_troubles(self, live: Live) -> None:
         told = (self._journal.notice, *self._troubles.values())
         self._standing = tuple(trouble for trouble in told if trouble)
-        self._publish(replace(self._live, notices=self._standing))
+        self._publish(replace(live, notices=self._standing))
+
+    # ---- phones that want a pad's seat ---------------------------------------------------------------------------
+
+    def _let_in(self, record: MoveSeat) -> None:
+        """A phone goes on for a seat: what was entered at its pad and not handed in is gone."""
+        self._accept(record)
+        self._drafts.pop(record.seat, None)
+        self._live = replace(self._live, drafts={**self._live.drafts, record.seat: 0})
+
+    def _show_claims(self, marks: Mapping[Seat, Mark]) -> None:
+        """Which marks the pads and the table screen show."""
+        for seat in SEATS:
+            self._troubles[f"claim of {seat}"] = sentence_of(seat) if seat in marks else ""
+        self._show_troubles(replace(self._live, claims=marks))
 
     def _cannot_write(self, error: JournalError) -> None:
         """Say that nothing can be kept; what the table does by itself it tries again only after a while."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from companion import referee
 from companion.errors import Illegal
 from companion.grid import Square
+from companion.handover import Mark
 from companion.kit import SEATS, Kit, Layout, Seat
 from companion.languages import listed, say
 from companion.ports import CameraState, CameraStatus, Reading
@@ -58,6 +59,8 @@ class Live:
     early: EarlyPress | None = None
     panel: str = ""
     notices: tuple[str, ...] = ()
+    claims: Mapping[Seat, Mark] = field(default_factory=dict)
+    """The marks of the phones that ask for a pad's seat."""
 
     @property
     def has_cards(self) -> bool:

@@ -281,8 +281,11 @@ def _over_sign(session: Session) -> Sign:
 
 
 def lamps_of(live: Live) -> dict[Seat, SeatLamps]:
-    """The steady pattern of every seat's lamps; depends on how many orders are entered, never on which."""
-    return {seat: _seat_lamps(live, seat) for seat in SEATS}
+    """The steady pattern of every seat's lamps; depends on how many orders are entered, never on which.
+
+    While a phone asks for a pad's seat, the order lamps show its mark and nothing else.
+    """
+    return {seat: replace(_seat_lamps(live, seat), mark=live.claims.get(seat, frozenset())) for seat in SEATS}
 
 
 def _seat_lamps(live: Live, seat: Seat) -> SeatLamps:

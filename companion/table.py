@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from companion.advance import checked_name
 from companion.desk import WRITE_AGAIN_S
 from companion.errors import CompanionError, Illegal, JournalError, Malformed, Refusal, Stale
 from companion.games import game_named
@@ -40,6 +39,7 @@ from companion.records import (
     Undo,
 )
 from companion.session import BOTH, Phase
+from companion.views import sitting_of
 from companion.watch import Watch
 
 MAX_SALT = 64
@@ -57,32 +57,24 @@ class Table(Watch):
         self._owner.ask(lambda: self._accept(record))
         return record.nonce
 
-    def free_seat(self, seat: Seat) -> None:
-        """Make a seat free; what it has sealed stays sealed."""
-        self._owner.ask(lambda: self._accept(FreeSeat(seat)))
+    def free_seat(self, seat: Seat, sitting: str | None = None) -> None:
+        """Make a seat free; what it has sealed stays sealed.
 
-    def swap_seats(self) -> None:
-        """Let both sides change places, between two games; raises `Illegal` while one is on."""
-        self._owner.ask(self._swap_seats)
+        `sitting`: who is meant, by `SeatView.sitting`; raises `Stale` where somebody else sits there by now.
+        """
+        self._owner.ask(lambda: self._for(seat, sitting, FreeSeat(seat)))
+
+    def swap_seats(self, sittings: Mapping[Seat, str] | None = None) -> None:
+        """Let both sides change places, between two games; raises `Illegal` while one is on; `sittings` as above."""
+        self._owner.ask(lambda: self._swap_seats(sittings or {}))
 
     def host_starts(self, game: str, options: Mapping[str, Any], seed: int | None = None) -> None:
         """Start a game as the host has chosen, and remember the choice; raises `Malformed`."""
         self._owner.ask(lambda: self._host_starts(game, options, seed))
 
-    def play_by(self, seat: Seat, door: str) -> None:
-        """Whoever sits there goes on by `pad` or `phone`, with the same token; what is sealed stays sealed."""
-        self._owner.ask(lambda: self._accept(MoveSeat(seat, door)))
-
-    def claim_seat(self, seat: Seat, name: str) -> str:
-        """A phone wants to go on for a seat that is played by its pad; answers the nonce for its token.
-
-        The token is worth something once the pad's back key was held. Raises `Illegal` for any other seat.
-        """
-        return self._owner.ask(lambda: self._claim(seat, name))
-
-    def is_claimed(self, seat: Seat) -> bool:
-        """Does a phone wait for the pad's key?"""
-        return self._claims.waits(seat)
+    def play_by(self, seat: Seat, door: str, sitting: str | None = None) -> None:
+        """Whoever sits there goes on by `pad` or `phone`, with the same token; `sitting` as for `free_seat`."""
+        self._owner.ask(lambda: self._for(seat, sitting, MoveSeat(seat, door)))
 
     def new_game(self, game: str, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
         """Start a game with its set-up; raises `Malformed` for unknown games and options."""
@@ -170,6 +162,10 @@ class Table(Watch):
         """A key of a pad, or the table's button."""
         self._owner.tell(lambda: self._pressed(press))
 
+    def released(self, press: Press) -> None:
+        """The key of a press was let go."""
+        self._owner.tell(lambda: self._released(press))
+
     def panel_is(self, sentence: str) -> None:
         """What the pages say about the pads."""
         self._owner.tell(lambda: self._publish(replace(self._live, panel=sentence)))
@@ -201,18 +197,14 @@ class Table(Watch):
 
     # ---- seats -----------------------------------------------------------------------------------------------------
 
-    def _claim(self, seat: Seat, name: str) -> str:
-        sitter = self._live.session.seats.get(seat)
-        if sitter is None or sitter.door != "pad":
-            raise Illegal(Refusal.SEAT_TAKEN, say("Only a seat that is played by its pad can be asked for"))
-        nonce = self._claims.ask(seat, checked_name(name), self._clock.monotonic_s())
-        self._stand("claims", self._claims.sentence())
-        return nonce
+    def _for(self, seat: Seat, sitting: str | None, record: AnyRecord) -> None:
+        """Accept a record about somebody at a seat; raises `Stale` where that is not who sits there."""
+        self._require_sitting(seat, sitting)
+        self._accept(record)
 
-    def _answer_claim(self, press: Press) -> None:
-        if moved := self._claims.let_in(press):
-            self._accept(moved)
-            self._stand("claims", self._claims.sentence())
+    def _require_sitting(self, seat: Seat, sitting: str | None) -> None:
+        if sitting is not None and sitting != sitting_of(self.seat_nonce(seat)):
+            raise Stale(say("Somebody else sits at {seat!c} by now, or nobody: look at the page again", seat=seat))
 
     # ---- games -----------------------------------------------------------------------------------------------------
 
@@ -227,8 +219,10 @@ class Table(Watch):
         self._choices.keep(game, options)
         self._publish(replace(self._live, remembered=game))
 
-    def _swap_seats(self) -> None:
+    def _swap_seats(self, sittings: Mapping[Seat, str]) -> None:
         session = self._live.session
+        for seat, sitting in sittings.items():
+            self._require_sitting(seat, sitting)
         if session.phase not in (Phase.LOBBY, Phase.OVER):
             raise Illegal(Refusal.WRONG_PHASE, say("A game is on: seats are changed between two games"))
         sitters = dict(session.seats)
@@ -317,8 +311,7 @@ class Table(Watch):
         session, now_s = self._live.session, self._clock.monotonic_s()
         shown_s = now_s - self._stage_since_s
         reading_time_s = self._settings.reading_time_s
-        if self._claims.keep({seat for seat, sitter in session.seats.items() if sitter.door == "pad"}, now_s):
-            self._stand("claims", self._claims.sentence())
+        self.claims.keep()
         due_s, waiting = self._put_off
         if waiting and now_s >= due_s:
             self._put_off = (0.0, ())
@@ -348,14 +341,16 @@ class Table(Watch):
 
     # ---- pads --------------------------------------------------------------------------------------------------------
 
-    def _pressed(self, press: Press) -> None:
+    def _pressed(self, press: Press, was_kept: bool = False) -> None:
         """A key does the same as a tap; what it refuses it says by a cue alone."""
+        if press.seat is not None and press.key is not PadKey.BACK:
+            self._play_kept(press.seat)  # it was pressed before this one
         try:
             session = self._live.session
             if press.seat is not None and press.seat not in session.seats:
                 self._accept(TakeSeat(press.seat, "", secrets.token_urlsafe(18), "pad"))
-            elif self._claims.is_meant(press):
-                self._answer_claim(press)
+            elif not was_kept and self.claims.takes(press):
+                pass  # Back, while a phone asks: what it means is known once it is held or let go
             elif session.paused and press.key in (PadKey.READY, PadKey.TABLE) and not press.held:
                 self._accept(Resume(press.seat or "table", self._clock.monotonic_s()))
             elif press.seat is None:
@@ -367,6 +362,20 @@ class Table(Watch):
         except CompanionError:
             if not press.held:
                 self._send(Signal(Cue.KEY_REFUSED, frozenset({press.seat}) if press.seat else BOTH))
+
+    def _released(self, press: Press) -> None:
+        if press.seat is not None and press.key is PadKey.BACK:
+            self._play_kept(press.seat)
+
+    def _play_kept(self, seat: Seat) -> None:
+        """Back was not held: now it does what a short press does, if it was kept back."""
+        try:
+            kept = self.claims.let_go(seat)
+        except Stale:
+            self._send(Signal(Cue.KEY_REFUSED, frozenset({seat})))
+            return
+        if kept is not None:
+            self._pressed(kept, was_kept=True)
 
     def _press_table(self, press: Press) -> None:
         """The table's one button: ready, or the shared key of a chess clock; held it takes back and stops the clock."""

@@ -6,6 +6,7 @@ by step.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,6 +15,7 @@ from companion.errors import Illegal
 from companion.games.base import Event, Order, Outcome, PadGrammar
 from companion.games.screen import Standing, Tableau, Tally
 from companion.grid import Square
+from companion.handover import sentence_of
 from companion.kit import SEATS, Kit, Layout, Seat, Side
 from companion.languages import Verbatim, joined, say
 from companion.live import Instruction, Live, instructions
@@ -25,7 +27,10 @@ from companion.signs import Sign, sign_of
 
 @dataclass(frozen=True)
 class SeatView:
-    """A seat as everybody may see it. `name` is as it was typed (None: free), `entered`: orders on the pad so far."""
+    """A seat as everybody may see it. `name` is as it was typed (None: free), `entered`: orders on the pad so far.
+
+    `sitting` changes with whoever sits there and tells nothing else: who acts on what is shown names it.
+    """
 
     seat: Seat
     side: Side | None
@@ -35,6 +40,15 @@ class SeatView:
     sealed_at: float | None
     receipt: str | None
     entered: int
+    sitting: str
+
+
+@dataclass(frozen=True)
+class ClaimSign:
+    """That a phone asks for a pad's seat: the numbers of the order lamps that blink, and the notice that says so."""
+
+    lamps: tuple[int, ...]
+    notice: str
 
 
 @dataclass(frozen=True)
@@ -124,6 +138,8 @@ class TableView:
     why_not: Illegal | None
     """The rule that the board breaks as hands have left it."""
     notices: tuple[str, ...]
+    claims: Mapping[Seat, ClaimSign]
+    """The phones that ask for a pad's seat: for the table screen, and nothing of them but the pad's mark."""
 
 
 @dataclass(frozen=True)
@@ -215,6 +231,7 @@ def view_of(live: Live, viewer: Seat | None) -> TableView:
         choices=live.choices if viewer in session.awaited else (),
         why_not=live.why_not if live.problems else None,
         notices=live.notices,
+        claims={seat: ClaimSign(tuple(sorted(mark)), sentence_of(seat)) for seat, mark in sorted(live.claims.items())},
     )
 
 
@@ -294,7 +311,17 @@ def _seat_view(live: Live, seat: Seat) -> SeatView:
         sealed_at=sealed.at if sealed else None,
         receipt=sealed.receipt if sealed else None,
         entered=live.drafts.get(seat, 0),
+        sitting=sitting_of(sitter.nonce if sitter else None),
     )
+
+
+def sitting_of(nonce: str | None) -> str:
+    """What tells one sitting at a seat from another, of the nonce of its token (None: the seat is free).
+
+    >>> sitting_of(None), len(sitting_of("secret"))
+    ('', 12)
+    """
+    return hashlib.sha256(f"sitting {nonce}".encode()).hexdigest()[:12] if nonce else ""
 
 
 def _steps(session: Session) -> int:

@@ -302,6 +302,7 @@ _STEADY: Mapping[TurnLamp, Track] = {
     ),
 }
 _ENTERING = _blink(800.0)
+_MARKED = _blink(1000.0)
 
 
 def turn_brightness(pattern: TurnLamp, t_ms: float, pwm: bool = True) -> float:
@@ -326,6 +327,8 @@ def _turn(pattern: TurnLamp, t_ms: float, pwm: bool) -> tuple[float, float]:
 
 
 def _order(lamps: SeatLamps, number: int, t_ms: float) -> tuple[float, float]:
+    if lamps.mark:
+        return _brightness(_MARKED, t_ms) if number in lamps.mark else (0.0, math.inf)
     if lamps.entering:
         return _brightness(_ENTERING, t_ms)
     return float(number in lamps.order_lamps), math.inf

@@ -14,10 +14,13 @@ class Stroke(Enum):
 
     PRESSED = "pressed"
     HELD = "held"
+    RELEASED = "released"
 
 
 class Debouncer:
     """One key. A press counts at its first edge; the next one only after the line was released for the debounce time.
+
+    That is when it counts as released, too.
 
     Times are monotonic seconds. `is_down` at the start: a key that is already down counts when it is pressed anew.
     """
@@ -26,6 +29,7 @@ class Debouncer:
         self._debounce_s = debounce_s
         self._is_down = is_down
         self._is_held = is_down
+        self._was_pressed = False
         self._released_s = 0.0
         self.is_latched = is_down
         self.pressed_s = 0.0
@@ -35,7 +39,7 @@ class Debouncer:
         """Take in an edge of the line; answers what counts, in order."""
         strokes = self._until(at_s)
         if is_down and not self.is_latched:
-            self.is_latched, self._is_held, self.pressed_s = True, False, at_s
+            self.is_latched, self._is_held, self._was_pressed, self.pressed_s = True, False, True, at_s
             strokes += (Stroke.PRESSED,)
         if not is_down:
             self._released_s = at_s
@@ -56,4 +60,5 @@ class Debouncer:
                 return (Stroke.HELD,)
         elif now_s - self._released_s >= self._debounce_s - _ROUNDING_S:
             self.is_latched = False
+            return (Stroke.RELEASED,) if self._was_pressed else ()
         return ()

@@ -54,10 +54,15 @@ class _Key(NamedTuple):
     debouncer: Debouncer
 
 
+def _nothing(_: Press) -> None:
+    """Nobody asks when a key is let go."""
+
+
 class Panel:
     """Buttons, lamps and buzzer as wired in the settings; a context manager, and `close` may be called twice.
 
-    `on_press` gets every `Press` in the panel's own thread; what it raises is logged and goes no further. Pins that
+    `on_press` gets every `Press` in the panel's own thread, and `on_release` the same once its key was let go; what
+    they raise is logged and goes no further. Pins that
     cannot be used are named in `problems`. Without a `pin_factory` the machine's own is taken (raises `PanelError`).
     With `threads=False` nothing happens by itself: `step()` does all that is due at the clock's time.
     """
@@ -69,11 +74,13 @@ class Panel:
         on_press: Callable[[Press], None],
         pin_factory: Any = None,
         *,
+        on_release: Callable[[Press], None] = _nothing,
         threads: bool = True,
     ) -> None:
         self._settings = settings
         self._clock = clock
         self._on_press = on_press
+        self._on_release = on_release
         self._edges: SimpleQueue[_Edge | None] = SimpleQueue()
         self._problems: tuple[str, ...] = ()
         self._failed: set[str] = set()
@@ -290,8 +297,9 @@ class Panel:
             return
         for stroke in strokes:
             press = Press(key.pin.seat, key.pin.key, key.debouncer.pressed_s, stroke is Stroke.HELD)
+            listener = self._on_release if stroke is Stroke.RELEASED else self._on_press
             try:
-                self._on_press(press)
+                listener(press)
             except Exception as error:  # whatever the table does with a press, the next one must count
                 _log.error("The listener failed on a press: %s", trace_of(error))  # which key is its owner's secret
 
@@ -314,7 +322,12 @@ _last_failure: list[str] = []
 """Why opening the pins failed last: a process has one set of pins, hence one such reason."""
 
 
-def open_panel(settings: PanelSettings, clock: Clock, on_press: Callable[[Press], None]) -> Panel | None:
+def open_panel(
+    settings: PanelSettings,
+    clock: Clock,
+    on_press: Callable[[Press], None],
+    on_release: Callable[[Press], None] = _nothing,
+) -> Panel | None:
     """The panel on the machine's own pins, or None where there is none (`panel_reason` says why).
 
     `enabled = "auto"`: None when there are no usable pins; `"yes"`: raises `PanelError` instead; `"no"`: None.
@@ -322,7 +335,7 @@ def open_panel(settings: PanelSettings, clock: Clock, on_press: Callable[[Press]
     if settings.enabled == "no":
         return None
     try:
-        return Panel(settings, clock, on_press)
+        return Panel(settings, clock, on_press, on_release=on_release)
     except PanelError as error:
         if settings.enabled == "yes":
             raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from companion.kit import SEATS, Seat
 from companion.ports import Cue, SeatLamps, Signal, TurnLamp
@@ -91,13 +91,13 @@ class Player:
         for seat, state in self._seats.items():
             shown = lamps.get(seat, SeatLamps())
             if trouble:
-                shown = SeatLamps(shown.order_lamps, TurnLamp.TROUBLE, shown.entering)
+                shown = replace(shown, turn=TurnLamp.TROUBLE)
             if shown != state.lamps:
                 state.lamps, state.changed_ms = shown, now_ms
                 if shown.turn is TurnLamp.OFF:  # the turn has passed: the old lamp goes off with the new one's on
                     state.short_ms = None
         patterns = {str(state.lamps.turn) for state in self._seats.values()}
-        patterns |= {"entering" for state in self._seats.values() if state.lamps.entering}
+        patterns |= {_order_pattern(state.lamps) for state in self._seats.values()}
         self._began_ms = {pattern: self._began_ms.get(pattern, now_ms) for pattern in patterns}
         if not any(state.turn is TurnLamp.WRONG for state in lamps.values()):
             self._again = None
@@ -195,5 +195,12 @@ class Player:
         lamps, short_ms = self._seats[seat].lamps, self._seats[seat].short_ms
         if lamp == "turn" and short_ms is not None and lamps.turn is not TurnLamp.TROUBLE:
             return steady(SeatLamps(turn=self._seats[seat].short_lamp), lamp, at_ms - short_ms, self._pwm)
-        began_ms = self._began_ms.get(str(lamps.turn) if lamp == "turn" else "entering", at_ms)
+        began_ms = self._began_ms.get(str(lamps.turn) if lamp == "turn" else _order_pattern(lamps), at_ms)
         return steady(lamps, lamp, at_ms - began_ms, self._pwm)
+
+
+def _order_pattern(lamps: SeatLamps) -> str:
+    """The name of what a seat's order lamps show together: which lamps they are makes another mark."""
+    if lamps.mark:
+        return f"mark {sorted(lamps.mark)}"
+    return "entering" if lamps.entering else "count"

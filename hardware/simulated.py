@@ -91,11 +91,15 @@ class SimulatedPanelHands:
 
 
 def simulated_panel(
-    settings: PanelSettings, clock: Clock, on_press: Callable[[Press], None], threads: bool = True
+    settings: PanelSettings,
+    clock: Clock,
+    on_press: Callable[[Press], None],
+    threads: bool = True,
+    on_release: Callable[[Press], None] = lambda _: None,
 ) -> tuple[Panel, SimulatedPanelHands]:
     """The panel on mock pins of its own, and the hands for it. The caller closes the panel."""
     factory = MockFactory(revision=_BOARD, pin_class=_StampedPin)
-    panel = Panel(settings, clock, on_press, factory, threads=threads)
+    panel = Panel(settings, clock, on_press, factory, on_release=on_release, threads=threads)
     for pin in factory.pins.values():
         # A mock pin remembers every state it ever had: a pulsing lamp would fill the memory in the long run.
         pin.states = deque(pin.states, maxlen=_REMEMBERED_STATES)

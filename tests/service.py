@@ -196,10 +196,14 @@ def sit_down(window: WebDriver, service: Running, seat: str, name: str) -> None:
 
 
 class Lag:
-    """A line to the service on which every piece waits some 20 to 120 ms on its way, there and back."""
+    """A line to the service on which every piece waits some 20 to 120 ms on its way, there and back.
 
-    def __init__(self, port: int) -> None:
+    To the service its people come from `address`, one of this machine's own network.
+    """
+
+    def __init__(self, port: int, address: str = "127.0.0.1") -> None:
         self._target = ("127.0.0.1", port)
+        self._address = address
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self._chance = Random(1)
@@ -212,7 +216,7 @@ class Lag:
         while not self._pause.is_set():
             try:
                 near, _ = self._listener.accept()
-                far = socket.create_connection(self._target)
+                far = socket.create_connection(self._target, source_address=(self._address, 0))
             except OSError:
                 return
             self._open += [near, far]

@@ -89,7 +89,7 @@ def kept(
         Journal(folder / "journal.sqlite") as journal,
         Table(journal, clock, settings.table, Choices(folder / "choices.json")) as table,
     ):
-        panel, hands = simulated_panel(settings.panel, clock, table.pressed, threads=False)
+        panel, hands = simulated_panel(settings.panel, clock, table.pressed, False, table.released)
         with panel:
             check, used, restarts = PanelTrial(panel, clock), [], []
 

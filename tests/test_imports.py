@@ -61,6 +61,7 @@ CORE = PORTS | {
         "views",
         "pads",
         "handover",
+        "seat_claims",
         "care.choices",
         "owner",
         "timekeeper",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import os
+import shutil
 import sys
 import tarfile
 import zipfile
@@ -10,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import setuptools
 
-from companion.care import install
-from companion.care.install import LOCK, read_package
+from companion.care import install, releases
+from companion.care.install import BUILD_LOCK, LOCK, read_package
 from companion.care.releases import Home, ReleaseTrouble
 from companion.care.update import given
 from companion.errors import Malformed, SystemTrouble
@@ -95,6 +99,59 @@ def test_what_is_no_file_of_a_release_is_refused(tmp_path: Path) -> None:
             pass
     with pytest.raises(SystemTrouble, match="There is no file"), given(str(tmp_path / "no.whl"), home, lambda _: None):
         pass
+
+
+@pytest.mark.slow
+def test_what_builds_a_tree_stays_out_of_the_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tools are kept beside the releases, so that the next build needs no network; this one finds them there."""
+    tree, home = tmp_path / "tree", Home(tmp_path / "opt")
+    monkeypatch.setattr("os.sync", lambda: None)  # waits for everybody's files
+    text = '[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n[project]\n'
+    text += 'name = "tabletop-companion"\nversion = "1.2.3"\n[project.scripts]\ncompanion = "companion.cli:main"\n'
+    text += '[tool.setuptools]\npackages = ["companion", "companion.disk", "companion.care"]\n'
+    files = {
+        "pyproject.toml": text,
+        "companion/__init__.py": "",
+        "companion/cli.py": "def main():\n    print('companion 1.2.3')\n",
+        "companion/disk/formats.py": "FORMAT = 7\n",
+        "companion/care/releases.py": "",
+        LOCK: "# none\n",
+        BUILD_LOCK: "# some\n",
+    }
+    for place, content in files.items():
+        (tree / place).parent.mkdir(parents=True, exist_ok=True)
+        (tree / place).write_text(content)
+    package = read_package(tree)
+    tools = home.folder / f".build-{hashlib.sha256(package.tools).hexdigest()[:16]}"
+    packages = Path(setuptools.__file__).parent.parent
+    for part in ("setuptools", "_distutils_hack", f"setuptools-{setuptools.__version__}.dist-info"):
+        shutil.copytree(packages / part, tools / part)
+    installed = []
+    monkeypatch.setattr(install, "_install_listed", lambda folder, lock, places: installed.append(lock))
+    name = install.build(home, package, sys.executable, lambda line: None)
+    assert home.release(name).journal_format == 7
+    assert installed == [b"# none\n"], "the tools were there"
+    home.switch(name)
+    home.tidy()
+    assert tools.exists()
+    assert [each.name for each in home.all()] == [name]
+
+
+@pytest.mark.slow
+def test_tools_are_kept_once_and_only_the_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, asked = Home(tmp_path), []
+
+    def listed(folder: Path, lock: bytes, places: list[str]) -> None:
+        asked.append((lock, places[:-1]))
+        Path(places[-1]).mkdir()
+
+    monkeypatch.setattr(install, "_install_listed", listed)
+    for tools in (b"one", b"one", b"two"):
+        package = install.Package(tmp_path / "tree", "1.2.3", b"", "", tools)
+        kept = install._build_tools(home, package, tmp_path / "1.2.3", tmp_path / "wheels")
+    assert list(tmp_path.iterdir()) == [kept]
+    places = ["--no-index", "--find-links", str(tmp_path / "wheels"), "--target"]
+    assert asked == [(b"one", places), (b"two", places)]
 
 
 @pytest.mark.slow

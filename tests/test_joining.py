@@ -12,6 +12,7 @@ from companion.clock import FakeClock
 from companion.commands.greeting import greeting
 from companion.config import WifiSettings
 from companion.errors import Illegal
+from companion.handover import SEEN_S
 from companion.joining import LOOK_S, Network, Wifi, hotspot
 from companion.journal import Journal
 from companion.kit import Seat
@@ -207,7 +208,10 @@ def test_a_phone_is_let_in_by_the_pads_back_key(place: Place) -> None:
     phone = place.browser()
     assert "Take it to this phone" in page_of(phone, "/join/south")
     assert phone.post("/join/south/claim").location == "/seat/south"
-    assert place.table.view().notices == ("Hold Back at South’s pad to let a phone in.",)
+    assert place.table.view().notices == (
+        "A phone asks for South’s seat. If it shows the pad’s mark, hold Back there to let it in.",
+    )
+    place.clock.advance(SEEN_S)
     waiting = page_of(phone, "/seat/south")
     assert "Hold Back at the pad of South" in waiting
     assert 'http-equiv="refresh"' in waiting

@@ -14,7 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from companion.care.install import LOCK, PARTS, read_package
+from companion.care.install import BUILD_LOCK, LOCK, PARTS, read_package
 from companion.care.releases import PENDING
 from companion.care.settings_rows import all_keys
 from companion.care.settings_text import settings_text
@@ -29,19 +29,18 @@ MACHINES = {
 HOLD = "make lock"
 
 
-def locked() -> list[tuple[Requirement, list[str]]]:
-    """Every entry of the list with its hashes."""
-    text = (ROOT / LOCK).read_text().replace("\\\n", " ")
+def locked(name: str = LOCK) -> list[tuple[Requirement, list[str]]]:
+    """Every entry of a list with its hashes."""
+    text = (ROOT / name).read_text().replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     parts = [line.split(" --hash=") for line in lines]
     return [(Requirement(first.strip()), [each.strip() for each in hashes]) for first, *hashes in parts]
 
 
 def wanted() -> list[str]:
-    """What an installation needs: the program, what builds it, and what it needs for MQTT."""
+    """What an installation needs: the program, and what it needs for MQTT."""
     project = PROJECT["project"]
-    more = project["optional-dependencies"]
-    return [*project["dependencies"], *more["build"], *more["mqtt"], *PROJECT["build-system"]["requires"]]
+    return [*project["dependencies"], *project["optional-dependencies"]["mqtt"]]
 
 
 @pytest.mark.parametrize("machine", ["aarch64", "x86_64"])
@@ -64,16 +63,53 @@ def test_everything_that_is_needed_is_there_once(system: str, machine: str) -> N
     assert found["opencv-python-headless"].startswith("4.11") is is_old
 
 
-def test_every_entry_is_pinned_and_hashed() -> None:
-    for entry, hashes in locked():
+@pytest.mark.parametrize("name", [LOCK, BUILD_LOCK])
+def test_every_entry_is_pinned_and_hashed(name: str) -> None:
+    for entry, hashes in locked(name):
         assert re.fullmatch(r"==[^*]+", str(entry.specifier)), entry
         assert hashes, f"{entry.name} has no hash"
         assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", each) for each in hashes), entry.name
 
 
-def test_no_address_is_in_it() -> None:
-    text = (ROOT / LOCK).read_text()
+@pytest.mark.parametrize("name", [LOCK, BUILD_LOCK])
+def test_no_address_is_in_it(name: str) -> None:
+    text = (ROOT / name).read_text()
     assert not re.search(r"://|--(extra-)?index|--find-links|--trusted|file:", text)
+
+
+# ---- what builds it, and is no part of it ------------------------------------------------------------------------------
+
+
+def test_what_builds_the_program_has_a_list_of_its_own() -> None:
+    tools = {canonicalize_name(entry.name): str(entry.specifier).removeprefix("==") for entry, _ in locked(BUILD_LOCK)}
+    for need in map(Requirement, PROJECT["build-system"]["requires"]):
+        assert need.specifier.contains(tools[canonicalize_name(need.name)])
+    assert not tools.keys() & {canonicalize_name(entry.name) for entry, _ in locked()}
+    extras = PROJECT["project"]["optional-dependencies"]
+    everything = [
+        *PROJECT["project"]["dependencies"],
+        *(need for name in extras if name != "dev" for need in extras[name]),
+    ]
+    assert "setuptools" not in {canonicalize_name(Requirement(need).name) for need in everything}
+
+
+def test_nothing_that_runs_needs_what_builds() -> None:
+    """Every module of the program is imported where there is no setuptools, gpiozero's colours with them."""
+    missing = ("setuptools", "pkg_resources", "distutils", "_distutils_hack")
+    packages = ("companion", "hardware", "vision", "web")
+    modules = [
+        ".".join(part for part in path.relative_to(ROOT).with_suffix("").parts if part != "__init__")
+        for package in packages
+        for path in sorted((ROOT / package).rglob("*.py"))
+        if path.name != "__main__.py"
+    ]
+    program = (
+        "import importlib, sys\n"
+        f"sys.modules.update(dict.fromkeys({missing!r}))\n"
+        f"for name in [*{modules!r}, 'colorzero', 'gpiozero']: importlib.import_module(name)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 # ---- what is delivered -----------------------------------------------------------------------------------------------

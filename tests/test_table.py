@@ -571,7 +571,7 @@ def what_others_get(folder: Path, text: str, viewer: Seat | None) -> tuple[list[
 
         def look() -> None:
             view = played.table.view(viewer)
-            seats = {seat: dataclasses.replace(shown, receipt=None) for seat, shown in view.seats.items()}
+            seats = {seat: dataclasses.replace(shown, receipt=None, sitting="") for seat, shown in view.seats.items()}
             seen.append(dataclasses.replace(view, seats=seats))
             seen.append(lamps_of(played.table._live))
 

@@ -126,6 +126,9 @@ def test_without_tls_others_are_sent_to_the_right_address(server: Server) -> Non
         b"POST /join/south HTTP/1.1\r\nHost: a\r\n\r\n",
         b"GET / HTTP/1.1\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: a b\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a:80:b\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: table.example.org\r\nhost: evil.example\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: table.example.org\r\nHOST : evil.example\r\n\r\n",
         b"rubbish\r\n\r\n",
     ):
         assert plain(server, asked).startswith(b"HTTP/1.1 400")

@@ -88,9 +88,16 @@ class NewGame(Body, frozen=True):
 
 
 class FreeSeat(Body, frozen=True):
-    """Make a seat free."""
+    """Make a seat free; `sitting`, where it is given, says who is meant, as the view of the seat names it."""
 
     seat: Seat
+    sitting: Text | None = None
+
+
+class SwapSeats(Body, frozen=True):
+    """Let both sides change places; `sittings`, where it is given, says who is meant, seat by seat."""
+
+    sittings: dict[Seat, Text] = {}
 
 
 def read_body(asked: Request, kind: type[T]) -> T:
@@ -167,7 +174,7 @@ class Api:
     def leave(self, seat: str) -> Response:
         """Stand up."""
         mine, _ = self._sitting(seat), read_body(request, Body)
-        self._table.free_seat(mine)
+        self._table.free_seat(mine, self._house.guard.sitting(request, mine))
         answer = jsonify(seat=None)
         self._house.guard.drop_seat(answer, mine)
         return answer
@@ -177,13 +184,13 @@ class Api:
         mine, _ = self._own(seat), read_body(request, Body)
         if not self._house.welcome.has_pads:
             raise Illegal(Refusal.WRONG_PHASE, say("There are no pads here: go on by phone"))
-        self._table.play_by(mine, "pad")
+        self._table.play_by(mine, "pad", self._house.guard.sitting(request, mine))
         return jsonify({})
 
     def by_phone(self, seat: str) -> Response:
         """Go on by the phone that went over to the pad."""
         mine, _ = self._own(seat), read_body(request, Body)
-        self._table.play_by(mine, "phone")
+        self._table.play_by(mine, "phone", self._house.guard.sitting(request, mine))
         return jsonify({})
 
     def hand_in(self, seat: str) -> Response:
@@ -343,7 +350,8 @@ class Api:
 
     def free_seat(self) -> Response:
         """Make a seat free."""
-        self._table.free_seat(self._host(FreeSeat).seat)
+        body = self._host(FreeSeat)
+        self._table.free_seat(body.seat, body.sitting)
         return jsonify({})
 
     def host_rematch(self) -> Response:
@@ -354,8 +362,7 @@ class Api:
 
     def swap_seats(self) -> Response:
         """Let both sides change places."""
-        self._host(Body)
-        self._table.swap_seats()
+        self._table.swap_seats(self._host(SwapSeats).sittings)
         return jsonify({})
 
     def new_key(self) -> Response:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flask import Flask, Response, g, request
+from werkzeug.exceptions import BadRequest
 
 from companion.care.rooms import CheckRoom, Upkeep
 from companion.clock import Clock
@@ -34,7 +35,7 @@ from web.joincode import JoinCode
 from web.joining import Joining
 from web.kit import KitPages
 from web.live import ARRIVED, Streams
-from web.names import OWN_ADDRESS, Names, UnknownName
+from web.names import OWN_ADDRESS, Names, UnknownName, asked_host
 from web.pages import Pages
 from web.passing import Passing
 from web.plain import SpokenJson
@@ -152,8 +153,10 @@ def _watch_names(app: Flask, names: Names, join_urls: Callable[[], tuple[str, ..
 
     @app.before_request
     def check_name() -> None:
-        is_open = request.endpoint in ("pages.static", "pages.favicon")
-        if not is_open and not names.knows(request.headers.get("Host", ""), request.environ.get(OWN_ADDRESS, "")):
+        host, is_open = request.headers.get("Host", ""), request.endpoint in ("pages.static", "pages.favicon")
+        if not asked_host(host):
+            raise BadRequest
+        if not is_open and not names.knows(host, request.environ.get(OWN_ADDRESS, "")):
             raise UnknownName(join_urls()[0])
 
 

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from waitress import wasyncore
 from waitress.channel import HTTPChannel
-from waitress.parser import HTTPRequestParser
+from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.server import TcpWSGIServer
 from waitress.task import WSGITask
 from werkzeug.http import parse_cookie
 
 from web.gate import Asker, Gate
 from web.limits import OWN_ADDRESSES, plain_address
-from web.names import OWN_ADDRESS
+from web.names import OWN_ADDRESS, asked_host
 
 if TYPE_CHECKING:
     from web.tls import SecureDoor
@@ -53,12 +53,30 @@ class _Arrival(HTTPRequestParser):  # type: ignore[misc]  # waitress comes witho
         self._address = address
 
     def parse_header(self, header_plus: bytes) -> None:
-        """Read the header; from now on the body counts against the limit of its kind."""
-        super().parse_header(header_plus)
+        """Read the header; from now on the body counts against the limit of its kind.
+
+        Raises `ParsingError`, which is answered by 400, also for a request that does not say once and plainly for which
+        host it is: whatever stands behind may take another one for the right one.
+        """
+        try:
+            super().parse_header(header_plus)
+        except ValueError:  # an address with half a bracket
+            raise ParsingError("Request target is invalid") from None
+        if self.header_bytes_received < MAX_HEADER_BYTES:  # else it is refused for that
+            self._require_host()
         key = self.headers.get("X_HOST_KEY")
         most_bytes = self._server.gate.may_bring(self.path, self._address, self.cookies, key)
         self.is_upload = most_bytes > 0
         self.adj = self._server.adjusted(most_bytes or MAX_SMALL_BYTES)
+
+    def _require_host(self) -> None:
+        host = self.headers.get("HOST", "")
+        if not asked_host(host):
+            raise ParsingError("Host is missing, repeated or invalid")
+        if self.request_uri.startswith("/") or self.request_uri == "*":
+            return
+        if self.proxy_scheme not in ("http", "https") or self.proxy_netloc.lower() != host.lower():
+            raise ParsingError("Request target is invalid, or another host than Host")
 
     @property
     def cookies(self) -> dict[str, str]:

@@ -44,6 +44,7 @@ BODIES: Mapping[str, type[api.Body]] = {
     "api.preview": api.NewGame,
     "api.host_confirm": api.Confirm,
     "api.free_seat": api.FreeSeat,
+    "api.swap_seats": api.SwapSeats,
     "camera.lock": camera.LockBody,
     "camera.choose": camera.ChooseBody,
     "check.light": check.Light,

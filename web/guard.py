@@ -14,6 +14,7 @@ from companion.clock import Clock
 from companion.errors import CompanionError, Illegal, Refusal
 from companion.kit import SEATS, Seat
 from companion.languages import say
+from companion.views import sitting_of
 from web.limits import OWN_ADDRESSES, Guesses, Rate
 
 COOKIE_AGE_S = 400 * 24 * 3600
@@ -76,10 +77,15 @@ class Guard:
         """The seats of this browser."""
         return tuple(seat for seat in SEATS if self.sits(request, seat))
 
-    def carries(self, request: Request, seat: Seat) -> bool:
-        """Has this browser asked for the seat, or had it once?"""
+    def carried(self, request: Request, seat: Seat) -> str:
+        """The nonce of the seat's cookie, whatever it is worth; empty: there is none."""
         carried = self._read(request.cookies, f"seat_{seat}")
-        return isinstance(carried, list) and carried[:1] == [str(seat)]
+        is_whole = isinstance(carried, list) and len(carried) == 2 and carried[0] == str(seat)
+        return str(carried[1]) if is_whole and isinstance(carried, list) else ""
+
+    def sitting(self, request: Request, seat: Seat) -> str:
+        """Which sitting at the seat this browser's cookie is about, as `SeatView.sitting` names them."""
+        return sitting_of(self.carried(request, seat))
 
     def swapped(self, request: Request) -> tuple[tuple[Seat, str], ...]:
         """The seats, with their nonces, that this browser has since both sides have changed places; else none."""

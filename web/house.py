@@ -27,6 +27,7 @@ from companion.config import TableSettings
 from companion.drawings import DRAWINGS, sprite, symbols
 from companion.games.base import Game
 from companion.grid import Square
+from companion.handover import mark_words
 from companion.health.findings import HealthRoom
 from companion.joining import Wifi, shown, shown_code
 from companion.kit import SEAT_WORDS, SEATS, Kit, Seat, Side
@@ -169,6 +170,7 @@ def furnish(app: Flask) -> None:
         say_n=say_n,
         joined=joined,
         listed=listed,
+        mark_words=mark_words,
         spoken=spoken,
         LANGUAGES=LANGUAGES,
         page_sprite=page_sprite,

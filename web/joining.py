@@ -7,9 +7,11 @@ from typing import Any
 from flask import Blueprint, Response, make_response, redirect, render_template, request
 
 from companion.errors import Illegal, Malformed, Refusal
+from companion.handover import ClaimView
 from companion.kit import Seat
 from web.api import SEAT
 from web.house import House
+from web.refusals import status_of
 
 
 class Joining:
@@ -26,6 +28,7 @@ class Joining:
         joining.add_url_rule("/join", view_func=self.choose_seat)
         joining.add_url_rule(f"/join/{SEAT}", view_func=self.join, methods=["GET", "POST"])
         joining.add_url_rule(f"/join/{SEAT}/claim", view_func=self.claim, methods=["POST"])
+        joining.add_url_rule(f"/join/{SEAT}/call-off", view_func=self.call_off, methods=["POST"])
         joining.add_url_rule("/s", "short_south", lambda: self.straight_to(Seat.SOUTH))
         joining.add_url_rule("/n", "short_north", lambda: self.straight_to(Seat.NORTH))
         return joining
@@ -64,18 +67,34 @@ class Joining:
         return answer
 
     def claim(self, seat: str) -> Any:
-        """Ask for a seat that is played by its pad: it is this browser's once the pad's back key was held."""
+        """Ask for a seat that is played by its pad: it is this browser's once the pad's back key was held.
+
+        A browser that asks already goes on waiting with the claim that it has.
+        """
         mine = Seat(seat)
-        if self._guard.sits(request, mine):
+        if self._guard.sits(request, mine) or self._claim(mine) is not None:
             return redirect(f"/seat/{mine}", 303)
+        name, address = self._table.view().seats[mine].name or "", request.remote_addr or ""
         try:
             self._house.let_in(request, request.form.get("code", ""))
+            nonce = self._table.claims.ask(mine, name, address)
         except Illegal as error:
-            return self.taken(mine, 403, error.message)
-        nonce = self._table.claim_seat(mine, self._table.view().seats[mine].name or "")
+            return self.taken(mine, status_of(error), error)
         answer = make_response(redirect(f"/seat/{mine}", 303))
         self._guard.seat_cookie(answer, mine, nonce)
         return answer
+
+    def call_off(self, seat: str) -> Any:
+        """This browser does not want the seat any more."""
+        mine = Seat(seat)
+        if nonce := self._guard.carried(request, mine):
+            self._table.claims.call_off(mine, nonce)
+        return redirect(f"/seat/{mine}", 303)
+
+    def _claim(self, seat: Seat) -> ClaimView | None:
+        """The claim of this browser, which is told to be there by that; None: it does not ask for the seat."""
+        nonce = self._guard.carried(request, seat)
+        return self._table.claims.look(seat, nonce) if nonce else None
 
     def changed_places(self) -> Response | None:
         """To the other seat, when the host has let both sides change places; None: nothing of the kind."""
@@ -93,17 +112,19 @@ class Joining:
         """A short address for phones."""
         return redirect(f"/seat/{seat}" if self._guard.sits(request, seat) else f"/join/{seat}")
 
-    def taken(self, seat: Seat, status: int, error: str = "") -> Response:
-        """Somebody else sits there, and what can be done; `error` says what is wrong with the code."""
+    def taken(self, seat: Seat, status: int, error: Illegal | None = None) -> Response:
+        """Somebody else sits there, and what can be done; `error` says why this browser cannot ask for the seat."""
         view = self._table.view()
         page = render_template(
             "taken.html",
             view=view,
             seat=seat,
             is_free=view.seats[seat.other].name is None,
-            waits=self._table.is_claimed(seat) and self._guard.carries(request, seat),
+            claim=self._claim(seat),
+            busy_s=self._table.claims.busy_s(seat),
             needs_code=self._house.needs_code(request),
-            error=error,
+            error=error.message if error else "",
+            is_wrong=error is not None and error.reason is Refusal.JOIN_CODE,
         )
         return make_response(page, status)
 

@@ -99,7 +99,7 @@ class Passing:
         answer = make_response(redirect("/join", 303))
         for seat in SEATS:
             if self._guard.sits(request, seat):
-                self._table.free_seat(seat)
+                self._table.free_seat(seat, self._guard.sitting(request, seat))
             self._guard.drop_seat(answer, seat)
         self._guard.drop_pass(answer)
         return answer

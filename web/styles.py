@@ -28,6 +28,7 @@ _SHEETS: tuple[tuple[str, str], ...] = (
     ("hand", r'class="hold'),
     ("enter", r'id="enter"|class="cd big'),
     ("wall", r'class="page '),
+    ("claims", r'class="(?:asks|claims)'),
     ("wall-lobby", r'class="page lobby'),
     ("wall-cards", r'class="page[^"]* cards'),
     ("wall-pieces", r'class="page[^"]* pieces'),

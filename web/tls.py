@@ -20,6 +20,7 @@ from companion.errors import SystemTrouble
 from companion.files import MAX_TEXT, expanded, read_file
 from companion.languages import say
 from web.limits import OWN_ADDRESSES
+from web.names import asked_host
 
 HANDSHAKE_S = 10.0
 """So long a phone may take to shake hands, or to ask without TLS."""
@@ -27,7 +28,7 @@ CLOSE_S = 2.0
 PIECE = 64 * 1024
 _TLS_HELLO = b"\x16"
 _ASKED = re.compile(rb"(?:GET|HEAD) (/[!-~]*) HTTP/1\.[01]\r\n")
-_HOST = re.compile(rb"\r\nhost:[ \t]*([A-Za-z0-9.:\[\]-]{1,255})[ \t]*\r\n", re.IGNORECASE)
+_HOSTS = re.compile(rb"\r\nhost[ \t]*:[ \t]*([^\r\n]*?)[ \t]*(?=\r\n)", re.IGNORECASE)
 
 Address = tuple[Any, ...]
 HandOver = Callable[[socket.socket, Address, str, bool], None]
@@ -183,9 +184,9 @@ class SecureDoor:
         reader, writer = await asyncio.open_connection(sock=conn, limit=PIECE)
         try:
             asked = await reader.readuntil(b"\r\n\r\n")
-            path, host = _ASKED.match(asked), _HOST.search(asked)
-            if path and host:
-                head = b"HTTP/1.1 307 Temporary Redirect\r\nLocation: https://" + host[1] + path[1]
+            path, hosts = _ASKED.match(asked), _HOSTS.findall(asked)
+            if path and len(hosts) == 1 and asked_host(hosts[0].decode("latin-1")):
+                head = b"HTTP/1.1 307 Temporary Redirect\r\nLocation: https://" + hosts[0] + path[1]
             else:
                 head = b"HTTP/1.1 400 Bad Request"
             text = b"These pages come by https only.\n"

@@ -21,7 +21,7 @@ import tomllib
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from email.parser import HeaderParser
 from pathlib import Path
 
@@ -30,18 +30,26 @@ from companion.care.releases import COPY, STAMP, Home, Release, ReleaseTrouble, 
 NAME = "tabletop-companion"
 LOCK = "companion/requirements.lock"
 """The dependencies with their hashes: in the tree, in a wheel and in an archive of the sources."""
+BUILD_LOCK = "companion/build.lock"
+"""What makes a wheel of a tree or an archive, with its hashes; it stays out of the release."""
+_TOOLS = ".build-"
+"""How the folders of those tools begin, beside the releases: they serve the next build, too."""
 PARTS = ("companion", "hardware", "vision", "web", "systemd", "pyproject.toml", "README.md")
 """What of a tree makes the program."""
 
 
 @dataclass(frozen=True)
 class Package:
-    """What is to be installed: a tree, a wheel or an archive of the sources. `digest` is SHA-256 of its content."""
+    """What is to be installed: a tree, a wheel or an archive of the sources. `digest` is SHA-256 of its content.
+
+    `tools` is the list of what makes a wheel of it; empty: it is one, or an old archive, which lists it with the rest.
+    """
 
     path: Path
     version: str
     lock: bytes
     digest: str
+    tools: bytes = b""
 
 
 def read_package(path: Path) -> Package:
@@ -65,7 +73,8 @@ def _read_tree(path: Path) -> Package:
     digest = hashlib.sha256()
     for file in _files(path):
         digest.update(f"{file.relative_to(path)}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
-    return _package(path, project["name"], project["version"], (path / LOCK).read_bytes(), digest.hexdigest())
+    package = _package(path, project["name"], project["version"], (path / LOCK).read_bytes(), digest.hexdigest())
+    return replace(package, tools=(path / BUILD_LOCK).read_bytes())
 
 
 def _files(tree: Path) -> Iterator[Path]:
@@ -101,8 +110,10 @@ def _read_sources(path: Path) -> Package:
             return member.read()
 
         notes = HeaderParser().parsestr(read("PKG-INFO").decode())
-        lock = read(LOCK)
-    return _package(path, notes["Name"], notes["Version"], lock, hashlib.sha256(path.read_bytes()).hexdigest())
+        names = archive.getnames()
+        lock, tools = read(LOCK), read(BUILD_LOCK) if f"{top}/{BUILD_LOCK}" in names else b""
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return replace(_package(path, notes["Name"], notes["Version"], lock, digest), tools=tools)
 
 
 def _package(path: Path, name: str | None, version: str | None, lock: bytes, digest: str) -> Package:
@@ -138,8 +149,8 @@ def build(home: Home, package: Package, python: str, tell: Callable[[str], None]
         else:
             _run([python, "-m", "venv", "--system-site-packages", str(folder)])
             _install_dependencies(folder, package, wheels)
-        with _buildable(package) as source:
-            _pip(folder, "--no-deps", "--no-build-isolation", "--no-index", str(source))
+        with _wheel(home, package, folder, wheels) as wheel:
+            _pip(folder, "--no-deps", "--no-build-isolation", "--no-index", str(wheel))
         form = _first_words(home.program(name), package.version)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -155,14 +166,23 @@ def _version_of(python: str) -> str:
 
 def _install_dependencies(folder: Path, package: Package, wheels: Path | None) -> None:
     """Exactly those of the list, each checked against its hash."""
+    _install_listed(folder, package.lock, _places(package, wheels))
+
+
+def _places(package: Package, wheels: Path | None) -> list[str]:
+    """Where pip looks besides, or alone."""
+    places = ["--no-index"] if wheels else []
+    for place in (wheels, package.path.parent if package.path.is_file() else None):
+        places += ["--find-links", str(place)] if place else []
+    return places
+
+
+def _install_listed(folder: Path, lock: bytes, places: Sequence[str]) -> None:
+    """What a list names and nothing else: a package that asks for more (colorzero for setuptools) does not use it."""
     with tempfile.TemporaryDirectory() as scratch:
-        lock = Path(scratch) / "requirements.lock"
-        lock.write_bytes(package.lock)
-        beside = package.path.parent if package.path.is_file() else None
-        places = ["--no-index"] if wheels else []
-        for place in (wheels, beside):
-            places += ["--find-links", str(place)] if place else []
-        _pip(folder, "--require-hashes", "--only-binary", ":all:", *places, "-r", str(lock))
+        file = Path(scratch) / "requirements.lock"
+        file.write_bytes(lock)
+        _pip(folder, "--no-deps", "--require-hashes", "--only-binary", ":all:", *places, "-r", str(file))
 
 
 def _link_dependencies(same: Path, folder: Path) -> None:
@@ -186,8 +206,36 @@ def _record(packages: Path) -> list[str]:
 
 
 @contextmanager
+def _wheel(home: Home, package: Package, folder: Path, wheels: Path | None) -> Iterator[Path]:
+    """The package as a wheel; of a tree and of an archive one is made, by tools that stay out of the release."""
+    if not package.tools:
+        yield package.path
+        return
+    tools = _build_tools(home, package, folder, wheels)
+    with _buildable(package) as source, tempfile.TemporaryDirectory() as made:
+        command = [str(folder / "bin" / "python3"), "-m", "pip", "wheel", "--quiet", "--no-input", "--no-cache-dir"]
+        command += ["--disable-pip-version-check", "--no-deps", "--no-build-isolation", "--no-index"]
+        _run([*command, "--wheel-dir", made, str(source)], PYTHONPATH=str(tools))
+        yield next(Path(made).glob("*.whl"))
+
+
+def _build_tools(home: Home, package: Package, folder: Path, wheels: Path | None) -> Path:
+    """A folder with what makes wheels, kept beside the releases for the next time: that may have no network."""
+    kept = home.folder / f"{_TOOLS}{hashlib.sha256(package.tools).hexdigest()[:16]}"
+    if not kept.exists():
+        with tempfile.TemporaryDirectory(dir=home.folder, prefix=".new-") as scratch:
+            unfinished = Path(scratch) / "tools"
+            _install_listed(folder, package.tools, [*_places(package, wheels), "--target", str(unfinished)])
+            unfinished.rename(kept)
+        for other in home.folder.glob(f"{_TOOLS}*"):
+            if other != kept:
+                shutil.rmtree(other)
+    return kept
+
+
+@contextmanager
 def _buildable(package: Package) -> Iterator[Path]:
-    """What pip may install: of a tree a copy, in which it leaves its traces."""
+    """What a wheel is made of: of a tree a copy, in which that leaves its traces."""
     if package.path.is_file():
         yield package.path
         return
@@ -213,9 +261,10 @@ def _pip(folder: Path, *arguments: str) -> None:
     _run([*command, "--disable-pip-version-check", "--no-warn-script-location", *arguments])
 
 
-def _run(command: Sequence[str]) -> str:
+def _run(command: Sequence[str], **environment: str) -> str:
     """What a program says; raises `ReleaseTrouble` with the end of its complaint."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}  # not this program's
+    own |= environment
     ended = subprocess.run(command, capture_output=True, text=True, check=False, env=own)
     if ended.returncode != 0:
         complaint = "\n  ".join((ended.stderr or ended.stdout).strip().splitlines()[-12:])

@@ -132,7 +132,7 @@ class Hands:
             "swap": table.swap_seats,
             "leave": lambda: table.free_seat(seat),
             "sit": lambda: table.take_seat(seat, "Somebody", "pad"),
-            "claim": lambda: table.claim_seat(seat, "Other"),
+            "claim": lambda: table.claims.ask(seat, "Other", f"192.0.2.{self.rng.randrange(4)}"),
             "pad": lambda: table.play_by(seat, "pad"),
             "abandon": table.abandon,
         }[what]()
