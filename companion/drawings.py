@@ -111,6 +111,11 @@ _SIGNS = {
     "noentry": (
         '<circle cx="50" cy="50" r="46" fill="var(--stop)"/><path d="M20 40H80V60H20z" fill="var(--on-stop)"/>'
     ),
+    "dice": (
+        '<rect x="10" y="10" width="80" height="80" rx="12" fill="none" stroke="currentColor" stroke-width="10"/>'
+        '<path d="M28 28h12v12H28zM60 28h12v12H60zM44 44h12v12H44zM28 60h12v12H28zM60 60h12v12H60z"'
+        ' fill="currentColor"/>'
+    ),
     "shield": (
         '<path d="M50 6L90 20V50C90 74 72 88 50 96C28 88 10 74 10 50V20z" fill="none" stroke="currentColor"'
         ' stroke-width="10"/>'

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from companion.chances import ChanceView, chance_of, pledge_of
 from companion.countdown import Countdown
 from companion.errors import Illegal
 from companion.games.base import Event, Order, Outcome, PadGrammar
@@ -17,6 +18,7 @@ from companion.grid import Square
 from companion.kit import SEATS, Kit, Layout, Seat, Side
 from companion.languages import Verbatim, joined, say
 from companion.live import Instruction, Live, instructions
+from companion.pledges import open_pledge
 from companion.ports import CameraState, CameraStatus
 from companion.referee import Problem
 from companion.session import Phase, Sealed, Session
@@ -124,6 +126,12 @@ class TableView:
     why_not: Illegal | None
     """The rule that the board breaks as hands have left it."""
     notices: tuple[str, ...]
+    chance: ChanceView | None = None
+    """Where the chance of this game comes from; None: there is none in it."""
+    pledge: ChanceView | None = None
+    """The chance that seats can give to now; None: they cannot."""
+    can_disclose: bool = False
+    """Is it over, but still hides where its chance came from because it can be taken back?"""
 
 
 @dataclass(frozen=True)
@@ -215,6 +223,9 @@ def view_of(live: Live, viewer: Seat | None) -> TableView:
         choices=live.choices if viewer in session.awaited else (),
         why_not=live.why_not if live.problems else None,
         notices=live.notices,
+        chance=chance_of(session),
+        pledge=pledge_of(open_pledge(session)),
+        can_disclose=session.phase is Phase.OVER and not session.is_opened and session.chance is not None,
     )
 
 

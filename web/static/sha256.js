@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4) of a text in UTF-8, as 64 hexadecimal digits: browsers keep crypto.subtle back on plain http.
+// SHA-256 (FIPS 180-4) of a text in UTF-8 or of bytes, as 64 hexadecimal digits: browsers keep crypto.subtle back on plain http.
 const primes = [];
 for (let n = 2; primes.length < 64; n += 1) if (primes.every(prime => n % prime)) primes.push(n);
 const fraction = root => ((root - Math.floor(root)) * 2 ** 32) >>> 0;
@@ -6,8 +6,8 @@ const START = primes.slice(0, 8).map(prime => fraction(Math.sqrt(prime)));
 const ROUND = primes.map(prime => fraction(Math.cbrt(prime)));
 const turn = (word, bits) => (word >>> bits) | (word << (32 - bits));
 
-function padded(text) {
-  const bytes = new TextEncoder().encode(text);
+function padded(content) {
+  const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
   const blocks = new Uint8Array(((bytes.length + 8) >> 6 << 6) + 64);
   blocks.set(bytes);
   blocks[bytes.length] = 0x80;
@@ -25,8 +25,8 @@ function mix(state, words) {
   return [a, b, c, d, e, f, g, h].map((word, i) => (word + state[i]) | 0);
 }
 
-export function sha256(text) {
-  const blocks = padded(text);
+export function sha256(content) {
+  const blocks = padded(content);
   let state = START;
   for (let at = 0; at < blocks.byteLength; at += 64) {
     const words = Array.from({ length: 16 }, (_, i) => blocks.getUint32(at + 4 * i));
