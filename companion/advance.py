@@ -66,7 +66,7 @@ def advance(session: Session, record: AnyRecord) -> Advance:
         case MoveSeat():
             return _move_seat(session, record)
         case Commit():
-            return replace(session, pledge=Pledge(record.number, record.commitment)), ()
+            return replace(session, pledge=Pledge(record.commitment)), ()
         case Contribute():
             return contribute(session, record), ()
         case NewGame():

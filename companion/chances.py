@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
-from companion.fairness import FairChance, Pledge
-from companion.games.base import Drawn, Game
+from companion.fairness import FairChance
+from companion.games.base import Drawn
 from companion.kit import SEATS, Seat
 from companion.languages import joined, say
-from companion.session import Session, chosen_words
+from companion.pledges import open_pledge
+from companion.session import Session
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class ChanceView:
     """
 
     number: int
+    """The game's; of a chance that seats can give to before a game begins that of the game before."""
     commitment: str = ""
     given: Mapping[Seat, str] | None = None
     is_drawn: bool = False
@@ -62,35 +63,25 @@ def chance_of(session: Session) -> ChanceView | None:
         chosen = session.chosen_words
         is_told = chosen or session.draws is not Drawn.NEVER
         return ChanceView(session.number, is_drawn=True, chosen=chosen) if is_told else None
-    shown = _shown(fair, session.chosen_words, session.is_drawn)
-    return _opened(shown, fair, fair.seed) if session.is_opened else shown
+    view = shown(session.number, fair, session.chosen_words, session.is_drawn)
+    return opened(view, fair, fair.seed) if session.is_opened else view
 
 
-def pledge_of(pledge: Pledge | None) -> ChanceView | None:
+def pledge_of(session: Session) -> ChanceView | None:
     """What seats can give to now."""
+    pledge = open_pledge(session)
     if pledge is None:
         return None
     given = {seat: each.by for seat, each in pledge.contributions.items()}
-    return ChanceView(pledge.number, pledge.commitment, given)
+    return ChanceView(session.number - (not session.is_between), pledge.commitment, given)
 
 
-def past_chance(
-    game: Game[Any, Any], options: Any, seed: int, fair: FairChance | None, is_chosen: bool
-) -> ChanceView | None:
-    """The chance of a game that is over, as its file says; None: there is none in it."""
-    chosen = chosen_words(game, options, is_chosen)
-    if game.drawn(options) is Drawn.NEVER and not chosen:
-        return None
-    if fair is None:
-        return ChanceView(0, is_drawn=True, chosen=chosen, seed=seed)
-    return _opened(_shown(fair, chosen, True), fair, seed)
-
-
-def _shown(fair: FairChance, chosen: str, is_drawn: bool) -> ChanceView:
+def shown(number: int, fair: FairChance, chosen: str, is_drawn: bool) -> ChanceView:
+    """A chance whose secret is not told."""
     given = {seat: each.by for seat, each in fair.contributions.items()}
-    return ChanceView(fair.number, fair.commitment, given, is_drawn, chosen)
+    return ChanceView(number, fair.commitment, given, is_drawn, chosen)
 
 
-def _opened(shown: ChanceView, fair: FairChance, seed: int) -> ChanceView:
-    told = (shown.number, shown.commitment, shown.given, shown.is_drawn, shown.chosen)
-    return ChanceView(*told, fair, seed, tuple(fair.faults(seed)))
+def opened(view: ChanceView, fair: FairChance, seed: int) -> ChanceView:
+    """The same with everything told, and what does not fit."""
+    return replace(view, opened=fair, seed=seed, faults=tuple(fair.faults(seed)))

@@ -270,19 +270,17 @@ class Desk(ABC):
                 self._accept(Contribute(seat, pledge.commitment, press_value(by, press.at_s), by))
 
     def _keep_pledge(self) -> None:
-        """Go on with the commitment of before a restart, if its secret is still there and its number still free."""
+        """Go on with the commitment of before a restart, if its secret is still there."""
         session = self._live.session
         if not session.is_between:
             return
-        pledge = session.pledge
-        kept = pledge and pledge.commitment == commitment_of(self._journal.key(_CHANCE).hex())
-        if not (kept and pledge and pledge.number == self._journal.next_number()):
+        if session.pledge is None or session.pledge.commitment != commitment_of(self._journal.key(_CHANCE).hex()):
             self._commit()
 
     def _commit(self) -> None:
         """Bind the table to a new secret for the next game, and tell everybody its commitment."""
         secret = self._journal.renew_key(_CHANCE)
-        self._accept(Commit(commitment_of(secret.hex()), self._journal.next_number()))
+        self._accept(Commit(commitment_of(secret.hex())))
 
     def _beginning(
         self, game: str, options: Mapping[str, Any], seed: int | None, score: tuple[int, int, int]
@@ -291,8 +289,7 @@ class Desk(ABC):
         played = game_named(game)
         is_drawn = played.drawn(played.options(options)) is not Drawn.NEVER
         if seed is None and is_drawn:
-            fair = self._fair_chance()
-            return NewGame(game, fair.number, 0, dict(options), score, fair)
+            return NewGame(game, self._journal.next_number(), 0, dict(options), score, self._fair_chance())
         drawn = secrets.randbits(48) if seed is None else seed
         is_chosen = is_drawn and seed is not None
         return NewGame(game, self._journal.next_number(), drawn, dict(options), score, is_chosen=is_chosen)
@@ -305,7 +302,7 @@ class Desk(ABC):
         if pledge is None:
             raise RuntimeError("no commitment after one was made")
         secret = self._journal.key(_CHANCE).hex()
-        return FairChance(pledge.number, pledge.commitment, secret, pledge.contributions)
+        return FairChance(pledge.commitment, secret, pledge.contributions)
 
     # ---- publishing ----------------------------------------------------------------------------------------------
 

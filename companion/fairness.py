@@ -1,8 +1,9 @@
 """Fair chance: a secret that the table commits to, mixed with what both seats give, is the seed of a game.
 
-The commitment is SHA-256 of a secret of 32 bytes; it is published before any seat gives anything. The seed is SHA-256
-of a text of the game's number, the secret and both contributions, read as a number. The secret is opened when the game
-is over; then anybody can compute all of it again. README, "Fair chance", says it for outsiders.
+The commitment is SHA-256 of a secret of 32 bytes; it is published before any seat gives anything, and no other game has
+the same, so it also is the name of the game whose chance this is. The seed is SHA-256 of a text of the commitment, the
+secret and both contributions, read as a number. The secret is opened when the game is over; then anybody can compute
+all of it again. README, "Fair chance", says it for outsiders.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ NOTHING = "-"
 GIVERS = ("phone", "shared", "pad", "table")
 """What gave a contribution: a phone, one phone for both seats, the seat's pad, or the table's button."""
 SECRET_BYTES = 32
-_GIVEN = re.compile(r"[0-9a-f]{64}|(?:pad|table)-[0-9]{1,24}")
+_PRESS = re.compile(r"(pad|table)-[0-9]{1,24}")
 _HEX = re.compile(r"[0-9a-f]{64}")
 
 
@@ -34,9 +35,8 @@ class Contribution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Pledge(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What everybody is told before a game begins: the commitment, for the game of this number, and who has given."""
+    """What everybody is told before a game begins: the commitment, and who has given."""
 
-    number: int
     commitment: str
     contributions: dict[Seat, Contribution] = {}
 
@@ -45,20 +45,19 @@ class FairChance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     """Where the seed of a game comes from. `secret` are 64 hexadecimal digits, and a secret until the game is over.
 
     >>> both = {Seat.SOUTH: Contribution("ab" * 32, "phone")}
-    >>> FairChance(7, commitment_of("00" * 32), "00" * 32, both).text[-70:]
+    >>> FairChance(commitment_of("00" * 32), "00" * 32, both).text[-69:]
     '00 abababababababababababababababababababababababababababababababab -'
     """
 
-    number: int
     commitment: str
     secret: str
     contributions: dict[Seat, Contribution] = {}
 
     @property
     def text(self) -> str:
-        """`"NUMBER SECRET SOUTH NORTH"`, of which the seed is SHA-256."""
+        """`"COMMITMENT SECRET SOUTH NORTH"`, of which the seed is SHA-256."""
         given = (self.contributions[seat].value if seat in self.contributions else NOTHING for seat in SEATS)
-        return " ".join((str(self.number), self.secret, *given))
+        return " ".join((self.commitment, self.secret, *given))
 
     @property
     def seed(self) -> int:
@@ -70,7 +69,7 @@ class FairChance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         if not _HEX.fullmatch(self.secret) or commitment_of(self.secret) != self.commitment:
             yield say("The secret does not fit the commitment: it was changed after the commitment was published.")
         for seat, given in sorted(self.contributions.items()):
-            if not _GIVEN.fullmatch(given.value) or given.by not in GIVERS:
+            if not _fits(given.value, given.by):
                 yield say("The contribution of {seat} is none.", seat=seat)
         if seed != self.seed:
             yield say("The seed does not come from the secret and the contributions.")
@@ -87,10 +86,15 @@ def commitment_of(secret: str) -> str:
 
 def checked(value: str, by: str) -> Contribution:
     """A contribution as it is kept; raises `Malformed` for anything but 64 hexadecimal digits, or a press."""
-    is_press = by in ("pad", "table") and value.startswith(f"{by}-")
-    if by not in GIVERS or not _GIVEN.fullmatch(value) or is_press is not (by in ("pad", "table")):
+    if not _fits(value, by):
         raise Malformed(say("A contribution is 64 hexadecimal digits, the small letters a to f among them"))
     return Contribution(value, by)
+
+
+def _fits(value: str, by: str) -> bool:
+    """Is it what one of the givers can have given?"""
+    press = _PRESS.fullmatch(value)
+    return by in GIVERS and (by == press[1] if press else bool(_HEX.fullmatch(value)) and by not in ("pad", "table"))
 
 
 def press_value(by: str, at_s: float) -> str:

@@ -26,9 +26,9 @@ def contribute(session: Session, record: Contribute) -> Session:
         raise Illegal(Refusal.TOO_LATE, say("{seat!c} has given to the chance of this game already", seat=record.seat))
     given = {**pledge.contributions, record.seat: checked(record.value, record.by)}
     if session.is_between:
-        return replace(session, pledge=Pledge(pledge.number, pledge.commitment, given))
+        return replace(session, pledge=Pledge(pledge.commitment, given))
     secret = session.chance.secret if session.chance else ""
-    return replace(session, chance=FairChance(pledge.number, pledge.commitment, secret, given))
+    return replace(session, chance=FairChance(pledge.commitment, secret, given))
 
 
 def open_pledge(session: Session) -> Pledge | None:
@@ -36,7 +36,7 @@ def open_pledge(session: Session) -> Pledge | None:
     if session.is_between:
         return session.pledge
     fair = session.chance
-    return None if fair is None or session.is_drawn else Pledge(fair.number, fair.commitment, fair.contributions)
+    return None if fair is None or session.is_drawn else Pledge(fair.commitment, fair.contributions)
 
 
 def with_draw(session: Session) -> Session:
@@ -52,4 +52,4 @@ def without(session: Session, seat: Seat) -> Session:
     if pledge is None or not session.is_between:
         return session
     given = {each: value for each, value in pledge.contributions.items() if each != seat}
-    return replace(session, pledge=Pledge(pledge.number, pledge.commitment, given))
+    return replace(session, pledge=Pledge(pledge.commitment, given))

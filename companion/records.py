@@ -47,10 +47,9 @@ class MoveSeat(Record, frozen=True, tag="move_seat"):
 
 
 class Commit(Record, frozen=True, tag="commit"):
-    """The table is bound to a secret for the next game, whose number this is: `commitment` is SHA-256 of it."""
+    """The table is bound to a secret for the next game: `commitment` is SHA-256 of it."""
 
     commitment: str
-    number: int
 
 
 class Contribute(Record, frozen=True, tag="contribute"):

@@ -18,7 +18,6 @@ from companion.grid import Square
 from companion.kit import SEATS, Kit, Layout, Seat, Side
 from companion.languages import Verbatim, joined, say
 from companion.live import Instruction, Live, instructions
-from companion.pledges import open_pledge
 from companion.ports import CameraState, CameraStatus
 from companion.referee import Problem
 from companion.session import Phase, Sealed, Session
@@ -224,7 +223,7 @@ def view_of(live: Live, viewer: Seat | None) -> TableView:
         why_not=live.why_not if live.problems else None,
         notices=live.notices,
         chance=chance_of(session),
-        pledge=pledge_of(open_pledge(session)),
+        pledge=pledge_of(session),
         can_disclose=session.phase is Phase.OVER and not session.is_opened and session.chance is not None,
     )
 

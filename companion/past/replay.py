@@ -8,14 +8,14 @@ from typing import Any
 
 import msgspec
 
-from companion.chances import past_chance
+from companion.chances import ChanceView, opened, shown
 from companion.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.fairness import FairChance
 from companion.games import game_named
-from companion.games.base import Step, plain_outcome
+from companion.games.base import Drawn, Step, plain_outcome
 from companion.kit import SEATS, Seat
 from companion.languages import Verbatim, joined, say, speaking
-from companion.session import Phase, Session, chance, receipt
+from companion.session import Phase, Session, chance, chosen_words, receipt
 
 
 class PlayedOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -136,10 +136,21 @@ def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
         )
 
 
+def chance_of(played: GameFile, number: int = 0) -> ChanceView | None:
+    """Where the chance of a game came from; `number` is the game's where it has one. None: there is none in it."""
+    game = game_named(played.game)
+    options = game.options(played.options)
+    chosen = chosen_words(game, options, played.is_chosen)
+    if game.drawn(options) is Drawn.NEVER and not chosen:
+        return None
+    if played.chance is None:
+        return ChanceView(number, is_drawn=True, chosen=chosen, seed=played.seed)
+    return opened(shown(number, played.chance, chosen, True), played.chance, played.seed)
+
+
 def tell_chance(played: GameFile) -> list[str]:
     """Where the chance of a game came from, in sentences; raises `Malformed` where something does not fit."""
-    game = game_named(played.game)
-    told = past_chance(game, game.options(played.options), played.seed, played.chance, played.is_chosen)
+    told = chance_of(played)
     if told is None:
         return []
     if told.faults:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from companion.chances import past_chance
 from companion.errors import CompanionError, Malformed
 from companion.games import game_named
 from companion.games.base import Game, Outcome, Stage, Step
@@ -14,7 +13,7 @@ from companion.games.screen import Tableau
 from companion.kit import SEATS, Kit, Layout
 from companion.languages import joined, say
 from companion.past.played import GameLine, PastTurn, Proof, Scene
-from companion.past.replay import GameFile, PlayedTurn, play_again
+from companion.past.replay import GameFile, PlayedTurn, chance_of, play_again
 from companion.referee import hand_moves
 from companion.session import chance
 
@@ -45,7 +44,7 @@ class Retold:
         self._options = self._game.options(played.options)
         self.kit: Kit = self._game.kit(self._options)
         self._first: Any = self._game.setup(self._options, chance(played.seed, 0))
-        self.chance = past_chance(self._game, self._options, played.seed, played.chance, played.is_chosen)
+        self.chance = chance_of(played, line.number)
         self._turns: list[_Played] = []
         try:
             place = 1

@@ -29,7 +29,7 @@ The grammar, in the notation of RFC 5234; lines end with LF (CR LF is read as we
 
 A proof's first text is the moment, then follow the salt and the receipt: SHA-256 of `MOMENT SEAT ACTION SALT`. Result
 is `"south"`, `"north"`, `"tie"`, `"south north"`, or `"*"` for a game without one; Options is an object, Seed a number,
-Begun the time of the first input in UTC to the microsecond. Chance is an object with the number of the game, the
+Begun the time of the first input in UTC to the microsecond. Chance is an object with the
 commitment, the secret and the contributions; Chosen is true where the host chose the seed. Game, Options, Seed and
 Result must be there.
 """

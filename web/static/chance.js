@@ -5,7 +5,8 @@ import { sha256 } from './sha256.js';
 
 const MOST_KEPT = 60;
 const memory = new Map(); // for browsers that keep nothing, and for what is on its way
-const nameOf = (number, commitment, seat) => `chance:${number}:${commitment}:${seat}`;
+// What this browser gave after game `after`, under its commitment.
+const nameOf = (after, commitment, seat) => `chance:${after}:${commitment}:${seat}`;
 const bytesOf = digits => new Uint8Array((digits.match(/../g) ?? []).map(pair => parseInt(pair, 16)));
 
 function kept(name) {
@@ -28,8 +29,8 @@ function keep(name, value) {
 
 // ---- before the game ----
 
-async function give(number, commitment, seat) {
-  const name = nameOf(number, commitment, seat);
+async function give(after, commitment, seat) {
+  const name = nameOf(after, commitment, seat);
   if (memory.has(`${name}:sent`)) return;
   memory.set(`${name}:sent`, '');
   const value = kept(name) ?? [...crypto.getRandomValues(new Uint8Array(32))].map(byte => byte.toString(16).padStart(2, '0')).join('');
@@ -49,11 +50,11 @@ async function give(number, commitment, seat) {
 // ---- when the game is over ----
 
 function mine(told, seat) {
-  const used = told.given[seat]?.value;
-  const given = kept(nameOf(told.number, told.commitment, seat));
-  if (given) return given === used ? [true, say('yours was used')] : [false, say('this phone gave another one')];
-  const isOther = [...new Set([...memory.keys(), ...names()])].some(name => name.startsWith(`chance:${told.number}:`) && name.endsWith(`:${seat}`));
-  return isOther && told.is_here ? [false, say('this phone was told another commitment')] : null;
+  const ours = [...new Set([...memory.keys(), ...names()])].filter(name => name.startsWith('chance:') && name.endsWith(`:${seat}`));
+  const name = ours.find(each => each.includes(`:${told.commitment}:`));
+  if (name) return kept(name) === told.given[seat]?.value ? [true, say('yours was used')] : [false, say('this phone gave another one')];
+  const isOther = told.is_here && ours.some(each => each.startsWith(`chance:${told.number - 1}:`));
+  return isOther ? [false, say('this phone was told another commitment')] : null;
 }
 
 function names() {
@@ -66,7 +67,7 @@ function names() {
 
 // What fits and what does not, part by part.
 function found(told) {
-  const text = [told.number, told.secret, told.given.south?.value ?? '-', told.given.north?.value ?? '-'].join(' ');
+  const text = [told.commitment, told.secret, told.given.south?.value ?? '-', told.given.north?.value ?? '-'].join(' ');
   const parts = {
     commitment: sha256(bytesOf(told.secret)) === told.commitment,
     seed: sha256(text) === told.seed,
@@ -98,8 +99,8 @@ function check(section) {
 
 function look() {
   for (const place of document.querySelectorAll('[data-pledge]')) {
-    const [number, commitment, ...seats] = place.dataset.pledge.split(' ');
-    for (const seat of seats) give(number, commitment, seat);
+    const [after, commitment, ...seats] = place.dataset.pledge.split(' ');
+    for (const seat of seats) give(after, commitment, seat);
   }
   document.querySelectorAll('[data-chance]').forEach(check);
 }
