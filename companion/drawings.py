@@ -112,8 +112,8 @@ _SIGNS = {
         '<circle cx="50" cy="50" r="46" fill="var(--stop)"/><path d="M20 40H80V60H20z" fill="var(--on-stop)"/>'
     ),
     "dice": (
-        '<rect x="10" y="10" width="80" height="80" rx="12" fill="none" stroke="currentColor" stroke-width="10"/>'
-        '<path d="M28 28h12v12H28zM60 28h12v12H60zM44 44h12v12H44zM28 60h12v12H28zM60 60h12v12H60z"'
+        '<path d="M12 12H88V88H12z" fill="none" stroke="currentColor" stroke-width="10"/>'
+        '<path d="M27 27h14v14H27zM59 27h14v14H59zM43 43h14v14H43zM27 59h14v14H27zM59 59h14v14H59z"'
         ' fill="currentColor"/>'
     ),
     "shield": (

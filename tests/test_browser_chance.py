@@ -44,7 +44,8 @@ def verdicts(window: WebDriver) -> dict[str, str]:
 def test_a_phone_gives_and_checks_that_it_was_used(tmp_path: Path) -> None:
     with at_a_phone(tmp_path) as (place, window, url):
         mine = window.execute_script("return Object.entries(localStorage).find(([name]) => name.startsWith('chance:'))")
-        assert mine[0] == f"chance:0:{pledge_at(place)}:south" and len(mine[1]) == 64
+        assert mine[0] == f"chance:0:{pledge_at(place)}:south"
+        assert len(mine[1]) == 64
         place.table.new_game("kahmate")
         to_placing(place)
         place_pieces(place)
@@ -52,7 +53,8 @@ def test_a_phone_gives_and_checks_that_it_was_used(tmp_path: Path) -> None:
         fits = {"all": "all fits", "commitment": "fits", "seed": "fits", "south": "yours was used", "north": ""}
         assert verdicts(window) == fits, "on the seat's own page"
         opened = place.browser().get("/api/view").get_json()["chance"]["opened"]
-        assert opened["contributions"]["south"] == mine[1] and recomputed(opened)[1] == opened["seed"]
+        assert opened["contributions"]["south"] == mine[1]
+        assert recomputed(opened)[1] == opened["seed"]
         window.get(f"{url}/history/1")
         assert verdicts(window) == fits, "and on the replay's"
         place.table.redraw()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from companion.records import Commit, Contribute, NewGame
 from companion.session import Phase
 from companion.table import Table
 
+README = Path(__file__).parent.parent / "README.md"
 HOST = {"X-Host-Key": HOST_KEY}
 HEX = st.text("0123456789abcdef", min_size=64, max_size=64)
 FULL = {"way": "full", "seconds": 0}
@@ -102,7 +104,8 @@ def test_a_contribution_is_64_digits_or_a_press(value: str, by: str) -> None:
 def test_two_phones_give_to_what_was_published_before(place: Place, tmp_path: Path) -> None:
     journal = place.table._journal
     before = view_of(place)["pledge"]
-    assert before["given"] == {"south": "", "north": ""} and before["opened"] is None
+    assert before["given"] == {"south": "", "north": ""}
+    assert before["opened"] is None
     committed = [entry.record for entry in journal.entries(0)]
     assert committed == [Commit(before["commitment"])], "in the journal before anybody sat down"
     south, _, commitment = both_given(place)
@@ -111,7 +114,9 @@ def test_two_phones_give_to_what_was_published_before(place: Place, tmp_path: Pa
     assert f" {commitment} south" not in page_of(south, "/seat/south")
     begin(place, "binmat", options=FULL)
     told = view_of(place)["chance"]
-    assert told["commitment"] == commitment and told["is_drawn"] and told["opened"] is None
+    assert told["commitment"] == commitment
+    assert told["is_drawn"]
+    assert told["opened"] is None
     assert told["given"] == {"south": "phone", "north": "phone"}
     assert told["words"] == "Chance is committed to, and both seats have given."
     kinds = [type(entry.record) for entry in sorted(journal.entries(), key=lambda entry: entry.id)]
@@ -121,7 +126,8 @@ def test_two_phones_give_to_what_was_published_before(place: Place, tmp_path: Pa
     assert south.post("/api/seat/south/disclose", json={}).status_code == 200
     opened = view_of(place)["chance"]["opened"]
     assert recomputed(opened) == (commitment, opened["seed"])
-    assert opened["contributions"] == {"south": SOUTHS, "north": NORTHS} and opened["faults"] == []
+    assert opened["contributions"] == {"south": SOUTHS, "north": NORTHS}
+    assert opened["faults"] == []
     first = place.table._live.session.turns or place.table._live.session.state
     assert [card for deck in first.decks for card in deck] == dealt(opened["seed"]), "the deal that was played"
     assert place.browser().post("/api/host/undo", json={}, headers=HOST).status_code == 409, "it is over for good"
@@ -142,7 +148,8 @@ def test_the_next_game_has_a_secret_of_its_own(place: Place) -> None:
     assert pledge_at(place) == commitment, "nothing is drawn before both have placed"
     place.table.abandon()
     after = view_of(place)
-    assert after["chance"]["opened"]["secret"] and after["pledge"]["commitment"] != commitment
+    assert after["chance"]["opened"]["secret"]
+    assert after["pledge"]["commitment"] != commitment
     assert after["pledge"]["given"] == {"south": "", "north": ""}
     assert give(south, "south", commitment, SOUTHS) == 409, "replayed from the game before"
     assert give(south, "south", pledge_at(place), SOUTHS) == 200
@@ -153,7 +160,8 @@ def test_a_restart_keeps_the_commitment_and_what_was_given(tmp_path: Path) -> No
         _, _, commitment = both_given(place)
     with open_place(tmp_path) as place:
         told = view_of(place)["pledge"]
-        assert told["commitment"] == commitment and told["given"] == {"south": "phone", "north": "phone"}
+        assert told["commitment"] == commitment
+        assert told["given"] == {"south": "phone", "north": "phone"}
         begin(place, "kahmate")
         live = place.table._live.session
         assert place.table._journal.restore() == live
@@ -167,7 +175,8 @@ def test_without_its_secret_the_table_commits_anew(tmp_path: Path) -> None:
         place.table._journal.renew_key("chance")
     with open_place(tmp_path) as place:
         told = view_of(place)["pledge"]
-        assert told["commitment"] != commitment and told["given"] == {"south": "", "north": ""}
+        assert told["commitment"] != commitment
+        assert told["given"] == {"south": "", "north": ""}
 
 
 # ---- who gives -------------------------------------------------------------------------------------------------------
@@ -193,7 +202,8 @@ def test_hostile_contributions_change_nothing(place: Place) -> None:
     late = north.post("/api/seat/north/contribute", json={"commitment": commitment, "value": NORTHS})
     assert error_of(late)["message"] == "Nothing can be given to the chance of this game any more"
     fair = place.table._live.session.chance
-    assert fair and fair.contributions == {Seat.SOUTH: Contribution(SOUTHS, "phone")}
+    assert fair
+    assert fair.contributions == {Seat.SOUTH: Contribution(SOUTHS, "phone")}
     assert view_of(place)["chance"]["words"] == "Chance: no contribution of North."
 
 
@@ -224,11 +234,13 @@ def test_pads_give_the_times_of_their_first_presses(place: Place) -> None:
     place.table.pressed(Press(None, PadKey.TABLE, at_s=18.0))
     place.table.step()
     fair = place.table._live.session.chance
-    assert fair and fair.contributions == {Seat.SOUTH: Contribution("pad-12500000000", "pad")}
+    assert fair
+    assert fair.contributions == {Seat.SOUTH: Contribution("pad-12500000000", "pad")}
     place.table.pressed(Press(Seat.NORTH, PadKey.UP, at_s=18.25))
     place.table.step()
     fair = place.table._live.session.chance
-    assert fair and fair.contributions[Seat.NORTH] == Contribution("pad-18250000000", "pad"), "nothing is drawn yet"
+    assert fair is not None
+    assert fair.contributions[Seat.NORTH] == Contribution("pad-18250000000", "pad"), "nothing is drawn yet"
 
 
 def test_the_tables_button_gives_for_seats_at_pads(place: Place) -> None:
@@ -242,7 +254,8 @@ def test_the_tables_button_gives_for_seats_at_pads(place: Place) -> None:
     place.table.pressed(Press(None, PadKey.TABLE, at_s=99.5))
     place.table.step()
     fair = place.table._live.session.chance
-    assert fair and {seat: each.by for seat, each in fair.contributions.items()} == {Seat.SOUTH: "table"}
+    assert fair
+    assert {seat: each.by for seat, each in fair.contributions.items()} == {Seat.SOUTH: "table"}
     assert give(phone, "north", fair.commitment, NORTHS) == 200
 
 
@@ -271,7 +284,8 @@ def test_secret_and_seed_are_nowhere_before_the_end(place: Place, game: str, cap
     place_pieces(place)
     seen += everything(place, (south, north, place.browser()))
     fair = place.table._live.session.chance
-    assert fair is not None and fair.secret == lobby
+    assert fair is not None
+    assert fair.secret == lobby
     seen.append(caplog.text)
     for hidden in (lobby, f"{fair.seed:064x}", str(fair.seed), SOUTHS, NORTHS, fair.text):
         assert not [text[:40] for text in seen if hidden in text]
@@ -351,7 +365,9 @@ def test_a_chosen_chance_is_announced_everywhere(place: Place, game: str, body: 
             page = json.dumps(json.loads(page), ensure_ascii=False)
         assert words in page, path
     told = state_of(place.table.view(), "en")["chance"]
-    assert told and told["words"].startswith(words) and told["is_chosen"]
+    assert told
+    assert told["words"].startswith(words)
+    assert told["is_chosen"]
     place.table.resign(Seat.SOUTH)
     begin(place, "outbuffered")
     for path in ("/history", "/history/1"):
@@ -371,12 +387,14 @@ def test_it_is_announced_on_covers_pads_and_the_workbench(place: Place) -> None:
     assert words in page_of(phone, "/pass")
     place.table.play_by(Seat.SOUTH, "pad")
     app = place.app
-    house = app.extensions["house"] if "house" in app.extensions else None
+    house = app.extensions.get("house", None)
     view = place.table.view()
     with app.test_request_context():
         for name in ("_at_pad.html", "_workbench.html"):
             pads = dict.fromkeys(SEATS)
-            shown = app.jinja_env.get_template(name).render(view=view, viewer=Seat.SOUTH, pads=pads, tip="", house=house)
+            shown = app.jinja_env.get_template(name).render(
+                view=view, viewer=Seat.SOUTH, pads=pads, tip="", house=house
+            )
             assert words in shown, name
 
 
@@ -386,9 +404,11 @@ def test_where_nothing_is_drawn_no_page_speaks_of_chance(place: Place, game: str
     begin(place, game, seed=5)
     for browser, path in ((place.browser(), "/"), (south, "/seat/south"), (north, "/watch"), (north, "/history")):
         assert not _speaks(page_of(browser, path)), path
-    assert view_of(place)["chance"] is None and state_of(place.table.view(), "en")["chance"] is None
+    assert view_of(place)["chance"] is None
+    assert state_of(place.table.view(), "en")["chance"] is None
     place.table.resign(Seat.SOUTH)
-    assert not _speaks(page_of(south, "/history/1")) and not _speaks(page_of(south, "/seat/south"))
+    assert not _speaks(page_of(south, "/history/1"))
+    assert not _speaks(page_of(south, "/seat/south"))
 
 
 def _speaks(page: str) -> bool:
@@ -401,7 +421,8 @@ def test_a_rematch_of_a_chosen_game_is_drawn(place: Place) -> None:
     place.table.resign(Seat.SOUTH)
     place.table.rematch()
     told = view_of(place)["chance"]
-    assert told["commitment"] and not told["chosen"]
+    assert told["commitment"]
+    assert not told["chosen"]
 
 
 # ---- files and older versions ----------------------------------------------------------------------------------------
@@ -419,7 +440,8 @@ def test_an_older_game_goes_on_and_says_so(tmp_path: Path) -> None:
         place.table.resign(Seat.SOUTH)
         assert "Chance: no commitment (older version)." in page_of(south, "/history/1")
         played = msgspec.json.decode(south.get("/history/1.json").data, type=GameFile)
-        assert played.seed == 4711 and played.chance is None
+        assert played.seed == 4711
+        assert played.chance is None
         assert next(iter(retell(played))) == "Chance: no commitment (older version)."
 
 
@@ -444,6 +466,21 @@ def test_file_and_notation_carry_the_proof(place: Place) -> None:
     assert "commitment, contributions and seed fit" in "\n".join(retell(played))
 
 
+def test_the_check_of_the_readme_is_all_it_takes(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    played = finished(place)
+    block = re.search(r"## Fair chance.*?```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert block is not None
+    monkeypatch.chdir(tmp_path)
+    Path("game-1.json").write_bytes(msgspec.json.encode(played))
+    known: dict[str, Any] = {}
+    exec(block[1], known)
+    assert f"Card {known['first'].randint(1, 6)}: the ball lies on" in "\n".join(retell(played))
+    forged = _forged(played, "contribution")
+    Path("game-1.json").write_bytes(msgspec.json.encode(forged))
+    with pytest.raises(AssertionError):
+        exec(block[1], known)
+
+
 def _forged(played: GameFile, what: str) -> GameFile:
     fair = played.chance
     assert fair is not None
@@ -458,11 +495,12 @@ def _forged(played: GameFile, what: str) -> GameFile:
 @pytest.mark.parametrize("what", ["seed", "secret", "contribution"])
 def test_a_forged_file_is_refused(place: Place, what: str) -> None:
     forged = _forged(finished(place), what)
-    with pytest.raises(Malformed, match="does not (fit|come from)"):
+    with pytest.raises(Malformed, match=r"does not (fit|come from)"):
         list(retell(forged))
     for content in (msgspec.json.encode(forged), write_sheet(forged).encode()):
         answer = place.browser().post("/history", headers=HOST, data={"file": (io.BytesIO(content), "game.json")})
-        assert answer.status_code == 400 and "The seed does not come from" in answer.get_data(as_text=True)
+        assert answer.status_code == 400
+        assert "The seed does not come from" in answer.get_data(as_text=True)
 
 
 def test_every_end_opens_it(place: Place) -> None:

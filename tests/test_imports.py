@@ -46,6 +46,9 @@ CORE = PORTS | {
     for name in [
         "records",
         "countdown",
+        "fairness",
+        "pledges",
+        "chances",
         "session",
         "advance",
         "journal",

@@ -159,8 +159,8 @@ def tell_chance(played: GameFile) -> list[str]:
         return [told.words]
     return [
         told.words,
-        say("  commitment {commitment}", commitment=told.commitment),
-        say("  the seed is SHA-256 of “{text}”: commitment, contributions and seed fit", text=told.opened.text),
+        f"  {say('Commitment: {commitment}', commitment=told.commitment)}",
+        f"  {say('The seed is SHA-256 of “{text}”: commitment, contributions and seed fit.', text=told.opened.text)}",
     ]
 
 
