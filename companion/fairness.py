@@ -70,7 +70,7 @@ class FairChance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
             yield say("The secret does not fit the commitment: it was changed after the commitment was published.")
         for seat, given in sorted(self.contributions.items()):
             if not _fits(given.value, given.by):
-                yield say("The contribution of {seat} is none.", seat=seat)
+                yield say("What {seat!c} gave does not have the form of a contribution.", seat=seat)
         if seed != self.seed:
             yield say("The seed does not come from the secret and the contributions.")
 

@@ -157,10 +157,11 @@ def tell_chance(played: GameFile) -> list[str]:
         raise Malformed(joined(" ", told.faults))
     if told.opened is None:
         return [told.words]
+    text = told.opened.text
     return [
         told.words,
-        f"  {say('Commitment: {commitment}', commitment=told.commitment)}",
-        f"  {say('The seed is SHA-256 of “{text}”: commitment, contributions and seed fit.', text=told.opened.text)}",
+        joined("", ("  ", say("Commitment: {commitment}", commitment=told.commitment))),
+        joined("", ("  ", say("The seed is SHA-256 of “{text}”: commitment, contributions and seed fit.", text=text))),
     ]
 
 
