@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of, view_of
 
+from companion.bundle import _entries_of
+from companion.care.backup import make_backup
 from companion.clock import FakeClock
+from companion.config import Settings
 from companion.errors import Malformed
 from companion.fairness import Contribution, FairChance, checked, commitment_of
 from companion.games.binmat.cards import DECK
@@ -536,3 +540,48 @@ def test_a_table_that_cannot_write_still_starts(tmp_path: Path, monkeypatch: pyt
             monkeypatch.undo()
             table.new_game("kahmate")
             assert table.view().chance is not None
+
+
+def test_neither_backup_nor_bundle_holds_the_secret_of_a_game_that_is_on(tmp_path: Path) -> None:
+    settings = Settings(state_dir=str(tmp_path))
+    with open_place(tmp_path) as place:
+        both_given(place)
+        journal = place.table._journal
+        for is_on in (False, True):
+            if is_on:
+                begin(place, "kahmate")
+                to_placing(place)
+                place_pieces(place)
+            secret = journal.key("chance").hex()
+            target = io.BytesIO()
+            make_backup(settings, tmp_path / "settings.toml", place.clock, False, target)
+            with zipfile.ZipFile(target) as archive:
+                kept = b"".join(archive.read(name) for name in archive.namelist())
+            assert b"commit" in kept
+            assert secret.encode() not in kept
+            assert bytes.fromhex(secret) not in kept
+        fair = place.table._live.session.chance
+        assert fair is not None
+        assert fair.secret == secret
+        told = json.dumps(_entries_of(journal, 1), default=str)
+        assert "new_game" in told
+        for hidden in (secret, f"{fair.seed:064x}", str(fair.seed), fair.commitment, SOUTHS):
+            assert hidden not in told
+
+
+def test_a_restored_table_commits_to_a_secret_of_its_own(tmp_path: Path) -> None:
+    """A backup of a lobby holds a commitment whose secret it does not hold."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    second.mkdir()
+    with open_place(first) as place:
+        _, _, commitment = both_given(place)
+    settings = Settings(state_dir=str(first))
+    target = io.BytesIO()
+    make_backup(settings, first / "settings.toml", FakeClock(), False, target)
+    with zipfile.ZipFile(target) as archive:
+        (second / "journal.sqlite").write_bytes(archive.read("journal.sqlite"))
+    with open_place(second) as place:
+        told = view_of(place)["pledge"]
+        assert told["commitment"] != commitment
+        assert told["given"] == {"south": "", "north": ""}
