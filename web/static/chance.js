@@ -1,6 +1,5 @@
 // Fair chance: this browser gives random bytes to a game before anything is drawn in it, and checks at the end that the
 // table was bound to its secret before, and that these bytes were used. README, "Fair chance", says how.
-import { say } from './say.js';
 import { sha256 } from './sha256.js';
 
 const MOST_KEPT = 60;
@@ -52,9 +51,9 @@ async function give(after, commitment, seat) {
 function mine(told, seat) {
   const ours = [...new Set([...memory.keys(), ...names()])].filter(name => name.startsWith('chance:') && name.endsWith(`:${seat}`));
   const name = ours.find(each => each.includes(`:${told.commitment}:`));
-  if (name) return kept(name) === told.given[seat]?.value ? [true, say('yours was used')] : [false, say('this phone gave another one')];
+  if (name) return kept(name) === told.given[seat]?.value ? [true, told.words.used] : [false, told.words.another];
   const isOther = told.is_here && ours.some(each => each.startsWith(`chance:${told.number - 1}:`));
-  return isOther ? [false, say('this phone was told another commitment')] : null;
+  return isOther ? [false, told.words.elsewhere] : null;
 }
 
 function names() {
@@ -72,7 +71,7 @@ function found(told) {
     commitment: sha256(bytesOf(told.secret)) === told.commitment,
     seed: sha256(text) === told.seed,
   };
-  const verdicts = Object.entries(parts).map(([part, fits]) => [part, fits, fits ? say('fits') : say('does not fit')]);
+  const verdicts = Object.entries(parts).map(([part, fits]) => [part, fits, fits ? told.words.fits : told.words.not]);
   for (const seat of ['south', 'north']) {
     const own = mine(told, seat);
     if (own) verdicts.push([seat, ...own]);
@@ -94,7 +93,7 @@ function check(section) {
   const verdicts = found(told);
   for (const [part, fits, word] of verdicts) mark(section.querySelector(`[data-part="${part}"]`), fits, word);
   const fits = verdicts.every(each => each[1]) && !told.faults;
-  mark(section.querySelector('[data-part="all"]'), fits, fits ? say('all fits') : say('does not fit'));
+  mark(section.querySelector('[data-part="all"]'), fits, fits ? told.words.all : told.words.not);
 }
 
 function look() {

@@ -6,8 +6,8 @@ const START = primes.slice(0, 8).map(prime => fraction(Math.sqrt(prime)));
 const ROUND = primes.map(prime => fraction(Math.cbrt(prime)));
 const turn = (word, bits) => (word >>> bits) | (word << (32 - bits));
 
-function padded(content) {
-  const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
+function padded(text) {
+  const bytes = text.buffer ? text : new TextEncoder().encode(text);
   const blocks = new Uint8Array(((bytes.length + 8) >> 6 << 6) + 64);
   blocks.set(bytes);
   blocks[bytes.length] = 0x80;
@@ -25,8 +25,8 @@ function mix(state, words) {
   return [a, b, c, d, e, f, g, h].map((word, i) => (word + state[i]) | 0);
 }
 
-export function sha256(content) {
-  const blocks = padded(content);
+export function sha256(text) {
+  const blocks = padded(text);
   let state = START;
   for (let at = 0; at < blocks.byteLength; at += 64) {
     const words = Array.from({ length: 16 }, (_, i) => blocks.getUint32(at + 4 * i));
