@@ -10,15 +10,20 @@ from dataclasses import replace
 
 from companion.countdown import Countdown, next_bank
 from companion.errors import Illegal, Malformed, Refusal, Stale
+from companion.fairness import Pledge
 from companion.games import game_named
-from companion.games.base import Event, Outcome
+from companion.games.base import Drawn, Event, Outcome
 from companion.kit import Seat
 from companion.languages import say
+from companion.pledges import contribute, with_draw, without
 from companion.ports import Cue, Signal
 from companion.records import (
     Abandon,
     AnyRecord,
     Begin,
+    Commit,
+    Contribute,
+    Disclose,
     FreeSeat,
     HandIn,
     MoveSeat,
@@ -57,9 +62,13 @@ def advance(session: Session, record: AnyRecord) -> Advance:
             return _take_seat(session, record)
         case FreeSeat():
             seats = {seat: sitter for seat, sitter in session.seats.items() if seat != record.seat}
-            return replace(session, seats=seats), ()
+            return replace(without(session, record.seat), seats=seats), ()
         case MoveSeat():
             return _move_seat(session, record)
+        case Commit():
+            return replace(session, pledge=Pledge(record.commitment)), ()
+        case Contribute():
+            return contribute(session, record), ()
         case NewGame():
             return _new_game(session, record)
         case Begin():
@@ -86,6 +95,10 @@ def advance(session: Session, record: AnyRecord) -> Advance:
         case Abandon():
             ended = Outcome(frozenset(), say("The host ended the game."))
             return replace(_finish(session, ended)[0], score=session.score), ()
+        case Disclose():
+            if session.phase is not Phase.OVER:
+                raise Illegal(Refusal.WRONG_PHASE, say("The game is not over yet"))
+            return replace(session, before=None, is_disclosed=True), ()
 
 
 def checked_name(text: str) -> str:
@@ -123,7 +136,9 @@ def _new_game(session: Session, record: NewGame) -> Advance:
     has_begun = session.phase is Phase.SETUP and session.tick > 0  # a turn was taken back
     if session.phase in (Phase.ORDERS, Phase.STAGES) or has_begun:
         raise Illegal(Refusal.WRONG_PHASE, say("A game is on: end it before you start another one"))
-    state = game.setup(options, chance(record.seed, 0))
+    is_drawn = record.chance is None or game.drawn(options) is not Drawn.PLAY
+    seed = record.seed if record.chance is None else record.chance.seed if is_drawn else 0
+    state = game.setup(options, chance(seed, 0))
     board = game.expected(state)
     fresh = Session(
         seats=session.seats,
@@ -131,7 +146,10 @@ def _new_game(session: Session, record: NewGame) -> Advance:
         game=game,
         options=options,
         raw_options=record.options,
-        seed=record.seed,
+        seed=seed,
+        chance=record.chance,
+        is_chosen=record.is_chosen,
+        is_drawn=is_drawn,
         state=state,
         phase=Phase.SETUP,
         board=board,
@@ -219,15 +237,17 @@ def _before_time_out(session: Session, record: HandIn) -> Session | None:
     if record.seat not in turn.sealed or not 0 < record.now_s <= turn.due_s:
         return None
     limit_s = earlier.countdown.limit_s
-    return replace(earlier, seats=session.seats, sealed={}, countdown=Countdown(limit_s, limit_s, turn.due_s - limit_s))
+    countdown = Countdown(limit_s, limit_s, turn.due_s - limit_s)
+    return replace(earlier, seats=session.seats, pledge=session.pledge, sealed={}, countdown=countdown)
 
 
 def _reveal(session: Session, now_s: float, by_time: bool = False, go_on_s: float | None = None) -> Advance:
     """Everybody has handed in at `now_s`: one `apply`, then hands follow; the next clock runs from `go_on_s`."""
+    session = with_draw(session)
     go_on_s = now_s if go_on_s is None else go_on_s
     game, countdown = session.playing, session.countdown
     actions = {seat: game.parse(sealed.action) for seat, sealed in session.sealed.items()}
-    step = game.apply(session.state, actions, chance(session.seed, session.tick))
+    step = game.apply(session.state, actions, session.rng)
     due_s = countdown.due_s if countdown else None
     turn = Turn(session.moment, session.sealed, step.stages, step.events, now_s, by_time, due_s)
     after = replace(
@@ -371,6 +391,7 @@ def _revert(session: Session, earlier: Session, record: TakeBack) -> Advance:
     undone = replace(
         earlier,
         seats=session.seats,
+        pledge=session.pledge,
         sealed={},
         phase=Phase.SETUP if has_changed else earlier.phase,
         put_back=session.board or {},
@@ -390,6 +411,7 @@ def _undo(session: Session) -> Advance:
     undone = replace(
         earlier,
         seats=session.seats,
+        pledge=session.pledge,
         sealed={},
         phase=Phase.SETUP if earlier.board is not None else Phase.ORDERS,
         put_back=session.target or {},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import secrets
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -15,14 +16,17 @@ from companion.care.choices import Choices
 from companion.clock import Clock
 from companion.config import TableSettings
 from companion.errors import JournalError
-from companion.games import GAMES
+from companion.fairness import FairChance, commitment_of, press_value
+from companion.games import GAMES, game_named
+from companion.games.base import Drawn
 from companion.handover import Mark, sentence_of
 from companion.journal import Journal
 from companion.kit import SEATS, Kit, Seat
 from companion.live import Live, problems_of
 from companion.owner import Owner
-from companion.ports import Alarm, CameraState, Cue, SeatLamps, Signal
-from companion.records import AnyRecord, FreeSeat, MoveSeat, TakeSeat
+from companion.pledges import open_pledge
+from companion.ports import Alarm, CameraState, Cue, PadKey, Press, SeatLamps, Signal
+from companion.records import AnyRecord, Commit, Contribute, FreeSeat, MoveSeat, NewGame, TakeSeat
 from companion.seat_claims import ClaimPort, SeatClaims
 from companion.session import Phase
 from companion.signs import lamps_of
@@ -32,6 +36,8 @@ from companion.views import Progress, TableView, progress_of, view_of
 REVEAL_S = 0.6
 """How long the reveal's own cue has the lamps and the buzzer before the first step's begins."""
 
+_CHANCE = "chance"
+"""The name under which the journal keeps the secret of the next game's chance."""
 WRITE_AGAIN_S = 2.0
 """So long after the disk has refused something the table tries again by itself."""
 
@@ -86,6 +92,8 @@ class Desk(ABC):
             self._live = replace(self._live, session=advance(session, pause)[0])
             with contextlib.suppress(JournalError):  # a full disk: the next restart comes to the same
                 journal.append(session.number, pause, clock.wall_s(), clock.monotonic_s())
+        with contextlib.suppress(JournalError):  # the next game is not begun without
+            self._keep_pledge()
 
     # ---- looking ---------------------------------------------------------------------------------------------
 
@@ -209,7 +217,8 @@ class Desk(ABC):
     def _accept(self, record: AnyRecord) -> None:
         """Check, write, sync, and only then show."""
         session, signals = advance(self._live.session, record)
-        game = 0 if isinstance(record, TakeSeat | FreeSeat | MoveSeat) else session.number
+        is_beside = isinstance(record, TakeSeat | FreeSeat | MoveSeat | Commit)
+        game = 0 if is_beside or (isinstance(record, Contribute) and session.is_between) else session.number
         try:
             self._journal.append(game, record, self._clock.wall_s(), self._clock.monotonic_s())
         except JournalError as error:
@@ -232,6 +241,73 @@ class Desk(ABC):
             for on_kit in self._listeners.kit:
                 on_kit(session.kit)
         self._publish(self._live, signals)
+        if session.is_between and session.pledge is None:
+            with contextlib.suppress(JournalError):
+                self._commit()
+
+    # ---- chance --------------------------------------------------------------------------------------------------
+
+    def contribute(self, seat: Seat, commitment: str, value: str, by: str) -> None:
+        """A seat gives to the chance of the game with this commitment: once, the same once more changes nothing.
+
+        Raises `Malformed`, `Stale` for another game's commitment, `Illegal` when it has given, or chance is drawn.
+        """
+        self._owner.ask(lambda: self._contribute(seat, commitment, value, by))
+
+    def _contribute(self, seat: Seat, commitment: str, value: str, by: str) -> None:
+        pledge = open_pledge(self._live.session)
+        given = pledge.contributions.get(seat) if pledge and pledge.commitment == commitment else None
+        if given is None or given.value != value:
+            self._accept(Contribute(seat, commitment, value, by))
+
+    def _note_press(self, press: Press) -> None:
+        """The first press of a seat's pad is what it gives; the table's button gives for seats that play by a pad."""
+        session = self._live.session
+        pledge = open_pledge(session)
+        if pledge is None or (press.seat is None and press.key is not PadKey.TABLE):
+            return
+        by = "pad" if press.seat else "table"
+        for seat in (press.seat,) if press.seat else SEATS:
+            sitter = session.seats.get(seat)
+            if seat not in pledge.contributions and sitter is not None and sitter.door == "pad":
+                self._accept(Contribute(seat, pledge.commitment, press_value(by, press.at_s), by))
+
+    def _keep_pledge(self) -> None:
+        """Go on with the commitment of before a restart, if its secret is still there."""
+        session = self._live.session
+        if not session.is_between:
+            return
+        if session.pledge is None or session.pledge.commitment != commitment_of(self._journal.key(_CHANCE).hex()):
+            self._commit()
+
+    def _commit(self) -> None:
+        """Bind the table to a new secret for the next game, and tell everybody its commitment."""
+        secret = self._journal.renew_key(_CHANCE)
+        self._accept(Commit(commitment_of(secret.hex())))
+
+    def _beginning(
+        self, game: str, options: Mapping[str, Any], seed: int | None, score: tuple[int, int, int]
+    ) -> NewGame:
+        """The record of a game that begins now; raises `Malformed`, `JournalError` when no commitment can be kept."""
+        played = game_named(game)
+        is_drawn = played.drawn(played.options(options)) is not Drawn.NEVER
+        if seed is None and is_drawn:
+            return NewGame(game, self._journal.next_number(), 0, dict(options), score, self._fair_chance())
+        drawn = secrets.randbits(48) if seed is None else seed
+        is_chosen = is_drawn and seed is not None
+        return NewGame(game, self._journal.next_number(), drawn, dict(options), score, is_chosen=is_chosen)
+
+    def _fair_chance(self) -> FairChance:
+        """Where the chance of a game that begins now comes from; raises `JournalError`."""
+        if self._live.session.pledge is None:
+            self._commit()
+        pledge = self._live.session.pledge
+        if pledge is None:
+            raise RuntimeError("no commitment after one was made")
+        secret = self._journal.key(_CHANCE).hex()
+        return FairChance(pledge.commitment, secret, pledge.contributions)
+
+    # ---- publishing ----------------------------------------------------------------------------------------------
 
     def _publish(self, live: Live, signals: tuple[Signal, ...] = ()) -> None:
         """Make the new view visible, then send cues and lamps."""

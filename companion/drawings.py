@@ -111,6 +111,11 @@ _SIGNS = {
     "noentry": (
         '<circle cx="50" cy="50" r="46" fill="var(--stop)"/><path d="M20 40H80V60H20z" fill="var(--on-stop)"/>'
     ),
+    "dice": (
+        '<path d="M12 12H88V88H12z" fill="none" stroke="currentColor" stroke-width="10"/>'
+        '<path d="M27 27h14v14H27zM59 27h14v14H59zM43 43h14v14H43zM27 59h14v14H27zM59 59h14v14H59z"'
+        ' fill="currentColor"/>'
+    ),
     "shield": (
         '<path d="M50 6L90 20V50C90 74 72 88 50 96C28 88 10 74 10 50V20z" fill="none" stroke="currentColor"'
         ' stroke-width="10"/>'

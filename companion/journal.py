@@ -28,7 +28,7 @@ from companion.disk.rescue import finish_rescue, rescue
 from companion.errors import CompanionError, JournalError, JournalInUse
 from companion.languages import joined, say, say_n
 from companion.past.shelf import Shelf
-from companion.records import AnyRecord, FreeSeat, MoveSeat, NewGame, TakeSeat
+from companion.records import AnyRecord, Commit, Contribute, FreeSeat, MoveSeat, NewGame, TakeSeat
 from companion.session import Session
 
 FORMAT = formats.FORMAT
@@ -265,7 +265,7 @@ class Journal(Shelf):
         games = self.games()
         last = games[-1] if games else 0
         for entry in self.entries(0, last):
-            if entry.game == last or isinstance(entry.record, TakeSeat | FreeSeat | MoveSeat):
+            if entry.game == last or isinstance(entry.record, TakeSeat | FreeSeat | MoveSeat | Commit | Contribute):
                 try:
                     session, _ = advance(session, entry.record)
                 except CompanionError as error:

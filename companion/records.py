@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from companion.fairness import FairChance
 from companion.kit import Seat
 
 
@@ -45,14 +46,35 @@ class MoveSeat(Record, frozen=True, tag="move_seat"):
     name: str = ""
 
 
+class Commit(Record, frozen=True, tag="commit"):
+    """The table is bound to a secret for the next game: `commitment` is SHA-256 of it."""
+
+    commitment: str
+
+
+class Contribute(Record, frozen=True, tag="contribute"):
+    """What a seat gives to the chance of the game that has this commitment; `by` says what gave it."""
+
+    seat: Seat
+    commitment: str
+    value: str
+    by: str
+
+
 class NewGame(Record, frozen=True, tag="new_game"):
-    """A game begins with its set-up. `score` is the match so far: wins of South, wins of North, ties."""
+    """A game begins with its set-up. `score` is the match so far: wins of South, wins of North, ties.
+
+    `chance` is where the seed comes from; without it `seed` is one that the host has chosen (`is_chosen`), or that an
+    older version of the program has drawn, or one that nothing is drawn from.
+    """
 
     game: str
     number: int
-    seed: int
+    seed: int = 0
     options: dict[str, Any] = {}
     score: tuple[int, int, int] = (0, 0, 0)
+    chance: FairChance | None = None
+    is_chosen: bool = False
 
 
 class Begin(Record, frozen=True, tag="begin"):
@@ -135,10 +157,18 @@ class Abandon(Record, frozen=True, tag="abandon"):
     """The host ends the game without a result."""
 
 
+class Disclose(Record, frozen=True, tag="disclose"):
+    """A game that is over cannot be taken back any more: everything that was hidden in it may be told."""
+
+    by: str
+
+
 AnyRecord = (
     TakeSeat
     | FreeSeat
     | MoveSeat
+    | Commit
+    | Contribute
     | NewGame
     | Begin
     | HandIn
@@ -151,4 +181,5 @@ AnyRecord = (
     | Resign
     | OfferDraw
     | Abandon
+    | Disclose
 )

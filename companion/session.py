@@ -11,7 +11,8 @@ from typing import Any
 
 from companion.countdown import Bank, Countdown
 from companion.errors import Illegal, Refusal
-from companion.games.base import Event, Game, Outcome, Stage
+from companion.fairness import FairChance, Pledge
+from companion.games.base import Drawn, Event, Game, Outcome, Stage
 from companion.kit import SEATS, Kit, Layout, Seat
 from companion.languages import say
 
@@ -81,6 +82,17 @@ class Session:
     options: Any = None
     raw_options: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
+    """What chance is drawn from; 0 as long as nothing has been drawn."""
+    chance: FairChance | None = None
+    """Where the seed comes from; None: somebody chose it, or an older version of the program drew it."""
+    is_chosen: bool = False
+    """Did the host choose the seed?"""
+    is_drawn: bool = False
+    """Has chance been drawn, so that no contribution can change it any more?"""
+    is_disclosed: bool = False
+    """Is it over for good, so that everything that was hidden may be told?"""
+    pledge: Pledge | None = None
+    """The commitment for the next game, with what seats have given to it."""
     state: Any = None
     phase: Phase = Phase.LOBBY
     tick: int = 0
@@ -109,6 +121,36 @@ class Session:
     def moment(self) -> str:
         """What an action must name to be in time: it changes with every turn, not when the other seat hands in."""
         return f"{self.number}.{self.tick}"
+
+    @property
+    def is_between(self) -> bool:
+        """Is no game on, so that what seats give belongs to the next one?"""
+        return self.phase in (Phase.LOBBY, Phase.OVER)
+
+    @property
+    def draws(self) -> Drawn:
+        """When the game on the table draws something from its seed."""
+        return self.game.drawn(self.options) if self.game else Drawn.NEVER
+
+    @property
+    def chosen_words(self) -> str:
+        """What of this game's chance the host has chosen, as a sentence; empty: nothing."""
+        if self.game is None:
+            return ""
+        return chosen_words(self.game, self.options, self.is_chosen)
+
+    @property
+    def rng(self) -> Random:
+        """The chance of the turn that is due. A turn that was taken back draws the same once more."""
+        counts_turns = self.chance is not None or self.is_chosen
+        return chance(self.seed, len(self.turns) + 1 if counts_turns else self.tick)
+
+    @property
+    def is_opened(self) -> bool:
+        """May everybody see where chance came from? When the game is over and nothing hidden can be of use any more."""
+        if self.phase is not Phase.OVER or self.game is None:
+            return False
+        return self.is_disclosed or not self.game.hides(self.options)
 
     @property
     def kit(self) -> Kit | None:
@@ -199,7 +241,7 @@ class Session:
         game = self.playing
         for play in game.plays(self.state, seat):
             action = game.parse(play.text)
-            step = game.apply(self.state, {seat: action}, chance(self.seed, self.tick))
+            step = game.apply(self.state, {seat: action}, self.rng)
             laid = game.as_laid(self.state, seat, action, step)
             after = (laid, *(stage.expected for stage in step.stages)) if laid is not None else ()
             yield action, tuple(layout for layout in after if layout is not None)
@@ -221,6 +263,14 @@ def receipt(moment: str, seat: Seat, action: str, salt: str) -> str:
     return hashlib.sha256(f"{moment} {seat} {action} {salt}".encode()).hexdigest()
 
 
-def chance(seed: int, tick: int) -> Random:
-    """The chance of one moment: the same for the live game and for its replay."""
-    return Random(f"{seed}/{tick}")
+def chance(seed: int, place: int) -> Random:
+    """The chance of one turn, counted from 1 (0: the set-up): the same for the live game and for its replay.
+
+    In games of older versions `place` is the tick of the turn's moment, which also counts what was taken back.
+    """
+    return Random(f"{seed}/{place}")
+
+
+def chosen_words(game: Game[Any, Any], options: Any, is_chosen: bool) -> str:
+    """What of a game's chance was chosen by the host, as a sentence; empty: nothing, or nothing is drawn in it."""
+    return game.chosen(options) or (game.seed_chosen if is_chosen and game.drawn(options) is not Drawn.NEVER else "")

@@ -25,10 +25,10 @@ from companion.records import (
     Abandon,
     AnyRecord,
     Begin,
+    Disclose,
     FreeSeat,
     HandIn,
     MoveSeat,
-    NewGame,
     OfferDraw,
     Pause,
     Resign,
@@ -134,6 +134,10 @@ class Table(Watch):
         """The host ends the game without a result."""
         self._owner.ask(lambda: self._accept(Abandon()))
 
+    def disclose(self, by: str) -> None:
+        """A game that is over cannot be taken back any more, and everything in it may be told."""
+        self._owner.ask(lambda: self._accept(Disclose(by)))
+
     def plan(self, seat: Seat, moment: str, entered: str) -> tuple[Square | None, ...]:
         """Where the orders that a seat has entered so far would lead; for its owner only, and nothing of it is kept."""
         session = self._live.session
@@ -211,8 +215,7 @@ class Table(Watch):
     def _new_game(self, game: str, options: Mapping[str, Any], seed: int | None, score: tuple[int, int, int]) -> None:
         if not self._may_begin:
             raise JournalError(say("The disk is full: no game can begin. Remove old games or other files first."))
-        seed = secrets.randbits(48) if seed is None else seed
-        self._accept(NewGame(game, self._journal.next_number(), seed, dict(options), score))
+        self._accept(self._beginning(game, options, seed, score))
 
     def _host_starts(self, game: str, options: Mapping[str, Any], seed: int | None) -> None:
         self._new_game(game, options, seed, (0, 0, 0))
@@ -347,8 +350,11 @@ class Table(Watch):
             self._play_kept(press.seat)  # it was pressed before this one
         try:
             session = self._live.session
+            if press.seat is None or press.seat in session.seats:
+                self._note_press(press)
             if press.seat is not None and press.seat not in session.seats:
                 self._accept(TakeSeat(press.seat, "", secrets.token_urlsafe(18), "pad"))
+                self._note_press(press)
             elif not was_kept and self.claims.takes(press):
                 pass  # Back, while a phone asks: what it means is known once it is held or let go
             elif session.paused and press.key in (PadKey.READY, PadKey.TABLE) and not press.held:

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from companion.chances import ChanceView, chance_of, pledge_of
 from companion.countdown import Countdown
 from companion.errors import Illegal
 from companion.games.base import Event, Order, Outcome, PadGrammar
@@ -140,6 +141,12 @@ class TableView:
     notices: tuple[str, ...]
     claims: Mapping[Seat, ClaimSign]
     """The phones that ask for a pad's seat: for the table screen, and nothing of them but the pad's mark."""
+    chance: ChanceView | None = None
+    """Where the chance of this game comes from; None: there is none in it."""
+    pledge: ChanceView | None = None
+    """The chance that seats can give to now; None: they cannot."""
+    can_disclose: bool = False
+    """Is it over, but still hides where its chance came from because it can be taken back?"""
 
 
 @dataclass(frozen=True)
@@ -232,6 +239,9 @@ def view_of(live: Live, viewer: Seat | None) -> TableView:
         why_not=live.why_not if live.problems else None,
         notices=live.notices,
         claims={seat: ClaimSign(tuple(sorted(mark)), sentence_of(seat)) for seat, mark in sorted(live.claims.items())},
+        chance=chance_of(session),
+        pledge=pledge_of(session),
+        can_disclose=session.phase is Phase.OVER and not session.is_opened and session.chance is not None,
     )
 
 

@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 import sys
 import tempfile
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from random import Random
 
@@ -129,9 +129,11 @@ def problems_after(folder: Path, content: bytes, log: bytes | None) -> list[str]
 
 def _use(path: Path, written: dict[int, Entry], found: list[str], log: bytes | None, is_first: bool = True) -> str:
     clock = FakeClock(5.0, 1_800_000_000.0)
-    with Journal(path) as journal, Table(journal, clock) as table:
+    with ExitStack() as stack:
+        journal = stack.enter_context(Journal(path))
         notice = journal.notice
         kept = {entry.id: entry for game in (0, *journal.games()) for entry in journal.legible(game)[0]}
+        table = stack.enter_context(Table(journal, clock))  # binds itself to another chance, which is an entry more
         if is_first:
             found += [f"entry {number} is another" for number, entry in kept.items() if written.get(number) != entry]
             broken = [game for game in journal.games() if not journal.check(game)]

@@ -47,6 +47,9 @@ CORE = PORTS | {
     for name in [
         "records",
         "countdown",
+        "fairness",
+        "pledges",
+        "chances",
         "session",
         "advance",
         "journal",

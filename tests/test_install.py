@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import shutil
 import sys
 import tarfile
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 import setuptools
 
-from companion.care import install, releases
+from companion.care import install
 from companion.care.install import BUILD_LOCK, LOCK, read_package
 from companion.care.releases import Home, ReleaseTrouble
 from companion.care.update import given

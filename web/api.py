@@ -57,6 +57,13 @@ class Act(Body, frozen=True):
     action: Long
 
 
+class Contribute(Body, frozen=True):
+    """What a phone gives to the chance of the game with this commitment: 64 hexadecimal digits."""
+
+    commitment: Text
+    value: Text
+
+
 class Entered(Body, frozen=True):
     """The orders entered so far, in the notation."""
 
@@ -127,7 +134,8 @@ class Api:
         api.add_url_rule(f"/seat/{SEAT}/plays", view_func=self.plays)
         seat_doors = (
             self.take, self.hand_in, self.take_back, self.confirm, self.resign, self.draw, self.start, self.rematch,
-            self.leave, self.plan, self.mine, self.pause, self.resume, self.by_pad, self.by_phone,
+            self.leave, self.plan, self.mine, self.pause, self.resume, self.by_pad, self.by_phone, self.contribute,
+            self.disclose,
         )  # fmt: skip
         for door in seat_doors:
             name = door.__name__.replace("_", "-")
@@ -137,7 +145,7 @@ class Api:
             api.add_url_rule(f"/table/{name}", view_func=table_door, methods=["POST"])
         host_doors = (
             self.new_game, self.abandon, self.undo, self.host_confirm, self.free_seat, self.host_pause,
-            self.host_resume, self.preview, self.swap_seats, self.host_rematch, self.new_key,
+            self.host_resume, self.preview, self.swap_seats, self.host_rematch, self.new_key, self.host_disclose,
         )  # fmt: skip
         for host_door in host_doors:
             name = host_door.__name__.removeprefix("host_").replace("_", "-")
@@ -252,6 +260,19 @@ class Api:
         self._table.offer_draw(mine)
         return jsonify({})
 
+    def contribute(self, seat: str) -> Response:
+        """Give to the chance of the game that comes, or in which nothing is drawn yet: once."""
+        mine, body = self._sitting(seat), read_body(request, Contribute)
+        by = "shared" if len(self._house.guard.seats_of(request)) > 1 else "phone"
+        self._table.contribute(mine, body.commitment, body.value, by)
+        return jsonify({})
+
+    def disclose(self, seat: str) -> Response:
+        """Open what was hidden in a game that is over: it cannot be taken back any more."""
+        mine, _ = self._sitting(seat), read_body(request, Body)
+        self._table.disclose(mine)
+        return jsonify({})
+
     def start(self, seat: str) -> Response:
         """Start a game in one of the ways that it names."""
         self._sitting(seat)
@@ -358,6 +379,12 @@ class Api:
         """The same once more, says the host."""
         self._host(Body)
         self._table.rematch()
+        return jsonify({})
+
+    def host_disclose(self) -> Response:
+        """Open what was hidden in a game that is over, says the host."""
+        self._host(Body)
+        self._table.disclose("host")
         return jsonify({})
 
     def swap_seats(self) -> Response:

@@ -37,6 +37,7 @@ BODIES: Mapping[str, type[api.Body]] = {
     "api.take_back": api.Moment,
     "api.confirm": api.Confirm,
     "api.start": api.Start,
+    "api.contribute": api.Contribute,
     "api.plan": api.Entered,
     "api.table_act": api.Act,
     "api.table_back": api.Moment,

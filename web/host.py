@@ -10,7 +10,7 @@ from flask import Blueprint, Response, current_app, make_response, redirect, ren
 from werkzeug.exceptions import NotFound
 
 from companion.errors import CompanionError, Illegal
-from companion.games.base import Game, OptionRow
+from companion.games.base import Drawn, Game, OptionRow
 from companion.languages import say
 from web.house import House
 
@@ -93,6 +93,7 @@ class HostPages:
             game=game,
             fields=_fields(game, chosen),
             error=error,
+            has_chance=has_chance(game),
         )
 
     def _game(self, name: str) -> Game[Any, Any]:
@@ -138,3 +139,9 @@ def _chosen(row: OptionRow, chosen: Mapping[str, Any]) -> ChosenRow:
     if place is None and row.free_text and isinstance(value, str):
         return ChosenRow(row, None, value)
     return ChosenRow(row, place or 0, sample)
+
+
+def has_chance(game: Game[Any, Any]) -> bool:
+    """Is anything drawn in one of the ways in which the game can be begun?"""
+    ways = ({}, *(preset.options for preset in game.presets))
+    return any(game.drawn(game.options(way)) is not Drawn.NEVER for way in ways)

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from flask.json.provider import DefaultJSONProvider
 
+from companion.chances import ChanceView
 from companion.games.base import plain_layout, plain_outcome
 from companion.kit import SEATS
 from companion.languages import Said, plain_words, translate
@@ -84,6 +85,34 @@ def plain_view(view: TableView) -> dict[str, Any]:
         "suggested": view.suggested,
         "choices": list(view.choices),
         "notices": list(view.notices),
+        "chance": plain_chance(view.chance),
+        "pledge": plain_chance(view.pledge),
+        "can_disclose": view.can_disclose,
+    }
+
+
+def plain_chance(chance: ChanceView | None) -> dict[str, Any] | None:
+    """Where chance comes from; `seed` as text, because programs lose digits of so large a number."""
+    if chance is None:
+        return None
+    opened = chance.opened
+    given = chance.given or {}
+    return {
+        "number": chance.number,
+        "commitment": chance.commitment,
+        "given": {seat: given.get(seat, "") for seat in SEATS},
+        "is_drawn": chance.is_drawn,
+        "chosen": chance.chosen,
+        "words": chance.words,
+        "opened": None
+        if opened is None
+        else {
+            "secret": opened.secret,
+            "contributions": {seat: each.value for seat, each in opened.contributions.items()},
+            "text": opened.text,
+            "seed": f"{chance.seed:064x}",
+            "faults": list(chance.faults),
+        },
     }
 
 

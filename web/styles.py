@@ -32,6 +32,7 @@ _SHEETS: tuple[tuple[str, str], ...] = (
     ("wall-lobby", r'class="page lobby'),
     ("wall-cards", r'class="page[^"]* cards'),
     ("wall-pieces", r'class="page[^"]* pieces'),
+    ("chance", r'class="(?:note |refused )?chance|class="proofs chance'),
 )
 _ASKED = re.compile(r' data-styles="([^"]*)"')
 _MARKED = tuple((name, re.compile(mark)) for name, mark in _SHEETS)

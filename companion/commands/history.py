@@ -71,7 +71,8 @@ def _words(line: GameLine) -> str:
     players = " – ".join((line.players[seat][-1].name or seat) if line.players.get(seat) else seat for seat in SEATS)
     end = line.reason or {"on": "still on", "unfinished": "never ended"}.get(line.ending, line.ending)
     origin = " (from elsewhere)" if line.is_imported else ""
-    return f"{line.number:>4}  {at:<16}  {line.title:<12}  {players}{origin}: {line.turns} turns. {end}"
+    told = " ".join(filter(None, (str(end), str(line.chosen))))
+    return f"{line.number:>4}  {at:<16}  {line.title:<12}  {players}{origin}: {line.turns} turns. {told}"
 
 
 def _export(options: argparse.Namespace, settings: Settings) -> int:

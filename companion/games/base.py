@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from random import Random
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -204,6 +205,16 @@ class Rule:
     example: Example | None = None
 
 
+class Drawn(StrEnum):
+    """When a game draws something by chance."""
+
+    NEVER = "never"
+    SETUP = "setup"
+    """Before anybody acts, such as a deck that is shuffled, and perhaps later as well."""
+    PLAY = "play"
+    """Not before the first turn is revealed."""
+
+
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base of a game's options; every field has a default."""
 
@@ -229,6 +240,8 @@ class Game(ABC, Generic[S, A]):
     """The ways to begin it from a seat; the last one is meant when its board lies on the table."""
     replays_ties: ClassVar[bool] = False
     """True when a tie is played again from the beginning; the match keeps the count."""
+    seed_chosen: ClassVar[str] = say("The chance of this game was chosen by the host.")
+    """What everybody is told when the host has chosen the seed."""
 
     def options(self, raw: Mapping[str, Any]) -> Any:
         """The game's options from plain JSON; raises `Malformed` naming the option."""
@@ -284,6 +297,18 @@ class Game(ABC, Generic[S, A]):
     def format(self, action: A) -> str:
         """The notation of an action."""
         return str(action)
+
+    def drawn(self, options: Any) -> Drawn:  # noqa: ARG002
+        """When something is drawn from the random numbers that `setup` and `apply` are given."""
+        return Drawn.NEVER
+
+    def chosen(self, options: Any) -> str:  # noqa: ARG002
+        """What is usually drawn and was chosen by these options, as a sentence; empty: nothing."""
+        return ""
+
+    def hides(self, options: Any) -> bool:  # noqa: ARG002
+        """Does anything stay hidden to the end of such a game, as cards face down do?"""
+        return False
 
     def commands(self, action: A) -> Iterable[str]:
         """What an action orders, a word for each of its commands, to be counted; nothing for what the rules force."""

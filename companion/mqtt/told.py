@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from companion.chances import ChanceView
 from companion.kit import SEATS, Seat
 from companion.languages import translate
 from companion.ports import CameraState, Cue, Signal
@@ -50,6 +51,19 @@ def state_of(view: TableView, language: str) -> Mapping[str, Any]:
         "winners": sorted(view.outcome.winners) if view.outcome and view.phase is Phase.OVER else [],
         "result": translate(view.outcome.reason, language) if view.outcome and view.phase is Phase.OVER else "",
         "score": {"south": south, "north": north, "ties": ties},
+        "chance": _chance(view.chance, language),
+    }
+
+
+def _chance(chance: ChanceView | None, language: str) -> Mapping[str, Any] | None:
+    """Where the game's chance comes from; None: there is none in it."""
+    if chance is None:
+        return None
+    return {
+        "words": translate(chance.words, language),
+        "is_chosen": bool(chance.chosen),
+        "commitment": chance.commitment,
+        "given": {seat.value: (chance.given or {}).get(seat, "") for seat in SEATS},
     }
 
 

@@ -30,7 +30,7 @@ from companion.past.retold import HOST_ENDED, Retold, ended_by_word
 from companion.past.scoresheet import read_sheet, write_sheet
 from companion.past.statistics import records_of
 from companion.past.summary import Summary, digest_of, reason_of, summary_of, summary_of_file
-from companion.session import chance
+from companion.session import chosen_words
 
 MOST_TURNS = 2000
 """A game from elsewhere has at most so many turns."""
@@ -128,6 +128,7 @@ class History:
             winners=summary.winners,
             reason=reason_of(summary),
             is_imported=stamp.startswith(_BROUGHT),
+            chosen=_chosen(summary),
             is_closed=summary.is_over and self._lies_on_table(number) and _hides(summary),
         )
 
@@ -385,8 +386,15 @@ def _reason(played: GameFile) -> str:
 def _hides(summary: Summary) -> bool:
     """Does anything in such a game stay hidden to its end, as cards face down do?"""
     game = game_named(summary.game)
-    tableau = game.tableau(game.setup(game.options(summary.options), chance(0, 0)), None)
-    return tableau is not None and bool(tableau.lanes)
+    return game.hides(game.options(summary.options)) and not summary.is_disclosed
+
+
+def _chosen(summary: Summary) -> str:
+    """What of its chance was chosen, as a sentence; empty: nothing."""
+    game = GAMES.get(summary.game)
+    if game is None or summary.trouble:
+        return ""
+    return chosen_words(game, game.options(summary.options), summary.is_chosen)
 
 
 def _unreadable(trouble: str) -> Summary:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
+from companion.chances import ChanceView
 from companion.games.base import Event, Order
 from companion.games.screen import Badge, HandCard, Lane, Pile, Tally
 from companion.grid import Square
@@ -64,6 +65,8 @@ class GameLine:
     reason: str = ""
     is_imported: bool = False
     is_closed: bool = False
+    chosen: str = ""
+    """What of its chance the host has chosen, as a sentence; empty: nothing."""
 
     @property
     def has_replay(self) -> bool:
@@ -143,6 +146,10 @@ class Replay(Protocol):
 
     def scene(self, place: int) -> Scene:
         """One of them; raises IndexError."""
+
+    @property
+    def chance(self) -> ChanceView | None:
+        """Where its chance came from; None: there is none in it."""
 
     def photograph(self, turn: int) -> str:
         """The moment of the photograph that shows the board after a turn (0: the set-up); empty: there is none."""

@@ -8,13 +8,15 @@ from typing import Any
 
 import msgspec
 
+from companion.chances import ChanceView, opened, shown
 from companion.errors import CompanionError, Illegal, Malformed, Refusal
+from companion.fairness import FairChance
 from companion.files import MAX_GAME, read_file
 from companion.games import game_named
-from companion.games.base import Step, plain_outcome
+from companion.games.base import Drawn, Step, plain_outcome
 from companion.kit import SEATS, Seat
-from companion.languages import Verbatim, say, speaking
-from companion.session import Phase, Session, chance, receipt
+from companion.languages import Verbatim, joined, say, speaking
+from companion.session import Phase, Session, chance, chosen_words, receipt
 
 
 class PlayedOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,6 +48,15 @@ class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: int = 1
     players: dict[Seat, str] = {}
     begun: float = 0.0
+    chance: FairChance | None = None
+    """Where the seed comes from; None: it was chosen, or an older version of the program has drawn it."""
+    is_chosen: bool = False
+    """Did the host choose the seed?"""
+
+    @property
+    def counts_turns(self) -> bool:
+        """Is the chance of a turn that of its number, and not that of its moment's tick?"""
+        return self.chance is not None or self.is_chosen
 
 
 def game_file(session: Session, players: Mapping[Seat, str] | None = None, begun: float = 0.0) -> GameFile:
@@ -65,8 +76,17 @@ def game_file(session: Session, players: Mapping[Seat, str] | None = None, begun
     with speaking("en"):  # a file is the same whoever asks for it
         outcome = plain_outcome(session.outcome)
     options = dict(session.raw_options)
+    fair = session.chance
     return GameFile(
-        session.playing.name, options, session.seed, turns, outcome, players=dict(players or {}), begun=begun
+        session.playing.name,
+        options,
+        fair.seed if fair else session.seed,
+        turns,
+        outcome,
+        players=dict(players or {}),
+        begun=begun,
+        chance=fair,
+        is_chosen=session.is_chosen,
     )
 
 
@@ -106,7 +126,7 @@ def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
                         order=Verbatim(order.action),
                     )
                 )
-        step = game.apply(state, actions, chance(played.seed, tick))
+        step = game.apply(state, actions, chance(played.seed, number if played.counts_turns else tick))
         yield state, turn, step
         state = step.state
     with speaking("en"):
@@ -117,8 +137,39 @@ def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
         )
 
 
+def chance_of(played: GameFile, number: int = 0) -> ChanceView | None:
+    """Where the chance of a game came from; `number` is the game's where it has one. None: there is none in it."""
+    game = game_named(played.game)
+    options = game.options(played.options)
+    chosen = chosen_words(game, options, played.is_chosen)
+    if game.drawn(options) is Drawn.NEVER and not chosen:
+        return None
+    if played.chance is None:
+        return ChanceView(number, is_drawn=True, chosen=chosen, seed=played.seed)
+    return opened(shown(number, played.chance, chosen, True), played.chance, played.seed)
+
+
+def tell_chance(played: GameFile) -> list[str]:
+    """Where the chance of a game came from, in sentences; raises `Malformed` where something does not fit."""
+    told = chance_of(played)
+    if told is None:
+        return []
+    if told.faults:
+        raise Malformed(joined(" ", told.faults))
+    if told.opened is None:
+        return [told.words]
+    text = told.opened.text
+    return [
+        told.words,
+        joined("", ("  ", say("Commitment: {commitment}", commitment=told.commitment))),
+        joined("", ("  ", say("The seed is SHA-256 of “{text}”: commitment, contributions and seed fit.", text=text))),
+    ]
+
+
 def retell(played: GameFile) -> Iterator[str]:
     """The game in sentences, turn by turn; raises a `CompanionError` where file, rules and receipts disagree."""
+    if chance_told := tell_chance(played):
+        yield from chance_told
     for number, (_, turn, step) in enumerate(play_again(played), start=1):
         orders = "  ".join(f"{seat} {turn.orders[seat].action}" for seat in SEATS if seat in turn.orders)
         yield f"Turn {number}: {orders}"

@@ -11,9 +11,9 @@ from companion.games import game_named
 from companion.games.base import Game, Outcome, Stage, Step
 from companion.games.screen import Tableau
 from companion.kit import SEATS, Kit, Layout
-from companion.languages import say
+from companion.languages import joined, say
 from companion.past.played import GameLine, PastTurn, Proof, Scene
-from companion.past.replay import GameFile, PlayedTurn, play_again
+from companion.past.replay import GameFile, PlayedTurn, chance_of, play_again
 from companion.referee import hand_moves
 from companion.session import chance
 
@@ -44,6 +44,7 @@ class Retold:
         self._options = self._game.options(played.options)
         self.kit: Kit = self._game.kit(self._options)
         self._first: Any = self._game.setup(self._options, chance(played.seed, 0))
+        self.chance = chance_of(played, line.number)
         self._turns: list[_Played] = []
         try:
             place = 1
@@ -53,6 +54,8 @@ class Retold:
                 place = last + 1
         except CompanionError as error:
             self.trouble = error.message
+        if self.chance and self.chance.faults:
+            self.trouble = joined(" ", [*self.chance.faults, *filter(None, [self.trouble])])
 
     @property
     def turns(self) -> Sequence[PastTurn]:

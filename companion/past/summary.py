@@ -45,6 +45,8 @@ class Summary(msgspec.Struct, frozen=True):
     times: dict[Seat, tuple[float, ...]] = {}
     commands: dict[Seat, dict[str, int]] = {}
     digest: str = ""
+    is_chosen: bool = False
+    is_disclosed: bool = False
 
 
 def digest_of(game: str, turns: Sequence[PlayedTurn]) -> str:
@@ -111,6 +113,8 @@ def summary_of(entries: Sequence[Entry], broken: int | None, seated: Sequence[En
         times=watch.times(session) if outcome else {},
         commands=_commands(session) if outcome else {},
         digest=digest_of(head.game, game_file(session).turns) if outcome else "",
+        is_chosen=head.is_chosen,
+        is_disclosed=session.is_disclosed,
     )
     return summary, session
 
@@ -135,6 +139,7 @@ def summary_of_file(played: GameFile, reason: str) -> Summary:
         reason=packed(reason),
         commands={seat: dict(count) for seat, count in commands.items()},
         digest=digest_of(played.game, played.turns),
+        is_chosen=played.is_chosen,
     )
 
 

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4) of a text in UTF-8, as 64 hexadecimal digits: browsers keep crypto.subtle back on plain http.
+// SHA-256 (FIPS 180-4) of a text in UTF-8 or of bytes, as 64 hexadecimal digits: browsers keep crypto.subtle back on plain http.
 const primes = [];
 for (let n = 2; primes.length < 64; n += 1) if (primes.every(prime => n % prime)) primes.push(n);
 const fraction = root => ((root - Math.floor(root)) * 2 ** 32) >>> 0;
@@ -7,7 +7,7 @@ const ROUND = primes.map(prime => fraction(Math.cbrt(prime)));
 const turn = (word, bits) => (word >>> bits) | (word << (32 - bits));
 
 function padded(text) {
-  const bytes = new TextEncoder().encode(text);
+  const bytes = text.buffer ? text : new TextEncoder().encode(text);
   const blocks = new Uint8Array(((bytes.length + 8) >> 6 << 6) + 64);
   blocks.set(bytes);
   blocks[bytes.length] = 0x80;

@@ -11,6 +11,7 @@ const WAYS = {
   clock: '[data-limit], [data-time]',
   look: '#look',
   check: '[data-check]',
+  chance: '[data-pledge]',
   voice: '#voice[data-volume], .kiosk',
 };
 const known = new Set();

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any
 
-from companion.games.base import Game, Outcome, PadGrammar, Preset, Step, View
+from companion.games.base import Drawn, Game, Outcome, PadGrammar, Preset, Step, View
 from companion.games.binmat.counter import CounterGame, is_counted, parse_counter
 from companion.games.binmat.full import FullGame
 from companion.games.binmat.screen import KIT, SIDES, command_word
@@ -55,6 +55,18 @@ class Binmat(Game[Any, str]):
     def setup(self, options: BinmatOptions, rng: Random) -> Any:
         """The first state of the chosen way."""
         return WAYS[options.way].setup(options, rng)
+
+    def drawn(self, options: BinmatOptions) -> Drawn:
+        """What people deal themselves is not drawn; a deal that is chosen still leaves shuffles to come."""
+        return Drawn.SETUP if options.way == "full" else Drawn.NEVER
+
+    def chosen(self, options: BinmatOptions) -> str:
+        """The deal."""
+        return say("The deal of this game was chosen by the host.") if self.hides(options) and options.deck else ""
+
+    def hides(self, options: BinmatOptions) -> bool:
+        """Cards lie face down to the end where the program keeps them."""
+        return options.way == "full"
 
     def to_act(self, state: Any) -> frozenset[Seat]:
         """Who must act."""

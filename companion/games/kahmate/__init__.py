@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from random import Random
 
 from companion.errors import Illegal
-from companion.games.base import Game, Outcome, PadGrammar, Step, View
+from companion.games.base import Drawn, Game, Outcome, PadGrammar, Step, View
 from companion.games.kahmate import actions as notation
 from companion.games.kahmate import board, faults, hands, legal, moves, screen, turn
 from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
@@ -44,6 +44,18 @@ class Kahmate(Game[State, Action]):
     def setup(self, options: KahmateOptions, rng: Random) -> State:  # noqa: ARG002
         """Nothing is placed, nothing is drawn yet."""
         return State(options)
+
+    def drawn(self, options: KahmateOptions) -> Drawn:
+        """The ball's card and who begins, unless both are chosen."""
+        return Drawn.PLAY if options.ball_card is None or options.starter is None else Drawn.NEVER
+
+    def chosen(self, options: KahmateOptions) -> str:
+        """The ball's card, who begins, or both."""
+        if options.ball_card is not None and options.starter is not None:
+            return say("The ball’s card and who begins were chosen by the host.")
+        if options.ball_card is not None:
+            return say("The ball’s card of this game was chosen by the host.")
+        return say("Who begins this game was chosen by the host.") if options.starter is not None else ""
 
     def to_act(self, state: State) -> frozenset[Seat]:
         """Both while they place and while a face-off waits, else the seat whose round it is."""

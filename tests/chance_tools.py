@@ -1,0 +1,58 @@
+"""A game's chance computed anew by code that shares nothing with the program, and words for what browsers do."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from typing import Any
+
+from web_fixtures import Place
+
+from companion.games.binmat.cards import DECK
+from companion.session import Phase
+
+SOUTHS, NORTHS = "5e" * 32, "a0" * 32
+
+
+def recomputed(opened: dict[str, Any]) -> tuple[str, str]:
+    """Commitment and seed (in hexadecimal digits) of what was opened: the check that the README gives to outsiders."""
+    commitment = hashlib.sha256(bytes.fromhex(opened["secret"])).hexdigest()
+    given = opened["contributions"]
+    text = f"{commitment} {opened['secret']} {given.get('south', '-')} {given.get('north', '-')}"
+    return commitment, hashlib.sha256(text.encode()).hexdigest()
+
+
+def dealt(seed: str) -> list[str]:
+    """The 78 cards of BINMAT in the order in which a seed (in hexadecimal digits) shuffles them."""
+    cards = list(DECK)
+    random.Random(f"{int(seed, 16)}/0").shuffle(cards)
+    return cards
+
+
+def pledge_at(place: Place) -> str:
+    """The commitment to which seats can give now."""
+    return str(place.browser().get("/api/view").get_json()["pledge"]["commitment"])
+
+
+def give(browser: Any, seat: str, commitment: Any, value: Any) -> int:
+    """A phone gives to chance; answers the status."""
+    answer = browser.post(f"/api/seat/{seat}/contribute", json={"commitment": commitment, "value": value})
+    return int(answer.status_code)
+
+
+def to_placing(place: Place) -> None:
+    """Hands have done what a set-up asks for."""
+    while (view := place.table.view()).phase is Phase.SETUP:
+        place.table.confirm("host", view.moment, view.stage, force=True)
+
+
+def place_pieces(place: Place, most: int = 1) -> None:
+    """Both sides of Kahmate place their pieces; what is drawn lies on the board afterwards."""
+    for _ in range(most):
+        moment = place.table.view().moment
+        session = place.table._live.session
+        for seat in sorted(session.awaited):
+            play = next(iter(session.playing.legal_actions(session.state, seat)))
+            place.table.hand_in(seat, moment, session.playing.format(play))
+        while (view := place.table.view()).phase is Phase.STAGES:
+            place.table.confirm("host", view.moment, view.stage, force=True)
