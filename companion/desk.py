@@ -229,6 +229,10 @@ class Desk(ABC):
             for on_kit in self._listeners.kit:
                 on_kit(session.kit)
         self._publish(self._live, signals)
+        if (
+            session.moment != before.session.moment or session.phase is Phase.OVER
+        ):  # a turn is over, and all have seen it
+            self._owner.tell(self._journal.checkpoint)
 
     def _publish(self, live: Live, signals: tuple[Signal, ...] = ()) -> None:
         """Make the new view visible, then send cues and lamps."""

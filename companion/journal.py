@@ -6,15 +6,13 @@ checksums in it and the rescue of a damaged file are in `companion.disk`.
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import math
-import os
 import secrets
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
@@ -28,6 +26,7 @@ from companion.disk.chain import START, Row
 from companion.disk.foreign import open_to_read
 from companion.disk.guarded import harden
 from companion.disk.head import Head, HeadFile, Lost, head_of, lost, read_head
+from companion.disk.holding import hold, keep_private
 from companion.disk.rescue import finish_rescue, keep_if_short, rescue
 from companion.disk.words import (
     broken_words,
@@ -39,7 +38,7 @@ from companion.disk.words import (
     no_second_place,
     rescue_words,
 )
-from companion.errors import CompanionError, JournalError, JournalInUse
+from companion.errors import CompanionError, JournalError
 from companion.languages import joined, say
 from companion.past.shelf import Shelf
 from companion.records import AnyRecord, FreeSeat, MoveSeat, NewGame, TakeSeat
@@ -105,7 +104,7 @@ class Journal(Shelf):
         formats.refuse_newer(self.path)
         try:
             finish_rescue(self.path)
-            _keep_private(self.path)
+            keep_private(self.path)
             head = read_head(self.path)
             evidence = keep_if_short(self.path, head)
             if not formats.is_sound(self.path, formats.is_marked(self.path), mend=True):
@@ -365,6 +364,20 @@ class Journal(Shelf):
         self._db.execute("INSERT OR REPLACE INTO keys VALUES (?, ?)", (name, value))
         self._count_change()
 
+    def keys(self) -> list[tuple[str, bytes]]:
+        """All secrets of this installation by their names."""
+        found = self._read("SELECT name, value FROM keys")
+        return [(name, value) for name, value in found if isinstance(name, str) and isinstance(value, bytes)]
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """The file as it is at this moment, whatever is written meanwhile; only of a journal that is looked at."""
+        self._db.execute("BEGIN")
+        try:
+            yield self._db
+        finally:
+            self._db.execute("ROLLBACK")
+
     def renew_key(self, name: str, length: int = 32) -> bytes:
         """Another secret in the place of one: what was made with that of before is worth nothing any more.
 
@@ -387,37 +400,6 @@ class Journal(Shelf):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def hold(path: Path) -> IO[str]:
-    """Take a journal for this process until the file that is answered is closed; raises `JournalError`."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock_file = open(path.with_suffix(".lock"), "w", encoding="ascii")  # noqa: SIM115 - held until close
-    except OSError as error:
-        raise JournalError(
-            say(
-                "{folder} cannot be written ({error}): set state_dir to a folder of yours",
-                folder=str(path.parent),
-                error=error.strerror,
-            )
-        ) from None
-    try:
-        fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        lock_file.close()
-        raise JournalInUse(
-            say("Another companion is using {file}: stop it, or set another state_dir", file=str(path))
-        ) from None
-    return lock_file
-
-
-def _keep_private(path: Path) -> None:
-    """Keys are in it: nobody else may read the file, nor what lies beside it; SQLite gives a log the file's mode."""
-    path.touch(mode=0o600)
-    for suffix in ("", "-wal", "-shm"):
-        with suppress(FileNotFoundError):
-            os.chmod(f"{path}{suffix}", 0o600)
 
 
 def _is_legible(row: Row) -> bool:

@@ -55,6 +55,7 @@ CORE = PORTS | {
         "disk.formats",
         "disk.guarded",
         "disk.head",
+        "disk.holding",
         "disk.rescue",
         "disk.space",
         "disk.words",

@@ -56,7 +56,7 @@ def _backup(options: argparse.Namespace, settings: Settings, path: Path) -> int:
 def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int:
     from companion.care.backup import apply_staged, stage_restore  # noqa: PLC0415 - brings the games
     from companion.care.releases import as_owner_of  # noqa: PLC0415
-    from companion.journal import hold  # noqa: PLC0415
+    from companion.disk.holding import hold  # noqa: PLC0415
 
     try:
         source = options.file.open("rb")

@@ -36,6 +36,8 @@ class Strange(sqlite3.DatabaseError):
 
     sqlite_errorcode = sqlite3.SQLITE_CORRUPT
     sqlite_errorname = "SQLITE_CORRUPT"
+    entry: int | None = None
+    """The number of the input that it is in, as far as it is in one."""
 
 
 # ---- the tables ------------------------------------------------------------------------------------------------------
@@ -148,7 +150,9 @@ def rows(db: sqlite3.Connection, table: str, columns: list[tuple[str, str]]) -> 
     order = columns[0][0]
     for row in db.execute(f"SELECT {names} FROM {table} ORDER BY {order}"):
         if (wrong := wrong_in(row, columns)) is not None:
-            raise Strange(f"{table} has a value that cannot be in its column {wrong}")
+            strange = Strange(f"{table} has a value that cannot be in its column {wrong}")
+            strange.entry = row[0] if table == "entries" and isinstance(row[0], int) else None
+            raise strange
         yield row
 
 

@@ -29,12 +29,17 @@ def key_not_kept(why: str) -> str:
 def broken_words(row: Row, is_legible: bool) -> str:
     """What is said of the first input of a game that is not as it was written."""
     if not is_legible:
-        return say("Entry {number} of the journal cannot be read: what follows in its game is left out.", number=row.id)
+        return unreadable_words(row.id)
     return say(
         "Game {game} cannot be continued from entry {number} on: it does not follow the one before.",
         game=row.game,
         number=row.id,
     )
+
+
+def unreadable_words(number: int) -> str:
+    """An input is none that this program has written."""
+    return say("Entry {number} of the journal cannot be read: what follows in its game is left out.", number=number)
 
 
 def cut_words(game: int, inputs: int) -> str:
