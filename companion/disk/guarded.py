@@ -34,7 +34,7 @@ _PRAGMAS = frozenset(
         "trusted_schema", "query_only",
     }
 )  # fmt: skip
-_FUNCTIONS = frozenset({"max", "min", "count", "typeof", "length"})
+_FUNCTIONS = frozenset({"max", "min", "count", "typeof", "length", "coalesce"})
 _CALM = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_TRANSACTION)
 Authorizer = Callable[[int, str | None, str | None, str | None, str | None], int]
 

@@ -78,22 +78,23 @@ def rescue_words(inputs: int, games: int, aside: Path, is_foreign: bool) -> str:
 def lost_words(lost: Lost, aside: Path | None) -> str:
     """The journal has less than was written; `aside`: where its files are kept as they were found."""
     told: list[str] = []
-    inputs = say_n("{n} input", "{n} inputs", lost.inputs)
     since = time.strftime("%Y-%m-%d %H:%M", time.localtime(lost.since)) if lost.since >= EARLIEST_S else ""
     if lost.inputs and lost.game:
         told.append(
-            say(
-                "The journal’s end is lost: {inputs} are missing, the last of them in game {game}. "
-                "It goes on with what is left: compare the board.",
-                inputs=inputs,
+            say_n(
+                "The journal’s end is lost: {n} input is missing, in game {game}.",
+                "The journal’s end is lost: {n} inputs are missing, the last of them in game {game}.",
+                lost.inputs,
                 game=lost.game,
             )
         )
+        told.append(say("The table goes on with what is left: compare the board."))
     elif lost.inputs:
         told.append(
-            say(
-                "The journal’s end is lost: {inputs} about who sits where are missing. Take your seats again.",
-                inputs=inputs,
+            say_n(
+                "The journal’s end is lost: {n} input about who sits where is missing. Take your seats again.",
+                "The journal’s end is lost: {n} inputs about who sits where are missing. Take your seats again.",
+                lost.inputs,
             )
         )
     if lost.changes:
