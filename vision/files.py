@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+import struct
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
 import cv2
 import numpy as np
+from PIL import Image
 
 from companion.clock import Clock
 from companion.errors import CameraError
@@ -18,6 +21,8 @@ from vision.source import Source
 log = logging.getLogger(__name__)
 
 PICTURES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp", ".pgm"})
+MOST_PIXELS = 100_000_000
+"""Of one picture: the largest camera has 64 million. What packs well has a thousand pixels in each byte of its file."""
 FILMS = frozenset({".mp4", ".avi", ".mkv", ".mov", ".webm", ".m4v"})
 
 
@@ -29,6 +34,14 @@ def load_luma(path: Path) -> Luma:
         raise CameraError(
             say("{file}: cannot be read: {error}. Check the path", file=str(path), error=error.strerror)
         ) from error
+    if _is_huge(path):
+        raise CameraError(
+            say(
+                "{file}: is larger than {number} million pixels: make it smaller",
+                file=str(path),
+                number=MOST_PIXELS // 1_000_000,
+            )
+        )
     try:
         picture = cv2.imdecode(data, cv2.IMREAD_GRAYSCALE) if data.size else None
     except cv2.error:  # damaged files and pictures of absurd size
@@ -38,6 +51,19 @@ def load_luma(path: Path) -> Luma:
             say("{file}: is not a picture that can be read: use PNG or JPEG, or take it again", file=str(path))
         )
     return np.asarray(picture, dtype=np.uint8)
+
+
+def _is_huge(path: Path) -> bool:
+    """Does a picture say that it has too many pixels? Its head alone is read."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of Pillow's own limit, which is another one
+            with Image.open(path) as picture:
+                return picture.width * picture.height > MOST_PIXELS
+    except Image.DecompressionBombError:
+        return True
+    except (OSError, SyntaxError, ValueError, struct.error):
+        return False  # OpenCV says what it is
 
 
 class PictureCamera(Source):
