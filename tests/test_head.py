@@ -329,17 +329,17 @@ def test_a_full_disk_or_a_place_that_cannot_be_written_stops_nothing(
         with Journal(path) as journal:
             for number in range(3):
                 journal.append(1, Pause("host", 1.0), 1e9 + number, 1.0)
-            assert "its second place cannot be written (No space left on device)" in journal.weakness
+            assert "guards the end of the journal cannot be written (No space left on device)" in journal.weakness
         with a_house(path.parent.with_name("house")) as (played, house, _, _):
             house.step()
             played.table.step()
-            assert "second place cannot be written" in played.table.view().notices[0]
+            assert "end of the journal cannot be written" in played.table.view().notices[0]
             patch.undo()
             played.begin()
             house.step()
             played.table.step()
             assert played.table.view().notices == ()
-    assert caplog.text.count("second place cannot be written") == 2, "once in each start"
+    assert caplog.text.count("end of the journal cannot be written") == 2, "once in each start"
     with Journal(path) as journal:
         assert (journal.notice, journal.weakness, len(journal.legible(1)[0])) == ("", "", 3)
         assert head_path(path).stat().st_mode & 0o777 == 0o600

@@ -95,7 +95,7 @@ def test_free_space_is_looked_at_first(tmp_path: Path, monkeypatch: pytest.Monke
     here = fill(tmp_path, games=1)
     content = saved(here)
     monkeypatch.setattr(unpack, "free_bytes", lambda _: 24_000_100)
-    with pytest.raises(SystemTrouble, match="there is not so much room: free some space"):
+    with pytest.raises(SystemTrouble, match="there is not that much room: free some space"):
         stage(here, content)
     assert not list(tmp_path.glob("restore*"))
 

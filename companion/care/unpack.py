@@ -87,7 +87,7 @@ def look_at(members: list[zipfile.ZipInfo], most_of: Callable[[str], int], most_
     if wanted + FULL_BYTES > free_bytes(folder):
         raise SystemTrouble(
             say(
-                "This backup has {number} MB unpacked, and there is not so much room: free some space on the disk.",
+                "This backup needs {number} MB, and there is not that much room: free some space on the disk.",
                 number=max(1, wanted // 1_000_000),
             )
         )

@@ -113,7 +113,4 @@ def lost_words(lost: Lost, aside: Path | None) -> str:
 
 def no_second_place(why: str) -> str:
     """The second place cannot be written."""
-    return say(
-        "If the end of the journal gets lost, nobody will notice: its second place cannot be written ({error}).",
-        error=why,
-    )
+    return say("The file that guards the end of the journal cannot be written ({error}).", error=why)
