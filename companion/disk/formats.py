@@ -226,12 +226,14 @@ def is_sound(path: Path, whole: bool = False, mend: bool = False) -> bool:
     `whole`: every page of it, however large it is. `mend`: where only an index is damaged, make it anew, and what
     cannot be used for another reason is not sound either. Without it, that is raised as `sqlite3.Error`: it may pass.
     """
+    if is_scrambled(path):
+        return False
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as db:
             harden(db)
             version = version_of(db)
             if version > FORMAT:
-                return not is_scrambled(path)  # not ours to judge
+                return True  # not ours to judge
             if version < 0 or not has_shape(db, version) or not all(map(partial(_is_typed, db), BESIDE)):
                 return False
             if mend:
