@@ -139,11 +139,16 @@ def keys_of(path: Path) -> list[tuple[Any, ...]]:
 
 
 def whole_copy(path: Path, copy: Path) -> None:
-    """Everything of a journal, keys and sealed orders too, in a file of this program's own; raises `sqlite3.Error`."""
+    """Everything of a journal, keys and sealed orders too, in a file of this program's own.
+
+    Raises `sqlite3.Error`, and `JournalError` for one of a newer program.
+    """
     copy.touch(mode=0o600)
     with (
         closing(open_foreign(path, ("entries", *formats.BESIDE))) as source,
         closing(sqlite3.connect(copy, isolation_level=None)) as target,
     ):
         source.execute("BEGIN")
-        twin(source, target, formats.version_of(source), ("entries", *formats.BESIDE))
+        if (version := formats.version_of(source)) > formats.FORMAT:
+            raise JournalError(formats.newer(path, version))
+        twin(source, target, version, ("entries", *formats.BESIDE))
