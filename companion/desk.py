@@ -244,6 +244,8 @@ class Desk(ABC):
         if session.is_between and session.pledge is None:
             with contextlib.suppress(JournalError):
                 self._commit()
+        if session.moment != before.session.moment or session.phase is Phase.OVER:  # the turn is over and shown
+            self._owner.tell(self._journal.checkpoint)
 
     # ---- chance --------------------------------------------------------------------------------------------------
 

@@ -6,15 +6,14 @@ checksums in it and the rescue of a damaged file are in `companion.disk`.
 
 from __future__ import annotations
 
-import fcntl
+import logging
 import math
-import os
 import secrets
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import closing, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
@@ -24,17 +23,35 @@ from companion.advance import advance
 from companion.disk import chain, formats
 from companion.disk.calendar import Run, Stamp, first_run, next_run
 from companion.disk.chain import START, Row
-from companion.disk.rescue import finish_rescue, rescue
-from companion.errors import CompanionError, JournalError, JournalInUse
-from companion.languages import joined, say, say_n
+from companion.disk.foreign import open_to_read
+from companion.disk.guarded import harden
+from companion.disk.head import Head, HeadFile, Lost, head_of, lost, read_head
+from companion.disk.holding import hold, keep_private
+from companion.disk.rescue import finish_rescue, keep_if_short, rescue
+from companion.disk.words import (
+    broken_words,
+    clock_not_kept,
+    cut_words,
+    input_not_kept,
+    key_not_kept,
+    lost_words,
+    no_second_place,
+    rescue_words,
+)
+from companion.errors import CompanionError, JournalError
+from companion.languages import joined, say
 from companion.past.shelf import Shelf
 from companion.records import AnyRecord, Commit, Contribute, FreeSeat, MoveSeat, NewGame, TakeSeat
 from companion.session import Session
+
+log = logging.getLogger(__name__)
 
 FORMAT = formats.FORMAT
 """The newest format that this program reads, and the one it writes."""
 _READ = f"SELECT {chain.COLUMNS}, ahead_s, is_right FROM entries LEFT JOIN runs USING (run)"
 _GAMES = "SELECT DISTINCT game FROM entries WHERE game > 0 ORDER BY game"
+_BUSY_MS = 5000
+"""So long a write waits for another program's."""
 _decode = msgspec.json.Decoder(AnyRecord).decode
 _encode = msgspec.json.Encoder().encode
 
@@ -68,13 +85,18 @@ class Journal(Shelf):
         self._lock = threading.Lock()
         self._lock_file: IO[str] | None = None
         self._run: Run | None = None
+        self._head = HeadFile(path)
+        self._lost: Lost | None = None
         if read_only:
-            self._db = _open_to_read(path)
+            head = read_head(path)  # first: meanwhile the journal may have come further
+            self._db = open_to_read(path)
+            self._tell_lost(_lost_of(self._db, head), None)
             return
         self._lock_file = hold(path)
         try:
             self._db = self._open()
         except BaseException:
+            self._head.close()
             self._lock_file.close()
             raise
 
@@ -82,17 +104,22 @@ class Journal(Shelf):
         formats.refuse_newer(self.path)
         try:
             finish_rescue(self.path)
-            _keep_private(self.path)
+            keep_private(self.path)
+            head = read_head(self.path)
+            evidence = keep_if_short(self.path, head)
             if not formats.is_sound(self.path, formats.is_marked(self.path), mend=True):
                 self._rescue()
             formats.unmark(self.path)
             try:
-                return self._opened()
+                db = self._opened(head)
             except sqlite3.Error as error:  # on a page of a large file, at which nobody has looked before
                 if not formats.is_damage(error):
                     raise
-            self._rescue()
-            return self._opened()
+                self._rescue()
+                db = self._opened(head)
+            self._tell_lost(self._lost, evidence)
+            self._write_head(db)
+            return db
         except (sqlite3.Error, OSError) as error:
             if isinstance(error, JournalError):
                 raise
@@ -100,15 +127,21 @@ class Journal(Shelf):
                 say("The journal {file} cannot be opened: {error}", file=str(self.path), error=str(error))
             ) from None
 
-    def _opened(self) -> sqlite3.Connection:
+    def _opened(self, head: Head | None) -> sqlite3.Connection:
         """The file in today's format; what a table is restored from can be read."""
         db = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
         try:
+            harden(db)
             if not formats.version_of(db):
                 db.execute("PRAGMA auto_vacuum=INCREMENTAL")
+            if head and head.format < FORMAT:  # the second place knows of a new format first
+                self._head.write(replace(head, format=FORMAT))
             formats.migrate(db, self.path)
             db.execute("PRAGMA journal_mode=WAL")
             db.execute("PRAGMA synchronous=FULL")
+            self._lost = _lost_of(db, head)
+            if head and self._lost:  # nobody else gets the number of a game that was
+                db.execute("INSERT OR IGNORE INTO removed SELECT ? WHERE ? > ?", (*[head.game] * 2, _last_game(db)))
             self._cut_ends(db)
             db.execute(_GAMES).fetchall()
         except BaseException:
@@ -116,14 +149,43 @@ class Journal(Shelf):
             raise
         return db
 
+    def _tell_lost(self, found: Lost | None, evidence: Path | None) -> None:
+        if found:
+            self.notice = joined(" ", (self.notice, lost_words(found, evidence)))
+            log.error("%s", self.notice)
+
+    def _write_head(self, db: sqlite3.Connection) -> None:
+        """Say in the second place how far the journal has come; where that is impossible, say so once."""
+        was = self._head.trouble
+        self._head.write(head_of(db, FORMAT))
+        if self._head.trouble and self._head.trouble != was:
+            log.warning("%s", no_second_place(self._head.trouble))
+
+    def _committed(self) -> None:
+        """The second place follows what is on the disk, before anybody sees its effect."""
+        self._write_head(self._db)
+
+    @property
+    def weakness(self) -> str:
+        """What is not as it should be beside the journal, and stops nothing; empty: nothing."""
+        return no_second_place(self._head.trouble) if self._head.trouble else ""
+
+    def checkpoint(self) -> None:
+        """Write the log back into the file and empty it: what is in the file no bit of the log can take away.
+
+        Somebody who reads meanwhile is not waited for: the next turn's end comes soon.
+        """
+        with self._lock, suppress(sqlite3.Error):
+            self._db.execute("PRAGMA busy_timeout=0")
+            try:
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            finally:
+                self._db.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
+
     def _rescue(self) -> None:
+        is_foreign = formats.has_strangers(self.path)
         kept, aside = rescue(self.path)
-        told = say(
-            "The journal was damaged. {inputs} of {games} are kept, what cannot be read is in {file}.",
-            inputs=say_n("{n} input", "{n} inputs", len(kept.rows)),
-            games=say_n("{n} game", "{n} games", kept.games),
-            file=aside.name,
-        )
+        told = rescue_words(len(kept.rows), kept.games, aside, is_foreign)
         self.notice = joined(" ", (self.notice, told))
 
     def _cut_ends(self, db: sqlite3.Connection) -> None:
@@ -137,7 +199,7 @@ class Journal(Shelf):
             db.execute("BEGIN IMMEDIATE")
             aside, missing = chain.cut(db, game)
             db.execute("COMMIT")
-            self.notice = joined(" ", (self.notice, _cut_words(game, aside + missing)))
+            self.notice = joined(" ", (self.notice, cut_words(game, aside + missing)))
 
     def append(self, game: int, record: AnyRecord, at: float, now_s: float | None = None) -> None:
         """Write one record and sync it; raises `JournalError` (disk full, read-only) and then nothing is kept.
@@ -155,9 +217,10 @@ class Journal(Shelf):
             link = chain.link_of(before, row)
             self._db.execute(f"INSERT INTO entries ({chain.COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", (*row[:-1], link))
             self._db.execute("INSERT OR REPLACE INTO ends VALUES (?, ?, ?)", (game, count + 1, link))
+            self._has_news = True
             return run
 
-        self._run = self._write(add, _input_not_kept) or self._run
+        self._run = self._write(add, input_not_kept) or self._run
 
     def _run_of(self, stamp: Stamp) -> Run:
         """The run of the service to which an input belongs, noted where it is new or the clock was set; lock held."""
@@ -191,7 +254,7 @@ class Journal(Shelf):
     def note_clock(self, moment: str, now_s: float) -> None:
         """Write down that the clock of a turn has come so far; raises `JournalError`."""
         self._write(
-            lambda: self._db.execute("INSERT OR REPLACE INTO clock VALUES (1, ?, ?)", (moment, now_s)), _clock_not_kept
+            lambda: self._db.execute("INSERT OR REPLACE INTO clock VALUES (1, ?, ?)", (moment, now_s)), clock_not_kept
         )
 
     def clock_of(self, moment: str) -> float | None:
@@ -220,7 +283,7 @@ class Journal(Shelf):
         found: list[Entry] = []
         for entry in self._decoded(self._kept(games)):
             if isinstance(entry, Row):
-                return found, _broken_words(entry)
+                return found, broken_words(entry, _is_legible(entry))
             found.append(entry)
         return found, ""
 
@@ -294,8 +357,26 @@ class Journal(Shelf):
         if found and isinstance(found[0][0], bytes) and len(found[0][0]) == length:
             return found[0][0]
         value = secrets.token_bytes(length)
-        self._write(lambda: self._db.execute("INSERT OR REPLACE INTO keys VALUES (?, ?)", (name, value)))
+        self._write(lambda: self._put_key(name, value))
         return value
+
+    def _put_key(self, name: str, value: bytes) -> None:
+        self._db.execute("INSERT OR REPLACE INTO keys VALUES (?, ?)", (name, value))
+        self._count_change()
+
+    def keys(self) -> list[tuple[str, bytes]]:
+        """All secrets of this installation by their names."""
+        found = self._read("SELECT name, value FROM keys")
+        return [(name, value) for name, value in found if isinstance(name, str) and isinstance(value, bytes)]
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """The file as it is at this moment, whatever is written meanwhile; only of a journal that is looked at."""
+        self._db.execute("BEGIN")
+        try:
+            yield self._db
+        finally:
+            self._db.execute("ROLLBACK")
 
     def renew_key(self, name: str, length: int = 32) -> bytes:
         """Another secret in the place of one: what was made with that of before is worth nothing any more.
@@ -303,13 +384,14 @@ class Journal(Shelf):
         Raises `JournalError`; then the one of before still holds.
         """
         made = secrets.token_bytes(length)
-        self._write(lambda: self._db.execute("INSERT OR REPLACE INTO keys VALUES (?, ?)", (name, made)), _key_not_kept)
+        self._write(lambda: self._put_key(name, made), key_not_kept)
         return made
 
     def close(self) -> None:
         """Close the file and let others use it."""
         with self._lock:
             self._db.close()
+            self._head.close()
             if self._lock_file:
                 self._lock_file.close()
 
@@ -320,104 +402,21 @@ class Journal(Shelf):
         self.close()
 
 
-def hold(path: Path) -> IO[str]:
-    """Take a journal for this process until the file that is answered is closed; raises `JournalError`."""
+def _is_legible(row: Row) -> bool:
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock_file = open(path.with_suffix(".lock"), "w", encoding="ascii")  # noqa: SIM115 - held until close
-    except OSError as error:
-        raise JournalError(
-            say(
-                "{folder} cannot be written ({error}): set state_dir to a folder of yours",
-                folder=str(path.parent),
-                error=error.strerror,
-            )
-        ) from None
+        return _decode(row.record) is not None
+    except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
+        return False
+
+
+def _lost_of(db: sqlite3.Connection, head: Head | None) -> Lost | None:
     try:
-        fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        lock_file.close()
-        raise JournalInUse(
-            say("Another companion is using {file}: stop it, or set another state_dir", file=str(path))
-        ) from None
-    return lock_file
-
-
-def _keep_private(path: Path) -> None:
-    """Keys are in it: nobody else may read the file, nor what lies beside it; SQLite gives a log the file's mode."""
-    path.touch(mode=0o600)
-    for suffix in ("", "-wal", "-shm"):
-        with suppress(FileNotFoundError):
-            os.chmod(f"{path}{suffix}", 0o600)
-
-
-def _open_to_read(path: Path) -> sqlite3.Connection:
-    """The file, or of one in an earlier format a migrated copy in memory."""
-    formats.refuse_newer(path)
-    try:
-        db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
-        try:
-            db.execute("SELECT 1 FROM entries LIMIT 1")
-            version = formats.version_of(db)
-            if version > formats.FORMAT:
-                raise JournalError(formats.newer(path, version))
-            if version == formats.FORMAT:
-                return db
-            with closing(db):
-                old = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-                db.backup(old)
-                formats.migrate(old)
-                return old
-        except BaseException:
-            db.close()
-            raise
-    except sqlite3.Error as error:
-        raise JournalError(
-            say("The journal {file} cannot be read: {error}", file=str(path), error=str(error))
-        ) from None
+        return None if head is None else lost(db, head)
+    except sqlite3.Error:  # damage, which is told otherwise
+        return None
 
 
 def _last_game(db: sqlite3.Connection) -> int:
     """The newest game, also where no input of it can be found any more."""
     found = [db.execute(f"SELECT MAX(game) FROM {table}").fetchone()[0] for table in ("entries", "ends")]
     return max(game for game in (0, *found) if isinstance(game, int))
-
-
-# ---- words -----------------------------------------------------------------------------------------------------------
-
-
-def _input_not_kept(why: str) -> str:
-    return say("The input could not be kept ({error}): nothing has changed. Free some space on the disk.", error=why)
-
-
-def _clock_not_kept(why: str) -> str:
-    return say("The clock could not be kept ({error}). Free some space on the disk.", error=why)
-
-
-def _key_not_kept(why: str) -> str:
-    return say("The new key cannot be kept: {error}", error=why)
-
-
-def _broken_words(row: Row) -> str:
-    try:
-        _decode(row.record)
-    except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
-        return say("Entry {number} of the journal cannot be read: what follows in its game is left out.", number=row.id)
-    return say(
-        "Game {game} cannot be continued from entry {number} on: it does not follow the one before.",
-        game=row.game,
-        number=row.id,
-    )
-
-
-def _cut_words(game: int, inputs: int) -> str:
-    lost = say_n("{n} input", "{n} inputs", inputs)
-    if not game:
-        return say(
-            "The journal was damaged: {inputs} about who sits where are lost. Take your seats again.", inputs=lost
-        )
-    return say(
-        "The end of game {game} was damaged: {inputs} are lost, it goes on before them. Compare the board.",
-        game=game,
-        inputs=lost,
-    )

@@ -298,7 +298,7 @@ def test_a_restore_can_be_called_off_and_games_can_be_forgotten(tmp_path: Path) 
     with Journal(here.journal_path) as journal:
         assert journal.games() == []
         assert journal.key("host") != key
-    names = ("settings.toml", "lenses.json", "journal.lock", "journal.sqlite")
+    names = ("settings.toml", "lenses.json", "journal.lock", "journal.sqlite", "journal.sqlite-head")
     assert {each.name for each in tmp_path.iterdir()} == set(names)
     assert not here.photographs_path.exists()
     assert (tmp_path / "lenses.json").exists(), "the lens is the machine's own"

@@ -306,7 +306,7 @@ def test_what_passes_is_told_as_no_damage_and_looked_at_again(tmp_path: Path, mo
         house.step()
         played.wait(QUIET_S + 1)
         with monkeypatch.context() as patch:
-            patch.setattr(formats, "_has_shape", lambda *_: (_ for _ in ()).throw(sqlite3.OperationalError("busy")))
+            patch.setattr(formats, "has_shape", lambda *_: (_ for _ in ()).throw(sqlite3.OperationalError("busy")))
             house.step()
         assert (house._unchecked, formats.is_marked(tmp_path / "journal.sqlite")) == (None, False)
         house.step()

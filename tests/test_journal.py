@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import zipfile
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -21,6 +22,7 @@ from companion.care.backup import BackupNote, apply_staged, stage_forgetting, st
 from companion.clock import FakeClock
 from companion.config import Settings
 from companion.disk import chain, formats, rescue
+from companion.disk.head import read_head
 from companion.disk.rescue import damaged_files
 from companion.errors import JournalError
 from companion.journal import FORMAT, Journal
@@ -174,6 +176,8 @@ def test_without_room_for_the_copy_nothing_is_migrated(old: Path, monkeypatch: p
 
 def test_a_newer_file_is_refused_and_nothing_is_touched(path: Path) -> None:
     Journal(path).close()
+    with Journal(path) as journal:
+        journal._head.write(replace(read_head(path) or pytest.fail("there is none"), format=7))  # as a newer one would
     changed(path, "PRAGMA user_version=7")
     names, content = sorted(path.parent.iterdir()), path.read_bytes()
     for read_only in (False, True):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import struct
+import warnings
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
 import cv2
 import numpy as np
+from PIL import Image
 
 from companion.clock import Clock
 from companion.errors import CameraError
@@ -31,13 +35,21 @@ FILMS = frozenset({".mp4", ".avi", ".mkv", ".mov", ".webm", ".m4v"})
 def load_luma(path: Path) -> Luma:
     """The brightness of a picture file, (height, width); raises `CameraError`."""
     try:
-        data = np.frombuffer(read_file(path, MAX_PICTURE), dtype=np.uint8)
+        content = read_file(path, MAX_PICTURE)
     except OSError as error:
         raise CameraError(
             say("{file}: cannot be read: {error}. Check the path", file=str(path), error=error.strerror)
         ) from error
+    if _is_huge(content):
+        raise CameraError(
+            say(
+                "{file}: is larger than {number} million pixels: make it smaller",
+                file=str(path),
+                number=MAX_PIXELS // 1_000_000,
+            )
+        )
     try:
-        picture = cv2.imdecode(data, cv2.IMREAD_GRAYSCALE) if data.size else None
+        picture = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_GRAYSCALE) if content else None
     except cv2.error:  # damaged files and pictures of absurd size
         picture = None
     if picture is None:
@@ -45,6 +57,19 @@ def load_luma(path: Path) -> Luma:
             say("{file}: is not a picture that can be read: use PNG or JPEG, or take it again", file=str(path))
         )
     return np.asarray(picture, dtype=np.uint8)
+
+
+def _is_huge(content: bytes) -> bool:
+    """Does a picture say that it has too many pixels? Its head alone is read."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of Pillow's own limit, which is another one
+            with Image.open(io.BytesIO(content)) as picture:
+                return picture.width * picture.height > MAX_PIXELS
+    except Image.DecompressionBombError:
+        return True
+    except (OSError, SyntaxError, ValueError, struct.error):
+        return False  # OpenCV says what it is
 
 
 class PictureCamera(Source):

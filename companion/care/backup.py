@@ -8,8 +8,8 @@ directory, and takes its place at the next start, before anything is opened; wha
 
 from __future__ import annotations
 
+import io
 import json
-import lzma
 import re
 import shutil
 import sqlite3
@@ -17,28 +17,30 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO
 
 import msgspec
 
 from companion import __version__
+from companion.care.games_copy import copy_games, keys_of, own_games
 from companion.care.settings_file import SettingsFile
 from companion.care.settings_rows import kept_by_hand
 from companion.care.settings_trial import SettingsTrial
+from companion.care.unpack import look_at, open_archive, unpack
 from companion.clock import Clock
 from companion.config import Settings
-from companion.disk.formats import FORMAT as JOURNAL_FORMAT
-from companion.disk.formats import copies, migrate
+from companion.disk.formats import copies
+from companion.disk.head import SUFFIX
+from companion.disk.holding import hold
 from companion.disk.rescue import damaged_files, finish_rescue
 from companion.errors import CompanionError, ConfigError, JournalError, Malformed, SystemTrouble
-from companion.files import MAX_TEXT, read_file
-from companion.journal import Journal, hold
+from companion.files import MAX_TEXT, open_file, read_file
+from companion.journal import Journal
 from companion.languages import joined, say, say_n
 from companion.past.photographs import PhotographFolder
 from companion.records import FreeSeat
-from companion.session import Phase
 
 FORMAT = 1
 MAX_BYTES = 2_000_000_000
@@ -47,6 +49,17 @@ READY, UNDER_WAY, BEFORE = "restore", "restoring", "before-restore"
 """Folders of the state directory: a restore that waits for the next start, one that is being done, what was before."""
 _JOURNAL, _SETTINGS = "journal.sqlite", "settings.toml"
 _FILES = (_SETTINGS, _JOURNAL, "lenses.json", "choices.json")
+_MOST = {
+    "backup.json": 16_000,
+    _SETTINGS: 256_000,
+    "lenses.json": 1_000_000,
+    "choices.json": 1_000_000,
+    _JOURNAL: 500_000_000,
+}
+"""How many bytes each member may have. The note has six lines, settings with every comment have 30 KB, lenses and
+choices some KB each; a game takes 0.1 MB, so five thousand games go into a backup, as many as a page takes."""
+_MOST_PHOTOGRAPH = 4_000_000
+"""A photograph of the largest camera, at the best quality."""
 _PHOTOGRAPH = re.compile(r"photographs/[0-9]{1,9}/[0-9]{1,9}\.[0-9]{1,9}\.jpg")
 BEFORE_UPDATE = "before-update.zip"
 """Where an update keeps its backup, in the state directory."""
@@ -57,11 +70,14 @@ _COPY = "backup-"
 _FORGET = "forget"
 """A file that says: games and photographs go, nothing comes instead."""
 
-_DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError)
+_DAMAGED = (zipfile.BadZipFile, zlib.error)
 
 
-class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`backup.json`: what the file holds. `at` is Unix time, `left_out` the number of a game that was still on."""
+class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """`backup.json`: what the file holds. `at` is Unix time, `left_out` the number of a game that was still on.
+
+    `is_foreign` is no part of it: what was in a file that was taken back, and is none of this program's, is left out.
+    """
 
     format: int
     version: str
@@ -69,6 +85,7 @@ class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     games: int
     photographs: int
     left_out: int = 0
+    is_foreign: bool = False
 
     def sentence(self) -> str:
         """What is in it, in words."""
@@ -77,6 +94,8 @@ class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         told = say("{games} and {pictures}.", games=games, pictures=pictures)
         if self.left_out:
             told = joined(" ", (told, say("Game {number} is still on and was left out.", number=self.left_out)))
+        if self.is_foreign:
+            told = joined(" ", (told, say("Something in it is not this program’s: that was left out.")))
         return told
 
 
@@ -89,7 +108,7 @@ def make_backup(
     """Write a backup; works beside a running service. Raises `JournalError` and `SystemTrouble`."""
     with _trouble(), tempfile.TemporaryDirectory(dir=settings.journal_path.parent, prefix=_COPY) as folder:
         copy = Path(folder) / _JOURNAL
-        left_out = _copy_journal(settings.journal_path, copy)
+        left_out = copy_games(settings.journal_path, copy)
         with Journal(copy, read_only=True) as journal:
             games = len(journal.games())
         album = PhotographFolder(settings.photographs_path)
@@ -113,30 +132,6 @@ def make_backup(
     return note
 
 
-def _copy_journal(path: Path, copy: Path) -> int:
-    """The journal without keys and without a game that is on, whose number is answered (0: none is)."""
-    with (
-        Journal(path, read_only=True),  # it says in words why a file cannot be read
-        closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as source,
-        closing(sqlite3.connect(copy, isolation_level=None)) as target,
-    ):
-        source.backup(target)
-        target.execute("PRAGMA journal_mode=DELETE")
-        migrate(target)
-    with Journal(copy, read_only=True) as journal:
-        games = journal.games()
-        session = journal.restore()
-    unfinished = games[-1] if games and session.phase is not Phase.OVER else 0
-    with closing(sqlite3.connect(copy, isolation_level=None)) as target:
-        for table in ("keys", "clock", "facts", "cut"):  # what was cut off a damaged game may be a sealed order
-            target.execute(f"DELETE FROM {table}")
-        if unfinished:
-            for table in ("entries", "ends"):
-                target.execute(f"DELETE FROM {table} WHERE game = ?", (unfinished,))
-        target.execute("VACUUM")  # what was deleted is not in the file any more either
-    return unfinished
-
-
 # ---- taking one back -------------------------------------------------------------------------------------------------
 
 
@@ -154,7 +149,9 @@ def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: P
         for name in (_ALBUM, _DRAWN):  # also where the backup has none: those of here belong to other games
             (unfinished / name).mkdir()
         try:
-            note = _unpacked(source, unfinished)
+            with open_file(source) if isinstance(source, Path) else nullcontext(source) as file:
+                note = _unpacked(file, unfinished)
+            is_foreign = own_games(unfinished / _JOURNAL)
             _check_settings(unfinished / _SETTINGS, settings, settings_file)
             _check_journal(unfinished / _JOURNAL)
             _check_json(unfinished)
@@ -165,7 +162,7 @@ def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: P
         _check_writable(settings_file)
         _clear(state / READY)
         unfinished.replace(state / READY)
-    return note
+    return msgspec.structs.replace(note, is_foreign=is_foreign)
 
 
 def stage_forgetting(settings: Settings) -> None:
@@ -232,14 +229,15 @@ def _left_beside(journal: Path) -> Iterator[Path]:
     """What migrations, rescues and updates have kept of earlier journals, and a backup that was cut short."""
     yield from copies(journal)
     yield from damaged_files(journal)
-    yield from journal.parent.glob(f"{journal.stem}.of-*{journal.suffix}")
+    for name in ("of-*", "mended"):
+        yield from journal.parent.glob(f"{journal.stem}.{name}{journal.suffix}*")
     yield from (journal.with_name(name) for name in (BEFORE_UPDATE, f".{BEFORE_UPDATE}.new"))
     yield from (path for path in journal.parent.glob(f"{_COPY}*") if path.is_dir())
 
 
 def _move(state: Path, name: str, before: Path) -> None:
-    """Put what lies there aside, a journal with its write-ahead log."""
-    for suffix in ("", "-wal", "-shm") if name == _JOURNAL else ("",):
+    """Put what lies there aside, a journal with its write-ahead log and its second place."""
+    for suffix in ("", "-wal", "-shm", SUFFIX) if name == _JOURNAL else ("",):
         old = state / f"{name}{suffix}"
         if old.exists():
             _clear(before / old.name)
@@ -249,21 +247,25 @@ def _move(state: Path, name: str, before: Path) -> None:
 # ---- checking --------------------------------------------------------------------------------------------------------
 
 
-def _unpacked(source: Path | IO[bytes], folder: Path) -> BackupNote:
+def _most_of(name: str) -> int:
+    """How many bytes a member of a backup may have."""
+    return _MOST_PHOTOGRAPH if _PHOTOGRAPH.fullmatch(name) else _MOST.get(name, 0)
+
+
+def _unpacked(source: IO[bytes], folder: Path) -> BackupNote:
     try:
-        with zipfile.ZipFile(source) as archive:
+        with open_archive(source) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
             names = [entry.filename for entry in entries]
-            strange = [n for n in names if n not in ("backup.json", *_FILES) and not _PHOTOGRAPH.fullmatch(n)]
+            strange = [n for n in names if n not in _MOST and not _PHOTOGRAPH.fullmatch(n)]
             if strange or len(set(names)) != len(names):
                 raise Malformed(say("This is not a backup: it holds {name}.", name=(strange or names)[0][:80]))
-            if sum(entry.file_size for entry in entries) > MAX_BYTES:
-                raise Malformed(
-                    say("This backup is too large: at most {number} MB unpacked.", number=MAX_BYTES // 1_000_000)
-                )
+            look_at(entries, _most_of, MAX_BYTES, folder)
             if "backup.json" not in names or _JOURNAL not in names:
                 raise Malformed(say("This is not a backup: there are no games in it."))
-            note = msgspec.json.decode(archive.read("backup.json"), type=BackupNote)
+            content = io.BytesIO()
+            unpack(archive, archive.getinfo("backup.json"), content, _most_of("backup.json"))
+            note = msgspec.json.decode(content.getvalue(), type=BackupNote)
             if note.format != FORMAT:
                 raise Malformed(
                     say(
@@ -274,7 +276,10 @@ def _unpacked(source: Path | IO[bytes], folder: Path) -> BackupNote:
                 )
             for entry in entries:
                 if entry.filename != "backup.json":
-                    archive.extract(entry, folder)
+                    place = folder / entry.filename
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    with place.open("xb") as target:
+                        unpack(archive, entry, target, _most_of(entry.filename))
     # zipfile's own words for an unknown compression (NotImplementedError) and for a locked file (RuntimeError)
     except (*_DAMAGED, zipfile.LargeZipFile, EOFError, NotImplementedError, RuntimeError) as error:
         raise Malformed(say("This file is damaged or no backup: {why}", why=str(error))) from None
@@ -305,22 +310,7 @@ def _settings_in(path: Path) -> Settings:
 
 
 def _check_journal(path: Path) -> None:
-    damaged = Malformed(say("The games in this backup are damaged: nothing was changed."))
-    try:
-        with closing(sqlite3.connect(path)) as db:
-            if db.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
-                raise damaged
-            version = db.execute("PRAGMA user_version").fetchone()[0]
-    except (sqlite3.Error, UnicodeDecodeError):  # the latter where SQLite's own words hold what was damaged
-        raise damaged from None
-    if not 0 < version <= JOURNAL_FORMAT:
-        raise Malformed(
-            say(
-                "The games in this backup have format {theirs}, this program reads {ours}: update the program.",
-                theirs=version,
-                ours=JOURNAL_FORMAT,
-            )
-        )
+    """Are the games, which are in a file of this program's own by now, as they were written?"""
     try:
         with Journal(path, read_only=True) as journal:
             for _ in journal.entries():
@@ -353,10 +343,7 @@ def _check_writable(settings_file: Path) -> None:
 
 def _fit_journal(path: Path, here: Path) -> None:
     """Give it the keys of this installation, and free its seats: nobody here holds a token of them."""
-    keys: list[tuple[str, bytes]] = []
-    if here.exists():
-        with closing(sqlite3.connect(f"{here.absolute().as_uri()}?mode=ro", uri=True)) as db:
-            keys = db.execute("SELECT name, value FROM keys").fetchall()
+    keys = keys_of(here)
     with Journal(path) as journal:
         seats = journal.restore().seats
         last = max((entry.at for entry in journal.entries()), default=0.0)

@@ -101,6 +101,7 @@ class Housekeeping:
     def step(self) -> None:
         """One round; whatever is wrong with a part of it, the others are done and the table goes on."""
         self._do(self._look)
+        self._do(lambda: self._tell("second place", self._journal.weakness))
         self._do(lambda: self._journal.clock_was_set(self._clock.wall_s(), self._clock.monotonic_s()))
         self._do(self._work_quietly)
 

@@ -32,6 +32,8 @@ TRIES = 3
 """So often a new release may begin to start; at the next start the old one is taken again."""
 TOLD = "switched-back.json"
 """In the state directory: what happened when a release was put back without anybody there, to be told on the pages."""
+HEAD = "-head"
+"""What the second place of a journal is called (`companion.disk.head`): it says how far that journal had come."""
 _NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+!_-]{0,80}")
 
 
@@ -247,10 +249,18 @@ def journal_form(journal: Path) -> int:
     if not journal.exists():
         return 0
     try:
-        with closing(sqlite3.connect(f"{journal.absolute().as_uri()}?mode=ro", uri=True)) as db:
+        with closing(_open_to_read(journal)) as db:
             return int(db.execute("PRAGMA user_version").fetchone()[0])
     except sqlite3.Error:
         return 0
+
+
+def _open_to_read(journal: Path) -> sqlite3.Connection:
+    """A file in which nothing is run: no view of it, no function that it names."""
+    db = sqlite3.connect(f"{journal.absolute().as_uri()}?mode=ro", uri=True)
+    db.execute("PRAGMA trusted_schema=OFF")
+    db.set_authorizer(lambda *asked: sqlite3.SQLITE_OK if asked[4] is None else sqlite3.SQLITE_DENY)
+    return db
 
 
 def older_journal(journal: Path, form: int, left: str) -> tuple[int, str]:
@@ -277,8 +287,8 @@ def older_journal(journal: Path, form: int, left: str) -> tuple[int, str]:
         aside = _kept_under(journal, left)
         if not aside.exists():
             os.link(journal, aside)  # at no moment is there no journal
-        for suffix in ("-wal", "-shm"):
-            Path(f"{journal}{suffix}").unlink(missing_ok=True)  # all of it is in the journal
+        for suffix in ("-wal", "-shm", HEAD):  # all of it is in the journal, and the head is of that one
+            Path(f"{journal}{suffix}").unlink(missing_ok=True)
         sync_folder(journal.parent)
         ready.replace(journal)
     except (OSError, sqlite3.Error):
@@ -299,7 +309,7 @@ def _kept_under(journal: Path, left: str) -> Path:
 
 def _inputs(journal: Path) -> int:
     try:
-        with closing(sqlite3.connect(journal)) as db:
+        with closing(_open_to_read(journal)) as db:
             return int(db.execute("SELECT COUNT(*) FROM entries").fetchone()[0])
     except sqlite3.Error:
         return 0
@@ -308,7 +318,7 @@ def _inputs(journal: Path) -> int:
 def _copy_database(source: Path, target: Path) -> None:
     target.unlink(missing_ok=True)
     target.touch(mode=0o600)
-    with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(target)) as new:
+    with closing(_open_to_read(source)) as old, closing(sqlite3.connect(target)) as new:
         old.backup(new)
     with target.open("rb+") as file:
         os.fsync(file.fileno())

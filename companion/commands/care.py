@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from companion.config import Settings
 from companion.errors import CompanionError, JournalInUse, Malformed
@@ -37,11 +38,10 @@ def _backup(options: argparse.Namespace, settings: Settings, path: Path) -> int:
 
     unfinished = options.file.with_name(f"{options.file.name}.part")
     try:
-        unfinished.unlink(missing_ok=True)
-        unfinished.touch(mode=0o600)  # names, and what the settings know of the house
-        with unfinished.open("wb") as target, as_owner_of(settings.journal_path.parent):
-            note = make_backup(settings, path, RealClock(), options.photographs, target)
-        _give_to_caller(unfinished)
+        with _new_file(unfinished) as target:
+            with as_owner_of(settings.journal_path.parent):
+                note = make_backup(settings, path, RealClock(), options.photographs, target)
+            _give_to_caller(target)
         unfinished.replace(options.file)
     except CompanionError:
         raise  # of the games, in its own words
@@ -57,7 +57,7 @@ def _backup(options: argparse.Namespace, settings: Settings, path: Path) -> int:
 def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int:
     from companion.care.backup import apply_staged, stage_restore  # noqa: PLC0415 - brings the games
     from companion.care.releases import as_owner_of  # noqa: PLC0415
-    from companion.journal import hold  # noqa: PLC0415
+    from companion.disk.holding import hold  # noqa: PLC0415
 
     try:
         source = open_file(options.file)
@@ -80,7 +80,16 @@ def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int
     return 0
 
 
-def _give_to_caller(file: Path) -> None:
+def _new_file(path: Path) -> IO[bytes]:
+    """A file that nobody else reads: names are in it, and what the settings know of the house.
+
+    Root may have been asked to put it into the service's own folder: a link that lies there is not followed.
+    """
+    path.unlink(missing_ok=True)
+    return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb")
+
+
+def _give_to_caller(file: IO[bytes]) -> None:
     """What root writes for somebody who said sudo belongs to that person."""
     if os.geteuid() == 0 and os.environ.get("SUDO_UID", "").isdigit() and os.environ.get("SUDO_GID", "").isdigit():
-        os.chown(file, int(os.environ["SUDO_UID"]), int(os.environ["SUDO_GID"]))
+        os.fchown(file.fileno(), int(os.environ["SUDO_UID"]), int(os.environ["SUDO_GID"]))

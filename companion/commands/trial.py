@@ -7,11 +7,12 @@ import sqlite3
 import tempfile
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from companion import __version__
 from companion.app import Companion
+from companion.care.games_copy import whole_copy
 from companion.clock import FakeClock
 from companion.config import Settings, VoiceSettings, WebSettings
 from companion.errors import SystemTrouble
@@ -58,11 +59,7 @@ def _copy(settings: Settings) -> Iterator[Settings]:
         )
         if settings.journal_path.exists():
             try:
-                with (
-                    closing(sqlite3.connect(f"{settings.journal_path.absolute().as_uri()}?mode=ro", uri=True)) as old,
-                    closing(sqlite3.connect(there.journal_path)) as new,
-                ):
-                    old.backup(new)
+                whole_copy(settings.journal_path, there.journal_path)
             except sqlite3.Error as error:
                 raise SystemTrouble(f"The games in {settings.journal_path} cannot be copied: {error}") from None
         for name in ("choices.json", "lenses.json"):

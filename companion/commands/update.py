@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from companion.care.releases import Home
+from companion.care.releases import Home, as_owner_of
 from companion.config import Settings
 from companion.errors import Malformed, SystemTrouble
 
@@ -69,7 +69,8 @@ def _update(options: argparse.Namespace, settings: Settings, path: Path) -> int:
     if options.check:
         from companion.commands.trial import try_games  # noqa: PLC0415 - brings the whole program
 
-        print(try_games(settings))
+        with as_owner_of(settings.journal_path.parent):  # a link there does not lead root to files of its own
+            print(try_games(settings))
         return 0
     from companion.care.signature import trust  # noqa: PLC0415 - as below
     from companion.care.update import ThisMachine, Updater, demand_newer, demand_signature, given  # noqa: PLC0415 - brings the games

@@ -8,14 +8,18 @@ refused and left alone.
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import struct
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from companion.disk.chain import link_all
+from companion.disk.guarded import harden
+from companion.disk.head import read_head
 from companion.errors import JournalError
 from companion.languages import say
 from companion.past.shelf import SHELF, TABLES
@@ -23,8 +27,12 @@ from companion.past.shelf import SHELF, TABLES
 FORMAT = 2
 KEPT_STARTS, STARTS = 10, "starts"
 """The copy of before a migration goes after so many starts that went well, and the fact that counts them since."""
+HEADER_BYTES = 100
+_MAGIC = b"SQLite format 3\0"
 _USER_VERSION = struct.Struct(">60xi").unpack_from
 """Where the header of a SQLite file has it (https://www.sqlite.org/fileformat.html, 1.3)."""
+_LAST_FORMAT = 1000
+"""No program of this project will ever write a higher one: a header that says so is damaged."""
 
 _FIRST = """
 CREATE TABLE IF NOT EXISTS entries (
@@ -74,14 +82,56 @@ def _each(db: sqlite3.Connection, script: str) -> None:
 def refuse_newer(path: Path) -> None:
     """Raise `JournalError` for a file of a newer program; nothing is opened, nothing written."""
     try:
-        with path.open("rb") as file:
-            head = file.read(64)
+        content = _header_of(path)
     except FileNotFoundError:
         return
     except OSError as error:
         raise JournalError(_closed(path, error.strerror or str(error))) from None
-    if len(head) == 64 and head.startswith(b"SQLite format 3\0") and (version := _USER_VERSION(head)[0]) > FORMAT:
-        raise JournalError(newer(path, version))
+    if len(content) == HEADER_BYTES and content.startswith(_MAGIC) and not is_scrambled(path):
+        version = _USER_VERSION(content)[0]
+        if version > FORMAT:
+            raise JournalError(newer(path, version))
+
+
+def _header_of(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(HEADER_BYTES)
+
+
+def is_scrambled(path: Path) -> bool:
+    """Is the header of a file none that SQLite writes, or a format in it one that nobody has written there?
+
+    A newer program puts its format into the second place (`companion.disk.head`) before it changes a journal. So a
+    header that says more than the second place, of a file with the tables of that one, is damage; and so is one in
+    which anything else cannot be.
+    """
+    try:
+        content = _header_of(path)
+    except OSError:
+        return False
+    if not content:
+        return False  # a new one
+    if len(content) < HEADER_BYTES or not _is_header(content):
+        return True
+    head = read_head(path)
+    if head is None or not _USER_VERSION(content)[0] > FORMAT >= head.format > 0:
+        return False
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            harden(db)
+            return has_shape(db, head.format)
+    except (sqlite3.Error, UnicodeDecodeError):
+        return False
+
+
+def _is_header(content: bytes) -> bool:
+    """Can these be the first bytes of a SQLite file of any format of this program?"""
+    page, user = int.from_bytes(content[16:18], "big"), _USER_VERSION(content)[0]
+    fixed = content.startswith(_MAGIC) and content[20:24] == b"\0@  " and not any(content[68:92])
+    is_page = page == 1 or (512 <= page <= 32_768 and not page & (page - 1))
+    schema, encoding = (int.from_bytes(content[at : at + 4], "big") for at in (44, 56))
+    is_known = content[18] in (1, 2) and content[19] in (1, 2) and schema <= 4 and encoding <= 3
+    return fixed and is_page and is_known and 0 <= user <= _LAST_FORMAT
 
 
 def newer(path: Path, version: int) -> str:
@@ -171,17 +221,20 @@ _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_TOOBIG)
 
 
 def is_sound(path: Path, whole: bool = False, mend: bool = False) -> bool:
-    """Can a file be read, and has it the tables of its format?
+    """Can a file be read, and has it the tables of its format and nothing else? Nothing that is in it is run.
 
     `whole`: every page of it, however large it is. `mend`: where only an index is damaged, make it anew, and what
     cannot be used for another reason is not sound either. Without it, that is raised as `sqlite3.Error`: it may pass.
     """
+    if is_scrambled(path):
+        return False
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as db:
+            harden(db)
             version = version_of(db)
             if version > FORMAT:
                 return True  # not ours to judge
-            if version < 0 or not _has_shape(db, version) or not all(map(partial(_is_typed, db), BESIDE)):
+            if version < 0 or not has_shape(db, version) or not all(map(partial(_is_typed, db), BESIDE)):
                 return False
             if mend:
                 db.execute("BEGIN IMMEDIATE")  # can it be written at all?
@@ -251,22 +304,59 @@ def _mark_of(path: Path) -> Path:
     return path.with_name(f"{path.stem}.damaged")
 
 
-def _has_shape(db: sqlite3.Connection, version: int) -> bool:
-    """Has it every table and column of its format, and nothing of a later one?"""
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as right:
-        for number in range(1, version + 1):
-            MIGRATIONS[number](right)
-        wanted = _shape(right)
-    found = _shape(db)
-    if version <= 1:  # its first programs had no shelf
-        wanted, found = ({name: of.get(name) for name in ("entries", "keys", "clock")} for of in (wanted, found))
-    return wanted == found
+# ---- the schema ------------------------------------------------------------------------------------------------------
 
 
-def _shape(db: sqlite3.Connection) -> dict[str, object]:
-    names = db.execute("SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
-    return {
-        str(name): [row[1:] for row in db.execute(f'PRAGMA {kind}_info("{name}")').fetchall()]
-        for kind, name in names
-        if kind in ("table", "index") and '"' not in str(name)
-    }
+def make(db: sqlite3.Connection, version: int) -> None:
+    """Give an empty file the schema of a format."""
+    for number in range(1, version + 1):
+        MIGRATIONS[number](db)
+    db.execute(f"PRAGMA user_version={version:d}")
+
+
+def made(version: int) -> sqlite3.Connection:
+    """An empty file of a format, in memory."""
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    make(db, version)
+    return db
+
+
+def schema_of(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    """Every row of a file's schema: type, name, table, and its words without what does not count in them."""
+    found = db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
+    return sorted(((*row[:3], _plain(row[3])) for row in found), key=repr)
+
+
+def _plain(sql: object) -> object:
+    """The words of a declaration; another version of SQLite may have put other spaces in between."""
+    return re.sub(r"\s*([(),])\s*", r"\1", " ".join(sql.split())) if isinstance(sql, str) else sql
+
+
+def has_strangers(path: Path) -> bool:
+    """Has a file a schema that can be read, with something in it that this program never writes?"""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            harden(db)
+            wanted = {row[:3] for version in range(1, FORMAT + 1) for row in _schema(version)}
+            return any(row[:3] not in wanted for row in schema_of(db))
+    except (sqlite3.Error, UnicodeDecodeError):
+        return False
+
+
+def _schema(version: int) -> list[tuple[Any, ...]]:
+    with closing(made(version)) as right:
+        return schema_of(right)
+
+
+def has_shape(db: sqlite3.Connection, version: int) -> bool:
+    """Is its whole schema that of its format, with nothing beside it?
+
+    A table, an index, a view or a trigger that is not this program's is somebody's work, and would be run with every
+    input. The first programs of format 1 had no shelf: there it may be missing, but not be another.
+    """
+    wanted, found = _schema(version), schema_of(db)
+    if version != 1:
+        return found == wanted
+    first = ("entries", "keys", "clock")
+    needed = [row for row in wanted if row[2] in first]
+    return all(row in found for row in needed) and all(found.count(row) == wanted.count(row) == 1 for row in found)

@@ -6,19 +6,23 @@ damage stay whole.
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from companion.disk.chain import COLUMNS, START, Row, holds, link_all
-from companion.disk.formats import BESIDE, FORMAT, migrate, typed
+from companion.disk.foreign import columns_of, is_plain, wrong_in
+from companion.disk.formats import BESIDE, FORMAT, HEADER_BYTES, is_scrambled, made, migrate
+from companion.disk.guarded import only_read, open_foreign
+from companion.disk.head import Head, keep_evidence, lost
 from companion.records import AnyRecord
 
 _decode = msgspec.json.Decoder(AnyRecord).decode
@@ -26,11 +30,10 @@ _BROKEN = (sqlite3.Error, UnicodeDecodeError, OverflowError)
 """What reading a damaged file may raise."""
 _MOST_PROBES = 300_000
 """So many numbers of inputs are tried one by one behind a place that cannot be read."""
-_BEAT = 100_000
+_PAGE = 4096
+"""The size of a page in every file that this program has made: SQLite's default since 2016."""
 _LEAST_BYTES = 4
 """No row takes less of a file."""
-_STEPS, _STEPS_A_BYTE = 100_000_000, 200
-"""More steps of SQLite than this, and this for each byte, mean that damaged pages lead in a circle."""
 _OLD_COLUMNS = "id, game, at, 0, 0.0, record, x''"
 """An input of format 1 in today's columns."""
 
@@ -55,10 +58,10 @@ def rescue(path: Path) -> tuple[Rescued, Path]:
     Answers what was kept, and where the old file is. A power cut on the way leaves either the old file in its place or
     the new one whole (`finish_rescue`). Raises `sqlite3.Error` and `OSError`, and then nothing was moved.
     """
-    found = _read(path)
+    with _legible(path) as source:
+        found = _read(source)
     fresh = _fresh(path)
-    for suffix in ("", "-wal", "-shm"):
-        Path(f"{fresh}{suffix}").unlink(missing_ok=True)
+    remove_with_log(fresh)
     fresh.touch(mode=0o600)
     with closing(sqlite3.connect(fresh, isolation_level=None)) as db:
         db.execute("PRAGMA auto_vacuum=INCREMENTAL")
@@ -68,6 +71,24 @@ def rescue(path: Path) -> tuple[Rescued, Path]:
     fresh.replace(path)
     _sync(path.parent)
     return found, aside
+
+
+def keep_if_short(path: Path, head: Head | None) -> Path | None:
+    """Copy a journal and its log aside, before anything is written, where it has less than its head says.
+
+    SQLite passes over a log from its first bad bit on, and throws it away. Answers where the copies are; None: there is
+    nothing to keep, or no room for it.
+    """
+    log = Path(f"{path}-wal")
+    if head is None or not log.exists() or not log.stat().st_size:
+        return None
+    try:
+        with closing(open_foreign(path, ("entries", *BESIDE))) as db:
+            is_short = is_plain(db, "ends", FORMAT) and lost(db, head) is not None
+    except (sqlite3.Error, OSError, UnicodeDecodeError):
+        is_short = True
+    aside = free_aside(path)
+    return aside if is_short and keep_evidence(path, aside) else None
 
 
 def finish_rescue(path: Path) -> None:
@@ -87,11 +108,17 @@ def damaged_files(path: Path) -> list[Path]:
     return sorted(path.parent.glob(f"{path.stem}.damaged-*{path.suffix}*"))
 
 
-def _set_aside(path: Path) -> Path:
-    """Rename a damaged journal, with its write-ahead log, to a name that is free."""
+def free_aside(path: Path) -> Path:
+    """A name for a damaged journal that no other one has."""
     number = 1
     while (aside := path.with_name(f"{path.stem}.damaged-{number}{path.suffix}")).exists():
         number += 1
+    return aside
+
+
+def _set_aside(path: Path) -> Path:
+    """Rename a damaged journal, with its write-ahead log, to a name that is free."""
+    aside = free_aside(path)
     for suffix in ("-wal", "-shm", ""):
         old = Path(f"{path}{suffix}")
         if old.exists():
@@ -111,7 +138,45 @@ def _sync(folder: Path) -> None:
 # ---- reading ---------------------------------------------------------------------------------------------------------
 
 
+@contextmanager
+def _legible(path: Path) -> Iterator[Path]:
+    """The file, or where its header is scrambled a copy for the while with a header that SQLite takes."""
+    if not is_scrambled(path):
+        yield path
+        return
+    copy = path.with_name(f"{path.stem}.mended{path.suffix}")
+    try:
+        remove_with_log(copy)
+        if not keep_evidence(path, copy):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(copy))
+        with copy.open("rb+") as file:
+            file.write(_header(copy.stat().st_size))
+        yield copy
+    finally:
+        remove_with_log(copy)
+
+
+def _header(file_bytes: int) -> bytes:
+    """The header of a file of this program with so many bytes; it is read once, and its free pages are left alone."""
+    with closing(made(FORMAT)) as right:
+        header = bytearray(right.serialize()[:HEADER_BYTES])
+    header[16:18] = _PAGE.to_bytes(2, "big")
+    header[24:28] = header[92:96] = b"\0\0\0\1"
+    header[28:32] = (file_bytes // _PAGE).to_bytes(4, "big")
+    header[32:40] = bytes(8)
+    header[52:56] = b"\0\0\0\1"  # a file that gives pages back has some number here
+    header[18:20] = b"\2\2"
+    return bytes(header)
+
+
+def remove_with_log(path: Path) -> None:
+    """Remove a file of SQLite's with what lies beside it."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+
 def _read(path: Path) -> Rescued:
+    """What can be read of the tables that are this program's; anything else in the file is neither read nor run."""
     found = Rescued()
     try:
         db = sqlite3.connect(path)
@@ -119,18 +184,30 @@ def _read(path: Path) -> Rescued:
         return found
     size = path.stat().st_size
     with closing(db):
-        beats = count()
-        db.set_progress_handler(lambda: next(beats) > (_STEPS + size * _STEPS_A_BYTE) // _BEAT, _BEAT)
-        for table in set(BESIDE) - {"ends", "clock"}:
+        only_read(db, ("entries", *BESIDE), size)
+        for table in sorted(set(BESIDE) - {"ends", "clock"}):
             with suppress(*_BROKEN):
-                rows = db.execute(f"SELECT * FROM {table} WHERE {typed(db, table)}")
-                found.beside.setdefault(table, []).extend(islice(rows, size // _LEAST_BYTES))
+                if (columns := _readable(db, table)) is not None:
+                    names = ", ".join(name for name, _ in columns)
+                    rows = islice(db.execute(f"SELECT {names} FROM {table}"), size // _LEAST_BYTES)
+                    kept = found.beside.setdefault(table, [])
+                    kept.extend(row for row in rows if wrong_in(row, columns) is None)
         try:
-            chained = any(column[1] == "link" for column in db.execute("PRAGMA table_info(entries)"))
+            columns = _readable(db, "entries")
         except _BROKEN:
             return found
-        (_keep_chained if chained else _keep_old)(found, _rows(db, COLUMNS if chained else _OLD_COLUMNS))
+        if columns is not None:
+            is_chained = any(name == "link" for name, _ in columns)
+            (_keep_chained if is_chained else _keep_old)(found, _rows(db, COLUMNS if is_chained else _OLD_COLUMNS))
     return found
+
+
+def _readable(db: sqlite3.Connection, table: str) -> list[tuple[str, str]] | None:
+    """The columns of a table if it is one as this program makes it, in any format; None: it is none."""
+    for version in range(FORMAT, 0, -1):
+        if is_plain(db, table, version):
+            return columns_of(version)[table]
+    return None
 
 
 def _rows(db: sqlite3.Connection, columns: str) -> Iterator[Row | None]:

@@ -192,6 +192,6 @@ class ServiceHealth:
             count,
             size=f"{size_mb / 1e6:.1f}",
         )
-        if journal.notice:
-            return Finding("journal", Grade.WARN, joined(" ", (text, journal.notice)))
+        if told := joined(" ", (journal.notice, journal.weakness)):
+            return Finding("journal", Grade.WARN, joined(" ", (text, told)))
         return Finding("journal", Grade.OK, text)

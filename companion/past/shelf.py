@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from companion.disk.head import CHANGES
 from companion.errors import JournalError
 from companion.languages import say
 
@@ -88,8 +89,19 @@ class Shelf:
     _db: sqlite3.Connection
     _lock: threading.Lock
     _promised = 0
+    _has_news = False
+    """Is what is being written to be told to the second place? Not the time of a clock that runs."""
     on_full: Callable[[], bool] = staticmethod(lambda: False)
     """Gives free what is held in reserve; answers whether there was something. Called with the lock held."""
+
+    def _count_change(self) -> None:
+        """Count a change that is no input, in its own transaction: the second place says how many there were."""
+        self._db.execute("INSERT OR IGNORE INTO facts VALUES (?, 0)", (CHANGES,))
+        self._db.execute("UPDATE facts SET value = value + 1 WHERE name = ?", (CHANGES,))
+        self._has_news = True
+
+    def _committed(self) -> None:
+        """Something was written and is on the disk; the lock is held."""
 
     def next_number(self) -> int:
         """The number that the table's next game gets: no game has, or ever had it."""
@@ -160,6 +172,7 @@ class Shelf:
         def keep() -> int:
             number = max(self._highest(), self._promised) + 1
             self._db.execute("INSERT INTO imported VALUES (?, ?, ?, ?)", (number, at, digest, file))
+            self._count_change()
             return number
 
         return self._write(keep)
@@ -172,6 +185,7 @@ class Shelf:
             for table in ("entries", "ends", "cut"):
                 self._db.execute(f"DELETE FROM {table} WHERE game = ? AND game > 0", (game,))
             self._db.execute("DELETE FROM imported WHERE game = ?", (game,))
+            self._count_change()
 
         self._write(remove)
 
@@ -187,6 +201,7 @@ class Shelf:
 
         def forget() -> None:
             self._db.execute("INSERT INTO forgotten VALUES (?, ?, ?)", (salt, mark, self._highest()))
+            self._count_change()
 
         self._write(forget)
 
@@ -231,6 +246,7 @@ class Shelf:
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def _transact(self, work: Callable[[], T]) -> T:
+        self._has_news = False
         self._db.execute("BEGIN IMMEDIATE")
         try:
             answer = work()
@@ -239,4 +255,6 @@ class Shelf:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             raise
+        if self._has_news:
+            self._committed()
         return answer
