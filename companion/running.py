@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from companion.allocator import save_memory
 from companion.care.releases import TOLD
 from companion.config import Settings
 from companion.errors import CompanionError, SystemTrouble
@@ -36,6 +37,7 @@ def run(
     A backup that waits is taken back before anything is opened. Settings with which the service cannot begin anew are
     told on the pages, and those of before stay in use: nobody has to find a keyboard.
     """
+    save_memory()
     # Blocked before libraries start threads of their own: an end waits until main asks for it, in no other thread and
     # inside no lock.
     ends = {signal.SIGTERM, signal.SIGINT, RESTART}

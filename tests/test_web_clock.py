@@ -13,7 +13,8 @@ import pytest
 from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of, view_of
 
 from companion.kit import Seat
-from web.live import SPARE_THREADS, serve
+from web import live
+from web.live import serve
 
 HOST = {"X-Host-Key": HOST_KEY}
 

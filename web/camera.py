@@ -7,7 +7,7 @@ Photographs of turns show the board alone; they are for everybody.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,8 +20,9 @@ from companion.views import TableView, turn_title
 from web.api import Body, Text, read_body
 from web.guard import is_own_screen
 from web.house import House, clock_words
-from web.live import PING, RETRY_MS, Place, message
+from web.live import CAMERA, PING, RETRY_MS, Place, message
 from web.seen import WEAK_WORDS, count_words, read_svg, square_words, weak_places, weak_svg, weak_symbols
+from web.writer import Messages, Pause
 
 LOOK_S = 0.25
 """How often a stream asks whether its viewer is still there."""
@@ -127,9 +128,11 @@ class CameraPage:
         """A stream of the page's fragment, at most once a second and only when something in it has changed."""
         self._require_look()
         app, is_host = _this_app(), self._guard.is_host(request)
-        return self._house.streams.hold(request.environ, lambda gone: self._messages(app, is_host, gone), Place.SEAT)
+        return self._house.streams.hold(
+            request.environ, lambda gone: self._messages(app, is_host, gone), Place.SEAT, writer=CAMERA
+        )
 
-    def _messages(self, app: Flask, is_host: bool, is_gone: Callable[[], bool]) -> Iterator[str]:
+    def _messages(self, app: Flask, is_host: bool, is_gone: Callable[[], bool]) -> Messages:
         shown, looks, quiet = "", 0, 0
         yield f"retry: {RETRY_MS}\n\n"
         while not is_gone():
@@ -142,7 +145,7 @@ class CameraPage:
                 quiet = 0
                 yield PING
             looks, quiet = looks + 1, quiet + 1
-            self._house.streams.closing.wait(LOOK_S)
+            yield Pause(LOOK_S)
 
     def frame(self) -> Response:
         """The last frame; a page pulls one after the other for as long as somebody looks."""
