@@ -28,7 +28,8 @@ def save_memory() -> bool:
     if libc is None:
         return False
     settings = ((_ARENA_MAX, ARENAS), (_MMAP_THRESHOLD, MAPPED_BYTES), (_TRIM_THRESHOLD, SPARE_BYTES))
-    return all([libc.mallopt(name, value) == 1 for name, value in settings])
+    answers = [libc.mallopt(name, value) for name, value in settings]
+    return answers == [1] * len(settings)
 
 
 def give_back() -> bool:

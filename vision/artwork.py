@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from companion.grid import Square
 from companion.kit import CARD_DICTIONARY, DICTIONARY, Board, Card, Deck, Kit, Mark, Seat
+from vision.lettering import size_px, write
 from vision.markers import marker_modules
 from vision.pose import Points
 
@@ -82,7 +83,7 @@ class _Pen:
         x, y = self._px(x_mm, y_mm)
         scale = height_mm * _BOARD_SCALE / 22
         thick = max(1, round(scale * 2))
-        cv2.putText(self.picture, text, (x // 16, y // 16), cv2.FONT_HERSHEY_SIMPLEX, scale, _INK, thick, cv2.LINE_AA)
+        write(self.picture, text, (x // 16, y // 16), scale, _INK, thick=thick)
 
 
 def _rectangle(x: float, y: float, half: float, half_depth: float | None = None) -> list[tuple[float, float]]:
@@ -226,7 +227,7 @@ def _write(picture: Bgr, text: str, x: int, y: int, height: float) -> None:
     """Letters whose lower left corner lies at pixel (x, y)."""
     scale = height / 22
     thick = max(1, round(scale * 3.5))
-    cv2.putText(picture, text, (x, y), cv2.FONT_HERSHEY_SIMPLEX, scale, _INK, thick, cv2.LINE_AA)
+    write(picture, text, (x, y), scale, _INK, thick=thick)
 
 
 @lru_cache(maxsize=4)
@@ -276,9 +277,9 @@ def _letter_rim(top: Bgr, letter: str, rim: int, ink: tuple[int, int, int], turn
         return
     plate = np.full((rim, rim * len(letter), 3), top[rim // 2, top.shape[1] // 2], dtype=np.uint8)
     scale = 0.7 * rim / 22
-    (wide, high), _ = cv2.getTextSize(letter, cv2.FONT_HERSHEY_SIMPLEX, scale, max(1, round(2.5 * scale)))
+    wide, high = size_px(letter, scale, max(1, round(2.5 * scale)))
     at = (plate.shape[1] - wide) // 2, (rim + high) // 2
-    cv2.putText(plate, letter, at, cv2.FONT_HERSHEY_SIMPLEX, scale, ink, max(1, round(2.5 * scale)), cv2.LINE_AA)
+    write(plate, letter, at, scale, ink, thick=max(1, round(2.5 * scale)))
     plate = np.rot90(plate, turns)
     for _ in range(4):
         high, wide = plate.shape[:2]

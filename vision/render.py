@@ -190,8 +190,8 @@ def _window_of(pose: Pose, sheet: Sheet) -> Window:
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """What does not change while pieces move: pose, lit empty table, the light (h, w, 3) that pieces get too,
-    and the veil (h, w, 1) that glare lays over all."""
+    """What does not change while pieces move: pose, lit empty table, the light that pieces get too, (h, w, 3) or, where
+    it has no colour, (h, w, 1), and the veil (h, w, 1) that glare lays over all."""
 
     kit: Kit
     view: View
@@ -237,8 +237,10 @@ def _light(pose: Pose, view: View) -> Shade:
         shade = shade * (1 - strength * mask)
     if view.vignette:
         shade = shade * vignette((view.width, view.height), view.vignette)
-    colours = np.asarray(shade[..., None] * np.array(view.cast_bgr, dtype=np.float32), np.float32)
     texture = shade_texture(view)
+    is_plain = texture is None and len(set(view.cast_bgr)) == 1
+    cast = np.array(view.cast_bgr[:1] if is_plain else view.cast_bgr, dtype=np.float32)
+    colours = np.asarray(shade[..., None] * cast, np.float32)
     if texture is None:
         return colours
     dark = _from_above(pose, (0, 0, view.width, view.height), 1)(texture, light_to_texture(), cv2.BORDER_REPLICATE)
