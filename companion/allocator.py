@@ -16,7 +16,7 @@ from typing import Any
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 """Names of malloc.h."""
 ARENAS = 1
-MAPPED_BYTES = 256 * 1024
+MAPPED_BYTES = 128 * 1024
 """Blocks from this size on are mapped for themselves and given back at once: pictures, whole files, documents."""
 SPARE_BYTES = 1024 * 1024
 """So much may stay free at the arena's end."""

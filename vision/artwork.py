@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -204,11 +205,20 @@ def _printed(marker: int, side: int, dictionary: str = DICTIONARY) -> NDArray[np
 
 def card_picture(card: Card, deck: Deck) -> Bgr:
     """The face of a card as it is printed: marker, value and suit, both large once more, the same turned by 180°."""
-    return _card_picture(card, deck.width_mm, deck.height_mm, deck.marker_mm, deck.inset_mm)
+    shape, packed = _packed_card(card, deck.width_mm, deck.height_mm, deck.marker_mm, deck.inset_mm)
+    return np.frombuffer(bytearray(zlib.decompress(packed)), np.uint8).reshape(shape)
 
 
 @lru_cache(maxsize=128)
-def _card_picture(card: Card, width_mm: float, height_mm: float, marker_mm: float, inset_mm: float) -> Bgr:
+def _packed_card(
+    card: Card, width_mm: float, height_mm: float, marker_mm: float, inset_mm: float
+) -> tuple[tuple[int, ...], bytes]:
+    """The shape of a card's face and its packed pixels: 0.6 MB of hardly more than two colours."""
+    picture = _drawn_card(card, width_mm, height_mm, marker_mm, inset_mm)
+    return picture.shape, zlib.compress(picture.tobytes(), 1)
+
+
+def _drawn_card(card: Card, width_mm: float, height_mm: float, marker_mm: float, inset_mm: float) -> Bgr:
     scale = _CARD_SCALE
     width, height, side, inset = (round(v * scale) for v in (width_mm, height_mm, marker_mm, inset_mm))
     half = np.full((height, width, 3), _PAPER, dtype=np.uint8)

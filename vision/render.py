@@ -190,8 +190,8 @@ def _window_of(pose: Pose, sheet: Sheet) -> Window:
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """What does not change while pieces move: pose, lit empty table, the light that pieces get too, (h, w, 3) or, where
-    it has no colour, (h, w, 1), and the veil (h, w, 1) that glare lays over all."""
+    """What does not change while pieces move: pose, lit empty table, the light (h, w, 3) that pieces get too,
+    and the veil (h, w, 1) that glare lays over all."""
 
     kit: Kit
     view: View
@@ -229,25 +229,25 @@ def lit(colours: Bgr | Shade, light: Shade, veil: Shade | None) -> Bgr:
 
 
 def _light(pose: Pose, view: View) -> Shade:
+    """(h, w, 3), by factor; where all rows are alike they are one row in memory."""
     across = np.linspace(1 - view.gradient, 1, view.width, dtype=np.float32)
-    shade = np.repeat(across[None], view.height, axis=0) * view.light
+    shade = np.asarray(across[None] * view.light, np.float32)
     if view.shadow is not None:
         x, y, radius, strength = view.shadow
         mask = _blob(pose, view, x, y, radius, soft=0.08)
         shade = shade * (1 - strength * mask)
     if view.vignette:
         shade = shade * vignette((view.width, view.height), view.vignette)
+    colours = np.asarray(shade[..., None] * np.array(view.cast_bgr, dtype=np.float32), np.float32)
+    colours = np.broadcast_to(colours, (view.height, view.width, 3))
     texture = shade_texture(view)
-    is_plain = texture is None and len(set(view.cast_bgr)) == 1
-    cast = np.array(view.cast_bgr[:1] if is_plain else view.cast_bgr, dtype=np.float32)
-    colours = np.asarray(shade[..., None] * cast, np.float32)
     if texture is None:
         return colours
     dark = _from_above(pose, (0, 0, view.width, view.height), 1)(texture, light_to_texture(), cv2.BORDER_REPLICATE)
     tones = np.arange(256, dtype=np.float32)[:, None] / 255
     tint = 1 - np.array(view.shade_bgr, dtype=np.float32)
     passing = ((1 - tones) * (1 - tint * np.minimum(1, 4 * tones))).astype(np.float32).reshape(256, 1, 3)
-    return np.asarray(cv2.multiply(colours, cv2.LUT(cv2.merge([dark] * 3), passing)), np.float32)
+    return np.asarray(cv2.multiply(np.ascontiguousarray(colours), cv2.LUT(cv2.merge([dark] * 3), passing)), np.float32)
 
 
 def _veil(pose: Pose, view: View) -> Shade | None:

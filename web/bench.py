@@ -106,7 +106,9 @@ class Bench:
 
     def frame(self) -> Response:
         """The camera's picture now."""
-        picture = make_response(self._world.jpeg())
+        with self._house.imaging:
+            jpeg = self._world.jpeg()
+        picture = make_response(jpeg)
         picture.mimetype = "image/jpeg"
         return picture
 

@@ -152,10 +152,11 @@ class CameraPage:
         self._require_look()
         if self._table.progress().camera in (CameraState.TROUBLE, CameraState.NONE):
             raise NotFound  # the last frame is an old one
-        number = self._eye().number()
-        if self._pictures[0] != number:
-            self._pictures = (number, self._eye().picture() or b"")
-        return _jpeg(self._pictures[1])
+        with self._house.imaging:
+            number = self._eye().number()
+            if self._pictures[0] != number:
+                self._pictures = (number, self._eye().picture() or b"")
+            return _jpeg(self._pictures[1])
 
     def board_picture(self) -> Response:
         """The board from straight above, as it was measured last."""
@@ -171,7 +172,7 @@ class CameraPage:
         frame = next((each for each in self._settled() if each.number == number), None)
         if frame is None:
             raise NotFound
-        board = self._eye().board(number)
+        board = self._settled_view(number)
         drawing = read_svg(board, f"/camera/settled/{number}/board.jpg") if board else ""
         words = count_words(board) if board else say("No board was seen.")
         return render_template(
@@ -183,12 +184,13 @@ class CameraPage:
     def settled_picture(self, number: int) -> Response:
         """A settled frame; `?small` for a list of them."""
         self._require_look()
-        return _jpeg(self._eye().settled_picture(number, SMALL_PX if "small" in request.args else LARGE_PX))
+        with self._house.imaging:
+            return _jpeg(self._eye().settled_picture(number, SMALL_PX if "small" in request.args else LARGE_PX))
 
     def settled_board(self, number: int) -> Response:
         """The board of a settled frame from straight above."""
         self._require_look()
-        board = self._eye().board(number)
+        board = self._settled_view(number)
         return _jpeg(board.picture if board else b"")
 
     # ---- photographs, for everybody ----------------------------------------------------------------------------------
@@ -252,10 +254,15 @@ class CameraPage:
     def _settled(self) -> tuple[SettledFrame, ...]:
         return self._room.eye.settled() if self._room.eye else ()
 
+    def _settled_view(self, number: int) -> BoardSeen | None:
+        """The board of a settled frame as it was measured then."""
+        with self._house.imaging:
+            return self._eye().board(number)
+
     def _measure(self) -> _Measured:
         """The board, measured anew when the last time is too long ago."""
         now_s = self._house.clock.monotonic_s()
-        with self._measuring:
+        with self._measuring, self._house.imaging:
             if self._room.eye is not None and now_s - self._measured.at_s >= MEASURE_S:
                 board = self._room.eye.board()
                 blind = () if board else self._room.eye.blind_advice()

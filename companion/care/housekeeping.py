@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from companion.allocator import give_back
 from companion.clock import Clock
 from companion.config import HistorySettings
 from companion.disk import formats
@@ -70,6 +71,7 @@ class Housekeeping:
         self._damaged: list[int] = []
         self._stuck: set[int] = set()
         self._wrong: dict[str, str] = {}
+        self._given_back: tuple[int, Phase] | None = None
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -103,6 +105,15 @@ class Housekeeping:
         self._do(self._look)
         self._do(lambda: self._journal.clock_was_set(self._clock.wall_s(), self._clock.monotonic_s()))
         self._do(self._work_quietly)
+        self._do(self._give_back)
+
+    def _give_back(self) -> None:
+        """Give freed memory back, once between two games: nobody is due then."""
+        now = self._table.progress()
+        rest = (now.number, now.phase) if now.phase in (Phase.LOBBY, Phase.OVER) else None
+        if rest is not None and rest != self._given_back:
+            give_back()
+        self._given_back = rest
 
     def _do(self, work: Callable[[], object]) -> None:
         try:
