@@ -85,10 +85,11 @@ def bench_memory(requests: int = REQUESTS) -> bool:
     last_half = [each for each in samples if each.requests >= requests / 2]
     grown_mb, end_mb = growth_mb(last_half), samples[-1].mb
     is_good = end_mb <= MOST_MB and grown_mb <= MOST_GROWTH_MB and evening.games >= GAMES_PLAYED
+    highest_mb = max(each.mb for each in samples)
     print(
-        f"memory: {requests:,} requests over {evening.games} games: {samples[0].mb:.0f} MB, then {end_mb:.0f} MB (at "
-        f"most {MOST_MB:.0f}; the highest {max(each.mb for each in samples):.0f}), {grown_mb:+.1f} MB over the last half (at most {MOST_GROWTH_MB:+.0f}), {threads} threads"
-        f"  {'ok' if is_good else 'TOO MUCH'}",
+        f"memory: {requests:,} requests over {evening.games} games: {samples[0].mb:.0f} MB, then {end_mb:.0f} MB "
+        f"(at most {MOST_MB:.0f}; the highest {highest_mb:.0f}), {grown_mb:+.1f} MB over the last half "
+        f"(at most {MOST_GROWTH_MB:+.0f}), {threads} threads  {'ok' if is_good else 'TOO MUCH'}",
         flush=True,
     )
     return is_good
