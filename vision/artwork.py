@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, wraps
+from typing import ParamSpec
 
 import cv2
 import numpy as np
@@ -203,22 +205,35 @@ def _printed(marker: int, side: int, dictionary: str = DICTIONARY) -> NDArray[np
     return np.asarray(np.maximum(print_, _INK[0])[..., None].clip(None, 243), dtype=np.uint8)
 
 
+P = ParamSpec("P")
+
+
+def _packed(most: int) -> Callable[[Callable[P, Bgr]], Callable[P, Bgr]]:
+    """Keep the last so many pictures of a function packed: they have hardly more than two colours."""
+
+    def keeping(draw: Callable[P, Bgr]) -> Callable[P, Bgr]:
+        @lru_cache(maxsize=most)
+        def packed(*args: P.args, **kwargs: P.kwargs) -> tuple[tuple[int, ...], bytes]:
+            picture = draw(*args, **kwargs)
+            return picture.shape, zlib.compress(picture.tobytes(), 1)
+
+        @wraps(draw)
+        def unpacked(*args: P.args, **kwargs: P.kwargs) -> Bgr:
+            shape, pixels = packed(*args, **kwargs)  # type: ignore[arg-type]  # what names a picture is hashable
+            return np.frombuffer(bytearray(zlib.decompress(pixels)), np.uint8).reshape(shape)
+
+        return unpacked
+
+    return keeping
+
+
 def card_picture(card: Card, deck: Deck) -> Bgr:
     """The face of a card as it is printed: marker, value and suit, both large once more, the same turned by 180°."""
-    shape, packed = _packed_card(card, deck.width_mm, deck.height_mm, deck.marker_mm, deck.inset_mm)
-    return np.frombuffer(bytearray(zlib.decompress(packed)), np.uint8).reshape(shape)
+    return _card_picture(card, deck.width_mm, deck.height_mm, deck.marker_mm, deck.inset_mm)
 
 
-@lru_cache(maxsize=128)
-def _packed_card(
-    card: Card, width_mm: float, height_mm: float, marker_mm: float, inset_mm: float
-) -> tuple[tuple[int, ...], bytes]:
-    """The shape of a card's face and its packed pixels: 0.6 MB of hardly more than two colours."""
-    picture = _drawn_card(card, width_mm, height_mm, marker_mm, inset_mm)
-    return picture.shape, zlib.compress(picture.tobytes(), 1)
-
-
-def _drawn_card(card: Card, width_mm: float, height_mm: float, marker_mm: float, inset_mm: float) -> Bgr:
+@_packed(128)
+def _card_picture(card: Card, width_mm: float, height_mm: float, marker_mm: float, inset_mm: float) -> Bgr:
     scale = _CARD_SCALE
     width, height, side, inset = (round(v * scale) for v in (width_mm, height_mm, marker_mm, inset_mm))
     half = np.full((height, width, 3), _PAPER, dtype=np.uint8)
@@ -252,6 +267,7 @@ def back_picture(width_mm: float, height_mm: float) -> Bgr:
 
 
 @lru_cache(maxsize=512)
+@_packed(512)
 def top_picture(
     marker: int,
     rgb: str,

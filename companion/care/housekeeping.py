@@ -108,9 +108,9 @@ class Housekeeping:
         self._do(self._give_back)
 
     def _give_back(self) -> None:
-        """Give freed memory back, once between two games: nobody is due then."""
+        """Give freed memory back, once after each game and while the next is set up: nobody is due then."""
         now = self._table.progress()
-        rest = (now.number, now.phase) if now.phase in (Phase.LOBBY, Phase.OVER) else None
+        rest = (now.number, now.phase) if now.phase in (Phase.LOBBY, Phase.SETUP, Phase.OVER) else None
         if rest is not None and rest != self._given_back:
             give_back()
         self._given_back = rest
