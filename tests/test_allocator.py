@@ -8,16 +8,17 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import cv2
 import numpy as np
 import pytest
-from web_fixtures import open_place
 
 from companion import allocator, running
 from companion.bench import memory
 from companion.bench.memory import Sample, growth_mb
 from companion.care import housekeeping
+from companion.clock import FakeClock
 from companion.session import Phase
 from vision import lettering
 
@@ -114,25 +115,23 @@ class Progress:
     number, moment, phase = 0, "", Phase.LOBBY
 
 
-def test_memory_is_given_back_once_between_two_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_given_back_between_two_games_and_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[int] = []
     monkeypatch.setattr(housekeeping, "give_back", lambda: given.append(progress.number))
-    progress = Progress()
-    with open_place(tmp_path, viewers=4) as place:
-        monkeypatch.setattr(place.table, "progress", lambda: progress)
-        house = housekeeping.Housekeeping.__new__(housekeeping.Housekeeping)
-        house._table, house._given_back = place.table, None
-        for number, phase in (
-            (0, Phase.LOBBY),
-            (1, Phase.SETUP),
-            (1, Phase.ORDERS),
-            (1, Phase.STAGES),
-            (1, Phase.OVER),
-        ):
-            progress.number, progress.phase = number, phase
-            house._give_back()
-            house._give_back()
-    assert given == [0, 1, 1], "in the lobby, at the set-up and at the end, never while somebody is due"
+    progress, clock = Progress(), FakeClock()
+    house = housekeeping.Housekeeping.__new__(housekeeping.Housekeeping)
+    table = SimpleNamespace(progress=lambda: progress)
+    vars(house).update(_table=table, _clock=clock, _given_back=None, _give_back_s=clock.monotonic_s() + 30)
+    for number, phase in ((0, Phase.LOBBY), (1, Phase.SETUP), (1, Phase.ORDERS), (1, Phase.STAGES), (1, Phase.OVER)):
+        progress.number, progress.phase = number, phase
+        house._give_back()
+        house._give_back()
+    assert given == [0, 1, 1], "in the lobby, at the set-up and at the end"
+    progress.number, progress.phase = 2, Phase.ORDERS
+    for _ in range(7):
+        clock.advance(10)
+        house._give_back()
+    assert given[3:] == [2, 2]
 
 
 # ---- the bench ---------------------------------------------------------------------------------------------------------

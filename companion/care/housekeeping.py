@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 
 ROUND_S = 5.0
 QUIET_S = 60.0
+GIVE_BACK_S = 30.0
 """So long nothing has happened at the table before games are removed or checked."""
 _SLICE_S = 0.05
 """So long a round checks games."""
@@ -72,6 +73,7 @@ class Housekeeping:
         self._stuck: set[int] = set()
         self._wrong: dict[str, str] = {}
         self._given_back: tuple[int, Phase] | None = None
+        self._give_back_s = clock.monotonic_s() + GIVE_BACK_S
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -108,10 +110,11 @@ class Housekeeping:
         self._do(self._give_back)
 
     def _give_back(self) -> None:
-        """Give freed memory back, once after each game and while the next is set up: nobody is due then."""
-        now = self._table.progress()
+        """Give freed memory back: after a game, while the next is set up, else twice a minute; it takes a millisecond."""
+        now, now_s = self._table.progress(), self._clock.monotonic_s()
         rest = (now.number, now.phase) if now.phase in (Phase.LOBBY, Phase.SETUP, Phase.OVER) else None
-        if rest is not None and rest != self._given_back:
+        if now_s >= self._give_back_s or (rest is not None and rest != self._given_back):
+            self._give_back_s = now_s + GIVE_BACK_S
             give_back()
         self._given_back = rest
 
