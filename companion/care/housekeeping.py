@@ -110,7 +110,7 @@ class Housekeeping:
         self._do(self._give_back)
 
     def _give_back(self) -> None:
-        """Give freed memory back after a game, while the next is set up, else twice a minute; it takes a millisecond."""
+        """Give freed memory back after a game, at the next set-up, else twice a minute: a millisecond each time."""
         now, now_s = self._table.progress(), self._clock.monotonic_s()
         rest = (now.number, now.phase) if now.phase in (Phase.LOBBY, Phase.SETUP, Phase.OVER) else None
         if now_s >= self._give_back_s or (rest is not None and rest != self._given_back):
