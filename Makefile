@@ -70,9 +70,10 @@ format: $(VENV)/.tests
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# Measures speeds and latencies and fails where they fall short; on two cores some 40 minutes, nine of them a game on
-# the clock at its real length, six the reading of boards, alone with `companion bench vision`, and a third of them 1,000
-# kills of the service, alone with `companion bench kills`.
+# Measures speeds, latencies and memory and fails where they fall short; on two cores some 50 minutes, nine of them a
+# game on the clock at its real length, six the reading of boards, alone with `companion bench vision`, ten an evening's
+# memory, alone with `companion bench memory`, and a quarter of them 1,000 kills of the service, alone with `companion
+# bench kills`.
 bench: $(VENV)/.tests
 	$(BIN)/companion bench --real-time $(ARGS)
 

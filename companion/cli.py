@@ -331,7 +331,7 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command = commands.add_parser("bench", help="measure speeds and latencies on this machine")
     command.add_argument("--games", type=_count, default=100_000, metavar="N", help="random games through the engine")
     command.add_argument("--real-time", action="store_true", help="a game on the clock at its real length, too")
-    command.add_argument("part", nargs="?", choices=("vision", "kills"), help="measure nothing but that")
+    command.add_argument("part", nargs="?", choices=("vision", "kills", "memory"), help="measure nothing but that")
     command.add_argument("--kills", type=_count, default=1000, metavar="N", help="SIGKILLs of the service at random")
     command.add_argument("--quick", action="store_true", help="vision: about a tenth of it")
     command.add_argument("--json", action="store_true", help="vision: the same for machines")
@@ -355,6 +355,10 @@ def _bench(options: argparse.Namespace) -> int:
         from companion.bench.kills import bench_kills  # noqa: PLC0415
 
         return 0 if bench_kills(options.kills) else 1
+    if options.part == "memory":
+        from companion.bench.memory import bench_memory  # noqa: PLC0415
+
+        return 0 if bench_memory() else 1
     if options.quick or options.json or options.only or options.keep:
         raise Malformed("--quick, --json, --only and --keep are for: companion bench vision")
     from companion.bench import run  # noqa: PLC0415

@@ -71,6 +71,7 @@ class Desk(ABC):
         self._owner = Owner("table", self._let_time_pass)
         self._changed = threading.Condition()
         self._listeners = _Listeners()
+        self._when_changed: list[Callable[[], None]] = []
         self._alarms: tuple[Alarm, ...] = ()
         self._drafts: dict[Seat, tuple[str, ...]] = {}
         self._refused_ready: dict[str, tuple[str, int]] = {}
@@ -115,6 +116,10 @@ class Desk(ABC):
         with self._changed:
             self._changed.wait_for(lambda: self._live.version != version or self._closed, timeout_s)
         return self._live.version
+
+    def when_changed(self, call: Callable[[], None]) -> None:
+        """Have this called after every change that a page could show, whichever thread makes it; it must not block."""
+        self._when_changed.append(call)
 
     def seat_nonce(self, seat: Seat) -> str | None:
         """What the token of whoever sits there must carry; None: the seat is free. For the pages' guard only."""
@@ -316,6 +321,8 @@ class Desk(ABC):
         with self._changed:
             self._live = replace(live, version=self._live.version + 1)
             self._changed.notify_all()
+        for call in self._when_changed:
+            call()
         lamps, trouble = lamps_of(self._live), self._in_trouble()
         for on_lamps in self._listeners.lamps:
             on_lamps(lamps, trouble)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from companion.allocator import save_memory
 from companion.care.releases import TOLD
 from companion.care.settings_trial import PROBATION_S, SettingsTrial
 from companion.config import Settings
@@ -36,6 +37,7 @@ def run(
     on the pages, and those of before are used again: nobody has to find a keyboard. What a page has written is on trial
     until the service was well for a while (`companion.care.settings_trial`).
     """
+    save_memory()
     # Blocked before libraries start threads of their own: an end waits until main asks for it, in no other thread and
     # inside no lock.
     ends = {signal.SIGTERM, signal.SIGINT, RESTART}

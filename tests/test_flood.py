@@ -20,7 +20,7 @@ from companion.kit import Seat
 from web import channels, live
 from web.gate import EACH, OWNER, OWNER_EACH, STRANGER, TOGETHER, Asker, Gate
 from web.guard import Guard
-from web.live import KEPT, OWN_TABLES, SEATS_EACH, SPARE_THREADS, Server, Streams, TooManyViewers, serve
+from web.live import KEPT, OWN_TABLES, SEATS_EACH, THREADS, Server, Streams, TooManyViewers, serve
 from web.live import Place as Kind
 
 BAD, SEATED, OTHER = "192.0.2.66", "192.0.2.10", "192.0.2.77"
@@ -77,7 +77,7 @@ def test_a_seat_that_floods_does_not_delay_the_other(place: Place) -> None:
     assert sum(gate.begin(seat, "/live/seat/south") for _ in range(10_000)) == OWNER.burst - OWNER_EACH
     assert gate.begin(gate.asker(SEATED, north), "/x")
     assert not gate.begin(gate.asker(BAD, south), "/x"), "the seat's tokens, whatever the address"
-    assert TOGETHER + OWNER_EACH < SPARE_THREADS
+    assert TOGETHER + OWNER_EACH < THREADS
 
 
 def test_a_forged_token_is_a_strangers(place: Place) -> None:

@@ -13,7 +13,8 @@ import pytest
 from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of, view_of
 
 from companion.kit import Seat
-from web.live import SPARE_THREADS, serve
+from web import live
+from web.live import serve
 
 HOST = {"X-Host-Key": HOST_KEY}
 
@@ -150,8 +151,8 @@ def test_a_press_after_the_end_is_too_late(place: Place) -> None:
     assert view_of(place)["log"][0] == "1. Defender passes."
 
 
-def test_a_request_is_stamped_before_it_waits_for_a_thread(place: Place) -> None:
-    """The only thread carries a stream while the press comes in at 4 s; it is handled at 7 s."""
+def test_a_request_is_stamped_before_it_waits_for_a_thread(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The only thread draws a page while the press comes in at 4 s; it is handled at 7 s."""
     moment = place.to_clock()
     arrived = threading.Semaphore(0)
 
@@ -160,19 +161,25 @@ def test_a_request_is_stamped_before_it_waits_for_a_thread(place: Place) -> None
         arrived.release()
         return at_s
 
+    def slow() -> str:
+        assert is_drawn.wait(10)
+        return ""
+
+    is_drawn = threading.Event()
+    monkeypatch.setitem(place.app.view_functions, "pages.watch", slow)
+    monkeypatch.setattr(live, "THREADS", 1)
     place.app.extensions["now_s"] = now_s
-    with serve(place.app, "127.0.0.1", 0, 1 - SPARE_THREADS) as server:
+    with serve(place.app, "127.0.0.1", 0, 4) as server:
         server.start()
         busy, line = (http.client.HTTPConnection("127.0.0.1", server.port, timeout=20) for _ in range(2))
-        busy.request("GET", "/live/watch")
-        stream = busy.getresponse()
+        busy.request("GET", "/watch")
         assert arrived.acquire(timeout=10)
         place.clock.advance(4)
         body = json.dumps({"moment": moment, "action": "."})
         line.request("POST", "/api/table/act", body, {"Content-Type": "application/json"})
         assert arrived.acquire(timeout=10)
         place.clock.advance(3)
-        stream.close()
+        is_drawn.set()
         busy.close()
         assert line.getresponse().status == 200
         line.close()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, wraps
+from typing import ParamSpec
 
 import cv2
 import numpy as np
@@ -11,6 +14,7 @@ from numpy.typing import NDArray
 
 from companion.grid import Square
 from companion.kit import CARD_DICTIONARY, DICTIONARY, Board, Card, Deck, Kit, Mark, Seat
+from vision.lettering import size_px, write
 from vision.markers import marker_modules
 from vision.pose import Points
 
@@ -82,7 +86,7 @@ class _Pen:
         x, y = self._px(x_mm, y_mm)
         scale = height_mm * _BOARD_SCALE / 22
         thick = max(1, round(scale * 2))
-        cv2.putText(self.picture, text, (x // 16, y // 16), cv2.FONT_HERSHEY_SIMPLEX, scale, _INK, thick, cv2.LINE_AA)
+        write(self.picture, text, (x // 16, y // 16), scale, _INK, thick=thick)
 
 
 def _rectangle(x: float, y: float, half: float, half_depth: float | None = None) -> list[tuple[float, float]]:
@@ -201,12 +205,34 @@ def _printed(marker: int, side: int, dictionary: str = DICTIONARY) -> NDArray[np
     return np.asarray(np.maximum(print_, _INK[0])[..., None].clip(None, 243), dtype=np.uint8)
 
 
+P = ParamSpec("P")
+
+
+def _packed(most: int) -> Callable[[Callable[P, Bgr]], Callable[P, Bgr]]:
+    """Keep the last so many pictures of a function packed: they have hardly more than two colours."""
+
+    def keeping(draw: Callable[P, Bgr]) -> Callable[P, Bgr]:
+        @lru_cache(maxsize=most)
+        def packed(*args: P.args, **kwargs: P.kwargs) -> tuple[tuple[int, ...], bytes]:
+            picture = draw(*args, **kwargs)
+            return picture.shape, zlib.compress(picture.tobytes(), 1)
+
+        @wraps(draw)
+        def unpacked(*args: P.args, **kwargs: P.kwargs) -> Bgr:
+            shape, pixels = packed(*args, **kwargs)  # type: ignore[arg-type]  # what names a picture is hashable
+            return np.frombuffer(bytearray(zlib.decompress(pixels)), np.uint8).reshape(shape)
+
+        return unpacked
+
+    return keeping
+
+
 def card_picture(card: Card, deck: Deck) -> Bgr:
     """The face of a card as it is printed: marker, value and suit, both large once more, the same turned by 180°."""
     return _card_picture(card, deck.width_mm, deck.height_mm, deck.marker_mm, deck.inset_mm)
 
 
-@lru_cache(maxsize=128)
+@_packed(128)
 def _card_picture(card: Card, width_mm: float, height_mm: float, marker_mm: float, inset_mm: float) -> Bgr:
     scale = _CARD_SCALE
     width, height, side, inset = (round(v * scale) for v in (width_mm, height_mm, marker_mm, inset_mm))
@@ -226,7 +252,7 @@ def _write(picture: Bgr, text: str, x: int, y: int, height: float) -> None:
     """Letters whose lower left corner lies at pixel (x, y)."""
     scale = height / 22
     thick = max(1, round(scale * 3.5))
-    cv2.putText(picture, text, (x, y), cv2.FONT_HERSHEY_SIMPLEX, scale, _INK, thick, cv2.LINE_AA)
+    write(picture, text, (x, y), scale, _INK, thick=thick)
 
 
 @lru_cache(maxsize=4)
@@ -241,6 +267,7 @@ def back_picture(width_mm: float, height_mm: float) -> Bgr:
 
 
 @lru_cache(maxsize=512)
+@_packed(512)
 def top_picture(
     marker: int,
     rgb: str,
@@ -276,9 +303,9 @@ def _letter_rim(top: Bgr, letter: str, rim: int, ink: tuple[int, int, int], turn
         return
     plate = np.full((rim, rim * len(letter), 3), top[rim // 2, top.shape[1] // 2], dtype=np.uint8)
     scale = 0.7 * rim / 22
-    (wide, high), _ = cv2.getTextSize(letter, cv2.FONT_HERSHEY_SIMPLEX, scale, max(1, round(2.5 * scale)))
+    wide, high = size_px(letter, scale, max(1, round(2.5 * scale)))
     at = (plate.shape[1] - wide) // 2, (rim + high) // 2
-    cv2.putText(plate, letter, at, cv2.FONT_HERSHEY_SIMPLEX, scale, ink, max(1, round(2.5 * scale)), cv2.LINE_AA)
+    write(plate, letter, at, scale, ink, thick=max(1, round(2.5 * scale)))
     plate = np.rot90(plate, turns)
     for _ in range(4):
         high, wide = plate.shape[:2]

@@ -279,4 +279,4 @@ class Cards(Pieces):
 def _block(piece: Piece, z_mm: float) -> Block:
     """A piece as it is drawn, standing at this height."""
     top, place = piece.top, (piece.x_mm, piece.y_mm, z_mm, piece.turn_deg)
-    return Block(piece.id, top.picture(), top.rgb, top.width_mm, top.depth_mm, top.height_mm, *place)
+    return Block(piece.id, top.picture, top.rgb, top.width_mm, top.depth_mm, top.height_mm, *place)

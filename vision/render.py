@@ -229,8 +229,9 @@ def lit(colours: Bgr | Shade, light: Shade, veil: Shade | None) -> Bgr:
 
 
 def _light(pose: Pose, view: View) -> Shade:
+    """(h, w, 3), by factor; where all rows are alike they are one row in memory."""
     across = np.linspace(1 - view.gradient, 1, view.width, dtype=np.float32)
-    shade = np.repeat(across[None], view.height, axis=0) * view.light
+    shade = np.asarray(across[None] * view.light, np.float32)
     if view.shadow is not None:
         x, y, radius, strength = view.shadow
         mask = _blob(pose, view, x, y, radius, soft=0.08)
@@ -238,6 +239,7 @@ def _light(pose: Pose, view: View) -> Shade:
     if view.vignette:
         shade = shade * vignette((view.width, view.height), view.vignette)
     colours = np.asarray(shade[..., None] * np.array(view.cast_bgr, dtype=np.float32), np.float32)
+    colours = np.broadcast_to(colours, (view.height, view.width, 3))
     texture = shade_texture(view)
     if texture is None:
         return colours
@@ -245,7 +247,7 @@ def _light(pose: Pose, view: View) -> Shade:
     tones = np.arange(256, dtype=np.float32)[:, None] / 255
     tint = 1 - np.array(view.shade_bgr, dtype=np.float32)
     passing = ((1 - tones) * (1 - tint * np.minimum(1, 4 * tones))).astype(np.float32).reshape(256, 1, 3)
-    return np.asarray(cv2.multiply(colours, cv2.LUT(cv2.merge([dark] * 3), passing)), np.float32)
+    return np.asarray(cv2.multiply(np.ascontiguousarray(colours), cv2.LUT(cv2.merge([dark] * 3), passing)), np.float32)
 
 
 def _veil(pose: Pose, view: View) -> Shade | None:

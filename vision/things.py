@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -19,10 +20,10 @@ from vision.trouble import curled_strips, worn
 
 @dataclass(frozen=True)
 class Block:
-    """One piece to draw: what its top shows, the colour of its sides, its size, place and base height in mm."""
+    """One piece to draw: what pictures its top, the colour of its sides, its size, place and base height in mm."""
 
     piece: int
-    top: Bgr = field(repr=False)
+    top: Callable[[], Bgr] = field(repr=False)
     rgb: str
     width_mm: float
     depth_mm: float
@@ -62,7 +63,9 @@ def draw_block(picture: Bgr, stage: Stage, block: Block) -> None:
     hull = cv2.convexHull(np.vstack([top, foot]).astype(np.float32)).reshape(-1, 2)
     cv2.fillPoly(cover, [(hull * 16).round().astype(np.int32)], 255, cv2.LINE_AA, 4)
     _draw_walls(colours, top, foot, bgr_of(block.rgb))
-    art = block.top if not stage.view.wear else worn(block.top, stage.view.wear, stage.view.seed + block.piece)
+    art = block.top()
+    if stage.view.wear:
+        art = worn(art, stage.view.wear, stage.view.seed + block.piece)
     for quad, start, end in strips:
         _draw_top(colours, cover, art, (quad - low + 0.5) * factor - 0.5, (start, end))
     small = tuple((high - low).tolist())

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.artwork import Bgr
+from vision.lettering import write
 from vision.pose import Points
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def _columns(part: Bgr, rng: Rng, headline: bool) -> None:
     scale, thick, pitch = (0.95, 3, 34) if headline else (0.36, 1, 14)
     for row in range(pitch, part.shape[0], pitch):
         letters = "".join(chr(97 + int(code)) if code < 26 else " " for code in rng.integers(0, 30, 60))
-        cv2.putText(part, letters, (0, row), cv2.FONT_HERSHEY_DUPLEX, scale, (40, 38, 36), thick, cv2.LINE_AA)
+        write(part, letters, (0, row), scale, (40, 38, 36), thick=thick, font=cv2.FONT_HERSHEY_DUPLEX)
 
 
 def _crossword(part: Bgr, rng: Rng) -> None:

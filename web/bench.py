@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -19,7 +19,8 @@ from companion.languages import say, translate
 from companion.ports import PanelView
 from web.api import Body, Text, read_body
 from web.house import House, Workbench
-from web.live import PING, RETRY_MS, Place, message
+from web.live import PANELS, PING, RETRY_MS, Place, message
+from web.writer import Messages, Pause
 
 LOOK_S = 0.02
 """How often a stream listens to the buzzer; the shortest tone lasts as long."""
@@ -105,7 +106,9 @@ class Bench:
 
     def frame(self) -> Response:
         """The camera's picture now."""
-        picture = make_response(self._world.jpeg())
+        with self._house.imaging:
+            jpeg = self._world.jpeg()
+        picture = make_response(jpeg)
         picture.mimetype = "image/jpeg"
         return picture
 
@@ -116,9 +119,11 @@ class Bench:
     def live(self) -> Response:
         """A stream of the page's fragment, the world (`event: world`) and the panel (`event: panel`)."""
         app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way
-        return self._house.streams.hold(request.environ, lambda is_gone: self._messages(app, is_gone), Place.TABLE)
+        return self._house.streams.hold(
+            request.environ, lambda is_gone: self._messages(app, is_gone), Place.TABLE, writer=PANELS
+        )
 
-    def _messages(self, app: Flask, is_gone: Callable[[], bool]) -> Iterator[str]:
+    def _messages(self, app: Flask, is_gone: Callable[[], bool]) -> Messages:
         heard = _Heard()
         yield f"retry: {RETRY_MS}\n\n"
         while not is_gone():
@@ -130,7 +135,7 @@ class Bench:
             elif now_s - heard.said_s > PING_S:
                 heard.said_s = now_s
                 yield PING
-            self._house.streams.closing.wait(LOOK_S)
+            yield Pause(LOOK_S)
 
     def _news(self, app: Flask, heard: _Heard, now_s: float) -> str:
         """Everything that has changed since the last look, as messages."""

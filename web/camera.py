@@ -7,7 +7,7 @@ Photographs of turns show the board alone; they are for everybody.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,8 +20,9 @@ from companion.views import TableView, turn_title
 from web.api import Body, Text, read_body
 from web.guard import is_own_screen
 from web.house import House, clock_words
-from web.live import PING, RETRY_MS, Place, message
+from web.live import CAMERA, PING, RETRY_MS, Place, message
 from web.seen import WEAK_WORDS, count_words, read_svg, square_words, weak_places, weak_svg, weak_symbols
+from web.writer import Messages, Pause
 
 LOOK_S = 0.25
 """How often a stream asks whether its viewer is still there."""
@@ -127,9 +128,11 @@ class CameraPage:
         """A stream of the page's fragment, at most once a second and only when something in it has changed."""
         self._require_look()
         app, is_host = _this_app(), self._guard.is_host(request)
-        return self._house.streams.hold(request.environ, lambda gone: self._messages(app, is_host, gone), Place.SEAT)
+        return self._house.streams.hold(
+            request.environ, lambda gone: self._messages(app, is_host, gone), Place.SEAT, writer=CAMERA
+        )
 
-    def _messages(self, app: Flask, is_host: bool, is_gone: Callable[[], bool]) -> Iterator[str]:
+    def _messages(self, app: Flask, is_host: bool, is_gone: Callable[[], bool]) -> Messages:
         shown, looks, quiet = "", 0, 0
         yield f"retry: {RETRY_MS}\n\n"
         while not is_gone():
@@ -142,17 +145,18 @@ class CameraPage:
                 quiet = 0
                 yield PING
             looks, quiet = looks + 1, quiet + 1
-            self._house.streams.closing.wait(LOOK_S)
+            yield Pause(LOOK_S)
 
     def frame(self) -> Response:
         """The last frame; a page pulls one after the other for as long as somebody looks."""
         self._require_look()
         if self._table.progress().camera in (CameraState.TROUBLE, CameraState.NONE):
             raise NotFound  # the last frame is an old one
-        number = self._eye().number()
-        if self._pictures[0] != number:
-            self._pictures = (number, self._eye().picture() or b"")
-        return _jpeg(self._pictures[1])
+        with self._house.imaging:
+            number = self._eye().number()
+            if self._pictures[0] != number:
+                self._pictures = (number, self._eye().picture() or b"")
+            return _jpeg(self._pictures[1])
 
     def board_picture(self) -> Response:
         """The board from straight above, as it was measured last."""
@@ -168,7 +172,7 @@ class CameraPage:
         frame = next((each for each in self._settled() if each.number == number), None)
         if frame is None:
             raise NotFound
-        board = self._eye().board(number)
+        board = self._settled_view(number)
         drawing = read_svg(board, f"/camera/settled/{number}/board.jpg") if board else ""
         words = count_words(board) if board else say("No board was seen.")
         return render_template(
@@ -180,12 +184,13 @@ class CameraPage:
     def settled_picture(self, number: int) -> Response:
         """A settled frame; `?small` for a list of them."""
         self._require_look()
-        return _jpeg(self._eye().settled_picture(number, SMALL_PX if "small" in request.args else LARGE_PX))
+        with self._house.imaging:
+            return _jpeg(self._eye().settled_picture(number, SMALL_PX if "small" in request.args else LARGE_PX))
 
     def settled_board(self, number: int) -> Response:
         """The board of a settled frame from straight above."""
         self._require_look()
-        board = self._eye().board(number)
+        board = self._settled_view(number)
         return _jpeg(board.picture if board else b"")
 
     # ---- photographs, for everybody ----------------------------------------------------------------------------------
@@ -249,10 +254,15 @@ class CameraPage:
     def _settled(self) -> tuple[SettledFrame, ...]:
         return self._room.eye.settled() if self._room.eye else ()
 
+    def _settled_view(self, number: int) -> BoardSeen | None:
+        """The board of a settled frame as it was measured then."""
+        with self._house.imaging:
+            return self._eye().board(number)
+
     def _measure(self) -> _Measured:
         """The board, measured anew when the last time is too long ago."""
         now_s = self._house.clock.monotonic_s()
-        with self._measuring:
+        with self._measuring, self._house.imaging:
             if self._room.eye is not None and now_s - self._measured.at_s >= MEASURE_S:
                 board = self._room.eye.board()
                 blind = () if board else self._room.eye.blind_advice()

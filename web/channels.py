@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from waitress import wasyncore
-from waitress.channel import HTTPChannel
+from waitress.channel import ClientDisconnected, HTTPChannel
 from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.server import TcpWSGIServer
 from waitress.task import WSGITask
@@ -24,10 +24,14 @@ from web.limits import OWN_ADDRESSES, plain_address
 from web.names import OWN_ADDRESS, asked_host
 
 if TYPE_CHECKING:
+    from web.live import Held
     from web.tls import SecureDoor
+    from web.writer import Writer
 
 ARRIVED = "companion.at_s"
 """Where a request's environment says when it came in, by the table's clock."""
+HAND_OVER = "companion.hand_over"
+"""Where it says who takes a stream over, so that it holds no thread: called with it and its future writer's getter."""
 MAX_HEADER_BYTES = 32 * 1024
 """The longest address is that of a kit with a map of one's own."""
 MAX_SMALL_BYTES = 64 * 1024
@@ -84,22 +88,96 @@ class _Arrival(HTTPRequestParser):  # type: ignore[misc]  # waitress comes witho
         return dict(parse_cookie(self.headers.get("COOKIE", "")))
 
 
+class _HandedOver(BaseException):
+    """Leaves a worker's work on a request that goes on as a stream; nothing but `Channel.service` catches it."""
+
+
 class _StampedTask(WSGITask):  # type: ignore[misc]  # waitress comes without types
-    """Tells the application when its request came in and how: it may have waited for a free thread since."""
+    """Tells the application when its request came in and how: it may have waited for a free thread since.
+
+    An answer that is a stream is only begun here; then it is handed over to its writer.
+    """
+
+    _stream: tuple[Held, Callable[[], Writer]] | None = None
 
     def get_environment(self) -> dict[str, Any]:
         environ: dict[str, Any] = super().get_environment()
         environ[ARRIVED] = self.request.at_s
         environ[OWN_ADDRESS] = self.channel.own_address
+        environ[HAND_OVER] = self._take_over
         if self.channel.is_secure:
             environ["wsgi.url_scheme"] = "https"
         return environ
+
+    def _take_over(self, held: Held, writer: Callable[[], Writer]) -> None:
+        self._stream = held, writer
+
+    def service(self) -> None:
+        """Answer the request; raises `_HandedOver` when it goes on as a stream."""
+        try:
+            super().service()
+        except BaseException:
+            if self._stream:
+                self._stream[0].close()
+            raise
+        if self._stream:
+            held, writer = self._stream
+            self.channel.is_streaming = True
+            held.go_on(writer(), StreamLine(self))
+            raise _HandedOver
+
+    def finish(self) -> None:
+        """Say that the answer is whole, unless it goes on."""
+        if self._stream is None:
+            super().finish()
+        elif not self.wrote_header:
+            self.write(b"")
+
+
+class StreamLine:
+    """The connection of a stream: written by the streams' thread, sent on by the server's own where that is full."""
+
+    def __init__(self, task: _StampedTask) -> None:
+        self._task = task
+        self._channel: Channel = task.channel
+
+    @property
+    def is_open(self) -> bool:
+        """Is the viewer still there?"""
+        return bool(self._channel.connected) and not self._channel.will_close
+
+    @property
+    def is_full(self) -> bool:
+        """Has the viewer so much to read that a writer would have to wait?"""
+        return bool(self._channel.total_outbufs_len > self._channel.adj.outbuf_high_watermark)
+
+    def write(self, text: str) -> None:
+        """Send a message; one who is gone gets nothing."""
+        with contextlib.suppress(ClientDisconnected):
+            self._task.write(text.encode())
+
+    def end(self) -> None:
+        """Say that the answer is whole, and hang up once it is read."""
+        channel = self._channel
+        if self._task.chunked_response and not self.is_full:
+            with contextlib.suppress(ClientDisconnected):
+                channel.write_soon(b"0\r\n\r\n")
+        with channel.requests_lock:
+            channel.is_streaming = False
+            channel.close_when_flushed = True
+            for request in channel.requests:
+                request.close()
+            channel.requests = []
+        channel.last_activity = time.time()
+        channel.server.pull_trigger()
 
 
 class Channel(HTTPChannel):  # type: ignore[misc]  # waitress comes without types
     """A connection: its address counts as long as it is open."""
 
     task_class = _StampedTask
+    is_streaming = False
+    """Is its answer a stream, which no thread of the server writes any more?"""
     admitted: tuple[Asker, str]
     """Who asks for what a thread answers now, and at which path."""
 
@@ -126,9 +204,16 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress comes without type
         """Answer the next request, in a thread of the server."""
         asker, path = self.admitted
         try:
-            super().service()
+            with contextlib.suppress(_HandedOver):
+                super().service()
         finally:
             self._gated.has_answered(asker, path)
+
+    def handle_read(self) -> None:
+        """Something has come in; where that is a viewer's end, the stream has nobody any more."""
+        super().handle_read()
+        if self.is_streaming and not self.connected:
+            self.handle_close()
 
     def close(self) -> None:
         """End it, also for the thread that waits for somebody to read what it has written."""

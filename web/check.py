@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from flask import Blueprint, Response, jsonify, make_response, render_template, request
@@ -18,8 +18,9 @@ from companion.session import Phase
 from web.api import Body, Text, read_body
 from web.host import ask_for_key
 from web.house import House
-from web.live import RETRY_MS, Place, message
+from web.live import PANELS, RETRY_MS, Place, message
 from web.wiring import drawing, wires
+from web.writer import Messages, Pause
 
 LOOK_S, RENEW_S, PING_S = 0.05, 2.0, 10.0
 
@@ -111,14 +112,18 @@ class CheckPage:
         panel = self._panel()
         streams = self._house.streams
         return streams.hold(
-            request.environ, lambda gone: self._messages(panel, gone), Place.SEAT, lambda: self._leave(panel)
+            request.environ,
+            lambda gone: self._messages(panel, gone),
+            Place.SEAT,
+            lambda: self._leave(panel),
+            writer=PANELS,
         )
 
     def _leave(self, panel: PanelCheck) -> None:
         panel.end()
         self._table.trial_is("")
 
-    def _messages(self, panel: PanelCheck, is_gone: Callable[[], bool]) -> Iterator[str]:
+    def _messages(self, panel: PanelCheck, is_gone: Callable[[], bool]) -> Messages:
         shown: dict[str, Any] = {}
         said_s = renewed_s = time.monotonic()
         yield f"retry: {RETRY_MS}\n\n"
@@ -138,7 +143,7 @@ class CheckPage:
             elif now_s - said_s > PING_S:
                 said_s = now_s
                 yield ": still here\n\n"
-            self._house.streams.closing.wait(LOOK_S)
+            yield Pause(LOOK_S)
 
     # ---- trying out ----
 

@@ -22,7 +22,7 @@ OWNER = Rate(200, 50.0)
 TOGETHER, EACH, OWNER_EACH = 8, 6, 4
 """So many short requests are answered at a time: of all strangers, of one address, of one seat or the host.
 
-An answer that nobody reads holds its thread: so a bad address and a bad seat together leave some of `SPARE_THREADS`.
+An answer that nobody reads holds its thread: so a bad address and a bad seat together leave some of `THREADS`.
 """
 UPLOADS = {"/settings/restore": 512 * 1024 * 1024, "/history": 2 * 1024 * 1024}
 """Where the host brings a file, a backup or a game, and how many bytes such a request has at most."""

@@ -90,6 +90,8 @@ class House:
     """How the service is; None: nobody looks."""
     staff: StaffBell | None = None
     """The key that calls the staff; None: there is none."""
+    imaging: threading.Lock = field(default_factory=threading.Lock)
+    """Held while a picture of the camera or of the workbench is made: each takes some 20 MB for a moment."""
     _drawn: dict[_Page, tuple[int, str]] = field(default_factory=dict)
     _drawing: dict[_Page, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 

@@ -1,8 +1,9 @@
 """Pages that follow the table: server-sent events, and the web server that carries them.
 
 A page opens one stream. It gets the whole fragment at once, then after every change of the table; a viewer who is too
-slow for every change gets the newest. Streams hold a thread each, so they are counted; some places are kept for seats
-and table screens, so that spectators never take them.
+slow for every change gets the newest. A stream is begun by the thread that answers its request, then one thread writes
+all that follow the table, and one each those of the camera and of the panels, which look more often or take longer.
+Streams are counted; some places are kept for seats and table screens, so that spectators never take them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Response
@@ -27,6 +28,7 @@ from companion.table import Table
 from web import channels
 from web.gate import Gate
 from web.limits import OWN_ADDRESSES, address_group
+from web.writer import Line, Messages, Pause, Writer
 
 if TYPE_CHECKING:
     import ssl
@@ -34,15 +36,23 @@ if TYPE_CHECKING:
     from web.tls import SecureDoor
 
 ARRIVED = channels.ARRIVED
+HAND_OVER = channels.HAND_OVER
+PAGES, CAMERA, PANELS = "pages", "camera", "panels"
+"""The threads that write streams: of what follows the table, of the camera's page, of panels and workbench."""
 LOOK_S = 0.5
 """How often a stream asks whether its viewer is still there."""
 PING_LOOKS = 20
 DEAD_PHONE_MS = 20_000
-SPARE_THREADS = 16
+BEGINNING = 2
+"""So many messages are written by the thread that answers the request: when to come back, and the whole fragment."""
+THREADS = 16
+"""They answer requests; streams need none."""
+SPARE_CONNECTIONS = 16
+"""One address may have so many more than there are places for streams."""
 SPARE_FILES = 128
 """For everything that is no connection: the journal, cameras, pins."""
 UNREAD_BYTES = 256 * 1024
-"""So much is kept for a viewer that does not read; then its thread waits, and misses what comes meanwhile."""
+"""So much is kept for a viewer that does not read; then its stream waits, and misses what comes meanwhile."""
 RETRY_MS = 1000
 ANSWERS_S, ENDS_S = 2.0, 5.0
 """At the end: so long what is being answered may take, and then every thread to notice that its connection is gone."""
@@ -72,6 +82,8 @@ class Place(Enum):
     """Seats and the host, who have shown who they are."""
 
 
+RANK = {Place.SEAT: 0, Place.TABLE: 1, Place.SPECTATOR: 2}
+"""In this order streams are written: seats never wait for spectators."""
 KEPT = {Place.TABLE: 4, Place.SEAT: 12}
 """Places that spectators do not get; when they are taken, their kind takes those of spectators."""
 OWN_TABLES = 1
@@ -93,6 +105,8 @@ class Streams:
         self._round = 0
         self.viewers = viewers
         self.closing = threading.Event()
+        self._writers: dict[str, Writer] = {}
+        table.when_changed(self._wake)
 
     @property
     def has_room(self) -> bool:
@@ -105,12 +119,30 @@ class Streams:
         return self.viewers + sum(KEPT.values()) - sum(self._left.values())
 
     def close(self) -> None:
-        """Let every stream end within half a second."""
+        """End every stream; one that has no writer ends within half a second."""
         self.closing.set()
+        with self._lock:
+            writers = list(self._writers.values())
+        for writer in writers:
+            writer.close()
 
     def renew(self) -> None:
         """Let every stream end; pages open theirs anew by themselves, and only where they still may."""
         self._round += 1
+
+    def _wake(self) -> None:
+        """The table has changed; those of the camera and of the panels look by themselves."""
+        if writer := self._writers.get(PAGES):
+            writer.wake()
+
+    def writer(self, name: str) -> Writer:
+        """The thread that writes the streams of this kind."""
+        with self._lock:
+            if name not in self._writers:
+                self._writers[name] = Writer(f"streams-{name}", lambda: self._table.version)
+                if self.closing.is_set():
+                    self._writers[name].close()
+            return self._writers[name]
 
     def follow(
         self,
@@ -125,13 +157,15 @@ class Streams:
     def hold(
         self,
         environ: Mapping[str, Any],
-        messages: Callable[[Callable[[], bool]], Iterator[str]],
+        messages: Callable[[Callable[[], bool]], Messages],
         place: Place = Place.SPECTATOR,
         when_over: Callable[[], None] = lambda: None,
+        writer: str = PAGES,
     ) -> Response:
-        """A stream of ready messages in the language spoken now.
+        """A stream of ready messages in the language spoken now, with pauses in which it is not asked.
 
         `messages` is given a question that is true once nobody listens any more; `when_over` is called at the end.
+        Between two pauses it must be quick: it is asked in the thread that writes all streams of this `writer`.
         """
         address = str(environ.get("REMOTE_ADDR", ""))
         taken = None if self.closing.is_set() else self._take(place, address)
@@ -145,10 +179,11 @@ class Streams:
 
         has_left: Callable[[], bool] = environ.get("waitress.client_disconnected", lambda: False)
         began = self._round
-        stream = Response(
-            _Held(_spoken_on(messages(lambda: self.closing.is_set() or self._round != began or has_left())), release),
-            mimetype="text/event-stream",
-        )
+        told = _spoken_on(messages(lambda: self.closing.is_set() or self._round != began or has_left()))
+        held = Held(told, release, RANK[place], self._rest)
+        hand_over = environ.get(HAND_OVER)
+        body = held.beginning(partial(hand_over, held, lambda: self.writer(writer))) if hand_over else held.whole()
+        stream = Response(_Body(body, held), mimetype="text/event-stream")
         stream.headers["Cache-Control"] = "no-store"
         stream.headers["X-Accel-Buffering"] = "no"
         return stream
@@ -178,7 +213,14 @@ class Streams:
             if not self._held[name, place]:
                 del self._held[name, place]
 
-    def _fragments(self, render: Callable[[], str], is_gone: Callable[[], bool]) -> Iterator[str]:
+    def _rest(self, pause: Pause) -> None:
+        """Wait out a pause in the caller's thread."""
+        if pause.since is None:
+            self.closing.wait(pause.seconds)
+        else:
+            self._table.wait(pause.since, pause.seconds)
+
+    def _fragments(self, render: Callable[[], str], is_gone: Callable[[], bool]) -> Messages:
         shown, looks = -1, 0
         yield f"retry: {RETRY_MS}\n\n"
         while not is_gone():
@@ -190,14 +232,14 @@ class Streams:
                 yield PING
                 looks = 0
             looks += 1
-            self._table.wait(shown, LOOK_S)
+            yield Pause(LOOK_S, since=shown)
 
 
-def _spoken_on(messages: Iterator[str]) -> Iterator[str]:
+def _spoken_on(messages: Messages) -> Messages:
     """The same messages, all made in the language that is spoken now, whichever thread asks for them."""
     language = spoken()
 
-    def told() -> Iterator[str]:
+    def told() -> Messages:
         try:
             while True:
                 with speaking(language):
@@ -212,26 +254,73 @@ def _spoken_on(messages: Iterator[str]) -> Iterator[str]:
     return told()
 
 
-class _Held:
-    """An iterable that gives its place back exactly once, even when nobody ever asked it for anything."""
+class Held:
+    """A stream with its place, which it gives back exactly once, even when nobody ever asked it for anything.
 
-    def __init__(self, messages: Iterator[str], release: Callable[[], None]) -> None:
+    The web server's own connections take it over after its beginning; any other WSGI server asks for the whole.
+    """
+
+    def __init__(
+        self, messages: Messages, release: Callable[[], None], rank: int, rest: Callable[[Pause], None]
+    ) -> None:
         self._messages = messages
         self._release = release
+        self._rank = rank
+        self._rest = rest
+        self._pause = Pause(0.0)
         self._lock = threading.Lock()
         self._is_open = True
+        self.is_handed_over = False
 
-    def __iter__(self) -> Iterator[str]:
-        return self._messages
+    def beginning(self, hand_over: Callable[[], None]) -> Iterator[str]:
+        """The first messages; then the rest is handed over."""
+        for _ in range(BEGINNING):
+            news = next(self._messages, None)
+            if news is None:
+                return
+            if isinstance(news, Pause):
+                self._pause = news
+                break
+            yield news
+        self.is_handed_over = True
+        hand_over()
+
+    def whole(self) -> Iterator[str]:
+        """Every message, in the thread that asks."""
+        for news in self._messages:
+            if isinstance(news, Pause):
+                self._rest(news)
+            else:
+                yield news
+
+    def go_on(self, writer: Writer, line: Line) -> None:
+        """The rest is written there."""
+        writer.take(line, self._messages, self.close, self._rank, self._pause)
 
     def close(self) -> None:
-        """End the stream; called by the web server, also when the viewer is gone."""
+        """End the stream and give its place back."""
         with self._lock:
             was_open, self._is_open = self._is_open, False
         if was_open:
             self._release()
             if hasattr(self._messages, "close"):
                 self._messages.close()
+
+
+class _Body:
+    """What the web server asks for the stream; once that is handed over, its end is not the stream's."""
+
+    def __init__(self, messages: Iterator[str], held: Held) -> None:
+        self._messages = messages
+        self._held = held
+
+    def __iter__(self) -> Iterator[str]:
+        return self._messages
+
+    def close(self) -> None:
+        """Called by the web server, also when the viewer is gone."""
+        if not self._held.is_handed_over:
+            self._held.close()
 
 
 @lru_cache(maxsize=16)
@@ -245,25 +334,27 @@ def message(text: str, event: str = "") -> str:
 class Server:
     """The pages on a port; `close` may be called twice."""
 
-    def __init__(self, app: Flask, listener: socket.socket, threads: int, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, app: Flask, listener: socket.socket, connections: int, tls: ssl.SSLContext | None = None
+    ) -> None:
         self._app = app
         self._sockets: dict[int, Any] = {}
         now_s = app.extensions["now_s"]
         self._server = channels.GatedServer(
             app,
-            Gate(app.extensions["guard"], time.monotonic, connections=threads),
+            Gate(app.extensions["guard"], time.monotonic, connections),
             now_s,
             map=self._sockets,
             _sock=listener,
             sockinfo=(listener.family, listener.type, listener.proto, listener.getsockname()),
             bind_socket=False,
-            threads=threads,
+            threads=THREADS,
             max_request_header_size=channels.MAX_HEADER_BYTES,
             max_request_body_size=channels.MAX_SMALL_BYTES,
             channel_timeout=channels.IDLE_S,
             cleanup_interval=channels.SWEEP_S,
             channel_request_lookahead=1,
-            connection_limit=threads * 4,
+            connection_limit=connections * 4,
             asyncore_use_poll=True,
             outbuf_high_watermark=UNREAD_BYTES,
             ident=None,
@@ -330,9 +421,9 @@ def serve(app: Flask, host: str, port: int, viewers: int, tls: ssl.SSLContext | 
         ) from None
     if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; connections inherit it from the listener
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, DEAD_PHONE_MS)
-    threads = viewers + sum(KEPT.values()) + SPARE_THREADS
-    _allow_files(threads * (12 if tls else 4) + SPARE_FILES)
-    return Server(app, listener, threads, tls)
+    connections = viewers + sum(KEPT.values()) + SPARE_CONNECTIONS
+    _allow_files(connections * (12 if tls else 4) + SPARE_FILES)
+    return Server(app, listener, connections, tls)
 
 
 def _allow_files(number: int) -> None:

@@ -12,6 +12,7 @@ from companion.bench.doors import door_figures
 from companion.bench.flood import bench_flood
 from companion.bench.kills import KILLS, bench_kills
 from companion.bench.machine import bench_machine
+from companion.bench.memory import bench_memory
 from companion.bench.rings import bench_rings
 from companion.bench.rules import bench_rules
 from companion.bench.turns import REAL_S, SCALED_S, bench_turns
@@ -40,6 +41,7 @@ def run(games: int, real_time: bool = False, kills: int = KILLS) -> bool:
     good &= bench_crowd()
     good &= bench_machine()
     good &= bench_flood()
+    good &= bench_memory()
     good &= bench_browser()
     good &= bench_kills(kills)
     for name, game in GAMES.items():

@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from companion.bench.april import AprilTags
 from companion.grid import Square
 from companion.kit import DICTIONARY, Kit
 from vision.markers import Sighting, dictionary_of
@@ -62,21 +63,16 @@ def _aruco(parameters: cv2.aruco.DetectorParameters, dictionary: str) -> Callabl
     return find
 
 
-@lru_cache(maxsize=1)  # a second detector in a process corrupts its memory when both are freed
+@lru_cache(maxsize=1)  # one process serves all
 def april_detector() -> Callable[[Luma], list[Sighting]] | None:
     """The AprilTag library at full resolution in one thread; None where it is not installed."""
-    try:
-        from pupil_apriltags import Detector  # noqa: PLC0415 - a yardstick that only the bench needs
-    except ImportError:
+    if not AprilTags.is_installed():
         return None
-    detector = Detector(families="tag36h11", nthreads=1, quad_decimate=1.0)
+    library = AprilTags()
 
     def find(luma: Luma) -> list[Sighting]:
         # Its corners run counter-clockwise from the lower left one of a print that OpenCV draws upside down.
-        return [
-            Sighting(int(tag.tag_id), np.asarray(tag.corners, np.float64)[[1, 0, 3, 2]])
-            for tag in detector.detect(luma)
-        ]
+        return [Sighting(number, corners[[1, 0, 3, 2]]) for number, corners in library.find(luma)]
 
     return find
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from companion.allocator import give_back
 from companion.clock import Clock
 from companion.config import HistorySettings
 from companion.disk import formats
@@ -29,6 +30,7 @@ log = logging.getLogger(__name__)
 
 ROUND_S = 5.0
 QUIET_S = 60.0
+GIVE_BACK_S = 30.0
 """So long nothing has happened at the table before games are removed or checked."""
 _SLICE_S = 0.05
 """So long a round checks games."""
@@ -70,6 +72,8 @@ class Housekeeping:
         self._damaged: list[int] = []
         self._stuck: set[int] = set()
         self._wrong: dict[str, str] = {}
+        self._given_back: tuple[int, Phase] | None = None
+        self._give_back_s = clock.monotonic_s() + GIVE_BACK_S
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -104,6 +108,16 @@ class Housekeeping:
         self._do(lambda: self._tell("second place", self._journal.weakness))
         self._do(lambda: self._journal.clock_was_set(self._clock.wall_s(), self._clock.monotonic_s()))
         self._do(self._work_quietly)
+        self._do(self._give_back)
+
+    def _give_back(self) -> None:
+        """Give freed memory back after a game, at the next set-up, else twice a minute: a millisecond each time."""
+        now, now_s = self._table.progress(), self._clock.monotonic_s()
+        rest = (now.number, now.phase) if now.phase in (Phase.LOBBY, Phase.SETUP, Phase.OVER) else None
+        if now_s >= self._give_back_s or (rest is not None and rest != self._given_back):
+            self._give_back_s = now_s + GIVE_BACK_S
+            give_back()
+        self._given_back = rest
 
     def _do(self, work: Callable[[], object]) -> None:
         try:
