@@ -147,10 +147,12 @@ def mixed_room(rng: Random) -> Room:
     room = _dim(rng.random(), Room()) if rng.random() < 0.5 else Room(noise=rng.uniform(0, 8))
     if rng.random() < 0.7:
         room = replace(room, quality=round(rng.uniform(15, 90)))
-    lamps = {"flicker": rng.uniform(0, 0.1), "bands": rng.uniform(0, 0.1), "beat": rng.uniform(0.02, 0.98)}
-    room = replace(room, **rng.choice(({}, lamps)), shot=rng.uniform(0, 0.9))
+    if rng.random() < 0.5:
+        flicker, bands = rng.uniform(0, 0.1), rng.uniform(0, 0.1)
+        room = replace(room, flicker=flicker, bands=bands, beat=rng.uniform(0.02, 0.98))
     return replace(
         room,
+        shot=rng.uniform(0, 0.9),
         jitter=rng.choice((0.0, rng.uniform(0, 0.02))),
         drift=rng.choice((0.0, rng.uniform(0, 0.4))),
         smoothing=rng.choice((0.0, 0.0, rng.uniform(0.3, 0.8))),

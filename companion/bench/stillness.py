@@ -140,11 +140,12 @@ def watch(case: Case, tally: StillTally, still: int = STILL) -> None:
     watched = StillTable(case)
     for _ in range(LEARNING):
         reading = watched.see()
-    quiet = 0
+    quiet, judged, wrong = 0, None, list[str]()
     for _ in range(still):
         reading = watched.see()
         quiet += reading.quiet and reading.game == case.kit.game
-        wrong = watched.is_wrong(reading) if reading.quiet else []
+        if judged != reading.essence:
+            judged, wrong = reading.essence, watched.is_wrong(reading) if reading.quiet else []
         tally.wrong += bool(wrong)
         tally.faults += [f"{case.name}: {fault}" for fault in wrong[:1]]
     tally.frames += still

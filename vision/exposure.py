@@ -1,0 +1,94 @@
+"""How the light of one picture differs from that of another, whatever moves in them: exposure, lamps, bands.
+
+Pictures are block means, (rows, columns) float32 of 0 to 255, as `vision.motion` compares them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+Small = NDArray[np.float32]
+"""(rows, columns): the mean brightness of each block."""
+_SAMPLE = 5
+"""Every so many rows and columns are enough to tell the light of a whole picture."""
+_BURNT = 245.0
+"""A block that is lighter than this may hide how bright it is."""
+_CONTRAST = 25.0
+"""The dark and the bright third of a picture must differ by so much to tell a gain from an offset."""
+_GAINS = 0.5, 2.0
+_MOST_OFFSET = 20.0
+_MOST_BAND = 0.35
+"""What counts as light: beyond these factors and levels something has come before the camera."""
+_DARKEST = 8.0
+"""Added to brightness where a ratio of dark blocks would be all noise."""
+_SMOOTH_ROWS = 5
+
+
+class Exposure(NamedTuple):
+    """How a picture is brought to the light of another: `gain` (rows, 1) times it plus `offset`."""
+
+    gain: Small
+    offset: float
+
+    def apply(self, picture: Small) -> Small:
+        """The picture in the other one's light."""
+        return np.asarray(np.minimum(picture * self.gain + np.float32(self.offset), np.float32(255)), np.float32)
+
+    def undo(self, picture: Small) -> Small:
+        """A picture in the other one's light, as it would be in this one's."""
+        return np.asarray((picture - np.float32(self.offset)) / self.gain, np.float32)
+
+
+def exposure_between(before: Small, now: Small) -> Exposure:
+    """The light of `now` by that of `before`; what differs in less than half of the picture does not count.
+
+    Gain and offset come from the medians of the dark and the bright third; then each row of blocks has a gain of its
+    own, since lamps on alternating current light a picture in bands when its rows are exposed one after the other.
+    """
+    gain, offset = _of_all(before[::_SAMPLE, ::_SAMPLE].ravel(), now[::_SAMPLE, ::_SAMPLE].ravel())
+    every = before[:, 2::4]
+    lit = every * np.float32(gain) + np.float32(offset)
+    ratios = (now[:, 2::4] + np.float32(_DARKEST)) / (lit + np.float32(_DARKEST))
+    middle = ratios.shape[1] // 2
+    rows = np.partition(ratios, middle, axis=1)[:, middle].clip(1 - _MOST_BAND, 1 + _MOST_BAND)
+    smooth = np.asarray(cv2.blur(rows[:, None], (1, _SMOOTH_ROWS), borderType=cv2.BORDER_REPLICATE), np.float32)
+    return Exposure(np.asarray(smooth * np.float32(gain), np.float32), offset)
+
+
+def _of_all(before: Small, now: Small) -> tuple[float, float]:
+    """(gain, offset) of N blocks."""
+    clear = (before < _BURNT) & (now < _BURNT)
+    if clear.sum() > before.size // 4:
+        before, now = before[clear], now[clear]
+    third = before.size // 3
+    low, high = np.partition(before, (third, before.size - 1 - third))[[third, before.size - 1 - third]]
+    dark, bright = before <= low, before >= high
+    (dark_was, dark_is), (bright_was, bright_is) = (
+        (float(np.median(before[part])), float(np.median(now[part]))) for part in (dark, bright)
+    )
+    if bright_was - dark_was < _CONTRAST:
+        return 1.0, float(np.clip(np.median(now - before), -_MOST_OFFSET, _MOST_OFFSET))
+    gain = float(np.clip((bright_is - dark_is) / (bright_was - dark_was), *_GAINS))
+    return gain, float(np.clip(bright_is - gain * bright_was, -_MOST_OFFSET, _MOST_OFFSET))
+
+
+def unexplained(before: Small, now: Small, exposure: Exposure) -> tuple[Small, Small]:
+    """(rows, columns) twice: how `now` differs from `before` in the same light, and how much the light has changed."""
+    lit = exposure.apply(before)
+    shift = np.asarray(cv2.absdiff(lit, before), np.float32)
+    rest = np.asarray(cv2.subtract(now, lit), np.float32)
+    burnt = before > _BURNT
+    if burnt.any():
+        # What was burnt out may have been much brighter: it need not have become as dark as the rest.
+        rest[burnt & (rest > 0) & (now <= before + 2)] = 0
+    return rest, shift
+
+
+def median_ratio(now: Small, before: Small) -> float:
+    """How bright a picture is by another one."""
+    ratios = (now[::_SAMPLE, ::_SAMPLE] + 1) / (before[::_SAMPLE, ::_SAMPLE] + 1)
+    return float(np.partition(ratios, ratios.size // 2, axis=None)[ratios.size // 2])
