@@ -21,42 +21,52 @@ _CONTRAST = 25.0
 """The dark and the bright third of a picture must differ by so much to tell a gain from an offset."""
 _GAINS = 0.5, 2.0
 _MOST_OFFSET = 20.0
-_MOST_BAND = 0.35
 """What counts as light: beyond these factors and levels something has come before the camera."""
-_DARKEST = 8.0
-"""Added to brightness where a ratio of dark blocks would be all noise."""
+_SLIGHT = 1.0
+"""An offset of fewer levels has not disturbed the gains of the rows."""
+_DARKEST = 4.0
+"""Blocks are taken to be as bright as this at least: a ratio of black blocks is all noise."""
 _SMOOTH_ROWS = 5
 
 
 class Exposure(NamedTuple):
-    """How a picture is brought to the light of another: `gain` (rows, 1) times it plus `offset`."""
+    """How a picture is brought to the light of another: `gain` times it plus `offset`, (rows, 1) each."""
 
     gain: Small
-    offset: float
+    offset: Small
 
     def apply(self, picture: Small) -> Small:
         """The picture in the other one's light."""
-        return np.asarray(np.minimum(picture * self.gain + np.float32(self.offset), np.float32(255)), np.float32)
+        return np.asarray(np.minimum(picture * self.gain + self.offset, np.float32(255)), np.float32)
 
     def undo(self, picture: Small) -> Small:
         """A picture in the other one's light, as it would be in this one's."""
-        return np.asarray((picture - np.float32(self.offset)) / self.gain, np.float32)
+        return np.asarray((picture - self.offset) / self.gain, np.float32)
 
 
 def exposure_between(before: Small, now: Small) -> Exposure:
     """The light of `now` by that of `before`; what differs in less than half of the picture does not count.
 
-    Gain and offset come from the medians of the dark and the bright third; then each row of blocks has a gain of its
-    own, since lamps on alternating current light a picture in bands when its rows are exposed one after the other.
+    Each row of blocks has a gain of its own, since lamps on alternating current light a picture in bands when its rows
+    are exposed one after the other; what is left tells a gain and an offset, by the medians of the dark and the bright
+    third of all blocks.
     """
-    gain, offset = _of_all(before[::_SAMPLE, ::_SAMPLE].ravel(), now[::_SAMPLE, ::_SAMPLE].ravel())
-    every = before[:, 2::4]
-    lit = every * np.float32(gain) + np.float32(offset)
-    ratios = (now[:, 2::4] + np.float32(_DARKEST)) / (lit + np.float32(_DARKEST))
+    rows = _of_rows(before[:, 2::4], now[:, 2::4])
+    lit = (before[::_SAMPLE, ::_SAMPLE] * rows[::_SAMPLE]).ravel()
+    gain, offset = _of_all(lit, now[::_SAMPLE, ::_SAMPLE].ravel())
+    whole = Exposure(np.asarray(rows * np.float32(gain), np.float32), np.full_like(rows, offset))
+    if abs(offset) < _SLIGHT:
+        return whole
+    more = _of_rows(before[:, 2::4] * whole.gain + whole.offset, now[:, 2::4])
+    return Exposure(whole.gain * more, whole.offset * more)
+
+
+def _of_rows(before: Small, now: Small) -> Small:
+    """(rows, 1): the gain of each row by the median along it; bands are wide."""
+    ratios = now / np.maximum(before, np.float32(_DARKEST))
     middle = ratios.shape[1] // 2
-    rows = np.partition(ratios, middle, axis=1)[:, middle].clip(1 - _MOST_BAND, 1 + _MOST_BAND)
-    smooth = np.asarray(cv2.blur(rows[:, None], (1, _SMOOTH_ROWS), borderType=cv2.BORDER_REPLICATE), np.float32)
-    return Exposure(np.asarray(smooth * np.float32(gain), np.float32), offset)
+    rows = np.partition(ratios, middle, axis=1)[:, middle].clip(*_GAINS)
+    return np.asarray(cv2.blur(rows[:, None], (1, _SMOOTH_ROWS), borderType=cv2.BORDER_REPLICATE), np.float32)
 
 
 def _of_all(before: Small, now: Small) -> tuple[float, float]:

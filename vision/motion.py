@@ -101,6 +101,7 @@ class Motion:
         now, read = self._now, self._read
         if now is None:
             return
+        self._faint.pop("read", None)
         if read is None or self._exposure is None or self._looks is None or blocks is None:
             self._read = self._whole = now
             self._looks = np.ones(now.shape, np.float32)
@@ -159,12 +160,18 @@ class Motion:
         lasting = sums >= _CLEAR
         if before is not None and before.shape == cores.shape:
             lasting |= cores & before
-        grown = np.asarray(cv2.dilate(cores.view(np.uint8), np.ones((3, 3), np.uint8)), bool)
-        self._faint[what] = grown
+        grown = _wider(cores, 3)
         if not lasting.any():
+            self._faint[what] = grown
             return None
-        around = np.asarray(cv2.dilate(lasting.view(np.uint8), np.ones((5, 5), np.uint8)), bool)
+        around = _wider(lasting, 5)
+        self._faint[what] = grown & ~around
         return np.asarray(around & grown & (share >= _PART), bool)
+
+
+def _wider(blocks: Blocks, side: int) -> Blocks:
+    """These blocks and those around them, `side` being that of the square which each one becomes."""
+    return np.asarray(cv2.dilate(blocks.view(np.uint8), np.ones((side, side), np.uint8)), bool)
 
 
 def _shrunk(luma: Luma) -> Small:

@@ -16,7 +16,7 @@ _LEAST, _MOST = 3.5, 16.0
 """Levels, of 255: smaller changes of a block never count, nor is more ever asked for."""
 _SIGMAS = 5.0
 """A block may differ by so many standard deviations of its noise."""
-_STEPS = 1.6
+_STEPS = 1.75
 """And by so many of the steps in which a codec changes single blocks."""
 _QUARTERS = 1.15
 """Three quarters of the values of a Gaussian are nearer to its middle than this, by its standard deviation."""
@@ -30,7 +30,9 @@ _ALONE = 4.0, 1.0
 """A block that differs by so many standard deviations, and so many levels, while none next to it does, is a step."""
 _FEWEST = 12
 """So many of them make a codec."""
-_MOST_STEP = 10.0
+_MOST_STEP = 9.0
+_RISE, _FALL = 0.5, 0.03
+"""How fast it is believed that a codec's steps are larger, or smaller: where frames were averaged, they seem to be."""
 _GROWTH = 1.5
 """The picture's noise grows by no more than this factor from frame to frame."""
 _INCOHERENT = 0.15
@@ -92,10 +94,10 @@ class BlockNoise:
             typical = min(typical, _GROWTH * self._typical + 0.1)
         self._typical += rate * (typical - self._typical)
         step = _step_of(size, self._typical)
-        if step is None:
-            self._step *= 1 - rate / 4
+        if step is not None and step > self._step:
+            self._step += max(rate, _RISE) * (step - self._step)
         else:
-            self._step += max(rate, 0.25) * (step - self._step)
+            self._step += _FALL * ((step or 0.0) - self._step)
 
 
 def _step_of(size: Small, typical: float) -> float | None:
@@ -109,7 +111,7 @@ def _step_of(size: Small, typical: float) -> float | None:
     alone = size[(cv2.boxFilter(jumps, -1, _BOX, normalize=False) == 1) & (jumps > 0)]
     if len(alone) < _FEWEST:
         return None
-    place = 9 * len(alone) // 10
+    place = 19 * len(alone) // 20
     return min(float(np.partition(alone, place)[place]), _MOST_STEP)
 
 
