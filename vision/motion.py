@@ -37,6 +37,8 @@ _FOLLOW = 0.33
 """Share of a still frame in what the next one is compared with: what moves slowly falls behind itself."""
 _AVERAGED = 12
 """So many still frames make up what a block looked like when it was read."""
+_LEARNING = 20
+"""Still frames after which every other one is enough to learn the noise."""
 NOWHERE: Points = np.empty((0, 2))
 """No places."""
 
@@ -67,6 +69,7 @@ class Motion:
         self._whole: Small | None = None
         self._looks: NDArray[np.float32] | None = None
         self._exposure: Exposure | None = None
+        self._calm = 0
         self._faint: dict[str, Blocks] = {}
         self._lights: deque[float] = deque(maxlen=_LASTING)
 
@@ -124,7 +127,9 @@ class Motion:
         """Nothing differs from what was read: learn the noise, and what the blocks look like without it."""
         assert self._read is not None
         assert self._looks is not None
-        self._noise.learn(rest, None)
+        self._calm += 1
+        if self._calm < _LEARNING or self._calm % 2:
+            self._noise.learn(rest, None)
         young = self._looks < _AVERAGED
         if young.any():
             self._read = self._read + np.where(young, rest / (self._looks + 1), 0)
