@@ -54,11 +54,11 @@ def exposure_between(before: Small, now: Small) -> Exposure:
     rows = _of_rows(before[:, 2::4], now[:, 2::4])
     lit = (before[::_SAMPLE, ::_SAMPLE] * rows[::_SAMPLE]).ravel()
     gain, offset = _of_all(lit, now[::_SAMPLE, ::_SAMPLE].ravel())
-    whole = Exposure(np.asarray(rows * np.float32(gain), np.float32), np.full_like(rows, offset))
+    whole = Exposure((rows * np.float32(gain)).clip(*_GAINS), np.full_like(rows, offset))
     if abs(offset) < _SLIGHT:
         return whole
     more = _of_rows(before[:, 2::4] * whole.gain + whole.offset, now[:, 2::4])
-    return Exposure(whole.gain * more, whole.offset * more)
+    return Exposure((whole.gain * more).clip(*_GAINS), whole.offset)
 
 
 def _of_rows(before: Small, now: Small) -> Small:
