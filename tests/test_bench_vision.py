@@ -9,13 +9,16 @@ import cv2
 import numpy as np
 import pytest
 
-from companion.bench import costs, pictures, sequences, vision
+from companion.bench import costs, pictures, sequences, stillness, vision
 from companion.bench.costs import Costs, Photograph, bench_photographs, photographs_folder
 from companion.bench.peers import Peer, peers, squares_found
 from companion.bench.pictures import READER, Tally, is_readable, judge_peer, judge_reading, judged, wrong_entries
 from companion.bench.scenes import CONDITIONS, SEVERITIES, Scene, scene
-from companion.bench.sequences import GameTally, bench_games
+from companion.bench.sensors import RANGES, Room, Sensor
+from companion.bench.sequences import ROUGH, GameTally, bench_games
+from companion.bench.stillness import EVENTS, LEARNING, SIZES, Case, StillTally, bench_stillness, cases, watch
 from companion.cli import main
+from companion.games import GAMES
 from companion.grid import Square
 from companion.kit import DICTIONARY, Kit
 from companion.ports import Reading
@@ -271,6 +274,81 @@ def test_a_game_has_hands_and_is_judged(monkeypatch: pytest.MonkeyPatch) -> None
     assert 30 <= tally.frames <= 45
     assert tally.pieces > 20
     assert "1 games" in told[-1]
+
+
+def test_games_before_a_rough_camera_are_settled_in_time_too() -> None:
+    tally = bench_games(1, say=lambda line: None, rough=ROUGH)
+    assert tally.games == len(ROUGH)
+    assert tally.wrong == 0
+    assert tally.boards - tally.settled <= 1, tally.lags
+    assert [v.holds for v in replace(tally, settled=0).rough_verdicts()] == [False, True]
+
+
+# ---- still tables --------------------------------------------------------------------------------------------------
+
+
+def test_every_condition_covers_its_range_with_every_board_in_two_sizes() -> None:
+    found = cases("jpeg")
+    assert {(case.kit.game, case.size) for case in found} == {(game, size) for game in GAMES for size in SIZES}
+    qualities = [case.room.quality or 0 for case in found]
+    assert min(qualities) < 24
+    assert max(qualities) > 80
+    assert cases("jpeg") == found
+    assert cases("jpeg", "other") != found
+    lights = [case.room.light for case in cases("low light")]
+    assert min(lights) < 0.27
+    assert max(lights) > 0.9
+    assert max(case.room.noise for case in cases("noise")) > 12
+
+
+def test_a_camera_encodes_every_frame_anew() -> None:
+    even = np.full((240, 320), 150, np.uint8)
+    even[:, 160:] = 90
+    first, second = (sensor.frame(even) for sensor in [Sensor(Room(noise=3.0, quality=20), 1)] for _ in range(2))
+    means = [frame.reshape(30, 8, 40, 8).mean(axis=(1, 3)) for frame in (first, second)]
+    steps = np.abs(means[0] - means[1])
+    assert 0.01 < (steps > 3).mean() < 0.5, "some blocks are rounded otherwise"
+    same = [Sensor(Room(noise=3.0, quality=20), 1).frame(even) for _ in range(2)]
+    assert (same[0] == same[1]).all()
+    dark = Sensor(Room(noise=0.0, light=0.5, bands=0.2), 1).frame(even)
+    assert dark.mean() < 0.55 * even.mean()
+    assert np.ptp(dark[:, 10].astype(int)) > 8, "bands"
+    ghost = Sensor(Room(noise=0.0, smoothing=0.8), 1)
+    ghost.frame(even)
+    assert 150 < ghost.frame(even + np.uint8(6))[5, 5] < 156
+
+
+HARD = {
+    "noise 7": Room(noise=7.0),
+    "noise 8": Room(noise=8.0, shot=0.0),
+    "jpeg 16": Room(noise=2.0, quality=16),
+    "low light": Room(light=0.2, noise=7.5, shot=0.3),
+    "bands": Room(noise=2.0, bands=0.12, beat=0.7),
+    "mixture": Room(light=0.5, noise=5.0, quality=30, flicker=0.04, bands=0.04, jitter=0.01, smoothing=0.4),
+}
+
+
+@pytest.mark.parametrize("room", HARD)
+def test_a_still_table_is_quiet_in_a_room_as_there_are(room: str) -> None:
+    kit = costs.default_kits()["scouts" if room == "mixture" else "outbuffered"]
+    tally = StillTally(room)
+    watch(Case(f"test-{room}", kit, SIZES[0], HARD[room]), tally, still=25)
+    assert tally.faults == []
+    assert (tally.quiet, tally.seen, tally.wrong) == (25, len(EVENTS), 0)
+
+
+def test_the_judgement_of_still_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [v.holds for v in StillTally("noise", 100, 98, 3, 3).verdicts()] == [True, True]
+    assert [v.holds for v in StillTally("noise", 100, 97, 3, 2).verdicts()] == [False, False]
+    assert [v.holds for v in StillTally("noise", 100, 98, 3, 3, wrong=1).verdicts()] == [True, False]
+    asked: list[str] = []
+    monkeypatch.setattr(stillness, "watch", lambda case, tally: asked.append(case.name) or tally.faults.append("x"))
+    told: list[str] = []
+    assert [tally.condition for tally in bench_stillness(("webcam",), SIZES[:1], told.append)] == ["webcam"]
+    assert asked == [f"still-webcam-{game}-720" for game in costs.default_kits()]
+    assert told == ["    x"] * len(asked)
+    assert LEARNING == 20
+    assert set(RANGES) >= {"noise", "low light", "jpeg", "flicker", "bands", "exposure", "drift", "webcam", "mixed"}
 
 
 def test_a_reader_that_sleeps_settles_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,10 @@ import pytest
 from service import Client, running, until
 from test_browser import WINNING
 
+from companion.bench.sensors import Room, Sensor
 from companion.games import game_named
 from companion.kit import Layout, Seat
+from vision.render import View
 from vision.scene import SimulatedTable
 
 GAME = game_named("outbuffered")
@@ -78,6 +80,33 @@ def test_a_folder_of_frames_is_the_camera_of_a_whole_game(tmp_path: Path) -> Non
         until("the end", lambda: south.get("/api/view")["phase"] == "over")
         assert south.get("/api/view")["outcome"]["winners"] == ["south"]
         assert "0003.png" in service.log
+
+
+ROOMS = {
+    "noise 8": Room(noise=8.0, shot=0.0),
+    "jpeg 16": Room(noise=2.0, quality=16),
+    "low light": Room(light=0.18, noise=8.0, shot=0.3),
+    "mixture": Room(light=0.4, noise=6.0, quality=30, bands=0.05, flicker=0.03, jitter=0.01),
+}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_still_set_up_is_accepted_in_rooms_as_there_are(room: str, tmp_path: Path) -> None:
+    """No two frames are alike for as long as the test waits, so that a picture that stands still does not help."""
+    frames = tmp_path / "frames"
+    frames.mkdir()
+    world = SimulatedTable(GAME.kit(GAME.options({})), View(noise=0.0))
+    world.set_up(GAME.expected(GAME.setup(GAME.options({}), Random(0))) or {})
+    clean, sensor = world.render_luma(), Sensor(ROOMS[room], 1)
+    for number in range(50):
+        cv2.imwrite(str(frames / f"{number:04d}.png"), sensor.frame(clean), [cv2.IMWRITE_PNG_COMPRESSION, 1])
+        for again in range(1, 20):
+            (frames / f"{50 * again + number:04d}.png").hardlink_to(frames / f"{number:04d}.png")
+    with running(tmp_path, "--camera", str(frames), "--fps", "8", "--game", "outbuffered", "--port", "0") as service:
+        south, north = Client(service.url), Client(service.url)
+        south.post("/api/seat/south/take", name="")
+        north.post("/api/seat/north/take", name="")
+        until("the set-up", lambda: south.get("/api/view")["phase"] == "orders")
 
 
 def test_a_camera_that_cannot_be_read_is_said_and_play_goes_on(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from companion.ports import Frame, Reading
 from vision.foreign import lying_free
 from vision.looking import Looker
 from vision.markers import Luma
-from vision.motion import Blocks, Motion, Stir
+from vision.motion import RELIT, Blocks, Motion, Stir
 from vision.places import blocks_over
 from vision.pose import LENSES, Lens, LensTuner, Pose, flat
 from vision.settling import Votes
@@ -30,8 +30,6 @@ _RETRY_FRAMES = 10
 """After so many still frames squares that stayed unknown are looked at again."""
 _SAME_PX = 2.0
 """Poses that differ by less are one."""
-_RELIT = 0.04
-"""When a picture is so much lighter or darker than when all of it was read, all of it is read again."""
 
 
 class BoardReader:
@@ -199,7 +197,7 @@ class BoardReader:
         What was read while something moved is read once more when all is still, and so is what stayed unknown.
         """
         seen = self._looker.seen
-        if seen is None or stir.changed is None or abs(stir.light - 1) > _RELIT:
+        if seen is None or stir.changed is None or abs(stir.light - 1) > RELIT:
             return None
         blocks = stir.changed
         wanted = seen.unknown if self._since_look >= _RETRY_FRAMES else seen.unknown - self._looker.resigned

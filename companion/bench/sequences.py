@@ -7,24 +7,34 @@ last that moved; those after it are *quiet*. Nothing more happens for two quiet 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from companion.bench.pictures import Verdict, is_readable, keep_picture, tops_of, wrong_entries
-from companion.bench.scenes import Scene, default_kits, kits, layout_of, nudge_of, ordinary_view
+from companion.bench.scenes import CONDITIONS, Scene, default_kits, kits, layout_of, nudge_of, ordinary_view
+from companion.bench.sensors import Room, Sensor
 from companion.grid import Square
+from companion.kit import Kit
 from companion.ports import Frame, Reading
 from vision.reader import BoardReader
+from vision.render import View
 from vision.scene import SimulatedTable
 
 GAMES_PLAYED = 15
+ROUGH = ("jpeg", "mixed")
+"""Games before a camera that encodes every frame anew, with its own noise and the lamps of that moment."""
+ROUGH_GAMES = 5
+"""Games of each of these kinds."""
 KINDS = ("start", "move", "put", "take", "capture", "flip", "rest", "bump", "lamp")
 QUIET_AT = {"take": 2}
 """A board has to be settled in the first quiet picture; after a piece was taken away in the second one."""
 LEAST_RIGHT, LEAST_SETTLED = 0.995, 0.99
+LEAST_SETTLED_ROUGH = 0.95
+_JPEG_3 = 25
+"""The quality of `jpeg`, severity 3."""
 _QUIET = 2
 _FRAME_S = 0.2
 _TROUBLE: tuple[dict[str, Any], ...] = (
@@ -64,6 +74,15 @@ class GameTally:
         """Of the boards that hands left, those settled right in time."""
         return self.settled / max(1, self.boards)
 
+    def rough_verdicts(self) -> list[Verdict]:
+        """The judgement of games before a rough camera."""
+        settled = f"{self.settled} of {self.boards} in time ({self.settled_share:.2%}, "
+        settled += f"at least {LEAST_SETTLED_ROUGH:.0%})"
+        return [
+            Verdict("rough games, boards settled right", self.settled_share >= LEAST_SETTLED_ROUGH, settled),
+            Verdict("rough games, wrong layouts accepted", not self.wrong, f"{self.wrong} (none allowed)"),
+        ]
+
     def verdicts(self) -> list[Verdict]:
         """The judgement."""
         right = f"{self.right} of {self.pieces} right ({self.right_share:.2%}, at least {LEAST_RIGHT:.1%})"
@@ -81,13 +100,20 @@ class GameTally:
 
 
 class Played:
-    """One game: a table, the reader that looks at it, and what it has told."""
+    """One game: a table, the reader that looks at it, and what it has told; `rough` is one of `ROUGH`."""
 
-    def __init__(self, number: int, tally: GameTally, keep: Path | None, say: Callable[[str], None]) -> None:
-        self.name, self._tally, self._keep, self._say = f"game {number + 1}", tally, keep, say
-        self._rng = Random(f"game-{number}")
+    def __init__(
+        self, number: int, tally: GameTally, keep: Path | None, say: Callable[[str], None], rough: str = ""
+    ) -> None:
+        self.name, self._tally, self._keep, self._say = f"{rough} game {number + 1}".strip(), tally, keep, say
+        self._rng = Random(f"{rough}game-{number}")
         self._kit = kits()[number % len(kits())]
-        view = replace(ordinary_view(self._rng), **_TROUBLE[number % len(_TROUBLE)])
+        trouble: Mapping[str, Any] = {} if rough else _TROUBLE[number % len(_TROUBLE)]
+        view = replace(ordinary_view(self._rng), **trouble)
+        self._sensor: Sensor | None = None
+        if rough:
+            view, room = _rough_view(rough, number, self._kit, view, self._rng)
+            self._sensor = Sensor(room, number)
         self.table = SimulatedTable(self._kit, view)
         self.table.set_up(layout_of(self._kit, self._rng, 0.4, 0.7))
         self._reader = BoardReader({**default_kits(), self._kit.game: self._kit})
@@ -228,7 +254,9 @@ class Played:
     def _see(self) -> Reading:
         """Take a picture, read it, and judge what is said of the pieces that show."""
         self._frames += 1
-        frame = Frame(self.table.render_luma(), self._frames * _FRAME_S, self._frames)
+        luma = self.table.render_luma()
+        luma = self._sensor.frame(luma) if self._sensor else luma
+        frame = Frame(luma, self._frames * _FRAME_S, self._frames)
         reading = self._reader.read(frame)
         prints = self.table.prints()
         self._last = frame, reading, prints
@@ -266,11 +294,34 @@ class Played:
         return f"not right: {told}" if missing else ("" if reading.quiet else "not quiet")
 
 
-def bench_games(number: int = GAMES_PLAYED, keep: Path | None = None, say: Callable[[str], None] = print) -> GameTally:
-    """Play so many games in front of the reader; `say` is told what goes wrong, `keep` a folder for these pictures."""
+def _rough_view(rough: str, number: int, kit: Kit, view: View, rng: Random) -> tuple[View, Room]:
+    """What stays the same from frame to frame, and what does not; `mixed` in all of its severities."""
+    if rough == "jpeg":
+        return replace(view, noise=0.0), Room(noise=rng.uniform(1.0, 4.0), quality=_JPEG_3)
+    view = replace(view, **CONDITIONS[rough](1 + number % 4, kit, rng))
+    room = Room(
+        noise=view.noise,
+        quality=view.jpeg_quality,
+        flicker=rng.uniform(0, 0.05),
+        bands=view.flicker,
+        beat=rng.uniform(0.02, 0.98),
+        jitter=0.01,
+    )
+    return replace(view, noise=0.0, jpeg_quality=None, flicker=0.0), room
+
+
+def bench_games(
+    number: int = GAMES_PLAYED,
+    keep: Path | None = None,
+    say: Callable[[str], None] = print,
+    rough: Sequence[str] = ("",),
+) -> GameTally:
+    """Play so many games in front of the reader, of each of these `ROUGH` kinds; `say` is told what goes wrong, `keep`
+    a folder for these pictures."""
     tally = GameTally()
-    for index in range(number):
-        Played(index, tally, keep, say).play()
+    for kind in rough:
+        for index in range(number):
+            Played(index, tally, keep, say, kind).play()
     lags = ", ".join(f"{what} {times}" for what, times in sorted(tally.lags.items()))
     say(f"{tally.games} games, {tally.frames} pictures; settled in quiet picture: {lags}")
     return tally

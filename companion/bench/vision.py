@@ -15,19 +15,21 @@ import cv2
 from companion.bench.costs import FRAMES, bench_costs, bench_photographs
 from companion.bench.pictures import Verdict, bench_pictures
 from companion.bench.scenes import SCENES, SEVERITIES
-from companion.bench.sequences import GAMES_PLAYED, bench_games
+from companion.bench.sequences import GAMES_PLAYED, ROUGH, ROUGH_GAMES, bench_games
+from companion.bench.stillness import SIZES, bench_stillness
 
 QUICK_SEVERITIES, QUICK_SCENES, QUICK_GAMES, QUICK_FRAMES = (2, 4), 1, 1, 10
-PARTS = ("game", "cost", "photograph")
+QUICK_STILL = ("mixed",)
+PARTS = ("game", "still", "cost", "photograph")
 """What can be asked for beside scenes."""
 
 
 def run_vision(*, quick: bool = False, as_json: bool = False, only: str = "", keep: Path | None = None) -> bool:
     """Measure all of it and print it; answers whether every bound is kept.
 
-    `quick`: about a tenth of it. `only`: nothing but scenes whose name begins so, or one of `game`, `cost` and
-    `photograph`. `keep`: a folder for pictures that were not read as they should be, with their truth. `as_json`: one
-    JSON object instead of tables.
+    `quick`: about a tenth of it. `only`: nothing but scenes whose name begins so, or one of `game`, `still`, `cost`
+    and `photograph`. `keep`: a folder for pictures that were not read as they should be, with their truth.
+    `as_json`: one JSON object instead of tables.
     """
     say: Callable[[str], None] = _silent if as_json else _aloud
     threads = cv2.getNumThreads()
@@ -42,7 +44,13 @@ def run_vision(*, quick: bool = False, as_json: bool = False, only: str = "", ke
         if not only or only == "game":
             games = bench_games(QUICK_GAMES if quick else GAMES_PLAYED, keep, say)
             answer["games"] = games.plain()
-            verdicts += games.verdicts()
+            rough = bench_games(QUICK_GAMES if quick else ROUGH_GAMES, keep, say, ROUGH)
+            answer["rough games"] = rough.plain()
+            verdicts += games.verdicts() + rough.rough_verdicts()
+        if not only or only == "still":
+            tables = bench_stillness(QUICK_STILL, SIZES[:1], say) if quick else bench_stillness(say=say)
+            answer["still"] = [asdict(each) for each in tables]
+            verdicts += [verdict for each in tables for verdict in each.verdicts()]
         if not only or only == "cost":
             costs = bench_costs(QUICK_FRAMES if quick else FRAMES, say)
             answer["costs"] = [asdict(each) for each in costs]
