@@ -34,7 +34,7 @@ from companion.ports import CameraStatus, Eye, Frame, Reading, SettledFrame
 from companion.records import AnyRecord, HandIn, NewGame
 from companion.session import Phase, Session
 from companion.table import Table
-from vision.pose import Lens
+from vision.optics import Lens
 from vision.reader import BoardReader
 
 FORMAT = 1

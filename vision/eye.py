@@ -20,7 +20,8 @@ from companion.grid import Square
 from companion.kit import Kit
 from companion.ports import Advice, BoardSeen, CameraOffer, Frame, Reading, SettledFrame, SquareSeen
 from vision.markers import Luma
-from vision.pose import Lens, Maps, Points, Pose, flat
+from vision.optics import Lens
+from vision.pose import Maps, Points, Pose, flat, square_mm
 from vision.reader import BoardReader
 from vision.weak import (
     Measure,
@@ -29,7 +30,6 @@ from vision.weak import (
     board_outline_mm,
     enough_px,
     measure_squares,
-    square_mm,
     tilt_deg,
 )
 

@@ -16,8 +16,10 @@ import msgspec
 from companion.config import CameraSettings
 from companion.errors import CameraError
 from companion.ports import Camera
-from vision.pose import LENSES, Lens, LensTuner, Pose
+from vision.optics import LENSES, Lens
+from vision.pose import Pose
 from vision.source import Device
+from vision.tuner import LensTuner
 
 log = logging.getLogger(__name__)
 

@@ -20,9 +20,10 @@ from vision.finding import Scanner, area_of, boxes_of, on_edges
 from vision.locate import BoardLocator
 from vision.markers import Found, Luma, Sighting
 from vision.motion import NOWHERE, Blocks
+from vision.optics import Lens
 from vision.places import SquaresUnder, grown, touched_by, with_markers
 from vision.placing import Placed, Placer, faces_on_squares
-from vision.pose import Lens, Points, Pose, corner_points_mm, solve_pose
+from vision.pose import Points, Pose, corner_points_mm, solve_pose, square_mm
 from vision.settling import Look
 from vision.squares import EmptySquares, Snapshot
 from vision.tags import tags_of
@@ -31,6 +32,8 @@ _CLEARLY = 0.85
 """A marker that does not decode and correlates so well with a print is that one without doubt."""
 _UNMOVED_PX = 0.3
 """A corner marker that is found this close to where it was has not moved."""
+_BLURRED = 0.08
+"""Where the pose may be wrong by more than this share of a square (one standard deviation), none is called empty."""
 _PART = 0.35
 """When more than this share of the picture would be looked at again, all of it is."""
 
@@ -62,6 +65,7 @@ class Looker:
         self._empties: EmptySquares | None = None
         self._cards: CardReader | None = None
         self._placer: tuple[Pose, Placer] | None = None
+        self._vague: tuple[Pose, frozenset[Square]] | None = None
         self._under: SquaresUnder | None = None
         self._shot: tuple[Snapshot, frozenset[Square]] | None = None
         self._edges: dict[int, tuple[Points, Points]] = {}
@@ -251,14 +255,15 @@ class Looker:
         if asked is not None and before is not None:
             asked |= self._concerned(placer, placed, before)
         corners = [s.marker for s in sightings if s.marker in kit.board.corners]
-        seen, markers, doubtful = faces_on_squares(placed)
+        vague, unconfirmed = self._vague_squares(kit, pose), self.locator.unconfirmed
+        seen, markers, doubtful = faces_on_squares(placed, unconfirmed)
         rest = {s for s in kit.board.squares if s not in seen and s not in kit.board.holes}
         ask = rest if asked is None else rest & asked
         empty, shot = set[Square](), None
         if ask:
             bodies = placer.bodies(placed, ask)
             shot = self._empties.snapshot(luma, pose, corners, bodies, None if asked is None else ask)
-            empty = self._empties.empty_among(shot, ask - doubtful)
+            empty = self._empties.empty_among(shot, ask - doubtful - vague)
         missing = ask - empty
         if closely and missing:
             # What does not lie as a marker should may have been seen badly.
@@ -269,14 +274,14 @@ class Looker:
                 better = {sighting.marker for sighting in more}
                 sightings = (*(s for s in sightings if s.marker not in better), *more)
                 placed, strangers = placer.place(sightings)
-                seen, markers, doubtful = faces_on_squares(placed)
+                seen, markers, doubtful = faces_on_squares(placed, unconfirmed)
                 empty -= doubtful | set(seen)
                 # What these pieces hide is no longer taken for something that lies there.
                 missing -= doubtful | set(seen)
                 if missing:
                     bodies = placer.bodies(placed, missing)
                     empty |= self._empties.empty_among(
-                        self._empties.snapshot(luma, pose, corners, bodies, missing), missing
+                        self._empties.snapshot(luma, pose, corners, bodies, missing), missing - vague
                     )
         self._shot = (shot, frozenset(empty)) if shot is not None else None
         if before is not None:
@@ -290,6 +295,17 @@ class Looker:
         guessed = self._guessed(sightings, markers, empty, unknown)
         ids = frozenset(sighting.marker for sighting in sightings)
         return Look(kit.game, seen, unknown, tuple(beside), strangers, markers=markers, guessed=guessed, ids=ids)
+
+    def _vague_squares(self, kit: Kit, pose: Pose) -> frozenset[Square]:
+        """The squares of which the pose is not sure enough to say that nothing lies there."""
+        if self._vague is None or self._vague[0] is not pose:
+            board = kit.board
+            squares = [square for square in board.squares if square not in board.holes]
+            corners = np.vstack([square_mm(board, square) for square in squares])
+            spread = pose.spread_mm(corners).reshape(-1, 4).max(axis=1)
+            far = {s for s, mm in zip(squares, spread, strict=True) if not mm <= _BLURRED * board.pitch_mm}
+            self._vague = pose, self.locator.unconfirmed | far
+        return self._vague[1]
 
     def _concerned(self, placer: Placer, placed: Iterable[Placed], before: Seen) -> set[Square]:
         """The squares of pieces that were not seen before, and those in doubt of which such a piece hides a part: it is
@@ -322,7 +338,9 @@ class Looker:
         strangers = {m for m in times if m not in own} | {m for m in kit.board.corners if times[m] > 1}
         strangers |= set(cards.strangers)
         beside, stirred = cards.beside, bool(len(moving_px))
-        return Look(kit.game, {}, cards.unknown, beside, tuple(sorted(strangers)), cards.fans, stirred=stirred)
+        vague = self._vague_squares(kit, pose) & set(self._cards.zones)
+        fans = {zone: cards for zone, cards in cards.fans.items() if zone not in vague}
+        return Look(kit.game, {}, cards.unknown | vague, beside, tuple(sorted(strangers)), fans, stirred=stirred)
 
     def _blind(self) -> Look:
         """No board in view: nothing is known of any square."""

@@ -22,9 +22,11 @@ from vision.foreign import lying_free
 from vision.looking import Looker
 from vision.markers import Luma
 from vision.motion import Blocks, Motion, Stir
+from vision.optics import LENSES, Lens
 from vision.places import blocks_over
-from vision.pose import LENSES, Lens, LensTuner, Pose, flat
+from vision.pose import Pose, flat
 from vision.settling import Votes
+from vision.tuner import LensTuner
 
 _RETRY_FRAMES = 10
 """After so many still frames squares that stayed unknown are looked at again."""
