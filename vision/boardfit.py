@@ -54,6 +54,15 @@ class Evidence:
 
 
 @dataclass(frozen=True, eq=False)
+class Belief:
+    """What is believed about a lens: `spread` (3,) are standard deviations of the logarithm of its focal length, of k1
+    and of k2."""
+
+    lens: Lens
+    spread: Points
+
+
+@dataclass(frozen=True, eq=False)
 class Fit:
     """`pose` with its (9, 9) covariance; `misfit`: half the robust sum of squares of all that was seen, in standard
     deviations; `lines`: the printed lines as that pose was last compared with them, none before."""
@@ -84,7 +93,7 @@ def fit_board(evidence: Evidence, start: Pose, lens_spread: Points) -> Fit:
     return _least_squares(_Problem(replace(evidence, tags=fitting), start, lens_spread))
 
 
-def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, believed: Lens, lens_spread: Points) -> Fit:
+def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Belief) -> Fit:
     """The fit, carried on over the printed lines as far as they can be told for certain."""
     printed = lines_of(board)
     taken = np.zeros(len(printed.middles_mm), bool)
@@ -100,7 +109,7 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, believed: 
         told = reach <= _OF_PERIOD * printed.periods_px(scale)
         is_last = growth > 0 and told.sum() <= taken.sum()
         lines = printed.look(luma, pose, np.where(told, np.maximum(reach, _LAST_REACH_PX), np.nan))
-        problem = _Problem(evidence, pose, lens_spread, believed, (printed.middles_mm, lines))
+        problem = _Problem(evidence, pose, belief.spread, belief.lens, (printed.middles_mm, lines))
         fit = replace(_least_squares(problem), lines=lines, taken=told)
         if is_last:
             break

@@ -14,7 +14,7 @@ import numpy as np
 
 from companion.grid import Square
 from companion.kit import Board
-from vision.boardfit import Evidence, Fit, fit_board, fit_lines
+from vision.boardfit import Belief, Evidence, Fit, fit_board, fit_lines
 from vision.markers import Luma
 from vision.optics import Lens
 from vision.pose import Points, Pose, solve_pose
@@ -86,11 +86,11 @@ def fit_model(evidence: Evidence, model: Model, size: tuple[int, int]) -> Fit | 
 
 
 def is_explained(luma: Luma, board: Board, pose: Pose) -> bool:
-    """Do the printed lines that can be made out lie where the pose puts them? True when too few can."""
+    """Do the printed lines that can be made out lie where the pose puts them? Where too few can, the corners decide."""
     scale = pose.size[0] / 1280
     lines = lines_of(board).look(luma, pose, np.full(len(lines_of(board).middles_mm), _CHECK_PX * scale), _EVERY)
     if lines.is_found.sum() < _LEAST_SEEN * max(8, lines.is_in.sum()):
-        return True
+        return pose.rms_px <= _MOST_OFF_PX * scale
     off = np.abs(lines.off_px[lines.is_found])
     return float(np.percentile(off, 75)) <= _MOST_OFF_PX * scale
 
@@ -103,7 +103,7 @@ def explaining_fit(luma: Luma, board: Board, evidence: Evidence, lens: Lens, foc
         fit = fit_model(evidence, model, size)
         if fit is None:
             continue
-        fit = fit_lines(luma, board, evidence, fit, model.lens, np.array(model.spread))
+        fit = fit_lines(luma, board, evidence, fit, Belief(model.lens, np.array(model.spread)))
         cost = _cost(fit, model) + (_MUCH_BETTER if number else 0.0)
         if best is None or cost < best[0]:
             best = cost, fit

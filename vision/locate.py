@@ -11,7 +11,7 @@ import numpy as np
 from companion.grid import Square
 from companion.kit import Board, Kit
 from companion.languages import say
-from vision.boardfit import Evidence, Fit, Tag, fit_board, fit_lines
+from vision.boardfit import Belief, Evidence, Fit, Tag, fit_board, fit_lines
 from vision.explain import best_start, confirmed_squares, explaining_fit, is_explained
 from vision.markers import Luma, Sighting
 from vision.optics import Lens
@@ -133,7 +133,7 @@ class BoardLocator:
 
     def _along_lines(self, luma: Luma, board: Board, seen: Evidence, pose: Pose) -> Fit | None:
         fit = fit_board(seen, pose, self._spread())
-        return fit_lines(luma, board, seen, fit, self._tuner.lens, self._spread())
+        return fit_lines(luma, board, seen, fit, Belief(self._tuner.lens, self._spread()))
 
     def _explained(self, luma: Luma, board: Board, seen: Evidence) -> Fit | None:
         """The fit of a lens that explains the lines; counts how often there is none."""
@@ -175,7 +175,7 @@ class BoardLocator:
         if not groups or max(times.values()) < 2 > len(groups) - 1:
             return single if max(times.values()) < 2 else {}
         self.twin = self.problem = say(_TWO_BOARDS, board=kit.board.name)
-        return played_on(kit, groups, others, self._tuner.lens, self._pose, size) or {}
+        return played_on(kit, groups, others, self._tuner.lens, self._pose or size) or {}
 
     def _fits_one(self, board: Board, corners: Corners, size: tuple[int, int]) -> bool:
         """Can all these corners belong to one board? Fewer than three always can."""
@@ -221,7 +221,7 @@ class BoardLocator:
                 self._tries += 1
             else:
                 trial = LensTuner(self._nominal)
-                trial.adopt(pose.lens, np.diag([0.1, 0.05]) ** 2)
+                trial.adopt(pose.lens, np.diag([0.1, 0.05]) ** 2, by_lines=False)
         elif pose is not None and tags and len(corners) < 4:
             pose = replace(fit_board(seen, pose, self._spread()).pose, markers=len(corners))
         if pose is None or pose.rms_px > limit:

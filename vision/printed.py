@@ -176,7 +176,8 @@ def confirmed(board: Board, lines: Lines, within_px: float, corners: tuple[Squar
     """The squares round which most of the visible lines are where the pose puts them, in one piece with the corners.
 
     A pose that is right near its corners and off by a whole square farther away is off by half a square in between,
-    where no line fits: what lies beyond is not confirmed.
+    where no line fits: what lies beyond is not confirmed. From one square to the next it cannot change so much: the
+    neighbours of confirmed squares, of which pieces may hide the lines, are confirmed with them.
     """
     printed = lines_of(board)
     good = lines.is_found & (np.abs(lines.off_px) <= within_px)
@@ -196,4 +197,4 @@ def confirmed(board: Board, lines: Lines, within_px: float, corners: tuple[Squar
         if square not in found and is_good(square):
             found.add(square)
             edge += [s for s in (square.shifted(x, y) for x, y in around) if s in counts]
-    return found
+    return {s for square in found for s in (square.shifted(x, y) for x, y in around) if s in counts}

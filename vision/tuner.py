@@ -24,6 +24,8 @@ class LensTuner:
         self.nominal = nominal
         self.lens = nominal
         self._base = nominal
+        self.told_by_lines = False
+        """Has a board with its printed lines told the lens, and not the corner markers alone?"""
         self.exact = exact
         """Measured by somebody who knows better: it is left alone."""
         self.views = 0
@@ -62,7 +64,7 @@ class LensTuner:
             self._solve()
         self.views += 1
 
-    def adopt(self, lens: Lens, spread: Points) -> None:
+    def adopt(self, lens: Lens, spread: Points, by_lines: bool = True) -> None:
         """Go on from a lens that a whole board has told, of whatever model; `spread` (2, 2) is the covariance of the
         logarithm of its focal length and of k1."""
         if self.exact:
@@ -70,6 +72,7 @@ class LensTuner:
         self._base = self.lens = lens
         self._information, self._vector = np.asarray(np.linalg.inv(spread), np.float64), np.zeros(2)
         self.views += 1
+        self.told_by_lines = by_lines
 
     def _value(self) -> Points:
         """Departure from the lens with which it began: (log focal ratio, k1)."""

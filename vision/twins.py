@@ -84,18 +84,14 @@ def _posed(board: Board, group: Sequence[Sighting], lens: Lens, size: tuple[int,
 
 
 def played_on(
-    kit: Kit,
-    groups: Sequence[Corners],
-    pieces: Mapping[int, Points],
-    lens: Lens,
-    last: Pose | None,
-    size: tuple[int, int],
+    kit: Kit, groups: Sequence[Corners], pieces: Mapping[int, Points], lens: Lens, last: Pose | tuple[int, int]
 ) -> Corners | None:
     """The copy that lies where the board was, or else the only one with pieces on it; None: nobody can tell.
 
-    `pieces`: places (4, 2) px of other markers by id.
+    `pieces`: places (4, 2) px of other markers by id. `last`: the last pose, or the picture's size without one.
     """
-    if last is not None:
+    size = last.size if isinstance(last, Pose) else last
+    if isinstance(last, Pose):
         for group in groups:
             off = [np.abs(px - last.to_px(corner_points_mm(kit.board, marker))).max() for marker, px in group.items()]
             sides = [float(np.linalg.norm(px[1] - px[0])) for px in group.values()]
