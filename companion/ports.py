@@ -262,8 +262,10 @@ class BoardSeen:
 
 @dataclass(frozen=True)
 class SettledFrame:
-    """A frame in which the board had just come to rest. `number` is that of the eye, `lens` (focal ratio, k1, k2, 1 for a
-    fisheye)."""
+    """A frame in which the board had just come to rest. `number` is that of the eye.
+
+    `lens` is its focal ratio and k1, where it needs them k2 and 1 for a fisheye as well.
+    """
 
     number: int
     frame: Frame

@@ -46,11 +46,12 @@ class Tag:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What is seen: corner points (N, 3) mm at (N, 2) px, and tags."""
+    """What is seen: corner points (N, 3) mm at (N, 2) px, each right to `corner_px`, and tags."""
 
     points_mm: Points
     points_px: Points
     tags: Sequence[Tag] = ()
+    corner_px: float = _CORNER_PX
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,9 +215,10 @@ class _Problem:
                 shift[index] = step
                 tag_slopes[:, index] = (self._tags.residuals(self.pose(change + shift)).ravel() - tags) / step
         prior = self._weights * (self._off + change[6:])
-        rest = np.concatenate([corners / _CORNER_PX, tags / _CORNER_PX, off / _LINE_PX, prior])
+        loose = self._evidence.corner_px
+        rest = np.concatenate([corners / loose, tags / _CORNER_PX, off / _LINE_PX, prior])
         lens_slopes = np.hstack([np.zeros((3, 6)), np.diag(self._weights)])
-        every = [slopes[: 2 * number] / _CORNER_PX, tag_slopes / _CORNER_PX, line_slopes / _LINE_PX, lens_slopes]
+        every = [slopes[: 2 * number] / loose, tag_slopes / _CORNER_PX, line_slopes / _LINE_PX, lens_slopes]
         return rest, np.vstack(every)
 
 
@@ -251,7 +253,7 @@ def _least_squares(problem: _Problem) -> Fit:
             damping *= 10
     pose = problem.pose(change)
     seen = 2 * len(problem._evidence.points_px)
-    corners = rest[:seen] * _CORNER_PX
+    corners = rest[:seen] * problem._evidence.corner_px
     rms = float(np.sqrt(2 * (corners**2).mean()))
     excess = max(1.0, cost / max(1, problem.number - 9))
     covariance = excess * np.linalg.pinv(slopes.T @ (slopes * weights[:, None]))

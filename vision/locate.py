@@ -26,6 +26,8 @@ _MISFIT_PX, _BETTER = 1.0 / 1280, 0.3
 """Four corners that fit worse than this (by picture width) are read without one, when the others fit so much better."""
 _TRIES = 4
 """So often in a row another model of the lens is looked for in vain."""
+_BENT_PX, _FEW = 2.5, 0.4
+"""So far off may corners of bent paper be; asked where the lines confirm no more than this share of the squares."""
 _SURE_LINES, _SURE_SHARE = 60, 0.8
 """A view with so many lines, on so large a share of the squares, teaches the lens although corners are hidden."""
 _TWO_BOARDS = say("The camera sees two boards “{board}”: put one of them away")
@@ -132,8 +134,22 @@ class BoardLocator:
         return np.array([max(0.01, tuner.spread), max(0.01, tuner.bend_spread), 1e-6])
 
     def _along_lines(self, luma: Luma, board: Board, seen: Evidence, pose: Pose) -> Fit | None:
-        fit = fit_board(seen, pose, self._spread())
-        return fit_lines(luma, board, seen, fit, Belief(self._tuner.lens, self._spread()))
+        """The pose by the printed lines; where they do not follow from the corner markers, these may be bent."""
+        best: tuple[int, Fit] | None = None
+        believed = Belief(self._tuner.lens, self._spread())
+        for corner_px in (seen.corner_px, _BENT_PX):
+            evidence = replace(seen, corner_px=corner_px)
+            fit = fit_lines(luma, board, evidence, fit_board(evidence, pose, believed.spread), believed)
+            number = len(confirmed_squares(board, fit, self._corner_middles(board)))
+            if best is None or number > best[0]:
+                best = number, fit
+            if number >= _FEW * len(board.squares):
+                break
+        return best[1] if best else None
+
+    def _corner_middles(self, board: Board) -> Points:
+        """(N, 2): the middles of the corner markers that were seen, mm."""
+        return np.array([board.corner_centres_mm[marker] for marker in self._corners])
 
     def _explained(self, luma: Luma, board: Board, seen: Evidence) -> Fit | None:
         """The fit of a lens that explains the lines; counts how often there is none."""
@@ -147,8 +163,7 @@ class BoardLocator:
         """Go on with the pose of a fit, which may teach the lens."""
         assert self._pose is not None
         markers = self._pose.markers
-        middles = np.array([board.corner_centres_mm[marker] for marker in self._corners])
-        confirmed = confirmed_squares(board, fit, middles)
+        confirmed = confirmed_squares(board, fit, self._corner_middles(board))
         squares = frozenset(board.squares) - board.holes
         if markers >= 4 and len(confirmed) < _SURE_SHARE * len(squares):
             return  # four corners that no line contradicts for certain stay as they are

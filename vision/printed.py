@@ -51,7 +51,8 @@ class Lines:
 
 
 class PrintedLines:
-    """All half sides of a board's squares, (N,): `middles_mm` (N, 3), and which squares (S, N) each one borders."""
+    """All half sides of a board's squares, (N,): `middles_mm` (N, 3), which squares (S, N) each one borders, and
+    `is_between_files` (N,): does it run from South to North?"""
 
     def __init__(self, board: Board) -> None:
         self.squares = tuple(square for square in board.squares if square not in board.holes)
@@ -81,6 +82,7 @@ class PrintedLines:
         self._places = flat(np.vstack(places))
         self.middles_mm = np.asarray(self._places.reshape(-1, _SAMPLES, 3).mean(axis=1))
         self._across, self._half_gap = flat(np.array(across)), np.array(doubled)
+        self.is_between_files = self._across[:, 0] > 0
         self._along = self._across[:, [1, 0, 2]]
         self._period = self._across @ np.array([2 * half[0], 2 * half[1], 0.0])
         self.borders = np.zeros((len(self.squares), 2 * len(sides)), bool)
@@ -181,14 +183,17 @@ def confirmed(board: Board, lines: Lines, within_px: float, corners: tuple[Squar
     """
     printed = lines_of(board)
     good = lines.is_found & (np.abs(lines.off_px) <= within_px)
-    seen, fitting = printed.borders @ lines.is_in.astype(int), printed.borders @ good.astype(int)
-    counts = {square: (int(seen[n]), int(fitting[n])) for n, square in enumerate(printed.squares)}
+    # A pose that is wrong along lines of one direction alone still fits those.
+    ways = printed.is_between_files, ~printed.is_between_files
+    borders = np.stack([printed.borders & way for way in ways], axis=1).astype(int)
+    seen, fitting = borders @ lines.is_in.astype(int), borders @ good.astype(int)
+    counts = {square: (seen[n], fitting[n]) for n, square in enumerate(printed.squares)}
     around = [(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1)]
 
     def is_good(square: Square) -> bool:
         near = [counts[s] for s in (square.shifted(x, y) for x, y in around) if s in counts]
-        whole = sum(number for number, _ in near)
-        return bool(whole) and sum(number for _, number in near) >= least * whole
+        whole, there = (np.sum([each[part] for each in near], axis=0) for part in (0, 1))
+        return bool((whole > 0).all() and (there >= least * whole).all())
 
     found: set[Square] = set()
     edge = [square for square in corners if square in counts]

@@ -2,7 +2,8 @@
 
 A view is known by its number and is the same at every run. Of each board two corner markers lie outside the picture, or
 something lies over them; light, blur, noise and JPEG move the corners that are left, and some do not lie flat; the
-reader knows no more of the lens than what a webcam is like. The peer is `ArucoDetector`, tuned: it goes by the homography of the corner markers it finds.
+reader knows no more of the lens than what a webcam is like. The peer is `ArucoDetector`, tuned: it goes by the
+homography of the corner markers it finds.
 """
 
 from __future__ import annotations
@@ -75,8 +76,8 @@ class CornerTally:
         yield Verdict(
             "two corners hidden, beside tuned ArUco",
             self.right >= self.peer_right and self.found >= _LEAST_FOUND * self.views,
-            f"{self.right} of {self.pieces} pieces right ({self.peer_right}), {self.found} of {self.views} boards found "
-            f"(at least {_LEAST_FOUND:.0%}), {self.unsure / max(1, self.bare):.1%} of the bare squares unsure",
+            f"{self.right} of {self.pieces} pieces right ({self.peer_right}), {self.found} of {self.views} boards found"
+            f" (at least {_LEAST_FOUND:.0%}), {self.unsure / max(1, self.bare):.1%} of the bare squares unsure",
         )
 
     def plain(self) -> dict[str, object]:

@@ -28,9 +28,8 @@ PARTS = ("game", "cost", "photograph", "corners", "lens")
 def run_vision(*, quick: bool = False, as_json: bool = False, only: str = "", keep: Path | None = None) -> bool:
     """Measure all of it and print it; answers whether every bound is kept.
 
-    `quick`: about a tenth of it. `only`: nothing but scenes whose name begins so, or one of `game`, `cost`,
-    `photograph`, `corners` and `lens`. `keep`: a folder for pictures that were not read as they should be, with their truth. `as_json`: one
-    JSON object instead of tables.
+    `quick`: about a tenth of it. `only`: nothing but scenes whose name begins so, or one of `PARTS`. `keep`: a folder
+    for pictures that were not read as they should be, with their truth. `as_json`: one JSON object instead of tables.
     """
     say: Callable[[str], None] = _silent if as_json else _aloud
     threads = cv2.getNumThreads()

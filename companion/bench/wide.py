@@ -101,8 +101,9 @@ class ViewTally:
 
     def verdict(self) -> Verdict:
         """Nothing is wrong, and nobody reads more."""
-        told = f"{self.right} of {self.pieces} pieces right (tuned ArUco {self.peer_right}), {len(self.wrong)} wrong entries"
-        return Verdict(self.name, self.right >= self.peer_right and not self.wrong, f"{told} (none allowed)")
+        told = f"{self.right} of {self.pieces} pieces right (tuned ArUco {self.peer_right}), "
+        told += f"{len(self.wrong)} wrong entries (none allowed)"
+        return Verdict(self.name, self.right >= self.peer_right and not self.wrong, told)
 
 
 def bench_wide(number: int = VIEWS, say: Callable[[str], None] = print) -> list[ViewTally]:
