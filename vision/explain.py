@@ -30,7 +30,7 @@ _MUCH_BETTER = 10.0
 """By so much less must the costs of another model be: odds of 20,000 to 1."""
 _WITHIN_PX = 1.5
 """A line that is off by less (at 1280 px) is where the pose puts it."""
-_EVERY, _CHECK_PX = 3, 6.0
+_EVERY, _CHECK_PX = 5, 6.0
 _LEAST_SEEN, _MOST_OFF_PX = 0.3, 1.2
 _LEAST_LINES = 0.5
 """Round a square that is confirmed so many of the visible lines are where the pose puts them."""
@@ -88,7 +88,8 @@ def fit_model(evidence: Evidence, model: Model, size: tuple[int, int]) -> Fit | 
 def is_explained(luma: Luma, board: Board, pose: Pose) -> bool:
     """Do the printed lines that can be made out lie where the pose puts them? Where too few can, the corners decide."""
     scale = pose.size[0] / 1280
-    lines = lines_of(board).look(luma, pose, np.full(len(lines_of(board).middles_mm), _CHECK_PX * scale), _EVERY)
+    printed = lines_of(board)
+    lines = printed.look(luma, pose, np.full(len(printed.middles_mm[::_EVERY]), _CHECK_PX * scale), _EVERY)
     if lines.is_found.sum() < _LEAST_SEEN * max(8, lines.is_in.sum()):
         return pose.rms_px <= _MOST_OFF_PX * scale
     off = np.abs(lines.off_px[lines.is_found])

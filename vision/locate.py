@@ -88,7 +88,10 @@ class BoardLocator:
         self.problem, self.twin = "", ""
         every = apart(sightings)
         others = {marker: px for marker, px in _once(every).items() if marker not in board.corners}
-        corners = self._own_corners(kit, [s for s in every if s.marker in board.corners], others, size)
+        own = [s for s in every if s.marker in board.corners]
+        corners: Corners = _once(own)
+        if len(corners) < len(own) or not self._still_holds(board, corners, others):
+            corners = self._own_corners(kit, own, others, size)
         if self._still_holds(board, corners, others):
             self._anchors = self._anchors | others
             return self._pose

@@ -89,10 +89,12 @@ class PrintedLines:
         for index, numbers in enumerate(sides.values()):
             self.borders[numbers, 2 * index : 2 * index + 2] = True
 
-    def geometry(self, pose: Pose) -> tuple[Points, Points, Points]:
-        """(N, 2) middles in the picture, (N, 2) normals of the lines there, (N,) px per mm along these."""
-        count = len(self.middles_mm)
-        seen = pose.to_px(np.vstack([self.middles_mm, self.middles_mm + self._across, self.middles_mm + self._along]))
+    def geometry(self, pose: Pose, every: int = 1) -> tuple[Points, Points, Points]:
+        """(N, 2) middles in the picture, (N, 2) normals of the lines there, (N,) px per mm along these; of `every` so
+        many lines one."""
+        here = self.middles_mm[::every]
+        count = len(here)
+        seen = pose.to_px(np.vstack([here, here + self._across[::every], here + self._along[::every]]))
         middles, across, along = seen[:count], seen[count : 2 * count] - seen[:count], seen[2 * count :] - seen[:count]
         normals = (
             np.column_stack([along[:, 1], -along[:, 0]]) / np.maximum(np.linalg.norm(along, axis=1), 1e-9)[:, None]
@@ -107,18 +109,18 @@ class PrintedLines:
 
     def look(self, luma: Luma, pose: Pose, reach_px: Points, every: int = 1) -> Lines:
         """Find all lines, each at most `reach_px` (N,) from where the pose puts it; NaN: it is not looked for.
-        Of `every` so many lines one is looked for; the others do not count as being in the picture."""
-        middles, normals, scale = self.geometry(pose)
+        Of `every` so many lines one is looked for, and the answer is of these alone, as `reach_px` is."""
+        middles, normals, scale = self.geometry(pose, every)
         size = np.array(pose.size)
-        places = pose.to_px(self._places).reshape(-1, _SAMPLES, 2)
+        samples = self._places.reshape(-1, _SAMPLES, 3)[::every].reshape(-1, 3)
+        places = pose.to_px(samples).reshape(-1, _SAMPLES, 2)
         is_in = ((places >= 1) & (places <= size - 2)).all(axis=(1, 2)) & (scale > 0.3)
-        is_in &= np.arange(len(is_in)) % every == 0
-        reach = np.minimum(reach_px, np.minimum(_OF_PERIOD * self.periods_px(scale), _WIDEST_PX))
+        reach = np.minimum(reach_px, np.minimum(_OF_PERIOD * self._period[::every] * scale, _WIDEST_PX))
         wanted = np.flatnonzero(is_in & np.isfinite(reach))
         off, found = np.zeros(len(middles)), np.zeros(len(middles), bool)
         if len(wanted):
             off[wanted], found[wanted] = self._offsets(
-                luma, places[wanted], normals[wanted], scale[wanted], reach[wanted], self._half_gap[wanted]
+                luma, places[wanted], normals[wanted], scale[wanted], reach[wanted], self._half_gap[::every][wanted]
             )
         return Lines(is_in, found, off, middles, normals)
 
