@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
 from companion.grid import Square
-from companion.kit import Kit
+from companion.kit import Board, Kit
 from vision.cards import CardReader
 from vision.closer import CloserLook
 from vision.finding import Scanner, area_of, boxes_of, on_edges
@@ -327,10 +328,9 @@ class Looker:
         """The squares of which the pose is not sure enough to say that nothing lies there."""
         if self._vague is None or self._vague[0] is not pose:
             board = kit.board
-            squares = [square for square in board.squares if square not in board.holes]
-            corners = np.vstack([square_mm(board, square) for square in squares])
-            spread = pose.spread_mm(corners).reshape(-1, 4).max(axis=1)
-            inside = _share_inside(pose, corners.reshape(-1, 4, 3))
+            squares, corners = _corners_of(board)
+            spread = pose.spread_mm(corners.reshape(-1, 3)).reshape(-1, 4).max(axis=1)
+            inside = _share_inside(pose, corners)
             far = (spread > _BLURRED * board.pitch_mm) | (inside < _LEAST_INSIDE)
             self._vague = pose, self.locator.unconfirmed | {s for s, is_far in zip(squares, far, strict=True) if is_far}
         return self._vague[1]
@@ -385,6 +385,13 @@ class Looker:
         if best is None or not seen & set(best.board.corners):
             return self.kit
         return best
+
+
+@lru_cache(maxsize=16)
+def _corners_of(board: Board) -> tuple[tuple[Square, ...], Points]:
+    """The squares that are no hole, and their corners (N, 4, 3) mm."""
+    squares = tuple(square for square in board.squares if square not in board.holes)
+    return squares, np.array([square_mm(board, square) for square in squares])
 
 
 def _share_inside(pose: Pose, corners_mm: Points) -> Points:
