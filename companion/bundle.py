@@ -35,7 +35,7 @@ from companion.ports import CameraStatus, Eye, Frame, Reading, SettledFrame
 from companion.records import AnyRecord, HandIn, NewGame
 from companion.session import Phase, Session
 from companion.table import Table
-from vision.pose import Lens
+from vision.optics import Lens
 from vision.reader import BoardReader
 
 FORMAT = 1
@@ -62,7 +62,8 @@ class FrameNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     beside: tuple[str, ...]
     strangers: tuple[int, ...]
     fans: dict[str, tuple[str, ...]]
-    lens: tuple[Annotated[float, Meta(ge=0.1, le=10)], Annotated[float, Meta(ge=-1, le=1)]]
+    lens: Annotated[tuple[Annotated[float, Meta(ge=-1, le=10)], ...], Meta(min_length=2, max_length=4)]
+    """Focal ratio and k1, and for lenses that need them k2 and 1 for a fisheye."""
     covered: tuple[str, ...] = ()
 
 
@@ -296,7 +297,8 @@ def read_again(note: BundleNote, pictures: Mapping[str, Luma]) -> Iterator[Rerea
     kits = {name: game.kit(game.options({})) for name, game in GAMES.items()}
     reader = BoardReader(kits)
     if note.frames:
-        reader.use_lens(Lens(*note.frames[-1].lens))
+        focal_ratio, k1, k2, is_fisheye = (*note.frames[-1].lens, 0.0, 0.0)[:4]
+        reader.use_lens(Lens(max(focal_ratio, 0.1), k1, k2, bool(is_fisheye)))
     reader.use(_kit_of(note))
     for frame in note.frames:
         reading = Reading({})

@@ -339,7 +339,7 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--only",
         default="",
         metavar="NAME",
-        help="vision: scenes whose name begins so, such as tilt-3; or game, cost, photograph",
+        help="vision: scenes whose name begins so, such as tilt-3; or game, cost, photograph, corners, lens",
     )
     command.add_argument("--keep", type=Path, metavar="DIR", help="vision: keep pictures that were not read, and why")
     command.set_defaults(run=_bench)

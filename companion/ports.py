@@ -213,6 +213,8 @@ class Weakness(StrEnum):
     BLUR = "blur"
     SMALL = "small"
     """A marker that lies there has too few pixels."""
+    TWIN = "twin"
+    """Another copy of the board lies in the picture."""
 
 
 @dataclass(frozen=True)
@@ -256,16 +258,21 @@ class BoardSeen:
     advice: tuple[Advice, ...]
     distance_mm: float
     tilt_deg: float
+    note: str = ""
+    """What else there is to say of the picture, as sentences without the last full stop."""
 
 
 @dataclass(frozen=True)
 class SettledFrame:
-    """A frame in which the board had just come to rest. `number` is that of the eye, `lens` (focal ratio, k1)."""
+    """A frame in which the board had just come to rest. `number` is that of the eye.
+
+    `lens` is its focal ratio and k1, where it needs them k2 and 1 for a fisheye as well.
+    """
 
     number: int
     frame: Frame
     reading: Reading
-    lens: tuple[float, float]
+    lens: tuple[float, ...]
     outline_px: tuple[tuple[float, float], ...]
     """Around the printed board and what stands on it, in the picture; nothing outside belongs to the game."""
     squares_px: Mapping[Square, tuple[tuple[float, float], ...]]

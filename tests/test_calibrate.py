@@ -20,7 +20,8 @@ from companion.cli import main
 from companion.kit import CARD_DICTIONARY
 from vision.calibration import Calibration
 from vision.charuco import COLUMNS, ROWS, SQUARE_MM, calibration_page, pattern
-from vision.pose import LENSES, Lens, Points
+from vision.optics import LENSES, Lens
+from vision.pose import Points
 
 SIZE = (1280, 720)
 LENS = Lens(0.82, -0.06)

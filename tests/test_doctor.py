@@ -13,7 +13,7 @@ from companion.commands.doctor import Finding, Grade, examine
 from companion.config import CameraSettings, PanelSettings, Settings
 from vision.camera import CameraOpener
 from vision.lenses import LensShelf
-from vision.pose import Lens
+from vision.optics import Lens
 
 
 @pytest.fixture

@@ -19,11 +19,13 @@ from companion.ports import Frame, Reading
 from vision.camera import CameraOpener
 from vision.files import PictureCamera
 from vision.lenses import LensShelf, nominal_lens
-from vision.pose import LENSES, Lens, LensTuner, Pose
+from vision.optics import LENSES, Lens
+from vision.pose import Pose
 from vision.reader import BoardReader
 from vision.render import View
 from vision.scene import SimulatedTable
 from vision.source import Device
+from vision.tuner import LensTuner
 from vision.watcher import Watcher
 
 GAME = Outbuffered()

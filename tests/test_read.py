@@ -16,11 +16,13 @@ from companion.games.outbuffered import Outbuffered
 from companion.grid import Square
 from companion.kit import Kit
 from vision.markers import MarkerFinder, best_guess, marker_modules
-from vision.pose import LENSES, Lens, LensTuner, corner_points_mm, flat
+from vision.optics import LENSES, Lens
+from vision.pose import corner_points_mm, flat
 from vision.read import bench_reader, read_images
 from vision.reader import BoardReader
 from vision.render import View, camera_pose
 from vision.scene import RenderedCamera, SimulatedTable
+from vision.tuner import LensTuner
 
 SMALL: Kit = Outbuffered().kit(Outbuffered().options({}))
 KITS = {"outbuffered": SMALL}

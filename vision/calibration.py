@@ -10,7 +10,8 @@ import numpy as np
 
 from vision.charuco import pattern
 from vision.markers import Luma
-from vision.pose import Lens, Points
+from vision.optics import Lens
+from vision.pose import Points
 
 _LEAST_CORNERS = 16
 _TILT_DEG, _FLAT_DEG, _MOST_TILT_DEG = 18.0, 14.0, 60.0

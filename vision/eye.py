@@ -20,7 +20,8 @@ from companion.grid import Square
 from companion.kit import Kit
 from companion.ports import Advice, BoardSeen, CameraOffer, Frame, Reading, SettledFrame, SquareSeen
 from vision.markers import Luma
-from vision.pose import Lens, Maps, Points, Pose, flat
+from vision.optics import Lens
+from vision.pose import Maps, Points, Pose, flat, square_mm
 from vision.reader import BoardReader
 from vision.weak import (
     Measure,
@@ -29,7 +30,6 @@ from vision.weak import (
     board_outline_mm,
     enough_px,
     measure_squares,
-    square_mm,
     tilt_deg,
 )
 
@@ -96,6 +96,8 @@ class _Look:
     pose: Pose | None
     lens: Lens
     sureness: Mapping[Square, float]
+    advice: tuple[Advice, ...] = ()
+    note: str = ""
 
     @cached_property
     def told(self) -> SettledFrame:
@@ -133,7 +135,9 @@ class BoardEye:
         Keeps references and computes nothing, unless this frame says nothing new: then what is kept is packed.
         """
         reader, before = self._reader, self._last
-        look = _Look(next(self._numbers), frame, reading, reader.kit, reader.pose, reader.lens, reader.sureness)
+        frame = reader.as_read(frame)
+        told = reader.kit, reader.pose, reader.lens, reader.sureness, reader.advice, reader.note
+        look = _Look(next(self._numbers), frame, reading, *told)
         self._last = look
         if not reading.quiet:
             return
@@ -197,7 +201,7 @@ class BoardEye:
             )
             for square in measures
         )
-        advice: tuple[Advice, ...] = advise(kit, pose, measures, weak)
+        advice = (*look.advice, *advise(kit, pose, measures, weak))
         middle = flat(np.array([[kit.board.width_mm / 2, kit.board.height_mm / 2]]))[0]
         return BoardSeen(
             frame=look.number,
@@ -209,6 +213,7 @@ class BoardEye:
             advice=advice,
             distance_mm=float(np.linalg.norm(pose.eye_mm - middle)),
             tilt_deg=tilt_deg(pose),
+            note=look.note,
         )
 
     # ---- settled frames and photographs ------------------------------------------------------------------------------
@@ -319,7 +324,9 @@ def _settled_frame(look: _Look) -> SettledFrame:
         hull = cv2.convexHull(look.pose.to_px(body).astype(np.float32))
         outline = _corners(np.asarray(hull, dtype=np.float64).reshape(-1, 2))
         squares = {s: _corners(look.pose.to_px(square_mm(look.kit.board, s))) for s in look.kit.board.squares}
-    lens = (look.lens.focal_ratio, look.lens.k1)
+    lens: tuple[float, ...] = (look.lens.focal_ratio, look.lens.k1)
+    if look.lens.k2 or look.lens.is_fisheye:
+        lens = (*lens, look.lens.k2, float(look.lens.is_fisheye))
     return SettledFrame(look.number, look.frame, look.reading, lens, outline, squares)
 
 

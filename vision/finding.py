@@ -47,7 +47,7 @@ class Scanner:
 
     def __init__(self, *, thorough: bool = False) -> None:
         self._thorough = thorough
-        self._whole = MarkerFinder(thorough=thorough)
+        self._whole, self._patient = MarkerFinder(thorough=thorough), MarkerFinder(thorough=True)
         self._quick, self._part, self._slow_part = MarkerFinder(quick=True), MarkerFinder(quick=True), MarkerFinder()
 
     def whole(self, luma: Luma) -> Found:
@@ -59,6 +59,10 @@ class Scanner:
         if self._thorough or luma.shape[1] <= _LARGE_PX:
             return None
         return self._at_half(luma, _halved(luma))
+
+    def patiently(self, luma: Luma) -> Found:
+        """All markers of a picture, through so many windows that it takes several times as long."""
+        return self._patient.find(luma)
 
     def with_effort(self, luma: Luma) -> Found:
         """The markers of a picture that is blurred, or crossed by hard shadows; at half its size when it is large."""

@@ -1,6 +1,7 @@
 """Lenses by camera: nominal from the model, what the board has taught, and what was measured; kept in a file.
 
-The file is JSON, by the camera's identity: `{"focal_ratio": 0.77, "k1": 0.01, "spread": 0.004, "exact": false}`.
+The file is JSON, by the camera's identity: `{"focal_ratio": 0.77, "k1": 0.01, "spread": 0.004, "exact": false}`, with
+`k2` and `fisheye` where the lens needs them.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from companion.config import CameraSettings
 from companion.errors import CameraError
 from companion.files import MAX_TEXT, read_file
 from companion.ports import Camera
-from vision.pose import LENSES, Lens, LensTuner, Pose
+from vision.optics import LENSES, Lens
+from vision.pose import Pose
 from vision.source import Device
+from vision.tuner import LensTuner
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +34,7 @@ _MISFIT = 1.0 / 1280
 _FARTHEST = 0.35
 """Logarithm by which a learned focal length may differ from the nominal one; k1 may by `_FARTHEST_K1`."""
 _FARTHEST_K1 = 0.14
+_FARTHEST_TOLD = 1.2
 
 
 class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,17 +44,29 @@ class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     k1: float
     spread: float
     exact: bool = False
+    k2: float | msgspec.UnsetType = msgspec.UNSET
+    fisheye: bool | msgspec.UnsetType = msgspec.UNSET
+    """Of lenses that k1 alone does not describe; others are kept as they always were."""
+
+    @classmethod
+    def of(cls, lens: Lens, spread: float, exact: bool = False) -> KeptLens:
+        """A lens, rounded."""
+        bend, is_fisheye = round(lens.k2, 5) or msgspec.UNSET, lens.is_fisheye or msgspec.UNSET
+        return cls(round(lens.focal_ratio, 5), round(lens.k1, 5), round(spread, 5), exact, bend, is_fisheye)
 
     @property
     def lens(self) -> Lens:
         """The lens itself."""
-        return Lens(self.focal_ratio, self.k1)
+        bend = 0.0 if self.k2 is msgspec.UNSET else self.k2
+        return Lens(self.focal_ratio, self.k1, bend, self.fisheye is True)
 
     def is_sane(self) -> bool:
         """Can this be a lens at all?"""
-        values = (self.focal_ratio, self.k1, self.spread)
+        values = (self.focal_ratio, self.k1, self.spread, self.lens.k2)
         return (
-            all(map(math.isfinite, values)) and 0.2 <= self.focal_ratio <= 10 and abs(self.k1) <= 1 > self.spread >= 0
+            all(map(math.isfinite, values))
+            and 0.2 <= self.focal_ratio <= 10
+            and max(abs(self.k1), abs(self.lens.k2)) <= 1 > self.spread >= 0
         )
 
 
@@ -105,11 +121,10 @@ class LensShelf:
             return
         spread, before = tuner.spread, self._kept.get(key)
         nominal = nominal_lens(self._settings, camera)
-        found = KeptLens(round(tuner.lens.focal_ratio, 5), round(tuner.lens.k1, 5), round(spread, 5))
+        found = KeptLens.of(tuner.lens, spread)
         if before is not None and (before.exact or spread > before.spread * 1.05):
             return
-        off = abs(math.log(found.focal_ratio / nominal.focal_ratio))
-        if spread > _SURE or off > _FARTHEST or abs(found.k1 - nominal.k1) > _FARTHEST_K1 or not found.is_sane():
+        if not found.is_sane() or spread > _SURE or _is_far(tuner, nominal):
             return
         self._changed |= found != before
         self._kept[key] = found
@@ -118,7 +133,7 @@ class LensShelf:
         """Keep a lens that was measured; nothing that the board teaches replaces it. Raises `CameraError`."""
         if not (key := self._key(camera)):
             raise CameraError(f"{camera.name} is no camera whose lens can be kept: measure with the camera itself")
-        self._kept[key] = KeptLens(round(lens.focal_ratio, 5), round(lens.k1, 5), round(spread, 5), exact=True)
+        self._kept[key] = KeptLens.of(lens, spread, exact=True)
         self._changed = True
         self.save(strict=True)
 
@@ -143,6 +158,12 @@ class LensShelf:
             return ""
         zoom = f" zoom {camera.zoom:.2f}" if camera.zoom > 1.005 else ""
         return f"{camera.identity} {self._settings.size}{zoom}"
+
+
+def _is_far(tuner: LensTuner, nominal: Lens) -> bool:
+    """Is a learned lens too far from the nominal one? One that whole boards have told may be of any angle."""
+    off, bend = abs(math.log(tuner.lens.focal_ratio / nominal.focal_ratio)), abs(tuner.lens.k1 - nominal.k1)
+    return off > _FARTHEST_TOLD if tuner.told_by_lines else off > _FARTHEST or bend > _FARTHEST_K1
 
 
 def _load(path: Path) -> dict[str, KeptLens]:

@@ -9,20 +9,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
 from companion.grid import Square
-from companion.kit import Kit
+from companion.kit import Board, Kit
 from vision.cards import CardReader
 from vision.closer import CloserLook
 from vision.finding import Scanner, area_of, boxes_of, on_edges
 from vision.locate import BoardLocator
 from vision.markers import Found, Luma, Sighting
 from vision.motion import NOWHERE, Blocks
+from vision.optics import Lens
 from vision.places import SquaresUnder, grown, touched_by, with_markers
 from vision.placing import Placed, Placer, faces_on_squares
-from vision.pose import Lens, Points, Pose, corner_points_mm, solve_pose
+from vision.pose import Points, Pose, corner_points_mm, flat, solve_pose, square_mm
 from vision.settling import Look
 from vision.squares import EmptySquares, Snapshot
 from vision.tags import tags_of
@@ -31,6 +33,10 @@ _CLEARLY = 0.85
 """A marker that does not decode and correlates so well with a print is that one without doubt."""
 _UNMOVED_PX = 0.3
 """A corner marker that is found this close to where it was has not moved."""
+_BLURRED = 0.08
+"""Where the pose may be wrong by more than this share of a square (one standard deviation), none is called empty."""
+_LEAST_INSIDE = 0.7
+"""A square of which less lies in the picture may bear a piece outside of it."""
 _PART = 0.35
 """When more than this share of the picture would be looked at again, all of it is."""
 
@@ -62,6 +68,7 @@ class Looker:
         self._empties: EmptySquares | None = None
         self._cards: CardReader | None = None
         self._placer: tuple[Pose, Placer] | None = None
+        self._vague: tuple[Pose, frozenset[Square]] | None = None
         self._under: SquaresUnder | None = None
         self._shot: tuple[Snapshot, frozenset[Square]] | None = None
         self._edges: dict[int, tuple[Points, Points]] = {}
@@ -84,6 +91,22 @@ class Looker:
         self._active = active
         self.kit, self.seen, self._empties = None, None, None
         self.locator.forget()
+
+    @property
+    def vague(self) -> bool:
+        """Was the last pose too unsure for some square in view?"""
+        pose, vague = self.pose, self._vague
+        if pose is None or vague is None or vague[0] is not pose or self.kit is None or pose.markers > 2:
+            return False
+        board, size = self.kit.board, np.array(pose.size) - 1
+        seen = pose.to_px(flat(np.array([board.centre_mm(square) for square in vague[1]]).reshape(-1, 2)))
+        return bool(((seen >= 0) & (seen <= size)).all(axis=1).any())
+
+    def shows_board(self, luma: Luma) -> bool:
+        """Are two corner markers or more of one board in a picture, at a quick look?"""
+        found = self._scanner.quickly(luma) or self._scanner.whole(luma)
+        ids = {sighting.marker for sighting in found.sightings}
+        return any(len(ids & set(kit.board.corners)) >= 2 for kit in self._kits.values())
 
     def learn(self) -> None:
         """Remember how the squares that were empty in the last picture look; it was a still one."""
@@ -118,7 +141,7 @@ class Looker:
 
     def _look_at_all(self, luma: Luma, still: bool, moving_px: Points) -> Look:
         size = (luma.shape[1], luma.shape[0])
-        kit, found, is_all = self._find(luma)
+        kit, found, is_all = self._find(luma, still)
         if kit is None:
             self.pose = None if not found.sightings else self.pose
             return self._blind()
@@ -137,14 +160,20 @@ class Looker:
         look = self._judge(luma, kit, pose, sightings, closely=still)
         if still and self.seen is not None and not _all_pieces(kit, look.ids):
             seen = self.seen.sightings
-            whole = () if is_all else _others(self._scanner.whole(luma).sightings, seen)
+            every = () if is_all else self._scanner.whole(luma).sightings
+            twins = _seen_again(kit, every, seen)
+            if twins and self.locator.locate(kit, self._precise(luma, kit, (*seen, *twins)), size) is not pose:
+                self.seen, self.pose = None, None
+                return self._blind()  # another copy was read; which one counts is told in the next picture
+            whole = _others(every, seen)
             more = (*whole, *_others(self._scanner.with_effort(luma).sightings, (*seen, *whole)))
             if more:
                 look = self._judge(luma, kit, pose, (*seen, *more), closely=False)
         return look
 
-    def _find(self, luma: Luma) -> tuple[Kit | None, Found, bool]:
-        """The kit in view and the markers; False: perhaps not all of them."""
+    def _find(self, luma: Luma, still: bool) -> tuple[Kit | None, Found, bool]:
+        """The kit in view and the markers; False: perhaps not all of them. A single corner marker of a board that lies
+        `still` is worth the time to look for a second one."""
         is_cards = self.kit is not None and self.kit.deck is not None
         quick = None if is_cards else self._scanner.quickly(luma)
         kit = self._kit_in_view(quick) if quick else None
@@ -156,6 +185,9 @@ class Looker:
             more = self._scanner.with_effort(luma).sightings
             found = Found((*found.sightings, *_others(more, found.sightings)), found.rejected)
             kit = self._kit_in_view(found)
+            if still and kit and not kit.deck and len(_corners(kit, found)) == 1:
+                more = self._scanner.patiently(luma).sightings
+                found = Found((*found.sightings, *_others(more, found.sightings)), found.rejected)
         return kit, self._with_corners(luma, kit, found) if kit and not kit.deck else found, True
 
     def _with_corners(self, luma: Luma, kit: Kit, found: Found) -> Found:
@@ -251,14 +283,15 @@ class Looker:
         if asked is not None and before is not None:
             asked |= self._concerned(placer, placed, before)
         corners = [s.marker for s in sightings if s.marker in kit.board.corners]
-        seen, markers, doubtful = faces_on_squares(placed)
+        vague, unconfirmed = self._vague_squares(kit, pose), self.locator.unconfirmed
+        seen, markers, doubtful = faces_on_squares(placed, unconfirmed)
         rest = {s for s in kit.board.squares if s not in seen and s not in kit.board.holes}
         ask = rest if asked is None else rest & asked
         empty, shot = set[Square](), None
         if ask:
             bodies = placer.bodies(placed, ask)
             shot = self._empties.snapshot(luma, pose, corners, bodies, None if asked is None else ask)
-            empty = self._empties.empty_among(shot, ask - doubtful)
+            empty = self._empties.empty_among(shot, ask - doubtful - vague)
         missing = ask - empty
         if closely and missing:
             # What does not lie as a marker should may have been seen badly.
@@ -269,14 +302,14 @@ class Looker:
                 better = {sighting.marker for sighting in more}
                 sightings = (*(s for s in sightings if s.marker not in better), *more)
                 placed, strangers = placer.place(sightings)
-                seen, markers, doubtful = faces_on_squares(placed)
+                seen, markers, doubtful = faces_on_squares(placed, unconfirmed)
                 empty -= doubtful | set(seen)
                 # What these pieces hide is no longer taken for something that lies there.
                 missing -= doubtful | set(seen)
                 if missing:
                     bodies = placer.bodies(placed, missing)
                     empty |= self._empties.empty_among(
-                        self._empties.snapshot(luma, pose, corners, bodies, missing), missing
+                        self._empties.snapshot(luma, pose, corners, bodies, missing), missing - vague
                     )
         self._shot = (shot, frozenset(empty)) if shot is not None else None
         if before is not None:
@@ -290,6 +323,17 @@ class Looker:
         guessed = self._guessed(sightings, markers, empty, unknown)
         ids = frozenset(sighting.marker for sighting in sightings)
         return Look(kit.game, seen, unknown, tuple(beside), strangers, markers=markers, guessed=guessed, ids=ids)
+
+    def _vague_squares(self, kit: Kit, pose: Pose) -> frozenset[Square]:
+        """The squares of which the pose is not sure enough to say that nothing lies there."""
+        if self._vague is None or self._vague[0] is not pose:
+            board = kit.board
+            squares, corners = _corners_of(board)
+            spread = pose.spread_mm(corners.reshape(-1, 3)).reshape(-1, 4).max(axis=1)
+            inside = _share_inside(pose, corners)
+            far = (spread > _BLURRED * board.pitch_mm) | (inside < _LEAST_INSIDE)
+            self._vague = pose, self.locator.unconfirmed | {s for s, is_far in zip(squares, far, strict=True) if is_far}
+        return self._vague[1]
 
     def _concerned(self, placer: Placer, placed: Iterable[Placed], before: Seen) -> set[Square]:
         """The squares of pieces that were not seen before, and those in doubt of which such a piece hides a part: it is
@@ -322,7 +366,9 @@ class Looker:
         strangers = {m for m in times if m not in own} | {m for m in kit.board.corners if times[m] > 1}
         strangers |= set(cards.strangers)
         beside, stirred = cards.beside, bool(len(moving_px))
-        return Look(kit.game, {}, cards.unknown, beside, tuple(sorted(strangers)), cards.fans, stirred=stirred)
+        vague = self._vague_squares(kit, pose) & set(self._cards.zones)
+        fans = {zone: cards for zone, cards in cards.fans.items() if zone not in vague}
+        return Look(kit.game, {}, cards.unknown | vague, beside, tuple(sorted(strangers)), fans, stirred=stirred)
 
     def _blind(self) -> Look:
         """No board in view: nothing is known of any square."""
@@ -341,6 +387,24 @@ class Looker:
         return best
 
 
+@lru_cache(maxsize=16)
+def _corners_of(board: Board) -> tuple[tuple[Square, ...], Points]:
+    """The squares that are no hole, and their corners (N, 4, 3) mm."""
+    squares = tuple(square for square in board.squares if square not in board.holes)
+    return squares, np.array([square_mm(board, square) for square in squares])
+
+
+def _share_inside(pose: Pose, corners_mm: Points) -> Points:
+    """(N,): the share of each square (N, 4, 3) that lies in the picture."""
+    shares = np.linspace(0.1, 0.9, 5)
+    across, along = np.meshgrid(shares, shares)
+    a, b, d = (corners_mm[:, index, None] for index in (0, 1, 3))
+    points = a + across.reshape(-1, 1) * (b - a) + along.reshape(-1, 1) * (d - a)
+    seen = pose.to_px(points.reshape(-1, 3))
+    inside = ((seen >= 0) & (seen <= np.array(pose.size) - 1)).all(axis=1)
+    return np.asarray(inside.reshape(len(corners_mm), -1).mean(axis=1))
+
+
 def _corners(kit: Kit, found: Found) -> dict[int, Points]:
     """Places (4, 2) of the board's corner markers that were found, by id."""
     return {s.marker: s.corners_px for s in found.sightings if s.marker in kit.board.corners}
@@ -355,6 +419,12 @@ def _others(sightings: Iterable[Sighting], known: Collection[Sighting]) -> tuple
     """Those whose markers are not known yet."""
     ids = {sighting.marker for sighting in known}
     return tuple(sighting for sighting in sightings if sighting.marker not in ids)
+
+
+def _seen_again(kit: Kit, sightings: Iterable[Sighting], known: Collection[Sighting]) -> tuple[Sighting, ...]:
+    """Corner markers that are known from elsewhere in the picture."""
+    corners = set(kit.board.corners) & {sighting.marker for sighting in known}
+    return tuple(s for s in sightings if s.marker in corners and not any(_same(s, other) for other in known))
 
 
 def _all_pieces(kit: Kit, ids: frozenset[int]) -> bool:

@@ -235,13 +235,18 @@ def body_mm(kit: Kit, pose: Pose, piece: Placed) -> Points:
     return np.vstack(hidden)
 
 
-def faces_on_squares(placed: Iterable[Placed]) -> tuple[dict[Square, str], dict[Square, int], set[Square]]:
-    """The face on top of each square and its marker, and the squares where a piece lies that cannot be told."""
+def faces_on_squares(
+    placed: Iterable[Placed], unconfirmed: Collection[Square] = ()
+) -> tuple[dict[Square, str], dict[Square, int], set[Square]]:
+    """The face on top of each square and its marker, and the squares where a piece lies that cannot be told.
+
+    Which of the `unconfirmed` squares it is that shows a piece is not known for certain.
+    """
     by_square: dict[Square, list[Placed]] = {}
     doubtful: set[Square] = set()
     for piece in placed:
         squares = {square for square in piece.squares if square is not None}
-        if piece.sure and piece.fits:
+        if piece.sure and piece.fits and squares.isdisjoint(unconfirmed):
             for square in squares:
                 by_square.setdefault(square, []).append(piece)
         else:

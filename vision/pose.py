@@ -1,4 +1,4 @@
-"""Where the board is: lens data, the pose from corner markers, and rays between pixels and millimetres.
+"""Where the board is: the pose from corner markers, and rays between pixels and millimetres.
 
 Picture axes: pixels, x right, y down, the middle of the first pixel is (0, 0). Board axes: see `companion.kit`.
 """
@@ -6,7 +6,6 @@ Picture axes: pixels, x right, y down, the middle of the first pixel is (0, 0). 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,41 +13,15 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from companion.grid import Square
 from companion.kit import Board
+from vision import optics
+from vision.optics import Lens
 
-Points = NDArray[np.float64]
+Points = optics.Points
 """(N, 2) or (N, 3) coordinates."""
 
-
-@dataclass(frozen=True)
-class Lens:
-    """`focal_ratio`: focal length by picture width; `k1`: first radial distortion term (negative: barrel)."""
-
-    focal_ratio: float
-    k1: float = 0.0
-
-    def matrix(self, size: tuple[int, int]) -> Points:
-        """Camera matrix for a picture of (width, height), the principal point in its middle."""
-        width, height = size
-        focal = self.focal_ratio * width
-        return np.array([[focal, 0, (width - 1) / 2], [0, focal, (height - 1) / 2], [0, 0, 1]])
-
-    @property
-    def distortion(self) -> Points:
-        """OpenCV's coefficients."""
-        return np.array([self.k1, 0.0, 0.0, 0.0])
-
-
-LENSES: Mapping[str, Lens] = {
-    "camera-module-1": Lens(0.992),
-    "camera-module-2": Lens(0.829),
-    "camera-module-3": Lens(0.770),
-    "camera-module-3-wide": Lens(0.405, -0.03),
-    "hq-6mm": Lens(0.954, -0.05),
-    "webcam": Lens(0.750),
-}
-"""Nominal lenses: horizontal angles of 53.5, 62.2, 66 and 102 degrees from Raspberry Pi's camera documentation;
-6 mm before a 6.287 mm wide sensor; webcams lie between 60 and 78 degrees."""
+_STEPS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +35,7 @@ class Pose:
     markers: int = 4
     rms_px: float = 0.0
     covariance: Points | None = None
-    """(6, 6) of rotation vector and translation; None when exact."""
+    """(6, 6) of rotation vector and translation, or (9, 9) with the lens's `Lens.changed`; None when exact."""
 
     @cached_property
     def matrix(self) -> Points:
@@ -81,20 +54,15 @@ class Pose:
 
     def to_px(self, points_mm: Points) -> Points:
         """(N, 2) pixels of (N, 3) points; those behind the camera give nonsense."""
-        # cv2.projectPoints works out all slopes as well, which takes ten times as long.
+        # OpenCV's own function works out all slopes as well, which takes ten times as long.
         points = np.asarray(points_mm, dtype=np.float64).reshape(-1, 3) @ self.axes.T + self.translation.ravel()
-        plane = points[:, :2] / np.where(points[:, 2:] == 0, 1.0, points[:, 2:])
-        if self.lens.k1:
-            plane = plane * (1 + self.lens.k1 * (plane**2).sum(axis=1, keepdims=True))
+        plane = self.lens.bent(points[:, :2] / np.where(points[:, 2:] == 0, 1.0, points[:, 2:]))
         return np.asarray(plane * self.matrix[0, 0] + self.matrix[:2, 2], dtype=np.float64)
 
     def to_plane(self, points_px: Points, z_mm: float | Points = 0.0) -> Points:
         """(N, 2) board coordinates where the rays of (N, 2) pixels meet the plane at `z_mm`; NaN where they do not."""
-        points = np.asarray(points_px, dtype=np.float64).reshape(-1, 1, 2)
-        if self.lens.k1:
-            plane = np.asarray(cv2.undistortPoints(points, self.matrix, self.lens.distortion)).reshape(-1, 2)
-        else:
-            plane = (points.reshape(-1, 2) - self.matrix[:2, 2]) / self.matrix[0, 0]
+        points = np.asarray(points_px, dtype=np.float64).reshape(-1, 2)
+        plane = self.lens.straight((points - self.matrix[:2, 2]) / self.matrix[0, 0])
         rays = np.column_stack([plane, np.ones(len(plane))]) @ self.axes
         eye = self.eye_mm
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -112,15 +80,19 @@ class Pose:
         points = np.asarray(points_mm, dtype=np.float64).reshape(-1, 3)
         if self.covariance is None:
             return np.zeros(len(points))
-        jacobian = cv2.projectPoints(
-            points.reshape(-1, 1, 3), self.rotation, self.translation, self.matrix, self.lens.distortion
-        )[1][:, :6].reshape(-1, 2, 6)
-        errors = np.einsum("nij,jk,nlk->nil", jacobian, self.covariance, jacobian)
+        number = len(self.covariance)
+        slopes = np.hstack(self.slopes(points))[:, :number].reshape(-1, 2, number)
+        errors = np.einsum("nij,jk,nlk->nil", slopes, self.covariance, slopes)
         largest = np.sqrt(np.linalg.eigvalsh(errors)[:, 1].clip(0))
         around = points[:, None] + [[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]
         here = self.to_px(around.reshape(-1, 3)).reshape(-1, 3, 2)
         scale = np.linalg.norm(here[:, 1:] - here[:, :1], axis=2).min(axis=1)
         return np.asarray(largest / np.maximum(scale, 1e-6), dtype=np.float64)
+
+    def slopes(self, points_mm: Points) -> tuple[Points, Points]:
+        """(2N, 6) by rotation vector and translation, (2N, 3) by the lens: how the pixels of (N, 3) points move."""
+        _, by_place, by_lens = self.lens.project(points_mm, self.rotation, self.translation, self.size)
+        return by_place, by_lens
 
     def plane_maps(self, low_mm: tuple[float, float], high_mm: tuple[float, float], z_mm: float, scale: float) -> Maps:
         """Where to look in the picture for each pixel of a view from straight above of a rectangle at `z_mm`.
@@ -133,6 +105,11 @@ class Pose:
         to_mm = np.array([[1, 0, low_mm[0] * scale + 0.5], [0, -1, high_mm[1] * scale - 0.5], [0, 0, scale]]) / scale
         to_rays = np.column_stack([axes[:, :2], base]) @ to_mm
         # OpenCV takes any invertible matrix for the new camera's, and is twenty times as fast as numpy here.
+        if self.lens.is_fisheye:
+            both = cv2.fisheye.initUndistortRectifyMap(
+                self.matrix, self.lens.distortion, np.eye(3), np.linalg.inv(to_rays), size, cv2.CV_32FC1
+            )
+            return Maps(np.dstack(both).astype(np.float32), low_mm, high_mm, z_mm, scale)
         pixels = cv2.initUndistortRectifyMap(
             self.matrix, self.lens.distortion, None, np.linalg.inv(to_rays), size, cv2.CV_32FC2
         )[0]
@@ -193,6 +170,12 @@ def flat(points_mm: Points, z_mm: float = 0.0) -> Points:
     return np.column_stack([points, np.full(len(points), z_mm)])
 
 
+def square_mm(board: Board, square: Square) -> Points:
+    """(4, 3): the corners of a square on the board's plane, upper left first, clockwise."""
+    depth = board.depth_mm or board.square_mm
+    return flat(rectangle_corners_mm(*board.centre_mm(square), board.square_mm, depth, 0.0))
+
+
 def corner_points_mm(board: Board, marker: int) -> Points:
     """(4, 3): the printed corners of one of the board's corner markers."""
     return flat(square_corners_mm(*board.corner_centres_mm[marker], board.corner_mm))
@@ -205,120 +188,69 @@ def solve_pose(
 
     Two poses explain a plane almost equally well: the one above the table with less error counts.
     """
-    matrix, distortion = lens.matrix(size), lens.distortion
-    object_points, image_points = points_mm.reshape(-1, 1, 3), points_px.reshape(-1, 1, 2).astype(np.float64)
-    found = cv2.solvePnPGeneric(object_points, image_points, matrix, distortion, flags=cv2.SOLVEPNP_IPPE)
+    object_points = points_mm.reshape(-1, 1, 3)
+    matrix = lens.matrix(size)
+    plane = lens.straight((points_px.reshape(-1, 2).astype(np.float64) - matrix[:2, 2]) / matrix[0, 0])
+    found = cv2.solvePnPGeneric(object_points, plane.reshape(-1, 1, 2), np.eye(3), None, flags=cv2.SOLVEPNP_IPPE)
     starts = list(zip(found[1], found[2], strict=True))
     if guess is not None:
         starts.append((guess.rotation, guess.translation))
     best: Pose | None = None
     for rotation, translation in starts:
         start = Pose(np.asarray(rotation), np.asarray(translation), lens, size, len(points_mm) // 4)
-        pose = _refined(start, points_mm, points_px, lens)
+        pose = refined_pose(start, points_mm, points_px, lens)
         if pose is not None and (best is None or pose.rms_px < best.rms_px):
             best = pose
-    return best and _with_covariance(best, object_points)
+    return best and _with_covariance(best, points_mm)
 
 
-def _refined(start: Pose, points_mm: Points, points_px: Points, lens: Lens) -> Pose | None:
+def refined_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) -> Pose | None:
     """The pose near another that fits best, with what is left over; None when the camera would be below."""
-    found = cv2.solvePnPRefineLM(
-        points_mm.reshape(-1, 1, 3),
-        points_px.reshape(-1, 1, 2).astype(np.float64),
-        lens.matrix(start.size),
-        lens.distortion,
-        start.rotation.copy(),
-        start.translation.copy(),
-    )
-    pose = replace(start, rotation=np.asarray(found[0]), translation=np.asarray(found[1]), lens=lens)
+    if lens.is_fisheye:
+        rotation, translation = _stepped(replace(start, lens=lens), points_mm, points_px)
+    else:
+        found = cv2.solvePnPRefineLM(
+            points_mm.reshape(-1, 1, 3),
+            points_px.reshape(-1, 1, 2).astype(np.float64),
+            lens.matrix(start.size),
+            lens.distortion,
+            start.rotation.copy(),
+            start.translation.copy(),
+        )
+        rotation, translation = np.asarray(found[0]), np.asarray(found[1])
+    pose = replace(start, rotation=rotation, translation=translation, lens=lens)
     if pose.eye_mm[2] <= 0:
         return None
     error = pose.to_px(points_mm) - points_px
     return replace(pose, rms_px=float(np.sqrt((error**2).sum(axis=1).mean())))
 
 
-def _with_covariance(pose: Pose, object_points: Points) -> Pose:
+def _stepped(start: Pose, points_mm: Points, points_px: Points) -> tuple[Points, Points]:
+    """Rotation and translation (3, 1) each that fit best: Gauss and Newton's steps, each halved until it is better."""
+    place = np.concatenate([start.rotation.ravel(), start.translation.ravel()])
+
+    def at(place: Points) -> tuple[Points, Points]:
+        seen, by_place, _ = start.lens.project(points_mm, place[:3], place[3:], start.size)
+        return (seen - points_px).ravel(), by_place
+
+    rest, slopes = at(place)
+    for _ in range(_STEPS):
+        step = np.linalg.lstsq(slopes, -rest, rcond=None)[0]
+        for share in (1.0, 0.5, 0.25, 0.1):
+            trial, trial_slopes = at(place + share * step)
+            if trial @ trial < rest @ rest:
+                break
+        else:
+            break
+        gain = rest @ rest - trial @ trial
+        place, rest, slopes = place + share * step, trial, trial_slopes
+        if gain < 1e-6:
+            break
+    return place[:3].reshape(3, 1), place[3:].reshape(3, 1)
+
+
+def _with_covariance(pose: Pose, points_mm: Points) -> Pose:
     """Add how certain the pose is; corners are never trusted to better than 0.4 px, or 0.8 px while some are hidden."""
-    jacobian = cv2.projectPoints(object_points, pose.rotation, pose.translation, pose.matrix, pose.lens.distortion)[1]
-    information = jacobian[:, :6].T @ jacobian[:, :6]
-    covariance = max(0.4 if pose.markers >= 4 else 0.8, pose.rms_px) ** 2 * np.linalg.pinv(information)
+    slopes = pose.slopes(points_mm)[0]
+    covariance = max(0.4 if pose.markers >= 4 else 0.8, pose.rms_px) ** 2 * np.linalg.pinv(slopes.T @ slopes)
     return replace(pose, covariance=np.asarray(covariance, dtype=np.float64))
-
-
-class LensTuner:
-    """Sharpens focal length and distortion with every good view of three or four corner markers.
-
-    Both are unknowns of a least-squares sum over views (the pose is solved anew for each trial value), held near the
-    nominal lens by a prior: a view from straight above says nothing about the focal length and changes nothing.
-    """
-
-    _PRIOR = np.diag([1 / 0.12**2, 1 / 0.04**2])
-    _CORNER_PX = 0.7
-
-    def __init__(self, nominal: Lens, exact: bool = False) -> None:
-        self.nominal = nominal
-        self.lens = nominal
-        self.exact = exact
-        """Measured by somebody who knows better: it is left alone."""
-        self.views = 0
-        self._information = np.zeros((2, 2))
-        self._vector = np.zeros(2)
-
-    @property
-    def spread(self) -> float:
-        """One standard deviation of the focal length, by its own size, as the views tell it."""
-        return float(np.sqrt(np.linalg.inv(self._information + self._PRIOR)[0, 0]))
-
-    def learn(self, points_mm: Points, points_px: Points, size: tuple[int, int]) -> None:
-        """Take one view into account; the first one is repeated because its start is far off."""
-        if self.exact:
-            return
-        pose: Pose | None = None
-        for _ in range(3 if self.views == 0 else 1):
-            linear = self._linearised(points_mm, points_px, size, pose)
-            if linear is None:
-                return
-            slopes, rest, pose = linear
-            if self.views == 0:
-                information, vector = np.zeros((2, 2)), np.zeros(2)
-            else:
-                fade = 1.0 if self.views < 20 else 0.95
-                information, vector = self._information * fade, self._vector * fade
-            # A view that no lens explains, as something moves a corner, teaches little.
-            weight = 1 / max(self._CORNER_PX, pose.rms_px) ** 2
-            self._information = information + weight * slopes.T @ slopes
-            self._vector = vector + weight * slopes.T @ (slopes @ self._value() - rest)
-            self._solve()
-        self.views += 1
-
-    def _value(self) -> Points:
-        """Departure from the nominal lens: (log focal ratio, k1)."""
-        focal = math.log(self.lens.focal_ratio / self.nominal.focal_ratio)
-        return np.array([focal, self.lens.k1 - self.nominal.k1])
-
-    def _lens_at(self, value: Points) -> Lens:
-        focal, k1 = np.clip(value, (-0.4, -0.15), (0.4, 0.15))
-        return Lens(self.nominal.focal_ratio * math.exp(focal), self.nominal.k1 + float(k1))
-
-    def _solve(self) -> None:
-        self.lens = self._lens_at(
-            np.asarray(np.linalg.solve(self._information + self._PRIOR, self._vector), np.float64)
-        )
-
-    def _linearised(
-        self, points_mm: Points, points_px: Points, size: tuple[int, int], guess: Pose | None
-    ) -> tuple[Points, Points, Pose] | None:
-        """Slopes (2N, 2) and residuals (2N,) of the corners by focal length and k1, the pose being solved for each
-        lens, and that pose; None when there is none."""
-        pose = _refined(guess, points_mm, points_px, self.lens) if guess else None
-        pose = pose or solve_pose(points_mm, points_px, self.lens, size)
-        if pose is None:
-            return None
-        seen, jacobian = cv2.projectPoints(
-            points_mm.reshape(-1, 1, 3), pose.rotation, pose.translation, pose.matrix, self.lens.distortion
-        )
-        focal = pose.matrix[0, 0] * (jacobian[:, 6] + jacobian[:, 7])
-        by_lens, by_pose = np.column_stack([focal, jacobian[:, 10]]), jacobian[:, :6]
-        # What a change of the pose makes good does not count.
-        slopes = by_lens - by_pose @ np.linalg.lstsq(by_pose, by_lens, rcond=None)[0]
-        return np.asarray(slopes, np.float64), (seen.reshape(-1, 2) - points_px).ravel(), pose

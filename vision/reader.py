@@ -10,26 +10,32 @@ import threading
 from collections.abc import Mapping
 from dataclasses import replace
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from companion.errors import ConfigError
 from companion.grid import Square
 from companion.kit import Kit
-from companion.languages import say
-from companion.ports import Frame, Reading
+from companion.languages import joined, say
+from companion.ports import Advice, Frame, Reading, Weakness
 from vision.foreign import lying_free
 from vision.looking import Looker
 from vision.markers import Luma
 from vision.motion import RELIT, Blocks, Motion, Stir
+from vision.optics import LENSES, Lens
 from vision.places import blocks_over
-from vision.pose import LENSES, Lens, LensTuner, Pose, flat
+from vision.pose import Pose, flat
 from vision.settling import Votes
+from vision.tuner import LensTuner
 
 _RETRY_FRAMES = 10
 """After so many still frames squares that stayed unknown are looked at again."""
 _SAME_PX = 2.0
 """Poses that differ by less are one."""
+_TURN_FRAMES, _TURN_BACK_FRAMES = 6, 24
+"""So often in a row no board is found before the picture's mirror image is tried again; the more where a board has been
+seen the way it is: what shows one in the mirror image then is a mirror on the table."""
 
 
 class BoardReader:
@@ -58,11 +64,47 @@ class BoardReader:
         self._preferred: Kit | None = None
         self._foreign: frozenset[Square] = frozenset()
         self._bare: tuple[Pose, NDArray[np.float32]] | None = None
+        self._mirrored = self._proven = False
+        self._blind = 0
+        self._turned: tuple[Frame, Frame] | None = None
 
     @property
     def problem(self) -> str:
         """Why no board was found in the last frame, as a sentence; empty when nothing is known to be wrong."""
         return self._looker.locator.problem
+
+    @property
+    def is_mirrored(self) -> bool:
+        """Does the camera mirror its pictures, as webcams do for whoever looks at himself?"""
+        return self._mirrored
+
+    def as_read(self, frame: Frame) -> Frame:
+        """The frame as it is read: a mirrored one turned back. `pose` holds in that."""
+        if not self._mirrored:
+            return frame
+        if self._turned is None or self._turned[0] is not frame:
+            self._turned = frame, replace(frame, luma=_mirrored(frame.luma))
+        return self._turned[1]
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What to do about the last picture although a board was read in it; empty when nothing."""
+        found = []
+        if self._looker.locator.twin:
+            found.append(Advice(say("Put the second board away"), say("The same board is seen twice."), Weakness.TWIN))
+        if self._looker.vague:
+            why = say("Two corners are hidden, so nobody can tell where the farther squares lie.")
+            found.append(Advice(say("Show a third corner of the board"), why, Weakness.CUT))
+        return tuple(found)
+
+    @property
+    def note(self) -> str:
+        """What else there is to say of the last picture in which a board was read, as sentences; mostly empty."""
+        twin, vague = self._looker.locator.twin, ""
+        mirrored = say("The camera mirrors its picture, and the companion turns it back") if self._mirrored else ""
+        if self._looker.vague:
+            vague = say("Two corners of the board are hidden: show a third one, so that every square can be read")
+        return joined(". ", (twin, vague, mirrored))
 
     @property
     def lens(self) -> Lens:
@@ -78,6 +120,8 @@ class BoardReader:
         """Another camera, with this lens from the next frame on; an exact one is not refined. Waits for the reader."""
         with self._lock:
             self._looker.locator.use_lens(lens, exact)
+            self._mirrored = self._proven = False
+            self._blind, self._turned = 0, None
             self._looker.pose, self._looker.seen, self._settled = None, None, None
             self._votes.begin()
 
@@ -110,6 +154,7 @@ class BoardReader:
         with self._lock:
             if self._asked is not None:
                 self._restart()
+            frame = self.as_read(frame)
             stir = self._motion.see(frame.luma)
             self._since_look += 1
             settled = self._settled
@@ -117,17 +162,38 @@ class BoardReader:
                 due = self._since_look >= _RETRY_FRAMES or not settled.unknown <= self._looker.resigned
                 if not (settled.unknown and due):
                     return replace(settled, at_s=frame.at_s, frame=frame.number)
-            return self._read_anew(frame, stir)
+            reading = self._read_anew(frame, stir)
+            if reading.game is not None:
+                self._blind, self._proven = 0, True
+            elif self._turns_round(frame.luma):
+                frame = replace(frame, luma=_mirrored(frame.luma))
+                return self._read_anew(frame, self._motion.see(frame.luma))
+            return reading
 
     def read_picture(self, luma: Luma) -> Reading:
         """What a single (height, width) picture says, without any frame before or after it."""
         with self._lock:
             self._restart()
             look = self._looker.look(luma, still=True)
+            if look.game is None and self._looker.shows_board(turned := _mirrored(luma)):
+                self._mirrored = True
+                look = self._looker.look(turned, still=True)
             told = look.seen, look.unknown, look.beside, look.strangers
             return Reading(*told, game=look.game, fans=look.fans, markers=look.markers)
 
     # ---- over frames ----
+
+    def _turns_round(self, luma: Luma) -> bool:
+        """After a picture without a board: is one in its mirror image? Then all later ones are turned round. Looked at
+        now and then, as it takes as long as the picture itself."""
+        self._blind += 1
+        every = _TURN_BACK_FRAMES if self._proven else _TURN_FRAMES
+        if self._blind % every != (0 if self._proven else 1) or not self._looker.shows_board(_mirrored(luma)):
+            return False
+        self._mirrored, self._blind = not self._mirrored, 0
+        self._motion = Motion()
+        self._votes.begin()
+        return True
 
     def _restart(self) -> None:
         with self._asking:
@@ -206,6 +272,10 @@ class BoardReader:
         fresh = blocks if self._fresh is None or self._fresh.shape != blocks.shape else self._fresh | blocks
         self._fresh = fresh
         return blocks if stir.moving else fresh
+
+
+def _mirrored(luma: Luma) -> Luma:
+    return np.asarray(cv2.flip(luma, 1), dtype=np.uint8)
 
 
 def _agree(pose: Pose | None, before: Pose | None) -> bool:

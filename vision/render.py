@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from companion.kit import DICTIONARY, Board, Kit
 from vision.artwork import Bgr, Sheet, board_sheet
-from vision.pose import Lens, Points, Pose, flat
+from vision.optics import Lens
+from vision.pose import Points, Pose, flat
 from vision.tags import TOP_TO_TAG, top_mm
 from vision.trouble import TABLE_SEEDS, light_to_texture, shade_texture, spots_texture, table_texture, vignette
 

@@ -285,7 +285,8 @@ class Watcher:
     def _status_of(self, reading: Reading) -> CameraStatus:
         light = self._light.sentence if self._light else ""
         if reading.game is not None:
-            return CameraStatus(CameraState.SEES_BOARD, joined(". ", (say("The camera sees the board"), light)))
+            told = say("The camera sees the board"), self._reader.note, light
+            return CameraStatus(CameraState.SEES_BOARD, joined(". ", told))
         sentence = self._reader.problem or say(
             "The camera sees no board: put it down with all four corner markers in the picture"
         )

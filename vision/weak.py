@@ -18,7 +18,7 @@ from companion.kit import Board, Kit
 from companion.languages import joined, listed, say
 from companion.ports import Advice, Weakness
 from vision.markers import Luma
-from vision.pose import Points, Pose, corner_points_mm, flat, rectangle_corners_mm
+from vision.pose import Points, Pose, corner_points_mm, flat, square_mm
 
 MODULES = 7
 """A marker is so many modules wide, its black rim included."""
@@ -111,12 +111,6 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
             inside=_inside(quads[index], pose.size),
         )
     return found
-
-
-def square_mm(board: Board, square: Square) -> Points:
-    """(4, 3): the corners of a square on the board's plane, upper left first, clockwise."""
-    depth = board.depth_mm or board.square_mm
-    return flat(rectangle_corners_mm(*board.centre_mm(square), board.square_mm, depth, 0.0))
 
 
 def _ninth(patch: Luma) -> float:

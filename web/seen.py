@@ -24,6 +24,7 @@ WEAK_WORDS = {
     Weakness.DARK: say("Dark"),
     Weakness.BLUR: say("Not sharp"),
     Weakness.SMALL: say("Too small"),
+    Weakness.TWIN: say("Two boards"),
 }
 """What a kind of weak place is called."""
 
@@ -39,6 +40,7 @@ WEAK_DRAWINGS = {
         '<circle cx="50" cy="50" r="43" stroke-dasharray="5 11"/>'
     ),
     Weakness.SMALL: '<circle cx="42" cy="42" r="28"/><path d="M63 63L92 92M28 42H56"/>',
+    Weakness.TWIN: '<path d="M12 12H62V70H12zM38 84H88V30"/>',
 }
 """A sign for each kind, 100 x 100, in lines."""
 

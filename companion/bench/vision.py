@@ -12,24 +12,26 @@ from pathlib import Path
 
 import cv2
 
+from companion.bench.corners import VIEWS, bench_corners
 from companion.bench.costs import FRAMES, bench_costs, bench_photographs
 from companion.bench.pictures import Verdict, bench_pictures
 from companion.bench.scenes import SCENES, SEVERITIES
 from companion.bench.sequences import GAMES_PLAYED, ROUGH, ROUGH_GAMES, bench_games
 from companion.bench.stillness import SIZES, bench_stillness
+from companion.bench.wide import bench_wide
 
 QUICK_SEVERITIES, QUICK_SCENES, QUICK_GAMES, QUICK_FRAMES = (2, 4), 1, 1, 10
 QUICK_STILL = ("mixed",)
-PARTS = ("game", "still", "cost", "photograph")
+QUICK_VIEWS = 10
+PARTS = ("game", "still", "cost", "photograph", "corners", "lens")
 """What can be asked for beside scenes."""
 
 
 def run_vision(*, quick: bool = False, as_json: bool = False, only: str = "", keep: Path | None = None) -> bool:
     """Measure all of it and print it; answers whether every bound is kept.
 
-    `quick`: about a tenth of it. `only`: nothing but scenes whose name begins so, or one of `game`, `still`, `cost`
-    and `photograph`. `keep`: a folder for pictures that were not read as they should be, with their truth.
-    `as_json`: one JSON object instead of tables.
+    `quick`: about a tenth of it. `only`: nothing but scenes whose name begins so, or one of `PARTS`. `keep`: a folder
+    for pictures that were not read as they should be, with their truth. `as_json`: one JSON object instead of tables.
     """
     say: Callable[[str], None] = _silent if as_json else _aloud
     threads = cv2.getNumThreads()
@@ -55,6 +57,14 @@ def run_vision(*, quick: bool = False, as_json: bool = False, only: str = "", ke
             costs = bench_costs(QUICK_FRAMES if quick else FRAMES, say)
             answer["costs"] = [asdict(each) for each in costs]
             verdicts += [verdict for each in costs for verdict in each.verdicts()]
+        if not only or only == "corners":
+            corners, told = bench_corners(QUICK_VIEWS if quick else VIEWS, say)
+            answer["corners"] = corners.plain()
+            verdicts += told
+        if not only or only == "lens":
+            lenses = bench_wide(1 if quick else 2, say)
+            answer["lenses"] = [asdict(each) for each in lenses]
+            verdicts += [each.verdict() for each in lenses]
         if not only or only == "photograph":
             photographs = bench_photographs(say)
             answer["photographs"] = [asdict(each) for each in photographs]

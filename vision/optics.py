@@ -1,0 +1,122 @@
+"""Lenses: focal length and distortion, by OpenCV's two models, and the way from rays to the picture and back.
+
+A *plane* coordinate is that of a ray at distance 1 before the camera, (x / z, y / z); *bent* ones are where the lens
+puts it, in focal lengths from the middle of the picture.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+Points = NDArray[np.float64]
+"""(N, 2) or (N, 3) coordinates."""
+
+_WIDEST = 1.5
+"""Radians from the axis: rays beyond are not looked at."""
+_ROUNDS = 8
+
+
+@dataclass(frozen=True)
+class Lens:
+    """`focal_ratio`: focal length by picture width; `k1`, `k2`: radial distortion (negative: barrel).
+
+    With r the distance from the axis on the plane, an ordinary lens puts a ray at r (1 + k1 r^2 + k2 r^4), a fisheye at
+    a (1 + k1 a^2 + k2 a^4), a = atan r: OpenCV's `calib3d` and its `fisheye` (Kannala and Brandt 2006).
+    """
+
+    focal_ratio: float
+    k1: float = 0.0
+    k2: float = 0.0
+    is_fisheye: bool = False
+
+    def matrix(self, size: tuple[int, int]) -> Points:
+        """Camera matrix for a picture of (width, height), the principal point in its middle."""
+        width, height = size
+        focal = self.focal_ratio * width
+        return np.array([[focal, 0, (width - 1) / 2], [0, focal, (height - 1) / 2], [0, 0, 1]])
+
+    @property
+    def distortion(self) -> Points:
+        """OpenCV's coefficients, (4,)."""
+        return np.array([self.k1, self.k2, 0.0, 0.0])
+
+    @property
+    def bends(self) -> bool:
+        """Are straight lines curved in the picture?"""
+        return bool(self.k1 or self.k2 or self.is_fisheye)
+
+    def bent(self, plane: Points) -> Points:
+        """(N, 2) plane coordinates to bent ones."""
+        if not self.bends:
+            return plane
+        squares = (plane**2).sum(axis=1, keepdims=True)
+        if not self.is_fisheye:
+            return np.asarray(plane * (1 + squares * (self.k1 + self.k2 * squares)))
+        radii = np.sqrt(squares).clip(1e-9)
+        angles = np.arctan(radii)
+        flat = angles**2
+        return np.asarray(plane * (angles / radii * (1 + flat * (self.k1 + self.k2 * flat))))
+
+    def straight(self, bent: Points) -> Points:
+        """(N, 2) bent coordinates to plane ones, the inverse of `bent`."""
+        if not self.bends:
+            return bent
+        if not self.is_fisheye:
+            points = np.asarray(bent, dtype=np.float64).reshape(-1, 1, 2)
+            plane = cv2.undistortPoints(points, np.eye(3), self.distortion)
+            return np.asarray(plane, dtype=np.float64).reshape(-1, 2)
+        radii = np.linalg.norm(bent, axis=1, keepdims=True).clip(1e-9)
+        angles = radii.copy()
+        for _ in range(_ROUNDS):  # Newton's
+            flat = angles**2
+            there = angles * (1 + flat * (self.k1 + self.k2 * flat))
+            slope = 1 + flat * (3 * self.k1 + 5 * self.k2 * flat)
+            angles = (angles - (there - radii) / np.maximum(slope, 0.2)).clip(0, _WIDEST)
+        return np.asarray(bent * (np.tan(angles) / radii))
+
+    def project(
+        self, points_mm: Points, rotation: Points, translation: Points, size: tuple[int, int]
+    ) -> tuple[Points, Points, Points]:
+        """(N, 2) pixels of (N, 3) points, (2N, 6) slopes by rotation vector and translation, and (2N, 3) by the
+        logarithm of the focal length, k1 and k2."""
+        points = np.asarray(points_mm, dtype=np.float64).reshape(-1, 1, 3)
+        turn, way = np.asarray(rotation).reshape(3, 1), np.asarray(translation).reshape(3, 1)
+        matrix = self.matrix(size)
+        if self.is_fisheye:
+            seen, slopes = cv2.fisheye.projectPoints(points, turn, way, matrix, self.distortion)
+            focal, bend, place = slopes[:, :2], slopes[:, 4:6], slopes[:, 8:14]
+        else:
+            seen, slopes = cv2.projectPoints(points, turn, way, matrix, self.distortion)
+            focal, bend, place = slopes[:, 6:8], slopes[:, 10:12], slopes[:, :6]
+        by_lens = np.column_stack([matrix[0, 0] * focal.sum(axis=1), bend])
+        return np.asarray(seen, np.float64).reshape(-1, 2), np.asarray(place, np.float64), by_lens
+
+    def changed(self, by: Points) -> Lens:
+        """The lens whose logarithm of the focal length, k1 and k2 differ by so much, (3,)."""
+        focal, k1, k2 = map(float, by)
+        return replace(self, focal_ratio=self.focal_ratio * math.exp(focal), k1=self.k1 + k1, k2=self.k2 + k2)
+
+    def as_fisheye(self) -> Lens:
+        """A fisheye without further distortion that shows as wide an angle."""
+        if self.is_fisheye:
+            return self
+        half = float(np.arctan(self.straight(np.array([[0.5 / self.focal_ratio, 0.0]]))[0, 0]))
+        return Lens(0.5 / half, is_fisheye=True)
+
+
+LENSES: Mapping[str, Lens] = {
+    "camera-module-1": Lens(0.992),
+    "camera-module-2": Lens(0.829),
+    "camera-module-3": Lens(0.770),
+    "camera-module-3-wide": Lens(0.405, -0.03),
+    "hq-6mm": Lens(0.954, -0.05),
+    "webcam": Lens(0.750),
+}
+"""Nominal lenses: horizontal angles of 53.5, 62.2, 66 and 102 degrees from Raspberry Pi's camera documentation;
+6 mm before a 6.287 mm wide sensor; webcams lie between 60 and 78 degrees."""
