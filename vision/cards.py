@@ -75,6 +75,8 @@ _LONG_MM, _NARROW_MM, _THIN_MM = 20.0, 4.0, 1.2
 """What is longer and narrower is a line, and so is what is thinner."""
 _AT_LINE_MM, _OFF_LINE_MM = 3.0, 1.0
 """And what lies so close to the lines at the ends of zones, or reaches so little beyond those of the board."""
+_OVER_SIDE_MM = 5.0
+"""Print so far beyond the side of a zone may be that of its cards."""
 _WIDEST_STEP = 1.9
 """Between cards that lie farther apart than this, in steps of a fan, another may lie out of sight."""
 _LIKENESS = 0.5
@@ -357,7 +359,7 @@ class CardReader:
         return {zone: places for zone, places in by.items() if len(places) / _SCALE**2 >= _PRINT_MM2}
 
     def _is_line(self, places: Points) -> bool:
-        """Is it no more than lines of the board that lie side by side, or beside the edge of a card, and run together?"""
+        """Is it no more than lines of the board, or a line and the edge of a card, that run together?"""
         short, long = sorted(cv2.minAreaRect(places.astype(np.float32))[1])
         if short < (_NARROW_MM if long > _LONG_MM else _THIN_MM):
             return True
@@ -374,7 +376,7 @@ class CardReader:
         """The zones in which a place lies, beyond whose end it does, or out of which a card that lies askew reaches."""
         board, (x, y) = self.kit.board, place
         inside = float(y.clip(0, board.height_mm - 1))
-        columns = (float((x + aside).clip(0, board.width_mm - 1)) for aside in (-_ASIDE_MM, 0.0, _ASIDE_MM))
+        columns = (float((x + aside).clip(0, board.width_mm - 1)) for aside in (-_OVER_SIDE_MM, 0.0, _OVER_SIDE_MM))
         return {zone for column in columns if (zone := board.square_at(column, inside)) in self.zones and zone}
 
     def _is_cut_off(self, pose: Pose, zone: Square, lying: Sequence[Lying]) -> bool:

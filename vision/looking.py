@@ -18,9 +18,9 @@ from vision.cards import CardReader
 from vision.closer import CloserLook
 from vision.finding import Scanner, area_of, boxes_of, on_edges
 from vision.locate import BoardLocator
-from vision.markers import Found, Luma, Sighting
-from vision.motion import NOWHERE, Blocks
-from vision.places import SquaresUnder, grown, touched_by, with_markers
+from vision.markers import Found, Luma, Sighting, resembles_marker
+from vision.motion import BLOCK_PX, NOWHERE, Blocks
+from vision.places import SquaresUnder, blocks_over, grown, touched_by, with_markers
 from vision.placing import Placed, Placer, faces_on_squares
 from vision.pose import Lens, Points, Pose, corner_points_mm, solve_pose
 from vision.settling import Look
@@ -31,6 +31,10 @@ _CLEARLY = 0.85
 """A marker that does not decode and correlates so well with a print is that one without doubt."""
 _UNMOVED_PX = 0.3
 """A corner marker that is found this close to where it was has not moved."""
+_LIKE_A_TAG = 0.5, 1.7
+"""Sides of what may be a piece's marker, by those of one in the middle of the board."""
+_MISSED_SHARE = 0.15
+"""When the first look misses more than this share of the markers, and not one alone, the picture is a hard one."""
 _PART = 0.35
 """When more than this share of the picture would be looked at again, all of it is."""
 
@@ -136,12 +140,50 @@ class Looker:
             self.kit, self._empties = kit, EmptySquares(kit.board)
         look = self._judge(luma, kit, pose, sightings, closely=still)
         if still and self.seen is not None and not _all_pieces(kit, look.ids):
-            seen = self.seen.sightings
-            whole = () if is_all else _others(self._scanner.whole(luma).sightings, seen)
-            more = (*whole, *_others(self._scanner.with_effort(luma).sightings, (*seen, *whole)))
+            more = self._second_look(luma, self.seen, found, is_all=is_all)
             if more:
-                look = self._judge(luma, kit, pose, (*seen, *more), closely=False)
+                look = self._judge(luma, kit, pose, (*self.seen.sightings, *more), closely=False)
         return look
+
+    def _second_look(self, luma: Luma, seen: Seen, found: Found, *, is_all: bool) -> tuple[Sighting, ...]:
+        """Markers that were overlooked; `found` is what the first look told, `is_all` whether it was a thorough one.
+
+        Pieces that are not there are no reason for it. A picture in which markers were missed, or in which something
+        is like a marker and was not read, is looked at as a whole; else only the unknown squares are.
+        """
+        if not self._is_hard(luma, seen, found):
+            return self._at_unknown(luma, seen)
+        whole = () if is_all else _others(self._scanner.whole(luma).sightings, seen.sightings)
+        return (*whole, *_others(self._scanner.with_effort(luma).sightings, (*seen.sightings, *whole)))
+
+    @staticmethod
+    def _is_hard(luma: Luma, seen: Seen, found: Found) -> bool:
+        """Did the first look miss markers that a closer one found, or does anything else resemble a marker?"""
+        first = {sighting.marker for sighting in found.sightings if sighting.score == 1.0}
+        missed = sum(sighting.marker not in first for sighting in seen.sightings)
+        if missed > max(_MISSED_SHARE * len(seen.sightings), 1):
+            return True
+        known = np.array([sighting.centre_px for sighting in seen.sightings]).reshape(-1, 2)
+        for quad in found.rejected:
+            sides = np.linalg.norm(quad - np.roll(quad, -1, axis=0), axis=1)
+            if sides.min() < _LIKE_A_TAG[0] * seen.tag_px or sides.max() > _LIKE_A_TAG[1] * seen.tag_px:
+                continue
+            is_known = (np.abs(known - quad.mean(axis=0)).max(axis=1) < 0.7 * seen.tag_px).any()
+            if not is_known and resembles_marker(luma, quad):
+                return True
+        return False
+
+    def _at_unknown(self, luma: Luma, seen: Seen) -> tuple[Sighting, ...]:
+        """Markers on and round the unknown squares that no other look has found."""
+        if not seen.unknown:
+            return ()
+        height, width = luma.shape
+        shape = -(-height // BLOCK_PX), -(-width // BLOCK_PX)
+        more: list[Sighting] = []
+        for box in boxes_of(blocks_over(seen.kit, seen.pose, seen.unknown, shape), 0.5 * seen.tag_px, luma):
+            slow = self._scanner.parts(luma, [box], 0.4 * seen.tag_px, slowly=True).sightings
+            more += _others(slow, (*seen.sightings, *more))
+        return tuple(more)
 
     def _find(self, luma: Luma) -> tuple[Kit | None, Found, bool]:
         """The kit in view and the markers; False: perhaps not all of them."""

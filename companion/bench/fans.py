@@ -3,7 +3,8 @@
 Hands push cards together until markers are cut or gone, leave gaps, turn cards and whole fans, lay one card across
 others, and let fans reach beyond their zones and out of the picture. A zone is *right* when its cards are told in their
 order, *refused* when it is unknown or holds an `X`, *wrong* when anything else is accepted. A card that shows less than
-`IN_SIGHT` of either marker, and less than twice that of its value and suit, is *buried*: nobody can know of it, and a fan without it is counted apart.
+`IN_SIGHT` of either marker, and less than twice that of its value and suit, is *buried*: nobody can know of it, and a
+fan without it is counted apart.
 """
 
 from __future__ import annotations
@@ -269,7 +270,7 @@ class FanTally:
         share = self.shown_right / max(1, self.shown)
         told = f"{self.wrong} of {sum(self.counts.values())} zones accepted wrongly (none allowed), "
         told += f"{self.of('right')} right, {self.of('refused')} refused, {self.of('blind')} without a buried card"
-        easy = f"{self.shown_right} of {self.shown} with every marker in sight right ({share:.1%}, at least {LEAST_RIGHT:.0%})"
+        easy = f"{self.shown_right} of {self.shown} with every marker in sight right ({share:.1%})"
         return [
             Verdict("hard fans of cards", not self.wrong, told),
             Verdict("easy fans of cards among them", share >= LEAST_RIGHT, easy),
