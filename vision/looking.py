@@ -16,7 +16,7 @@ from companion.grid import Square
 from companion.kit import Kit
 from vision.cards import CardReader
 from vision.closer import CloserLook
-from vision.finding import Scanner, area_of, boxes_of, on_edges
+from vision.finding import Scanner, area_of, boxes_of, is_soft, on_edges
 from vision.locate import BoardLocator
 from vision.markers import Found, Luma, Sighting, resembles_marker
 from vision.motion import BLOCK_PX, NOWHERE, Blocks
@@ -158,10 +158,12 @@ class Looker:
 
     @staticmethod
     def _is_hard(luma: Luma, seen: Seen, found: Found) -> bool:
-        """Did the first look miss markers that a closer one found, or does anything else resemble a marker?"""
+        """Did the first look miss markers that a closer one found, is it blurred, or is anything like a marker?"""
         first = {sighting.marker for sighting in found.sightings if sighting.score == 1.0}
         missed = sum(sighting.marker not in first for sighting in seen.sightings)
-        if missed > max(_MISSED_SHARE * len(seen.sightings), 1):
+        if missed > max(_MISSED_SHARE * len(seen.sightings), 1) or is_soft(
+            luma, list(_corners(seen.kit, found).values())
+        ):
             return True
         known = np.array([sighting.centre_px for sighting in seen.sightings]).reshape(-1, 2)
         for quad in found.rejected:

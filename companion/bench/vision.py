@@ -13,21 +13,23 @@ from pathlib import Path
 import cv2
 
 from companion.bench.costs import FRAMES, bench_costs, bench_photographs
+from companion.bench.fans import PICTURES, bench_fans
+from companion.bench.first import TIMES, bench_first
 from companion.bench.pictures import Verdict, bench_pictures
 from companion.bench.scenes import SCENES, SEVERITIES
 from companion.bench.sequences import GAMES_PLAYED, bench_games
 
 QUICK_SEVERITIES, QUICK_SCENES, QUICK_GAMES, QUICK_FRAMES = (2, 4), 1, 1, 10
-PARTS = ("game", "cost", "photograph")
+QUICK_FANS, QUICK_STEP, QUICK_TIMES = 6, 8, 3
+PARTS = ("game", "cost", "photograph", "fan", "first")
 """What can be asked for beside scenes."""
 
 
 def run_vision(*, quick: bool = False, as_json: bool = False, only: str = "", keep: Path | None = None) -> bool:
     """Measure all of it and print it; answers whether every bound is kept.
 
-    `quick`: about a tenth of it. `only`: nothing but scenes whose name begins so, or one of `game`, `cost` and
-    `photograph`. `keep`: a folder for pictures that were not read as they should be, with their truth. `as_json`: one
-    JSON object instead of tables.
+    `quick`: about a tenth of it. `only`: nothing but scenes whose name begins so, or one of `PARTS`. `keep`: a folder
+    for pictures that were not read as they should be, with their truth. `as_json`: one JSON object instead of tables.
     """
     say: Callable[[str], None] = _silent if as_json else _aloud
     threads = cv2.getNumThreads()
@@ -47,6 +49,14 @@ def run_vision(*, quick: bool = False, as_json: bool = False, only: str = "", ke
             costs = bench_costs(QUICK_FRAMES if quick else FRAMES, say)
             answer["costs"] = [asdict(each) for each in costs]
             verdicts += [verdict for each in costs for verdict in each.verdicts()]
+        if not only or only == "first":
+            first = bench_first(QUICK_STEP if quick else 1, QUICK_TIMES if quick else TIMES, say)
+            answer["first"] = [asdict(each) for each in first]
+            verdicts += [each.verdict() for each in first]
+        if not only or only == "fan":
+            fans = bench_fans(QUICK_FANS if quick else PICTURES, keep, say)
+            answer["fans"] = fans.plain()
+            verdicts += fans.verdicts()
         if not only or only == "photograph":
             photographs = bench_photographs(say)
             answer["photographs"] = [asdict(each) for each in photographs]
