@@ -73,6 +73,8 @@ _SPECK_MM2, _PRINT_MM2 = 1.0, 4.0
 """Less is no print: in one place, and in a zone."""
 _LONG_MM, _NARROW_MM, _THIN_MM = 20.0, 4.0, 1.2
 """What is longer and narrower is a line, and so is what is thinner."""
+_SLIVER_MM = 0.6
+"""On a card that is so narrow, between the middles of its pixels, it is the edge of something beside it."""
 _AT_LINE_MM, _OFF_LINE_MM = 3.0, 1.0
 """And what lies so close to the lines at the ends of zones, or reaches so little beyond those of the board."""
 _OVER_SIDE_MM = 5.0
@@ -352,7 +354,8 @@ class CardReader:
         for is_beside, mask in enumerate((on_cards, beside)):
             for blob, area in _blobs(mask.astype(np.uint8)):
                 places = maps.to_board(blob)
-                if area >= _SPECK_MM2 and not (is_beside and self._is_line(places)):
+                is_line = self._is_line(places) if is_beside else _narrow_mm(places) < _SLIVER_MM
+                if area >= _SPECK_MM2 and not is_line:
                     for zone in self._zones_near(places.mean(axis=0)) & read.keys():
                         found[zone].append(places)
         by = {zone: np.vstack(parts) for zone, parts in found.items()}
@@ -436,6 +439,10 @@ def _blobs(picture: Luma) -> Iterator[tuple[Points, float]]:
         x, y, width, height, area = stats[label]
         places = np.argwhere(labels[y : y + height, x : x + width] == label)[:, ::-1] + (x, y)
         yield places.astype(np.float64), area / _SCALE**2
+
+
+def _narrow_mm(places: Points) -> float:
+    return float(min(cv2.minAreaRect(places.astype(np.float32))[1]))
 
 
 def _boxes(picture: Luma, least_mm: float, most_mm: float) -> Iterator[tuple[Any, float]]:
