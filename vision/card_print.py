@@ -7,7 +7,7 @@ under another card explains nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import cv2
 import numpy as np
@@ -19,6 +19,14 @@ from vision.pose import Maps, Points, rectangle_corners_mm
 
 Mask = NDArray[np.bool_]
 
+_SPECK_MM2 = 1.0
+"""Less in one place is no print."""
+_LONG_MM, _NARROW_MM, _THIN_MM = 20.0, 4.0, 1.2
+"""What is longer and narrower is a line, and so is what is thinner."""
+_SLIVER_MM = 0.6
+"""On a card that is so narrow, between the middles of its pixels, it is the edge of something beside it."""
+_AT_LINE_MM, _OFF_LINE_MM = 3.0, 1.0
+"""And what lies so close to the lines at the ends of zones, or reaches so little beyond those of the board."""
 _EDGE_MM = 0.8
 """So far on either side of a card's edge its line, its shadow, and blur may look like print; ..."""
 _EDGE_BESIDE_MM = 1.2
@@ -43,8 +51,8 @@ _ARROW_MM = 10.0
 
 def unexplained(
     ink: tuple[Mask, Mask], maps: Maps, kit: tuple[Board, Deck], cards: Sequence[Lying], upper: Mapping[str, set[str]]
-) -> tuple[Mask, Mask]:
-    """(h, w) each: where print shows that belongs to none of the `cards`, on the face of one, and beside all of them.
+) -> Iterator[Points]:
+    """(N, 2) mm: each piece of print that belongs to none of the `cards`.
 
     `ink` are two masks of the view of `maps`: all dark print, which counts on cards, and the bold one alone, which
     counts on the board. `upper` names the cards that lie above each one, as far as that is known.
@@ -69,10 +77,44 @@ def unexplained(
     near = np.zeros(fine.shape, np.uint8)
     for outline in outlines.values():
         cv2.polylines(near, [_px(maps, outline)], True, 255, round(2 * _NEAR_EDGE_MM * maps.scale))
-    explained |= near & _lines(maps, fine.shape, board, deck)
+    lines = _lines(maps, fine.shape, board, deck)
+    explained |= near & lines
     beside = ~on_card & (edges == 0) & (_own_print(maps, fine.shape, board) == 0)
     strange = (explained == 0) & _paper(maps, fine.shape, board)
-    return np.asarray(strange & fine & on_card), np.asarray(strange & bold & beside)
+    for places in _blobs(strange & fine & on_card, maps):
+        if _narrow_mm(places) >= _SLIVER_MM:
+            yield places
+    for places in _blobs(strange & bold & beside, maps):
+        if not _is_line(places, board):
+            yield places
+
+
+def _blobs(mask: Mask, maps: Maps) -> Iterator[Points]:
+    """(N, 2) mm: the pixels of each blob of the view that is no speck."""
+    count, labels, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8))
+    for label in range(1, count):
+        x, y, width, height, area = stats[label]
+        if area / maps.scale**2 >= _SPECK_MM2:
+            places = np.argwhere(labels[y : y + height, x : x + width] == label)[:, ::-1] + (x, y)
+            yield maps.to_board(places.astype(np.float64))
+
+
+def _narrow_mm(places: Points) -> float:
+    return float(min(cv2.minAreaRect(places.astype(np.float32))[1]))
+
+
+def _is_line(places: Points, board: Board) -> bool:
+    """Is it no more than lines of the board, or a line and the edge of a card, that run together?"""
+    short, long = sorted(cv2.minAreaRect(places.astype(np.float32))[1])
+    if short < (_NARROW_MM if long > _LONG_MM else _THIN_MM):
+        return True
+    # At the ends of the board there are lines at the edge of zones and within, in the middle on both sides.
+    middles = (board.depth_mm + board.gap_mm) * np.arange(1, board.ranks) - board.gap_mm / 2
+    low, high = places[:, 1].min(), places[:, 1].max()
+    is_between = (np.abs(middles - low) < _AT_LINE_MM) & (np.abs(middles - high) < _AT_LINE_MM)
+    is_at_south = low > -_OFF_LINE_MM and high < _AT_LINE_MM
+    is_at_north = high < board.height_mm + _OFF_LINE_MM and low > board.height_mm - _AT_LINE_MM
+    return bool(is_at_south or is_at_north or is_between.any())
 
 
 def _lines(maps: Maps, shape: tuple[int, ...], board: Board, deck: Deck) -> NDArray[np.uint8]:
@@ -132,8 +174,8 @@ def _own_print(maps: Maps, shape: tuple[int, ...], board: Board) -> NDArray[np.u
         name = rectangle_corners_mm(board.width_mm / 2, beyond, 2 * _SEAT_MM, board.strip_mm / 2, 0.0)
         cv2.fillConvexPoly(mask, _px(maps, name), 255)
     for marker in board.corners:
-        side = board.corner_mm + 2 * _UNREAD_MM
-        corner = rectangle_corners_mm(*board.corner_centres_mm[marker], side, side, 0.0)
+        wide = board.corner_mm + 2 * _UNREAD_MM
+        corner = rectangle_corners_mm(*board.corner_centres_mm[marker], wide, wide, 0.0)
         cv2.fillConvexPoly(mask, _px(maps, corner), 255)
     return mask
 

@@ -69,14 +69,8 @@ _SOLID_MM = 6.0
 """All strokes of cards' other print are thinner."""
 _ASIDE_MM = 8.0
 _OVER_MM = 2.5
-_SPECK_MM2, _PRINT_MM2 = 1.0, 4.0
-"""Less is no print: in one place, and in a zone."""
-_LONG_MM, _NARROW_MM, _THIN_MM = 20.0, 4.0, 1.2
-"""What is longer and narrower is a line, and so is what is thinner."""
-_SLIVER_MM = 0.6
-"""On a card that is so narrow, between the middles of its pixels, it is the edge of something beside it."""
-_AT_LINE_MM, _OFF_LINE_MM = 3.0, 1.0
-"""And what lies so close to the lines at the ends of zones, or reaches so little beyond those of the board."""
+_PRINT_MM2 = 4.0
+"""Less of it in a zone is no print."""
 _OVER_SIDE_MM = 5.0
 """Print so far beyond the side of a zone may be that of its cards."""
 _WIDEST_STEP = 1.9
@@ -349,31 +343,12 @@ class CardReader:
             return {}
         assert self._maps is not None
         maps = self._maps[1]
-        on_cards, beside = unexplained((fine > 0, ink > 0), maps, (self.kit.board, self._deck), cards, upper)
         found: dict[Square, list[Points]] = defaultdict(list)
-        for is_beside, mask in enumerate((on_cards, beside)):
-            for blob, area in _blobs(mask.astype(np.uint8)):
-                places = maps.to_board(blob)
-                is_line = self._is_line(places) if is_beside else _narrow_mm(places) < _SLIVER_MM
-                if area >= _SPECK_MM2 and not is_line:
-                    for zone in self._zones_near(places.mean(axis=0)) & read.keys():
-                        found[zone].append(places)
+        for places in unexplained((fine > 0, ink > 0), maps, (self.kit.board, self._deck), cards, upper):
+            for zone in self._zones_near(places.mean(axis=0)) & read.keys():
+                found[zone].append(places)
         by = {zone: np.vstack(parts) for zone, parts in found.items()}
         return {zone: places for zone, places in by.items() if len(places) / _SCALE**2 >= _PRINT_MM2}
-
-    def _is_line(self, places: Points) -> bool:
-        """Is it no more than lines of the board, or a line and the edge of a card, that run together?"""
-        short, long = sorted(cv2.minAreaRect(places.astype(np.float32))[1])
-        if short < (_NARROW_MM if long > _LONG_MM else _THIN_MM):
-            return True
-        # At the ends of the board there are lines at the edge of zones and within, in the middle on both sides.
-        board, y = self.kit.board, places[:, 1]
-        middles = (board.depth_mm + board.gap_mm) * np.arange(1, board.ranks) - board.gap_mm / 2
-        low, high = y.min(), y.max()
-        is_between = (np.abs(middles - low) < _AT_LINE_MM) & (np.abs(middles - high) < _AT_LINE_MM)
-        is_at_south = low > -_OFF_LINE_MM and high < _AT_LINE_MM
-        is_at_north = high < board.height_mm + _OFF_LINE_MM and low > board.height_mm - _AT_LINE_MM
-        return bool(is_at_south or is_at_north or is_between.any())
 
     def _zones_near(self, place: Points) -> set[Square]:
         """The zones in which a place lies, beyond whose end it does, or out of which a card that lies askew reaches."""
@@ -430,19 +405,6 @@ def _square(size_mm: float) -> NDArray[np.uint8]:
 def _joined(ink: Luma) -> Luma:
     """Print with the white inside of markers closed."""
     return np.asarray(cv2.morphologyEx(ink, cv2.MORPH_CLOSE, _square(_GAP_MM)), np.uint8)
-
-
-def _blobs(picture: Luma) -> Iterator[tuple[Points, float]]:
-    """(N, 2): the pixels of each blob of the view; its area in mm²."""
-    count, labels, stats, _ = cv2.connectedComponentsWithStats(picture)
-    for label in range(1, count):
-        x, y, width, height, area = stats[label]
-        places = np.argwhere(labels[y : y + height, x : x + width] == label)[:, ::-1] + (x, y)
-        yield places.astype(np.float64), area / _SCALE**2
-
-
-def _narrow_mm(places: Points) -> float:
-    return float(min(cv2.minAreaRect(places.astype(np.float32))[1]))
 
 
 def _boxes(picture: Luma, least_mm: float, most_mm: float) -> Iterator[tuple[Any, float]]:
