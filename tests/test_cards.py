@@ -165,3 +165,56 @@ def test_still_pictures_agree_and_a_moved_card_is_read_anew() -> None:
     assert not readings[0].quiet
     assert {C1, C2} <= readings[0].unknown, "where something moves nothing is known"
     assert dict(readings[-1].fans) == {C1: ("4^", "9^"), C2: ("7&", "*!", "9#")}
+
+
+# ---- cards that are left out -----------------------------------------------------------------------------------------
+
+
+def outcome(table: SimulatedTable, zone: Square, stack: tuple[str, ...]) -> str:
+    """`right`, `refused` or `wrong`: what became of a stack."""
+    reading = read(table)
+    told = reading.fans.get(zone, ())
+    if zone in reading.unknown or "X" in told:
+        return "refused"
+    return "right" if told == stack else "wrong"
+
+
+@pytest.mark.parametrize("step_mm", [6.0, 9.0, 12.0])
+@pytest.mark.parametrize("start_mm", [0.0, -9.0])
+def test_the_lowest_card_counts_although_its_marker_is_clipped(
+    table: SimulatedTable, step_mm: float, start_mm: float
+) -> None:
+    """Also where it reaches beyond the end of its zone."""
+    stack = ("4^", "9^", "9#")
+    table.set_up({C1: stack})
+    for card in stack:
+        table.nudge(piece(table, card), 0.0, start_mm if card == "4^" else start_mm + step_mm - 17.0)
+    assert outcome(table, C1, stack) != "wrong"
+
+
+@pytest.mark.parametrize("aside_mm", [-9.0, 9.0])
+def test_a_card_whose_marker_shows_beside_the_one_above_counts(table: SimulatedTable, aside_mm: float) -> None:
+    stack = ("4^", "9^")
+    table.set_up({C1: stack})
+    table.nudge(piece(table, "4^"), aside_mm, 17.0)
+    table.turn(piece(table, "4^"), 8.0 if aside_mm > 0 else -8.0)
+    assert outcome(table, C1, stack) != "wrong"
+
+
+def test_a_card_may_lie_out_of_sight_in_a_gap_of_two_steps(table: SimulatedTable) -> None:
+    table.set_up({C1: ("4^", "9^", "9#")})
+    table.nudge(piece(table, "9^"), 0.0, 16.5)
+    told = read(table).fans[C1]
+    assert told[0] == "4^"
+    assert "X" in told, "nothing but the edge of the second card is seen"
+    table.set_up({C1: ("4^", "9^", "9#")})
+    assert read(table).fans[C1] == ("4^", "9^", "9#")
+
+
+def test_value_and_suit_without_a_marker_are_a_card(table: SimulatedTable) -> None:
+    """A card lies across two others and hides the marker of the lower one, not its value."""
+    stack = ("4^", "9#", "2!")
+    table.set_up({C1: stack})
+    table.nudge(piece(table, "2!"), -19.0, -20.0)
+    table.turn(piece(table, "2!"), 35.0)
+    assert outcome(table, C1, stack) != "wrong"

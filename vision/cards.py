@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from companion.grid import Square
 from companion.kit import CARD_DICTIONARY, Kit, Layout, Seat
+from vision.card_print import unexplained
 from vision.fans import (
     UNREAD,
     Lying,
@@ -30,7 +31,7 @@ from vision.fans import (
     printed_places,
     unread_card,
 )
-from vision.litter import PAPER, Litter, bold_print, evened, paper_of
+from vision.litter import PAPER, Litter, dark_print, evened, paper_of
 from vision.markers import (
     Luma,
     MarkerFinder,
@@ -68,6 +69,12 @@ _SOLID_MM = 6.0
 """All strokes of cards' other print are thinner."""
 _ASIDE_MM = 8.0
 _OVER_MM = 2.5
+_PRINT_MM2 = 4.0
+"""Less of it in a zone is no print."""
+_OVER_SIDE_MM = 5.0
+"""Print so far beyond the side of a zone may be that of its cards."""
+_WIDEST_STEP = 1.9
+"""Between cards that lie farther apart than this, in steps of a fan, another may lie out of sight."""
 _LIKENESS = 0.5
 """Correlation of a marker's print with what should show it."""
 
@@ -112,7 +119,7 @@ class CardReader:
         view = self._view(pose).rectify(luma)
         paper = paper_of(view, _SCALE, self.kit.board.square_mm)
         even = evened(view, paper)
-        ink = bold_print(even, _SCALE)
+        fine, ink = dark_print(even, _SCALE)
         marks, quads = self._marks(even, ink)
         cards, twins = self._cards(marks)
         cards += self._unread(even, cards, quads)
@@ -120,7 +127,7 @@ class CardReader:
         by_zone, doubtful, beside = self._in_zones(cards, pose)
         found = self._litter.judge(even, ink, (view >= 252) & (paper < 242), self._view(pose), cards)
         unknown = doubtful | self._moving(pose, moving_px) | self._cut_off(pose) | found.littered
-        for zone, places in found.ink.items():
+        for zone, places in (found.ink | self._unexplained(fine, ink, cards, by_zone)).items():
             if all(card.name != UNREAD for card in by_zone[zone]):
                 by_zone[zone].append(card_of_ink(places))
         fans = {}
@@ -128,8 +135,8 @@ class CardReader:
             lying = by_zone.get(zone, [])
             if zone in unknown or not lying:
                 continue
-            if self._all_explained(even, lying, cards):
-                fans[zone] = fan_order(lying, self._up[zone.rank])
+            if self._all_explained(even, lying, cards) and not self._is_cut_off(pose, zone, lying):
+                fans[zone] = self._order(zone, lying)
             else:
                 unknown.add(zone)
         return Open(fans, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(twins)))
@@ -318,6 +325,48 @@ class CardReader:
         seen = {zone: pose.to_px(flat(places)) for zone, places in corners.items()}
         return {zone for zone, pixels in seen.items() if (pixels < low).any() or (pixels > high).any()}
 
+    def _order(self, zone: Square, lying: Sequence[Lying]) -> tuple[str, ...]:
+        """The names of a zone's open cards from the bottom to the top."""
+        return fan_order(lying, self._up[zone.rank], _WIDEST_STEP * self._deck.step_mm)
+
+    def _unexplained(
+        self, fine: Luma, ink: Luma, cards: Sequence[Lying], by_zone: Mapping[Square, Sequence[Lying]]
+    ) -> dict[Square, Points]:
+        """(N, 2) mm of print that no card explains, by the zone whose cards all are read and to which it belongs."""
+        read = {zone: lying for zone, lying in by_zone.items() if all(card.name != UNREAD for card in lying)}
+        upper: dict[str, set[str]] = {}
+        for zone, lying in read.items():
+            order = self._order(zone, lying)
+            if UNREAD not in order:
+                upper |= {name: set(order[place + 1 :]) for place, name in enumerate(order)}
+        if not read:
+            return {}
+        assert self._maps is not None
+        maps = self._maps[1]
+        found: dict[Square, list[Points]] = defaultdict(list)
+        for places in unexplained((fine > 0, ink > 0), maps, (self.kit.board, self._deck), cards, upper):
+            for zone in self._zones_near(places.mean(axis=0)) & read.keys():
+                found[zone].append(places)
+        by = {zone: np.vstack(parts) for zone, parts in found.items()}
+        return {zone: places for zone, places in by.items() if len(places) / _SCALE**2 >= _PRINT_MM2}
+
+    def _zones_near(self, place: Points) -> set[Square]:
+        """The zones in which a place lies, beyond whose end it does, or out of which a card that lies askew reaches."""
+        board, (x, y) = self.kit.board, place
+        inside = float(y.clip(0, board.height_mm - 1))
+        columns = (float((x + aside).clip(0, board.width_mm - 1)) for aside in (-_OVER_SIDE_MM, 0.0, _OVER_SIDE_MM))
+        return {zone for column in columns if (zone := board.square_at(column, inside)) in self.zones and zone}
+
+    def _is_cut_off(self, pose: Pose, zone: Square, lying: Sequence[Lying]) -> bool:
+        """Could a card of this zone lie below the first one that is seen, its print out of the picture?"""
+        up = np.array([0.0, self._up[zone.rank]])
+        first = min(lying, key=lambda card: float(card.middle @ up))
+        before = first.middle - _MARGIN_MM * up
+        if self.kit.board.square_at(float(before[0]), float(before[1])) != zone:
+            return False
+        seen = pose.to_px(flat(first.outline - self._deck.step_mm * up, CARD_Z_MM))
+        return bool((seen < 0).any() or (seen > np.array(pose.size) - 1).any())
+
     def _all_explained(self, view: Luma, lying: list[Lying], cards: list[Lying]) -> bool:
         """Is every marker of these cards seen, or under another card?"""
         assert self._maps is not None
@@ -372,26 +421,3 @@ def _is_like(view: Luma, quad: Points, marker: int) -> bool:
     means = modules_in(view, quad)
     print_ = marker_modules(marker, CARD_DICTIONARY).astype(np.float64)
     return float(np.corrcoef(means.ravel(), print_.ravel())[0, 1]) >= _LIKENESS
-
-
-def agreed_fans(
-    pictures: Sequence[Layout], unknown: Collection[Square]
-) -> tuple[dict[Square, tuple[str, ...]], set[Square]]:
-    """What several pictures of a still table say of the zones that are known, and the zones in which they differ.
-
-    A card that was read once is no longer an `X`.
-    """
-    fans: dict[Square, tuple[str, ...]] = {}
-    torn = set()
-    for zone in {zone for fans_seen in pictures for zone in fans_seen if zone not in unknown}:
-        readings = [fans_seen.get(zone, ()) for fans_seen in pictures]
-        if len({len(reading) for reading in readings}) > 1:
-            torn.add(zone)
-            continue
-        places = [set(names) - {UNREAD} for names in zip(*readings, strict=True)]
-        named = [name for names in places for name in names]
-        if any(len(names) > 1 for names in places) or len(set(named)) < len(named):
-            torn.add(zone)
-        else:
-            fans[zone] = tuple(next(iter(names), UNREAD) for names in places)
-    return fans, torn

@@ -101,7 +101,7 @@ def deal(kit: Kit, frames: int, seed: int) -> Iterator[Dealt]:
             seat = Seat.SOUTH if over.rank < kit.board.ranks / 2 else Seat.NORTH
             hand = hand_mm(*kit.board.centre_mm(over), seat)
         zones = kit.board.squares if hand is not None else ()
-        touched = frozenset(z for z in zones if hand is not None and _share_outside(_zone_mm(kit, z), [hand]) < 1)
+        touched = frozenset(z for z in zones if hand is not None and share_outside(_zone_mm(kit, z), [hand]) < 1)
         shown = _shown(table, kit.deck)
         hidden = frozenset(zone for zone, share in shown.items() if share < 1)
         complete = hidden <= touched and _shows_corners(table, kit, kit.deck)
@@ -181,7 +181,7 @@ def _shown(table: SimulatedTable, deck: Deck) -> dict[Square, float]:
             continue
         card = Lying(piece.face, piece.x_mm, piece.y_mm, math.radians(piece.turn_deg), (), outlines[index])
         places = [_grown(place, side / deck.marker_mm) for place in marker_places(deck, card)]
-        share = max(_share_outside(place, outlines[index + 1 :]) for place in places)
+        share = max(share_outside(place, outlines[index + 1 :]) for place in places)
         shown[piece.square] = min(share, shown.get(piece.square, 1.0))
     return shown
 
@@ -191,7 +191,7 @@ def _shows_corners(table: SimulatedTable, kit: Kit, deck: Deck) -> bool:
     size, side = (deck.width_mm, deck.height_mm), kit.board.corner_mm + 2 * _WHITE_MM
     cards = [rectangle_corners_mm(p.x_mm, p.y_mm, *size, math.radians(p.turn_deg)) for p in table.pieces()]
     corners = kit.board.corner_centres_mm.values()
-    return all(_share_outside(rectangle_corners_mm(x, y, side, side, 0.0), cards) == 1 for x, y in corners)
+    return all(share_outside(rectangle_corners_mm(x, y, side, side, 0.0), cards) == 1 for x, y in corners)
 
 
 def _grown(quad: Points, factor: float) -> Points:
@@ -203,7 +203,7 @@ def _zone_mm(kit: Kit, zone: Square) -> Points:
     return rectangle_corners_mm(*kit.board.centre_mm(zone), kit.board.square_mm, kit.board.depth_mm, 0.0)
 
 
-def _share_outside(one: Points, others: Iterable[Points]) -> float:
+def share_outside(one: Points, others: Iterable[Points]) -> float:
     """How much of a convex outline lies in none of the others. Drawn on a raster of 1/8 mm."""
     low = one.min(axis=0) - 1
     shape = np.ceil((np.ptp(one, axis=0) + 2) * 8)[::-1].astype(int)

@@ -7,7 +7,7 @@ one; cards that prove nothing about each other lie as a fan is laid, away from t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
@@ -15,7 +15,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from companion.kit import Deck
+from companion.grid import Square
+from companion.kit import Deck, Layout
 from vision.pose import Points, rectangle_corners_mm
 
 UNREAD = "X"
@@ -30,6 +31,9 @@ _GAP_MM = 15.0
 """A fan may have a gap of this; what lies further off may be another stack."""
 _TALLER_MM = 2.0
 """The signs of suits reach so much farther into a card than its markers."""
+_INDEX_MM, _FIGURES_MM = (26.6, 12.5), (32.0, 38.0)
+"""Width and depth of value and suit in a corner, three signs at most, and of the figures in the middle."""
+_ROUND_PRINT_MM = 1.2
 _ASIDE_MM = 35.0
 _BESIDE_MM = 3.0
 """So much is kept clear beside print, for blur and for cards that lie a little elsewhere."""
@@ -83,6 +87,20 @@ def printed_places(deck: Deck, card: Lying) -> tuple[Points, ...]:
     )
     strip = room + _BESIDE_MM / 2
     return middle, *_opposite(card, 0.0, (deck.height_mm - strip) / 2, deck.width_mm, strip)
+
+
+def print_boxes(deck: Deck, card: Lying) -> tuple[Points, ...]:
+    """(4, 2) each: the parts of a card's face that hold its print, with room for blur and no more: both markers, value
+    and suit beside them, the figures in the middle."""
+    side = deck.marker_mm + 2 * _ROUND_PRINT_MM
+    reach = deck.marker_mm / 2 + deck.inset_mm
+    markers = _opposite(card, deck.width_mm / 2 - reach, deck.height_mm / 2 - reach, side, side)
+    left, right = deck.inset_mm - _ROUND_PRINT_MM, deck.inset_mm + _INDEX_MM[0] + _ROUND_PRINT_MM
+    x = (left + right - deck.width_mm) / 2
+    deep = _INDEX_MM[1] + 2 * _ROUND_PRINT_MM
+    indices = _opposite(card, x, (deck.height_mm - deep) / 2 - deck.inset_mm + _ROUND_PRINT_MM, right - left, deep)
+    wide, high = (side + 2 * _ROUND_PRINT_MM for side in _FIGURES_MM)
+    return *markers, *indices, rectangle_corners_mm(card.x_mm, card.y_mm, wide, high, card.turn)
 
 
 def index_places(deck: Deck, card: Lying) -> tuple[Points, Points]:
@@ -162,8 +180,9 @@ def card_of_ink(ink: Points) -> Lying:
     return unread_card(np.asarray(box, np.float64))
 
 
-def fan_order(cards: Sequence[Lying], seat_up: float) -> tuple[str, ...]:
-    """The names of a zone's open cards from the bottom to the top; `UNREAD` for every card whose place is a guess.
+def fan_order(cards: Sequence[Lying], seat_up: float, widest_mm: float) -> tuple[str, ...]:
+    """The names of a zone's open cards from the bottom to the top; `UNREAD` for every card whose place is a guess, and
+    between cards that lie on each other with a step wider than `widest_mm`: there another one may lie out of sight.
 
     `seat_up` is 1 when fans grow towards +y, -1 towards -y.
     """
@@ -188,7 +207,11 @@ def fan_order(cards: Sequence[Lying], seat_up: float) -> tuple[str, ...]:
     order = sorted(range(len(cards)), key=lambda i: int(before[:, i].sum()))
     if any(not before[lower, upper] for lower, upper in combinations(order, 2)):
         return (UNREAD,) * len(cards)
-    return tuple(names[i] for i in order)
+    fan = [names[order[0]]]
+    for lower, upper in pairwise(order):
+        is_wide = _touch(cards[lower], cards[upper]) and abs(along[upper] - along[lower]) > widest_mm
+        fan += [UNREAD, names[upper]] if is_wide else [names[upper]]
+    return tuple(fan)
 
 
 def _closure(proofs: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -245,3 +268,26 @@ def _is_one_fan(cards: Sequence[Lying], direction: Points, seat_up: float) -> bo
 
 def _touch(one: Lying, other: Lying) -> bool:
     return cv2.intersectConvexConvex(one.outline.astype(np.float32), other.outline.astype(np.float32))[0] > 0
+
+
+def agreed_fans(
+    pictures: Sequence[Layout], unknown: Collection[Square]
+) -> tuple[dict[Square, tuple[str, ...]], set[Square]]:
+    """What several pictures of a still table say of the zones that are known, and the zones in which they differ.
+
+    A card that was read once is no longer an `X`.
+    """
+    fans: dict[Square, tuple[str, ...]] = {}
+    torn = set()
+    for zone in {zone for fans_seen in pictures for zone in fans_seen if zone not in unknown}:
+        readings = [fans_seen.get(zone, ()) for fans_seen in pictures]
+        if len({len(reading) for reading in readings}) > 1:
+            torn.add(zone)
+            continue
+        places = [set(names) - {UNREAD} for names in zip(*readings, strict=True)]
+        named = [name for names in places for name in names]
+        if any(len(names) > 1 for names in places) or len(set(named)) < len(named):
+            torn.add(zone)
+        else:
+            fans[zone] = tuple(next(iter(names), UNREAD) for names in places)
+    return fans, torn

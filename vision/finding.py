@@ -34,6 +34,8 @@ _RISE, _LEAST_CONTRAST = 0.08, 20.0
 """An edge is a rise from black to white by this share of the contrast within a pixel; least contrast in grey levels."""
 _ON_LINE_PX, _LEAST_SHARE, _STEEPEST = 0.5, 0.35, 0.25
 """Of an edge this share must lie on one straight line, which is turned at most so much (tangent)."""
+_SOFT = 0.45
+"""The steepest edges of sharp markers rise by more than this, of their contrast, within a pixel."""
 _LEAST_TURN = 0.05
 """Sine of the angle under which edges meet, at least."""
 _PAIRS = np.triu_indices(len(_ALONG), len(_ALONG) // 4)
@@ -111,6 +113,22 @@ def refined(luma: Luma, quads: Sequence[Points]) -> list[Points]:
     fine = cv2.cornerSubPix(luma, rough.copy().reshape(-1, 1, 2), window, (-1, -1), ends).reshape(-1, 2)
     is_near = np.abs(fine - rough).max(axis=1, keepdims=True) <= _NOT_FAR_PX
     return list(np.where(is_near, fine, rough).astype(np.float64).reshape(-1, 4, 2))
+
+
+def is_soft(luma: Luma, quads: Sequence[Points]) -> bool:
+    """Are the edges of these markers, (4, 2) px each, blurred, in one direction at least?"""
+    height, width = luma.shape
+    sharpness = []
+    for quad in quads:
+        low, high = quad.min(axis=0) - 2, quad.max(axis=0) + 3
+        left, top, right, bottom = (int(v) for v in (*low.clip(0), *np.minimum(high, (width, height))))
+        patch = luma[top:bottom, left:right].astype(np.float32)
+        if min(patch.shape) < _LEAST_SIDE_PX:
+            continue
+        contrast = float(np.subtract(*np.percentile(patch, (95, 5))))
+        steps = (np.percentile(np.abs(np.diff(patch, axis=axis)), 98) for axis in (0, 1))
+        sharpness.append(min(steps) / max(contrast, 1.0))
+    return bool(sharpness) and float(np.median(sharpness)) < _SOFT
 
 
 def on_edges(luma: Luma, quad: Points) -> Points | None:

@@ -47,6 +47,8 @@ _PRINT_MM = 15.0
 """Markers and signs are not larger than this."""
 _STROKE_MM = 1.5
 """Its strokes and the rims of markers are wider than this, those of the board's own print outside the art are not."""
+_THIN_MM = 0.8
+"""All strokes of cards' print are wider."""
 _INK_MM2 = 5.0
 _OUTLINE_MM = 5.0
 """Half the width of what is printed as the outline of a zone, with blur."""
@@ -72,8 +74,8 @@ class Litter:
     def judge(self, even: Luma, ink: Luma, glare: Mask, maps: Maps, cards: Sequence[Lying]) -> Found:
         """What the zones hold but paper and known cards.
 
-        `even` is the (h, w) view of `maps` with even paper, `ink` is `bold_print` of it, `glare` (h, w) is where light
-        hides what lies there.
+        `even` is the (h, w) view of `maps` with even paper, `ink` is the bold `dark_print` of it, `glare` (h, w) is
+        where light hides what lies there.
         """
         small = cv2.resize(even, None, fx=1 / _SHRINK, fy=1 / _SHRINK, interpolation=cv2.INTER_AREA)
         dazzled = glare[::_SHRINK, ::_SHRINK]
@@ -205,12 +207,14 @@ def evened(view: Luma, paper: Tone) -> Luma:
     return np.asarray(cv2.divide(view, paper, scale=PAPER, dtype=cv2.CV_8U), np.uint8)
 
 
-def bold_print(even: Luma, scale: float) -> Luma:
-    """(h, w): 255 where a view with even paper, `scale` px a mm, shows print as bold as only that of cards is."""
-    reach, stroke = (np.ones((round(size * scale),) * 2, np.uint8) for size in (_PRINT_MM, _STROKE_MM))
+def dark_print(even: Luma, scale: float) -> tuple[Luma, Luma]:
+    """(h, w) each: 255 where a view with even paper, `scale` px a mm, shows print; where it is as bold as only that of
+    cards is."""
+    reach, stroke, thin = (np.ones((round(size * scale),) * 2, np.uint8) for size in (_PRINT_MM, _STROKE_MM, _THIN_MM))
     beside = cv2.morphologyEx(even, cv2.MORPH_CLOSE, reach)
     ink = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_INK), cv2.CMP_LT)
-    return np.asarray(cv2.morphologyEx(ink, cv2.MORPH_OPEN, stroke), np.uint8)
+    fine, bold = (cv2.morphologyEx(ink, cv2.MORPH_OPEN, size) for size in (thin, stroke))
+    return np.asarray(fine, np.uint8), np.asarray(bold, np.uint8)
 
 
 def _edges(tone: Luma, known: Mask, scale: float) -> Mask:

@@ -17,12 +17,12 @@ from companion.grid import Square
 from companion.kit import Board, Kit
 from vision.cards import CardReader
 from vision.closer import CloserLook
-from vision.finding import Scanner, area_of, boxes_of, on_edges
+from vision.finding import Scanner, area_of, boxes_of, is_soft, on_edges
 from vision.locate import BoardLocator
-from vision.markers import Found, Luma, Sighting
-from vision.motion import NOWHERE, Blocks
+from vision.markers import Found, Luma, Sighting, resembles_marker
+from vision.motion import BLOCK_PX, NOWHERE, Blocks
 from vision.optics import Lens
-from vision.places import SquaresUnder, grown, touched_by, with_markers
+from vision.places import SquaresUnder, blocks_over, grown, touched_by, with_markers
 from vision.placing import Placed, Placer, faces_on_squares
 from vision.pose import Points, Pose, corner_points_mm, flat, solve_pose, square_mm
 from vision.settling import Look
@@ -37,6 +37,10 @@ _BLURRED = 0.08
 """Where the pose may be wrong by more than this share of a square (one standard deviation), none is called empty."""
 _LEAST_INSIDE = 0.7
 """A square of which less lies in the picture may bear a piece outside of it."""
+_LIKE_A_TAG = 0.5, 1.7
+"""Sides of what may be a piece's marker, by those of one in the middle of the board."""
+_MISSED_SHARE = 0.15
+"""When the first look misses more than this share of the markers, and not one alone, the picture is a hard one."""
 _PART = 0.35
 """When more than this share of the picture would be looked at again, all of it is."""
 
@@ -160,16 +164,52 @@ class Looker:
         look = self._judge(luma, kit, pose, sightings, closely=still)
         if still and self.seen is not None and not _all_pieces(kit, look.ids):
             seen = self.seen.sightings
-            every = () if is_all else self._scanner.whole(luma).sightings
+            is_hard = self._is_hard(luma, self.seen, found)
+            every = self._scanner.whole(luma).sightings if is_hard and not is_all else ()
             twins = _seen_again(kit, every, seen)
             if twins and self.locator.locate(kit, self._precise(luma, kit, (*seen, *twins)), size) is not pose:
                 self.seen, self.pose = None, None
                 return self._blind()  # another copy was read; which one counts is told in the next picture
             whole = _others(every, seen)
-            more = (*whole, *_others(self._scanner.with_effort(luma).sightings, (*seen, *whole)))
+            slow = self._scanner.with_effort(luma).sightings if is_hard else self._at_unknown(luma, self.seen)
+            more = (*whole, *_others(slow, (*seen, *whole)))
             if more:
                 look = self._judge(luma, kit, pose, (*seen, *more), closely=False)
         return look
+
+    @staticmethod
+    def _is_hard(luma: Luma, seen: Seen, found: Found) -> bool:
+        """Did the first look miss markers that a closer one found, is it blurred, or is anything like a marker?
+
+        Then all of it is looked at again, else only the unknown squares are: pieces that are not there are no reason.
+        """
+        first = {sighting.marker for sighting in found.sightings if sighting.score == 1.0}
+        missed = sum(sighting.marker not in first for sighting in seen.sightings)
+        if missed > max(_MISSED_SHARE * len(seen.sightings), 1) or is_soft(
+            luma, list(_corners(seen.kit, found).values())
+        ):
+            return True
+        known = np.array([sighting.centre_px for sighting in seen.sightings]).reshape(-1, 2)
+        for quad in found.rejected:
+            sides = np.linalg.norm(quad - np.roll(quad, -1, axis=0), axis=1)
+            if sides.min() < _LIKE_A_TAG[0] * seen.tag_px or sides.max() > _LIKE_A_TAG[1] * seen.tag_px:
+                continue
+            is_known = (np.abs(known - quad.mean(axis=0)).max(axis=1) < 0.7 * seen.tag_px).any()
+            if not is_known and resembles_marker(luma, quad):
+                return True
+        return False
+
+    def _at_unknown(self, luma: Luma, seen: Seen) -> tuple[Sighting, ...]:
+        """Markers on and round the unknown squares that no other look has found."""
+        if not seen.unknown:
+            return ()
+        height, width = luma.shape
+        shape = -(-height // BLOCK_PX), -(-width // BLOCK_PX)
+        more: list[Sighting] = []
+        for box in boxes_of(blocks_over(seen.kit, seen.pose, seen.unknown, shape), 0.5 * seen.tag_px, luma):
+            slow = self._scanner.parts(luma, [box], 0.4 * seen.tag_px, slowly=True).sightings
+            more += _others(slow, (*seen.sightings, *more))
+        return tuple(more)
 
     def _find(self, luma: Luma, still: bool) -> tuple[Kit | None, Found, bool]:
         """The kit in view and the markers; False: perhaps not all of them. A single corner marker of a board that lies

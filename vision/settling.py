@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from companion.grid import Square
 from companion.kit import Layout
-from vision.cards import agreed_fans
+from vision.fans import agreed_fans
 
 
 @dataclass(frozen=True)

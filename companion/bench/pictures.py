@@ -51,9 +51,16 @@ BOUNDS = {
     "colour cast": (0.995, 4),
     "small": (0.995, 2),
     "tilt": (0.995, 3),
+    "glare": (0.97, 4),
+    "hand": (0.97, 4),
+    "worn": (0.97, 2),
     "mixed": (0.97, 4),
+    "half": (0.97, 4),
+    "foreign lens": (0.97, 2),
 }
 """By condition: at least so many of the readable pieces are right, and no entry is wrong, up to this severity."""
+UNSURE = {"clean": 0.01, "shadow": 0.05}
+"""By condition: so many of the bare squares may be left unsure, at most."""
 _NEAR_PX = 4.0
 """A marker reported this near to where one is, or within 0.4 of its side, is meant to be that one."""
 
@@ -224,8 +231,7 @@ def read_scene(wanted: Scene, detectors: Sequence[Peer], keep: Path | None) -> t
 
     def picture(dictionary: str) -> tuple[NDArray[np.uint8], tuple[Print, ...]]:
         if dictionary not in pictures:
-            table = wanted.table(dictionary)
-            pictures[dictionary] = table.render_luma(), table.prints()
+            pictures[dictionary] = wanted.picture(dictionary)
         return pictures[dictionary]
 
     luma, prints = picture(DICTIONARY)
@@ -328,8 +334,10 @@ def judged(condition: str, rows: Sequence[Tally]) -> Iterator[Verdict]:
         what = condition if severest == max(SEVERITIES) else f"{condition}, severity {severest} and less"
         told = f"{own.right} of {own.on_board} right ({own.right_share:.2%}, at least {least:.1%}), "
         told += f"{own.wrong_entries} wrong entries (none allowed); "
-        told += f"{own.unsure / max(1, own.bare):.1%} of the bare squares unsure"
-        yield Verdict(what, own.right_share >= least and not own.wrong_entries, told)
+        unsure, most = own.unsure / max(1, own.bare), UNSURE.get(condition, 1.0)
+        told += f"{unsure:.1%} of the bare squares unsure" + (f" (at most {most:.0%})" if most < 1 else "")
+        holds = own.right_share >= least and not own.wrong_entries and unsure <= most
+        yield Verdict(what, holds, told)
     methods = dict.fromkeys(row.method for row in rows)
     sums = {method: _sum(row for row in rows if row.method == method) for method in methods}
     own = sums.pop(READER)

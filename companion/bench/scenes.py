@@ -4,7 +4,9 @@ A scene is known by its name, such as `tilt-3-2` (condition, severity, number), 
 1080p, on tables of every kind. Severities: *defocus* is a Gaussian of 1 to 4 px, *motion* a smear as wide as that,
 *small* 4 to 2.4 px a module, *tilt* 25, 36, 47 and 55 degrees, *low light* a half to a fifth of the light, noise 3.5
 to 8, *jpeg* quality 60 to 15; *shadow* a soft one, a window's edge, both, and a blind; *clean* ever busier tables, at
-last through a wide lens; *worn* scratches, faded ink and curled sides; *mixed* a little of everything.
+last through a wide lens; *worn* scratches, faded ink and curled sides; *mixed* a little of everything; *half* a board
+that fills half the picture or less, its pieces turned freely; *foreign lens* one that the reader's own model does not
+have, see `companion.bench.foreign_lens`.
 """
 
 from __future__ import annotations
@@ -15,6 +17,10 @@ from functools import lru_cache
 from random import Random
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from companion.bench.foreign_lens import FOREIGN_LENSES, ForeignLens
 from companion.games import GAMES
 from companion.grid import Square
 from companion.kit import DICTIONARY, Kit, Layout
@@ -22,6 +28,7 @@ from vision.render import View
 from vision.scene import SimulatedTable
 from vision.tags import LOOSE_MM, top_mm
 from vision.trouble import TABLES
+from vision.truth import Print
 
 SEVERITIES = (1, 2, 3, 4)
 READABLE_MODULE_PX = 2.3
@@ -56,6 +63,14 @@ class Scene:
     nudges: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
     """How far each face lies off the middle of its square: x mm, y mm, degrees."""
     hand: Square | None = None
+    lens: ForeignLens | None = None
+    """Through which the picture of `view` is seen."""
+
+    def picture(self, dictionary: str) -> tuple[NDArray[np.uint8], tuple[Print, ...]]:
+        """What the camera sees, (height, width), and every marker in it, printed from a dictionary."""
+        table = self.table(dictionary)
+        luma, prints = table.render_luma(), table.prints()
+        return (luma, prints) if self.lens is None else (self.lens.seen_through(luma), self.lens.moved(prints, luma))
 
     def table(self, dictionary: str) -> SimulatedTable:
         """The scene, its markers printed from a dictionary."""
@@ -84,11 +99,16 @@ def scene(name: str) -> Scene:
     view = ordinary_view(rng)
     changes = CONDITIONS[condition](int(severity), kit, rng)
     hands: list[Square] = changes.pop("hand", [])
-    module_px = changes.pop("module_px", None)
+    module_px, lens = changes.pop("module_px", None), changes.pop("lens", None)
+    if changes.pop("freely", False):
+        nudges = {
+            face: (x, y, rng.uniform(0, 360)) if kit.face(face).size == (1, 1) else (x, y, turn)
+            for face, (x, y, turn) in nudges.items()
+        }
     view = replace(view, **changes)
     if module_px is not None:
         view = _far_away(kit, layout, view, module_px)
-    found = Scene(name, kit, layout, view, nudges)
+    found = Scene(name, kit, layout, view, nudges, lens=lens)
     return replace(found, hand=_leaving_corners(found.table(DICTIONARY), hands)) if hands else found
 
 
@@ -294,6 +314,17 @@ def _mixed(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
     }
 
 
+def _half(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
+    """From so far that the board is small in the picture, pieces turned as they were dropped."""
+    fill = (0.7, 0.6, 0.55, 0.5)[severity - 1]
+    return {"fill": fill, "freely": True, "tilt_deg": rng.uniform(5, 25), "noise": 1.0 + 0.5 * severity}
+
+
+def _foreign_lens(severity: int, _kit: Kit, _rng: Random) -> dict[str, Any]:
+    """OpenCV's rational model, mild and strong, then its fisheye model, mild and wide."""
+    return {"lens": FOREIGN_LENSES[severity - 1], "k1": 0.0, "focal_ratio": FOREIGN_LENSES[severity - 1].focal_ratio}
+
+
 CONDITIONS: Mapping[str, Callable[[int, Kit, Random], dict[str, Any]]] = {
     "clean": _clean,
     "defocus": _defocus,
@@ -308,4 +339,6 @@ CONDITIONS: Mapping[str, Callable[[int, Kit, Random], dict[str, Any]]] = {
     "tilt": _tilt,
     "worn": _worn,
     "mixed": _mixed,
+    "half": _half,
+    "foreign lens": _foreign_lens,
 }

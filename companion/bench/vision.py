@@ -14,6 +14,8 @@ import cv2
 
 from companion.bench.corners import VIEWS, bench_corners
 from companion.bench.costs import FRAMES, bench_costs, bench_photographs
+from companion.bench.fans import PICTURES, bench_fans
+from companion.bench.first import TIMES, bench_first
 from companion.bench.pictures import Verdict, bench_pictures
 from companion.bench.scenes import SCENES, SEVERITIES
 from companion.bench.sequences import GAMES_PLAYED, ROUGH, ROUGH_GAMES, bench_games
@@ -23,7 +25,8 @@ from companion.bench.wide import bench_wide
 QUICK_SEVERITIES, QUICK_SCENES, QUICK_GAMES, QUICK_FRAMES = (2, 4), 1, 1, 10
 QUICK_STILL = ("mixed",)
 QUICK_VIEWS = 10
-PARTS = ("game", "still", "cost", "photograph", "corners", "lens")
+QUICK_FANS, QUICK_STEP, QUICK_TIMES = 6, 8, 3
+PARTS = ("game", "still", "cost", "photograph", "corners", "lens", "fan", "first")
 """What can be asked for beside scenes."""
 
 
@@ -65,6 +68,14 @@ def run_vision(*, quick: bool = False, as_json: bool = False, only: str = "", ke
             lenses = bench_wide(1 if quick else 2, say)
             answer["lenses"] = [asdict(each) for each in lenses]
             verdicts += [each.verdict() for each in lenses]
+        if not only or only == "first":
+            first = bench_first(QUICK_STEP if quick else 1, QUICK_TIMES if quick else TIMES, say)
+            answer["first"] = [asdict(each) for each in first]
+            verdicts += [each.verdict() for each in first]
+        if not only or only == "fan":
+            fans = bench_fans(QUICK_FANS if quick else PICTURES, keep, say)
+            answer["fans"] = fans.plain()
+            verdicts += fans.verdicts()
         if not only or only == "photograph":
             photographs = bench_photographs(say)
             answer["photographs"] = [asdict(each) for each in photographs]
