@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
 import shlex
@@ -20,6 +21,7 @@ from companion.care.update import ThisMachine, Updater
 from companion.cli import main
 from companion.config import Settings
 
+codecs.lookup("cp437")  # of ZIP files' names, for the same reason as in `here`
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be anybody")
 SERVICE = 12_345
 WORDS = "root's own words: nobody else reads or writes them"
