@@ -30,7 +30,6 @@ _BENT_PX, _FEW = 2.5, 0.4
 """So far off may corners of bent paper be; asked where the lines confirm no more than this share of the squares."""
 _SURE_LINES, _SURE_SHARE = 60, 0.8
 """A view with so many lines, on so large a share of the squares, teaches the lens although corners are hidden."""
-_TWO_BOARDS = say("The camera sees two boards “{board}”: put one of them away")
 
 
 class BoardLocator:
@@ -192,7 +191,8 @@ class BoardLocator:
             return groups[0]
         if not groups or max(times.values()) < 2 > len(groups) - 1:
             return single if max(times.values()) < 2 else {}
-        self.twin = self.problem = say(_TWO_BOARDS, board=kit.board.name)
+        self.twin = say("The camera sees two boards “{board}”: put one of them away", board=kit.board.name)
+        self.problem = self.twin
         return played_on(kit, groups, others, self._tuner.lens, self._pose or size) or {}
 
     def _fits_one(self, board: Board, corners: Corners, size: tuple[int, int]) -> bool:
