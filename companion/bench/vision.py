@@ -6,9 +6,10 @@ Everything is rendered from fixed seeds and read in one thread, so that two runs
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import cv2
 
@@ -26,8 +27,19 @@ QUICK_SEVERITIES, QUICK_SCENES, QUICK_GAMES, QUICK_FRAMES = (2, 4), 1, 1, 10
 QUICK_STILL = ("mixed",)
 QUICK_VIEWS = 10
 QUICK_FANS, QUICK_STEP, QUICK_TIMES = 6, 8, 3
-PARTS = ("game", "still", "cost", "photograph", "corners", "lens", "fan", "first")
-"""What can be asked for beside scenes."""
+
+
+@dataclass(frozen=True)
+class _Run:
+    """How it is asked for: a tenth of it, a folder for pictures that are not read right, and who is told."""
+
+    quick: bool
+    keep: Path | None
+    say: Callable[[str], None]
+
+
+_Measured = tuple[dict[str, Any], list[Verdict]]
+"""Figures in plain JSON by their names, and the bounds."""
 
 
 def run_vision(*, quick: bool = False, as_json: bool = False, only: str = "", keep: Path | None = None) -> bool:
@@ -36,58 +48,87 @@ def run_vision(*, quick: bool = False, as_json: bool = False, only: str = "", ke
     `quick`: about a tenth of it. `only`: nothing but scenes whose name begins so, or one of `PARTS`. `keep`: a folder
     for pictures that were not read as they should be, with their truth. `as_json`: one JSON object instead of tables.
     """
-    say: Callable[[str], None] = _silent if as_json else _aloud
+    run = _Run(quick, keep, _silent if as_json else _aloud)
+    answer, verdicts = dict[str, Any](opencv=cv2.__version__), list[Verdict]()
     threads = cv2.getNumThreads()
     cv2.setNumThreads(1)
-    answer: dict[str, object] = {"opencv": cv2.__version__}
     try:
-        verdicts = list[Verdict]()
         if only not in PARTS:
-            severities = QUICK_SEVERITIES if quick and not only else SEVERITIES
-            tallies, verdicts = bench_pictures(QUICK_SCENES if quick else SCENES, only, keep, say, severities)
-            answer["pictures"] = [tally.plain() for tally in tallies]
-        if not only or only == "game":
-            games = bench_games(QUICK_GAMES if quick else GAMES_PLAYED, keep, say)
-            answer["games"] = games.plain()
-            rough = bench_games(QUICK_GAMES if quick else ROUGH_GAMES, keep, say, ROUGH)
-            answer["rough games"] = rough.plain()
-            verdicts += games.verdicts() + rough.rough_verdicts()
-        if not only or only == "still":
-            tables = bench_stillness(QUICK_STILL, SIZES[:1], say) if quick else bench_stillness(say=say)
-            answer["still"] = [asdict(each) for each in tables]
-            verdicts += [verdict for each in tables for verdict in each.verdicts()]
-        if not only or only == "cost":
-            costs = bench_costs(QUICK_FRAMES if quick else FRAMES, say)
-            answer["costs"] = [asdict(each) for each in costs]
-            verdicts += [verdict for each in costs for verdict in each.verdicts()]
-        if not only or only == "corners":
-            corners, told = bench_corners(QUICK_VIEWS if quick else VIEWS, say)
-            answer["corners"] = corners.plain()
-            verdicts += told
-        if not only or only == "lens":
-            lenses = bench_wide(1 if quick else 2, say)
-            answer["lenses"] = [asdict(each) for each in lenses]
-            verdicts += [each.verdict() for each in lenses]
-        if not only or only == "first":
-            first = bench_first(QUICK_STEP if quick else 1, QUICK_TIMES if quick else TIMES, say)
-            answer["first"] = [asdict(each) for each in first]
-            verdicts += [each.verdict() for each in first]
-        if not only or only == "fan":
-            fans = bench_fans(QUICK_FANS if quick else PICTURES, keep, say)
-            answer["fans"] = fans.plain()
-            verdicts += fans.verdicts()
-        if not only or only == "photograph":
-            photographs = bench_photographs(say)
-            answer["photographs"] = [asdict(each) for each in photographs]
-            verdicts += [each.verdict() for each in photographs]
+            pictures, verdicts = _pictures(run, only)
+            answer |= pictures
+        for name, part in PARTS.items():
+            if only in ("", name):
+                figures, told = part(run)
+                answer |= figures
+                verdicts += told
     finally:
         cv2.setNumThreads(threads)
-    say("")
+    run.say("")
     for verdict in verdicts:
-        say(verdict.sentence())
+        run.say(verdict.sentence())
     if as_json:
         print(json.dumps({**answer, "verdicts": [asdict(verdict) for verdict in verdicts]}, ensure_ascii=False))
     return all(verdict.holds for verdict in verdicts)
+
+
+def _pictures(run: _Run, only: str) -> _Measured:
+    severities = QUICK_SEVERITIES if run.quick and not only else SEVERITIES
+    tallies, verdicts = bench_pictures(QUICK_SCENES if run.quick else SCENES, only, run.keep, run.say, severities)
+    return {"pictures": [tally.plain() for tally in tallies]}, verdicts
+
+
+def _games(run: _Run) -> _Measured:
+    games = bench_games(QUICK_GAMES if run.quick else GAMES_PLAYED, run.keep, run.say)
+    rough = bench_games(QUICK_GAMES if run.quick else ROUGH_GAMES, run.keep, run.say, ROUGH)
+    return {"games": games.plain(), "rough games": rough.plain()}, [*games.verdicts(), *rough.rough_verdicts()]
+
+
+def _still(run: _Run) -> _Measured:
+    tables = bench_stillness(QUICK_STILL, SIZES[:1], run.say) if run.quick else bench_stillness(say=run.say)
+    return {"still": [asdict(each) for each in tables]}, [verdict for each in tables for verdict in each.verdicts()]
+
+
+def _costs(run: _Run) -> _Measured:
+    costs = bench_costs(QUICK_FRAMES if run.quick else FRAMES, run.say)
+    return {"costs": [asdict(each) for each in costs]}, [verdict for each in costs for verdict in each.verdicts()]
+
+
+def _corners(run: _Run) -> _Measured:
+    corners, verdicts = bench_corners(QUICK_VIEWS if run.quick else VIEWS, run.say)
+    return {"corners": corners.plain()}, verdicts
+
+
+def _lenses(run: _Run) -> _Measured:
+    lenses = bench_wide(1 if run.quick else 2, run.say)
+    return {"lenses": [asdict(each) for each in lenses]}, [each.verdict() for each in lenses]
+
+
+def _first(run: _Run) -> _Measured:
+    first = bench_first(QUICK_STEP if run.quick else 1, QUICK_TIMES if run.quick else TIMES, run.say)
+    return {"first": [asdict(each) for each in first]}, [each.verdict() for each in first]
+
+
+def _fans(run: _Run) -> _Measured:
+    fans = bench_fans(QUICK_FANS if run.quick else PICTURES, run.keep, run.say)
+    return {"fans": fans.plain()}, fans.verdicts()
+
+
+def _photographs(run: _Run) -> _Measured:
+    photographs = bench_photographs(run.say)
+    return {"photographs": [asdict(each) for each in photographs]}, [each.verdict() for each in photographs]
+
+
+PARTS: Mapping[str, Callable[[_Run], _Measured]] = {
+    "game": _games,
+    "still": _still,
+    "cost": _costs,
+    "corners": _corners,
+    "lens": _lenses,
+    "first": _first,
+    "fan": _fans,
+    "photograph": _photographs,
+}
+"""What can be asked for beside scenes, in the order in which it is measured."""
 
 
 def _aloud(line: str) -> None:
