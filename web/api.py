@@ -95,7 +95,7 @@ class NewGame(Body, frozen=True):
 
 
 class FreeSeat(Body, frozen=True):
-    """Make a seat free; `sitting`, where it is given, says who is meant, as the view of the seat names it."""
+    """Make a seat free; `sitting`, where it is given, says who is meant, as the host’s page names it."""
 
     seat: Seat
     sitting: Text | None = None

@@ -133,7 +133,6 @@ def _seat(view: TableView, seat: Any) -> dict[str, Any]:
     return {
         "name": shown.name,
         "door": shown.door,
-        "sitting": shown.sitting,
         "side": shown.side.name if shown.side else None,
         "awaited": shown.awaited,
         "sealed_at": shown.sealed_at,
