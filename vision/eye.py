@@ -18,7 +18,7 @@ import numpy as np
 
 from companion.grid import Square
 from companion.kit import Kit
-from companion.ports import Advice, BoardSeen, CameraOffer, Frame, Reading, SettledFrame, SquareSeen
+from companion.ports import Advice, BoardSeen, CameraOffer, Frame, Reading, SettledFrame, SquareSeen, Weakness
 from vision.markers import Luma
 from vision.optics import Lens
 from vision.pose import Maps, Points, Pose, flat, square_mm
@@ -201,7 +201,9 @@ class BoardEye:
             )
             for square in measures
         )
-        advice = (*look.advice, *advise(kit, pose, measures, weak))
+        first = [each for each in look.advice if each.weakness is Weakness.TWIN]
+        last = [each for each in look.advice if each.weakness is not Weakness.TWIN]
+        advice = (*first, *advise(kit, pose, measures, weak), *last)
         middle = flat(np.array([[kit.board.width_mm / 2, kit.board.height_mm / 2]]))[0]
         return BoardSeen(
             frame=look.number,
