@@ -4,8 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The other OpenCV: Raspberry Pi OS Bookworm needs 4.11, everything else takes the newest.
 VENV4 := .venv-opencv4
-VISION := $(addprefix tests/test_,$(addsuffix .py,bench_vision boards bundle calibrate camera cards eye lenses light looking \
-	photographs picamera read reader scene usb watcher))
+VISION := tests/vision tests/tools/test_bench_vision.py tests/service/test_bug_bundle.py tests/archive/test_photographs.py
 # On a Raspberry Pi camera and pins come from the distribution: the environment must see its packages.
 SITE := $(shell python3 -c "import importlib.util as u; print('--system-site-packages' if u.find_spec('picamera2') or u.find_spec('lgpio') else '')" 2>/dev/null)
 # Bookworm's picamera2 was built for numpy 1: there the newest OpenCV that works with it is 4.11.

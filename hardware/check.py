@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 
-from companion.care.rooms import Trial
-from companion.clock import Clock
-from companion.kit import Seat
-from companion.ports import Cue, Signal
+from companion.core.clock import Clock
+from companion.core.kit import Seat
+from companion.core.ports import Cue, Signal
+from companion.maintenance.requests import Trial
 from hardware.panel import Panel
 
 LEASE_S = 6.0
@@ -17,7 +17,7 @@ LONGEST_S = 300.0
 
 
 class PanelTrial:
-    """Implements `companion.care.rooms.PanelCheck` on a panel, real or simulated."""
+    """Implements `companion.maintenance.requests.PanelCheck` on a panel, real or simulated."""
 
     def __init__(self, panel: Panel, clock: Clock) -> None:
         self.buttons = panel.buttons

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import NamedTuple
 
-from companion.kit import SEATS, Seat
-from companion.ports import Cue, SeatLamps, Signal, TurnLamp
+from companion.core.kit import SEATS, Seat
+from companion.core.ports import Cue, SeatLamps, Signal, TurnLamp
 
 LAMPS = ("1", "2", "3", "turn")
 """The lamps of a seat from left to right; with the seat before them (`south_turn`) they name a lamp of the panel."""

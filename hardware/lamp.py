@@ -1,7 +1,7 @@
 """The system lamp: one lamp that says how the machine is, also before the service runs and after it has ended.
 
 It is driven by a process of its own (`companion lamp`), from the word that the service leaves under `/run`
-(`companion.notify`): so it tells of a service that has crashed or hangs.
+(`companion.service.systemd`): so it tells of a service that has crashed or hangs.
 
 ============ ================================== ================================================
 shown        lamp                               when
@@ -24,8 +24,8 @@ from typing import Any
 
 from gpiozero import LED
 
-from companion.clock import Clock
-from companion.ports import SeatLamps, TurnLamp
+from companion.core.clock import Clock
+from companion.core.ports import SeatLamps, TurnLamp
 from hardware.cues import steady
 
 BOOT_S = 90.0

@@ -19,10 +19,10 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
-from companion.clock import Clock
-from companion.config import PanelSettings
-from companion.kit import Seat
-from companion.ports import Alarm, SeatLamps, Signal
+from companion.core.clock import Clock
+from companion.core.config import PanelSettings
+from companion.core.kit import Seat
+from companion.core.ports import Alarm, SeatLamps, Signal
 from hardware.cues import tone_of
 from hardware.player import Player
 from hardware.schedule import Schedule

@@ -23,12 +23,12 @@ from gpiozero import Device
 from gpiozero.exc import GPIOPinInUse, PinPWMUnsupported, PinUnknownPi
 from gpiozero.pins.local import get_pi_revision
 
-from companion.clock import Clock
-from companion.config import PanelSettings
-from companion.errors import PanelError, trace_of
-from companion.kit import Seat
-from companion.languages import say
-from companion.ports import Alarm, Press, SeatLamps, Signal
+from companion.core.clock import Clock
+from companion.core.config import PanelSettings
+from companion.core.errors import PanelError, trace_of
+from companion.core.i18n import say
+from companion.core.kit import Seat
+from companion.core.ports import Alarm, Press, SeatLamps, Signal
 from hardware.debounce import Debouncer, Stroke
 from hardware.outputs import Outputs, SetAlarms, SetLoudness, Show, TryOut
 from hardware.wiring import Button, ButtonPin, Buzzer, Lamp, LampPin, button_pins, lamp_pins

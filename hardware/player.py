@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 
-from companion.kit import SEATS, Seat
-from companion.ports import Cue, SeatLamps, Signal, TurnLamp
+from companion.core.kit import SEATS, Seat
+from companion.core.ports import Cue, SeatLamps, Signal, TurnLamp
 from hardware.cues import (
     LAMPS,
     REPEAT_AFTER_MS,

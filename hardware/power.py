@@ -6,10 +6,10 @@ import threading
 from collections.abc import Callable
 from typing import Self
 
-from companion.clock import Clock
-from companion.kit import SEATS
-from companion.languages import say
-from companion.ports import Cue, PadKey, Press, Signal
+from companion.core.clock import Clock
+from companion.core.i18n import say
+from companion.core.kit import SEATS
+from companion.core.ports import Cue, PadKey, Press, Signal
 
 TELL_S = 3.0
 """Held for so long it begins to be told, and is no press for the table any more: letting go then changes nothing."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from companion.kit import Seat
-from companion.ports import Alarm
+from companion.core.kit import Seat
+from companion.core.ports import Alarm
 from hardware.cues import SHORT_LAMPS, seats_of
 
 _ROUNDING_S = 1e-6

@@ -10,9 +10,9 @@ from typing import Any
 
 from gpiozero.pins.mock import MockFactory, MockPWMPin
 
-from companion.clock import Clock
-from companion.config import PanelSettings
-from companion.ports import PanelView, Press
+from companion.core.clock import Clock
+from companion.core.config import PanelSettings
+from companion.core.ports import PanelView, Press
 from hardware.panel import Panel
 from hardware.wiring import button_pins, lamp_pins
 

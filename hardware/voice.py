@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Self
 
-from companion.config import VoiceSettings
-from companion.languages import say
+from companion.core.config import VoiceSettings
+from companion.core.i18n import say
 
 _log = logging.getLogger(__name__)
 

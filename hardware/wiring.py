@@ -10,9 +10,9 @@ from typing import Any
 from gpiozero import LED, PWMLED, InputDevice, PWMOutputDevice
 from gpiozero.exc import PinPWMUnsupported
 
-from companion.config import PanelSettings
-from companion.kit import SEATS, Seat
-from companion.ports import PadKey
+from companion.core.config import PanelSettings
+from companion.core.kit import SEATS, Seat
+from companion.core.ports import PadKey
 from hardware.cues import LAMPS, NOTES_HZ
 
 _LAMP_PWM_HZ = 200

@@ -65,7 +65,7 @@ account() { # the service's own user, in the groups that pins and cameras belong
 release() { # an environment beside those that are there
     mkdir -p "$root$home" "$root$state" "$root$config"
     before=$(readlink "$root$home/current" || true)
-    PYTHONPATH=$tree WHEELS=${WHEELS:-} "$python" -B -m companion.care.install \
+    PYTHONPATH=$tree WHEELS=${WHEELS:-} "$python" -B -m companion.maintenance.releases.install \
         "$root$home" "$root$state/journal.sqlite" "$tree"
     if [ "$(readlink "$root$home/current")" != "$before" ] || [ -e "$root$home/pending.json" ]; then
         changed=yes # also where the last run was cut off before the start
@@ -78,7 +78,7 @@ as_companion() { # the folder is the service's own: there root would follow what
 
 settings() { # every setting with its default, as a comment; a file that is there stays
     [ ! -e "$root$config/settings.toml" ] || return 0
-    text=$("$root$home/current/bin/python3" -I -m companion.care.settings_text "$state")
+    text=$("$root$home/current/bin/python3" -I -m companion.maintenance.settings.template "$state")
     # shellcheck disable=SC2016 # the inner shell's own
     printf '%s\n' "$text" | as_companion sh -c \
         'umask 027; rm -f "$0/.settings.new" && cat >"$0/.settings.new" && mv "$0/.settings.new" "$0/settings.toml"' \
@@ -87,7 +87,7 @@ settings() { # every setting with its default, as a comment; a file that is ther
 
 port() { # of the pages, for those that cannot read the settings
     as_companion "$root$home/current/bin/python3" -I -c 'import sys; from pathlib import Path
-from companion.config import load_settings; print(load_settings(Path(sys.argv[1])).web.port)' \
+from companion.core.config import load_settings; print(load_settings(Path(sys.argv[1])).web.port)' \
         "$root$config/settings.toml" 2>/dev/null || echo 8080
 }
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+from companion.core.grid import Square
+from companion.core.kit import SEATS, Seat
 from companion.games.arena import Arena
 from companion.games.arena.state import Robot, State
 from companion.games.base import Event, Step
-from companion.grid import Square
-from companion.kit import SEATS, Seat
 
 GAME = Arena()
 RNG = Random(0)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from companion.errors import Illegal
+from companion.core.errors import Illegal
 from companion.games.base import Step
 from companion.games.binmat import Binmat
 from companion.games.binmat.cards import DECK, Cards, parse_cards

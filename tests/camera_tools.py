@@ -143,8 +143,8 @@ class UsbBus:
         def is_video_device(path: str | Path) -> bool:
             return int(str(path).removeprefix("/dev/video")) in self.webcams
 
-        monkeypatch.setattr("vision.usb.SYSFS", folder / "class")
-        monkeypatch.setattr("vision.usb.is_video_device", is_video_device)
+        monkeypatch.setattr("vision.cameras.usb.SYSFS", folder / "class")
+        monkeypatch.setattr("vision.cameras.usb.is_video_device", is_video_device)
         monkeypatch.setattr(cv2, "VideoCapture", self._open)
         monkeypatch.setenv("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", "3")
 

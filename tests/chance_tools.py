@@ -9,7 +9,7 @@ from typing import Any
 from web_fixtures import Place
 
 from companion.games.binmat.cards import DECK
-from companion.session import Phase
+from companion.table.session import Phase
 
 SOUTHS, NORTHS = "5e" * 32, "a0" * 32
 

@@ -14,12 +14,12 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from random import Random
 
-from companion.clock import FakeClock
-from companion.errors import CompanionError, JournalError
-from companion.journal import Entry, Journal
-from companion.kit import Seat
-from companion.past.history import History
-from companion.table import Table
+from companion.archive.history import History
+from companion.core.clock import FakeClock
+from companion.core.errors import CompanionError, JournalError
+from companion.core.kit import Seat
+from companion.storage.journal import Entry, Journal
+from companion.table.table import Table
 
 GOLDEN = Path(__file__).with_name("journal-format-1.sqlite")
 """Written by the last program of format 1: three games of two people, the last one on, with a sealed order."""

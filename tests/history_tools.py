@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
-from companion.clock import FakeClock
+from companion.archive.replay import GameFile, PlayedOrder, PlayedTurn
+from companion.core.clock import FakeClock
+from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.games.base import plain_outcome
-from companion.kit import SEATS, Seat
-from companion.past.replay import GameFile, PlayedOrder, PlayedTurn
-from companion.session import Phase, chance, receipt
-from companion.table import Table
+from companion.table.session import Phase, chance, receipt
+from companion.table.table import Table
 
 SHORT: Mapping[str, dict[str, Any]] = {
     "outbuffered": {},

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from companion.errors import Illegal
+from companion.core.errors import Illegal
+from companion.core.grid import Square
+from companion.core.kit import SEATS, Seat
 from companion.games.base import Step
 from companion.games.kahmate import Kahmate
 from companion.games.kahmate.board import NUMBERS, ROLES
 from companion.games.kahmate.legal import Reason
 from companion.games.kahmate.state import FULL_HAND, State
-from companion.grid import Square
-from companion.kit import SEATS, Seat
 
 GAME = Kahmate()
 SOUTH, NORTH = SEATS

@@ -16,9 +16,9 @@ import pytest
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
-from companion.app import Companion
-from companion.clock import FakeClock
-from companion.config import MqttSettings, Settings, TableSettings, WebSettings
+from companion.core.clock import FakeClock
+from companion.core.config import MqttSettings, Settings, TableSettings, WebSettings
+from companion.service.app import Companion
 
 PLACES = f"{os.environ.get('PATH', '')}:/usr/sbin"
 MOSQUITTO = shutil.which("mosquitto", path=PLACES)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 
-from companion.clock import FakeClock
-from companion.config import PanelSettings
-from companion.kit import SEATS, Seat
-from companion.ports import Alarm, Cue, Press, SeatLamps, Signal
+from companion.core.clock import FakeClock
+from companion.core.config import PanelSettings
+from companion.core.kit import SEATS, Seat
+from companion.core.ports import Alarm, Cue, Press, SeatLamps, Signal
 from hardware.player import Player
 from hardware.simulated import simulated_panel
 

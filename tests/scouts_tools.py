@@ -8,13 +8,13 @@ from random import Random
 
 import pytest
 
-from companion.errors import Illegal
+from companion.core.errors import Illegal
+from companion.core.grid import Square
+from companion.core.kit import SEATS, Seat
 from companion.games.base import Step
 from companion.games.scouts import Scouts
 from companion.games.scouts.board import NUMBERS, ROCK_FACES
 from companion.games.scouts.state import Position, State
-from companion.grid import Square
-from companion.kit import SEATS, Seat
 
 GAME = Scouts()
 RNG = Random(0)

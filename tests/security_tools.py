@@ -11,12 +11,12 @@ from typing import Any
 from flask.testing import FlaskClient
 from web_fixtures import HOST_KEY, Place, page_of
 
-from companion.clock import FakeClock
-from companion.config import WebSettings
+from companion.core.clock import FakeClock
+from companion.core.config import WebSettings
+from companion.core.network import Wifi, host_key_text, shown_code
 from companion.games import GAMES
-from companion.joining import Wifi, host_key_text, shown_code
-from companion.journal import Journal
-from companion.table import Table
+from companion.storage.journal import Journal
+from companion.table.table import Table
 from web.app import Welcome, create_app
 
 AWAY = {"REMOTE_ADDR": "192.0.2.44"}

@@ -30,8 +30,8 @@ from selenium.webdriver.chrome.service import Service as Driver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 
-from companion.joining import host_key_text
-from companion.journal import Journal
+from companion.core.network import host_key_text
+from companion.storage.journal import Journal
 
 PHONE = (390, 844)
 WALL = (1920, 1080)

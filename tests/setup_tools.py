@@ -9,17 +9,17 @@ from pathlib import Path
 
 from flask.testing import FlaskClient
 
-from companion.care.choices import Choices
-from companion.care.rooms import CheckRoom
-from companion.care.upkeep import InstallationUpkeep
-from companion.clock import FakeClock
-from companion.config import Settings, load_settings
+from companion.core.clock import FakeClock
+from companion.core.config import Settings, load_settings
+from companion.core.kit import Seat
+from companion.core.ports import PadKey, Press, SeatLamps
 from companion.games import GAMES
-from companion.journal import Journal
-from companion.kit import Seat
-from companion.ports import PadKey, Press, SeatLamps
-from companion.session import Phase
-from companion.table import Table
+from companion.maintenance.requests import CheckRoom
+from companion.maintenance.upkeep import InstallationUpkeep
+from companion.storage.journal import Journal
+from companion.storage.last_choices import Choices
+from companion.table.session import Phase
+from companion.table.table import Table
 from hardware.check import PanelTrial
 from hardware.panel import Panel
 from hardware.simulated import SimulatedPanelHands, simulated_panel

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from companion.kit import CARD_DICTIONARY, Board, Kit
-from vision.sheets import FOOT_MM, MARGIN_MM, SIZES_MM, Paper, Sheets, kit_sheets
-from vision.tiling import Tiling, tile_board
+from companion.core.kit import CARD_DICTIONARY, Board, Kit
+from companion.printing.sheets import FOOT_MM, MARGIN_MM, SIZES_MM, Paper, Sheets, kit_sheets
+from companion.printing.tiling import Tiling, tile_board
 
 DPI = 150
 PX_PER_MM = DPI / 25.4

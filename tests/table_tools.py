@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from companion.clock import FakeClock
-from companion.config import TableSettings
-from companion.grid import Square
-from companion.journal import Journal
-from companion.kit import SEATS, Layout, Seat
-from companion.ports import CameraState, CameraStatus, PadKey, Press, Reading, Signal
-from companion.referee import tops
-from companion.session import Phase
-from companion.table import Table
+from companion.core.clock import FakeClock
+from companion.core.config import TableSettings
+from companion.core.grid import Square
+from companion.core.kit import SEATS, Layout, Seat
+from companion.core.ports import CameraState, CameraStatus, PadKey, Press, Reading, Signal
+from companion.storage.journal import Journal
+from companion.table.board_check import tops
+from companion.table.session import Phase
+from companion.table.table import Table
 
 KEYS = {"U": "up", "D": "down", "L": "left", "R": "right", "S": "a", "I": "b"}
 

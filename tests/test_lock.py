@@ -14,11 +14,11 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from companion.care.install import BUILD_LOCK, LOCK, PARTS, read_package
-from companion.care.releases import PENDING
-from companion.care.settings_rows import all_keys
-from companion.care.settings_text import settings_text
-from companion.config import Settings, read_settings
+from companion.core.config import Settings, read_settings
+from companion.maintenance.releases.install import BUILD_LOCK, LOCK, PARTS, read_package
+from companion.maintenance.releases.releases import PENDING
+from companion.maintenance.settings.rows import all_keys
+from companion.maintenance.settings.template import settings_text
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())

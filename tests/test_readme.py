@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from companion.cli import _parser
-from companion.config import NORTH_PINS, SOUTH_PINS, VoiceSettings, read_settings
-from companion.engine import Engine
+from companion.cli.main import _parser
+from companion.core.config import NORTH_PINS, SOUTH_PINS, VoiceSettings, read_settings
 from companion.games import game_named
+from companion.games.engine import Engine
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

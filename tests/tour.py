@@ -18,13 +18,13 @@ from typing import Any
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import Client, browser, until
 
-from companion.app import Companion
-from companion.clock import FakeClock
-from companion.config import CameraSettings, Settings, TableSettings, WebSettings
+from companion.core.clock import FakeClock
+from companion.core.config import CameraSettings, Settings, TableSettings, WebSettings
+from companion.core.i18n import LANGUAGES
+from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
-from companion.kit import SEATS, Seat
-from companion.languages import LANGUAGES
-from companion.session import Phase
+from companion.service.app import Companion
+from companion.table.session import Phase
 
 SIZES: Mapping[str, tuple[int, int]] = {"phone": (390, 844), "tablet": (1024, 768), "screen": (1920, 1080)}
 THEMES = ("light", "dark")

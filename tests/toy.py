@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from random import Random
 
-from companion.errors import Illegal, Malformed, Refusal
+from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.grid import Square
+from companion.core.kit import SEATS, Board, Face, Kit, Layout, Seat, Side
 from companion.games.base import Event, Game, Options, Outcome, Rule, Step, View, plain_outcome
-from companion.grid import Square
-from companion.kit import SEATS, Board, Face, Kit, Layout, Seat, Side
 
 SIDES = {
     Seat.SOUTH: Side("white", "white", "#ffffff", "disc"),

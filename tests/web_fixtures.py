@@ -12,18 +12,18 @@ from typing import Any
 from flask import Flask
 from flask.testing import FlaskClient
 
-from companion.clock import FakeClock
-from companion.config import TableSettings, WebSettings
+from companion.archive.history import History
+from companion.core.clock import FakeClock
+from companion.core.config import TableSettings, WebSettings
+from companion.core.grid import Square
+from companion.core.kit import Layout
+from companion.core.ports import PanelView, WorldPiece
+from companion.diagnostics.findings import Finding, Grade, Health, Meter, Status, Tally
 from companion.games import GAMES
-from companion.grid import Square
-from companion.health.findings import Finding, Grade, Health, Meter, Status, Tally
-from companion.journal import Journal
-from companion.kit import Layout
-from companion.paper.press import Press
-from companion.past.history import History
-from companion.past.pictures import share_picture
-from companion.ports import PanelView, WorldPiece
-from companion.table import Table
+from companion.printing.press import Press
+from companion.service.share_pictures import share_picture
+from companion.storage.journal import Journal
+from companion.table.table import Table
 from web.app import CameraRoom, Welcome, Workbench, create_app
 
 HOST_KEY = "abcde-fghij"

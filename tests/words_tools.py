@@ -18,7 +18,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.frontend import CommandLineInterface
 from babel.messages.pofile import read_po
 
-from companion.languages import LANGUAGES
+from companion.core.i18n import LANGUAGES
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("companion", "hardware", "vision", "web")
@@ -87,7 +87,7 @@ def bracketed(language: str, one: str, many: str, n: int | None) -> str:
 @pytest.fixture
 def brackets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every language but English is the one that nobody speaks."""
-    monkeypatch.setattr("companion.languages._lookup", bracketed)
+    monkeypatch.setattr("companion.core.i18n._lookup", bracketed)
 
 
 def outside(text: str) -> str:

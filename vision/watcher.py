@@ -7,16 +7,16 @@ import logging
 import threading
 from collections.abc import Callable
 
-from companion.clock import Clock
-from companion.errors import CameraError
-from companion.kit import Kit
-from companion.languages import joined, say
-from companion.ports import Camera, CameraState, CameraStatus, Frame, Reading
-from vision.lenses import LensShelf
-from vision.light import LightKeeper
-from vision.reader import BoardReader
-from vision.sight import Sight
-from vision.source import Device, Locks
+from companion.core.clock import Clock
+from companion.core.errors import CameraError
+from companion.core.i18n import joined, say
+from companion.core.kit import Kit
+from companion.core.ports import Camera, CameraState, CameraStatus, Frame, Reading
+from vision.cameras.blank_detector import Sight
+from vision.cameras.exposure import LightKeeper
+from vision.cameras.lenses import LensShelf
+from vision.cameras.source import Device, Locks
+from vision.pieces.board_reader import BoardReader
 
 _LOG = logging.getLogger(__name__)
 _PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0)

@@ -9,39 +9,39 @@ from typing import Any
 from flask import Flask, Response, g, request
 from werkzeug.exceptions import BadRequest
 
-from companion.care.rooms import CheckRoom, Upkeep
-from companion.clock import Clock
-from companion.config import WebSettings
+from companion.archive.played_games import Past
+from companion.core.clock import Clock
+from companion.core.config import WebSettings
+from companion.core.i18n import best_language, speak, spoken
+from companion.diagnostics.findings import HealthRoom
 from companion.games.base import Game
-from companion.health.findings import HealthRoom
-from companion.languages import best_language, speak, spoken
-from companion.paper.printing import Printer
-from companion.past.played import Past
-from companion.staff import StaffBell
-from companion.table import Table
-from web import refusals
-from web.api import Api
-from web.bench import Bench
-from web.camera import CameraPage, CameraRoom
-from web.check import CheckPage
-from web.compiled import CompiledTemplates
-from web.described import Described
-from web.guard import Guard
-from web.health import HealthPages
-from web.history import HistoryPages
-from web.host import HostPages
-from web.house import House, Welcome, Workbench, furnish
-from web.joincode import JoinCode
-from web.joining import Joining
-from web.kit import KitPages
-from web.live import ARRIVED, Streams
-from web.names import OWN_ADDRESS, Names, UnknownName, asked_host
-from web.pages import Pages
-from web.passing import Passing
-from web.plain import SpokenJson
-from web.rules import RulesPages
-from web.settings import SettingsPage
-from web.staff import StaffKeys
+from companion.maintenance.requests import CheckRoom, Upkeep
+from companion.printing.printing import Printer
+from companion.table.seats.staff_call import StaffBell
+from companion.table.table import Table
+from web import error_pages
+from web.context import House, Welcome, Workbench, furnish
+from web.rendering.json_view import SpokenJson
+from web.rendering.template_cache import CompiledTemplates
+from web.routes.api import Api
+from web.routes.camera import CameraPage, CameraRoom
+from web.routes.check import CheckPage
+from web.routes.health import HealthPages
+from web.routes.history import HistoryPages
+from web.routes.host import HostPages
+from web.routes.join import Joining
+from web.routes.openapi import Described
+from web.routes.pages import Pages
+from web.routes.printing import KitPages
+from web.routes.rules import RulesPages
+from web.routes.settings import SettingsPage
+from web.routes.shared_phone import Passing
+from web.routes.staff import StaffKeys
+from web.routes.workbench import Bench
+from web.security.auth import Guard
+from web.security.host_names import OWN_ADDRESS, Names, UnknownName, asked_host
+from web.security.join_code import JoinCode
+from web.server.sse import ARRIVED, Streams
 
 __all__ = ["CameraRoom", "Welcome", "Workbench", "create_app"]
 
@@ -91,7 +91,7 @@ def create_app(
     )  # fmt: skip
     furnish(app)
     app.extensions["paragraph"] = house.paragraph
-    refusals.register(app)
+    error_pages.register(app)
 
     _watch_requests(app, table, guard)
     _watch_names(app, Names((*settings.names, settings.host)), join_urls)

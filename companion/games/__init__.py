@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from companion.errors import Malformed
+from companion.core.errors import Malformed
+from companion.core.i18n import Verbatim, say
 from companion.games.arena import Arena
 from companion.games.base import Game
 from companion.games.binmat import Binmat
 from companion.games.kahmate import Kahmate
 from companion.games.outbuffered import Outbuffered
 from companion.games.scouts import Scouts
-from companion.languages import Verbatim, say
 
 GAMES: dict[str, Game[Any, Any]] = {game.name: game for game in (Outbuffered(), Scouts(), Arena(), Kahmate(), Binmat())}
 

@@ -14,11 +14,11 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
-from companion.errors import Illegal, Malformed, Refusal
+from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.grid import Square
+from companion.core.i18n import listed, say, translate
+from companion.core.kit import Kit, Layout, Seat, Side
 from companion.games.screen import ChessClock, Play, Standing, Tableau, Tally
-from companion.grid import Square
-from companion.kit import Kit, Layout, Seat, Side
-from companion.languages import listed, say, translate
 
 S = TypeVar("S")
 A = TypeVar("A")

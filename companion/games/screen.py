@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from companion.grid import Square
-from companion.kit import Seat
+from companion.core.grid import Square
+from companion.core.kit import Seat
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ import ssl
 import struct
 from typing import TYPE_CHECKING
 
-from companion.config import MqttSettings
-from companion.errors import CompanionError
-from companion.files import MAX_TEXT, expanded, open_file, read_file
-from companion.languages import say
+from companion.core.config import MqttSettings
+from companion.core.errors import CompanionError
+from companion.core.files import MAX_TEXT, expanded, open_file, read_file
+from companion.core.i18n import say
 
 if TYPE_CHECKING:
     from paho.mqtt.client import Client, MQTTMessageInfo

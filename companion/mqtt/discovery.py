@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from companion.config import MqttSettings
-from companion.mqtt import told
-from companion.ports import CameraState
-from companion.session import Phase
+from companion.core.config import MqttSettings
+from companion.core.ports import CameraState
+from companion.mqtt import topics
+from companion.table.session import Phase
 
 ONLINE, OFFLINE = b"online", b"offline"
 WEB = "Tabletop Companion"
@@ -49,14 +49,14 @@ def description(settings: MqttSettings, version: str) -> Mapping[str, Any]:
     if settings.pause:
         parts["pause"] = _paused(base, "switch") | {
             "name": "Clock stopped",
-            "command_topic": f"{base}/{told.PAUSED_SET}",
+            "command_topic": f"{base}/{topics.PAUSED_SET}",
             "optimistic": False,
         }
     components = {key: {**part, "unique_id": f"{mark}_{key}"} for key, part in parts.items()}
     return {
         "dev": {"ids": [mark], "name": settings.name, "mf": WEB, "mdl": "Board game table", "sw": version},
         "o": {"name": "tabletop-companion", "sw": version},
-        "availability_topic": f"{base}/{told.AVAILABILITY}",
+        "availability_topic": f"{base}/{topics.AVAILABILITY}",
         "qos": 1,
         "cmps": components,
     }
@@ -64,7 +64,7 @@ def description(settings: MqttSettings, version: str) -> Mapping[str, Any]:
 
 def _sensors(base: str) -> dict[str, dict[str, Any]]:
     """What is played, and how far it is."""
-    state, turn, clock = f"{base}/{told.STATE}", f"{base}/{told.TURN}", f"{base}/{told.CLOCK}"
+    state, turn, clock = f"{base}/{topics.STATE}", f"{base}/{topics.TURN}", f"{base}/{topics.CLOCK}"
     return {
         "sign": _sensor("Sign", state, "{{ value_json.sign[:255] }}", "mdi:sign-direction", attributes=state),
         "phase": _sensor("Phase", state, "{{ value_json.phase }}", "mdi:progress-clock")
@@ -80,8 +80,8 @@ def _sensors(base: str) -> dict[str, dict[str, Any]]:
         "events": {
             "p": "event",
             "name": "Event",
-            "state_topic": f"{base}/{told.EVENT}",
-            "event_types": [*(cue.value for cue in told.EVENTS), *told.STAFF_EVENTS],
+            "state_topic": f"{base}/{topics.EVENT}",
+            "event_types": [*(cue.value for cue in topics.EVENTS), *topics.STAFF_EVENTS],
             "icon": "mdi:bullhorn",
         },
     }
@@ -89,7 +89,7 @@ def _sensors(base: str) -> dict[str, dict[str, Any]]:
 
 def _doors(base: str) -> dict[str, dict[str, Any]]:
     """Who sits there, and what of the table works."""
-    seats, devices = f"{base}/{told.SEATS_TAKEN}", f"{base}/{told.DEVICES}"
+    seats, devices = f"{base}/{topics.SEATS_TAKEN}", f"{base}/{topics.DEVICES}"
     return {
         "south": _binary("South", seats, "value_json.south.taken", "occupancy"),
         "north": _binary("North", seats, "value_json.north.taken", "occupancy"),
@@ -105,9 +105,9 @@ def _doors(base: str) -> dict[str, dict[str, Any]]:
 
 def _staff(base: str) -> dict[str, dict[str, Any]]:
     """The call of the staff, and the two keys that answer it."""
-    command = {"p": "button", "command_topic": f"{base}/{told.STAFF_SET}"}
+    command = {"p": "button", "command_topic": f"{base}/{topics.STAFF_SET}"}
     return {
-        "staff": _binary("Staff called", f"{base}/{told.STAFF}", "value_json.call != 'none'", None)
+        "staff": _binary("Staff called", f"{base}/{topics.STAFF}", "value_json.call != 'none'", None)
         | {"icon": "mdi:bell-ring"},
         "staff_coming": {**command, "name": "Somebody comes", "payload_press": "coming", "icon": "mdi:run"},
         "staff_done": {**command, "name": "Call is done", "payload_press": "done", "icon": "mdi:check"},
@@ -127,4 +127,4 @@ def _binary(name: str, topic: str, truth: str, kind: str | None, attributes: str
 
 def _paused(base: str, platform: str) -> dict[str, Any]:
     template = "{{ 'ON' if value_json.paused else 'OFF' }}"
-    return {"p": platform, "state_topic": f"{base}/{told.STATE}", "value_template": template, "icon": "mdi:pause"}
+    return {"p": platform, "state_topic": f"{base}/{topics.STATE}", "value_template": template, "icon": "mdi:pause"}

@@ -6,9 +6,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 
-from companion.config import MqttSettings
-from companion.health.findings import Finding, Grade
-from companion.mqtt.line import Hooks, Line
+from companion.core.config import MqttSettings
+from companion.diagnostics.findings import Finding, Grade
+from companion.mqtt.connection import Hooks, Line
 
 TRIAL_S = 8.0
 """So long a trial lasts at most."""

@@ -17,15 +17,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from companion.clock import FakeClock
-from companion.config import TableSettings
-from companion.journal import Journal
-from companion.kit import SEATS
-from companion.records import HandIn
-from companion.session import Phase
-from companion.table import Table
-from companion.views import TableView
-from web.plain import plain_view
+from companion.core.clock import FakeClock
+from companion.core.config import TableSettings
+from companion.core.kit import SEATS
+from companion.storage.journal import Journal
+from companion.table.records import HandIn
+from companion.table.session import Phase
+from companion.table.table import Table
+from companion.table.views import TableView
+from web.rendering.json_view import plain_view
 
 STATE = "/var/lib/tabletop-companion"
 

@@ -11,10 +11,10 @@ from random import Random
 from typing import Any
 
 from appliance.machine import PADS, Machine, MachineError, until
+from companion.core.kit import Layout, Seat
 from companion.games.outbuffered import Outbuffered
-from companion.kit import Layout, Seat
-from companion.session import chance
-from vision.scene import SimulatedTable
+from companion.table.session import chance
+from vision.simulation.table import SimulatedTable
 
 KEYS = {"U": "up", "D": "down", "L": "left", "R": "right", "S": "a", "I": "b"}
 PATIENCE_S = 120.0

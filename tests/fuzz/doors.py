@@ -17,18 +17,18 @@ from flask.testing import FlaskClient
 from hypothesis import strategies as st
 from werkzeug.test import TestResponse
 
-from companion import app as wiring
-from companion.app import Companion
-from companion.clock import FakeClock
-from companion.config import Settings, WebSettings, WifiSettings
-from companion.errors import CompanionError
+from companion.core.clock import FakeClock
+from companion.core.config import Settings, WebSettings, WifiSettings
+from companion.core.errors import CompanionError
+from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
-from companion.kit import SEATS, Seat
-from companion.session import Phase
+from companion.service import app as wiring
+from companion.service.app import Companion
+from companion.table.session import Phase
 from fuzz.endings import goes_on, replays
 from fuzz.running import Probe, Target, errors_so_far
 from fuzz.texts import GAME, JSON, ODD_NUMBERS, ODD_TEXTS
-from web.described import BODIES, PATH, describe
+from web.routes.openapi import BODIES, PATH, describe
 
 ROLES = ("nobody", "south", "north", "host")
 SLOW = ("/kit/", ".gif", "backup.zip", "bundle.zip")

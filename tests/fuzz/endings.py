@@ -5,9 +5,9 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from companion.journal import Journal
-from companion.session import Phase, Session
-from companion.table import Table
+from companion.storage.journal import Journal
+from companion.table.session import Phase, Session
+from companion.table.table import Table
 
 
 def folded(session: Session) -> tuple[Any, ...]:

@@ -16,18 +16,18 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from companion.care.backup import apply_staged, is_staged, make_backup, stage_restore
-from companion.clock import FakeClock
-from companion.config import Settings, TableSettings
-from companion.errors import CompanionError, JournalError
+from companion.archive.history import History
+from companion.archive.replay import game_file
+from companion.archive.scoresheet import write_sheet
+from companion.core.clock import FakeClock
+from companion.core.config import Settings, TableSettings
+from companion.core.errors import CompanionError, JournalError
+from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
-from companion.journal import Journal
-from companion.kit import SEATS, Seat
-from companion.past.history import History
-from companion.past.replay import game_file
-from companion.past.scoresheet import write_sheet
-from companion.session import Phase
-from companion.table import Table
+from companion.maintenance.backup import apply_staged, is_staged, make_backup, stage_restore
+from companion.storage.journal import Journal
+from companion.table.session import Phase
+from companion.table.table import Table
 from fuzz.endings import goes_on
 from fuzz.running import Probe, Target, refused
 from fuzz.texts import EDITS, ODD_TEXTS, mended

@@ -17,7 +17,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis.strategies import SearchStrategy
 
-from companion.errors import CompanionError
+from companion.core.errors import CompanionError
 
 MOST_FAILURES = 20
 """So many failures of one batch are kept; they rarely differ."""

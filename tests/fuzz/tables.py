@@ -14,20 +14,20 @@ from typing import Any
 from flask import Flask
 from hypothesis import strategies as st
 
-from companion import advance
-from companion.clock import FakeClock
-from companion.config import TableSettings, WebSettings
-from companion.errors import CompanionError
+from companion.archive.history import History
+from companion.core.clock import FakeClock
+from companion.core.config import TableSettings, WebSettings
+from companion.core.errors import CompanionError
+from companion.core.grid import Square
+from companion.core.kit import SEATS, Seat
+from companion.core.ports import CameraState, CameraStatus, PadKey, Press, Reading
 from companion.games import GAMES
 from companion.games.binmat.cards import DECK
-from companion.grid import Square
-from companion.journal import Journal
-from companion.kit import SEATS, Seat
-from companion.past.history import History
-from companion.ports import CameraState, CameraStatus, PadKey, Press, Reading
-from companion.referee import tops
-from companion.session import Phase
-from companion.table import Table
+from companion.storage.journal import Journal
+from companion.table import reducer
+from companion.table.board_check import tops
+from companion.table.session import Phase
+from companion.table.table import Table
 from fuzz.endings import goes_on
 from fuzz.running import Probe, Target
 from fuzz.texts import GAME, ODD_TEXTS
@@ -353,8 +353,8 @@ def twins(folder: Path, number: int) -> Iterator[Probe]:
     name = sorted(SECRETS)[number % len(SECRETS)]
     _, one, other = SECRETS[name]
     rest = [card for card in DECK if card not in one]
-    real_receipt = advance.receipt
-    advance.receipt = lambda *_: "ab" * 32  # a salted hash of the order differs by its nature
+    real_receipt = reducer.receipt
+    reducer.receipt = lambda *_: "ab" * 32  # a salted hash of the order differs by its nature
     try:
         with contextlib.ExitStack() as stack:
             pair = (Twin(folder, "one", stack), Twin(folder, "other", stack))
@@ -389,7 +389,7 @@ def twins(folder: Path, number: int) -> Iterator[Probe]:
             cases = st.lists(st.tuples(_paths(), st.sampled_from(["north", "north", "nobody"])), min_size=1, max_size=8)
             yield Probe(cases, check, finish)
     finally:
-        advance.receipt = real_receipt
+        reducer.receipt = real_receipt
 
 
 def _answer(twin: Twin, method: str, path: str, body: Any, language: str, role: str) -> tuple[int, str, bytes]:

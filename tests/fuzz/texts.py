@@ -15,19 +15,19 @@ import msgspec
 import numpy as np
 from hypothesis import strategies as st
 
-from companion.advance import advance
-from companion.care.settings_file import SettingsFile, flat
-from companion.commands.binlog import read_log_file, report
-from companion.config import Settings, read_settings
-from companion.engine import Engine
-from companion.errors import CompanionError, ConfigError, Malformed, SystemTrouble
+from companion.cli.binlog import read_log_file, report
+from companion.core.config import Settings, read_settings
+from companion.core.errors import CompanionError, ConfigError, Malformed, SystemTrouble
+from companion.core.i18n import plain_words
+from companion.core.kit import SEATS
 from companion.games import GAMES
-from companion.kit import SEATS
-from companion.languages import plain_words
-from companion.records import AnyRecord
-from companion.session import Session
+from companion.games.engine import Engine
+from companion.maintenance.settings.file import SettingsFile, flat
+from companion.table.records import AnyRecord
+from companion.table.reducer import advance
+from companion.table.session import Session
 from fuzz.running import Probe, Target, refused
-from vision.read import read_images
+from vision.still_pictures import read_images
 
 ODD_TEXTS = st.one_of(
     st.text(max_size=20),

@@ -6,7 +6,10 @@ from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
 
-from companion.errors import Illegal
+from companion.core.errors import Illegal
+from companion.core.grid import Square
+from companion.core.i18n import say
+from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.arena.board import NAMES, SIDES, STACKS, kit_of
 from companion.games.arena.orders import DEFEND, DESTRUCT, NOTHING, Orders, all_orders, parse_orders, random_orders
 from companion.games.arena.pad import pad_of
@@ -16,9 +19,6 @@ from companion.games.arena.turn import play
 from companion.games.arena.words import OPTION_ROWS, RULES
 from companion.games.base import Game, Outcome, PadGrammar, Step, View, plain_layout, plain_outcome
 from companion.games.screen import Play, Standing
-from companion.grid import Square
-from companion.kit import SEATS, Kit, Layout, Seat
-from companion.languages import say
 
 _BOTH, _NOBODY = frozenset(SEATS), frozenset[Seat]()
 

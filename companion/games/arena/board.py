@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from companion.errors import Malformed
-from companion.grid import Square, parse_map
-from companion.kit import SEATS, Board, Face, Kit, Mark, Seat, Side
-from companion.languages import say
+from companion.core.errors import Malformed
+from companion.core.grid import Square, parse_map
+from companion.core.i18n import say
+from companion.core.kit import SEATS, Board, Face, Kit, Mark, Seat, Side
 
 _EMPTY_RANK = "........."
 STANDARD_MAP = "\n".join((".nN.n.Nn.", *[_EMPTY_RANK] * 7, ".sS.s.Ss."))

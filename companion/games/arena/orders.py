@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from math import gcd
 from random import Random
 
-from companion.errors import Malformed
+from companion.core.errors import Malformed
+from companion.core.i18n import Verbatim, say
 from companion.games.arena.board import DIRECTIONS
-from companion.languages import Verbatim, say
 
 MOVES = {letter: index for index, letter in enumerate(DIRECTIONS)}
 """Orders to move, with the index of their direction."""

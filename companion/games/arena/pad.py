@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+from companion.core.i18n import say
+from companion.core.kit import Seat
 from companion.games.arena.board import DIRECTIONS, WORDS
 from companion.games.arena.orders import DEFEND, DESTRUCT, NOTHING, Orders
 from companion.games.base import Key, PadGrammar
-from companion.kit import Seat
-from companion.languages import say
 
 _READY = "ready"
 _AWAY = {"up": "N", "down": "S", "left": "W", "right": "E"}

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from companion.core.i18n import joined, listed, say, say_n
 from companion.games.arena.board import NAMES, WORDS
 from companion.games.arena.words import counted_points, counted_robots
-from companion.languages import joined, listed, say, say_n
 
 _remembered = lru_cache(maxsize=8192)
 

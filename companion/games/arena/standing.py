@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from companion.core.grid import Square
+from companion.core.i18n import joined, say
+from companion.core.kit import SEATS, Seat
 from companion.games.arena.board import DIRECTIONS, NAMES, STEPS, WORDS
 from companion.games.arena.orders import ATTACKS, DEFEND, DESTRUCT, MOVES, NOTHING, Orders
 from companion.games.arena.state import State, is_spawning
 from companion.games.arena.words import counted_points, counted_robots
 from companion.games.screen import Badge, Direction, OrderKind, OrderSheet, Standing, Unit
-from companion.grid import Square
-from companion.kit import SEATS, Seat
-from companion.languages import joined, say
 
 _KINDS = (
     OrderKind("", say("Move"), "order-up", has_direction=True),

@@ -8,11 +8,11 @@ from typing import Annotated, NamedTuple
 
 from msgspec import Meta
 
-from companion.errors import Malformed
+from companion.core.errors import Malformed
+from companion.core.i18n import say_n
+from companion.core.kit import SEATS
 from companion.games.arena.board import MOST_ROBOTS, STANDARD_MAP, Ground, ground_of
 from companion.games.base import Options, Outcome
-from companion.kit import SEATS
-from companion.languages import say_n
 
 _Points = Annotated[int, Meta(ge=1, le=999)]
 _Damage = Annotated[int, Meta(ge=0, le=999)]

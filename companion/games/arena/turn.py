@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from companion.core.i18n import say
+from companion.core.kit import SEATS, Layout
 from companion.games.arena import sentences
 from companion.games.arena.board import MOST_ROBOTS, ROBOTS, STACKS, STEPS, Ground
 from companion.games.arena.moves import Failure, failures
 from companion.games.arena.orders import ATTACKS, DEFEND, DESTRUCT, MOVES, NOTHING, Orders
 from companion.games.arena.state import ArenaOptions, Robot, State, is_spawning
 from companion.games.base import Event, Outcome, Stage, Step
-from companion.kit import SEATS, Layout
-from companion.languages import say
 
 
 def play(state: State, given: tuple[Orders, Orders]) -> Step[State]:

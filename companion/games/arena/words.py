@@ -1,8 +1,8 @@
 """Options and rules of Robot Arena in words for people; the rulebook retold, with the rulings where it is silent."""
 
+from companion.core.i18n import say, say_n
 from companion.games.arena.board import STANDARD_MAP, WALLS_MAP
 from companion.games.base import Example, OptionRow, Rule
-from companion.languages import say, say_n
 
 
 def counted_robots(number: int) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any
 
+from companion.core.i18n import say
+from companion.core.kit import Kit, Layout, Seat
 from companion.games.base import Drawn, Game, Outcome, PadGrammar, Preset, Step, View
 from companion.games.binmat.counter import CounterGame, is_counted, parse_counter
 from companion.games.binmat.full import FullGame
@@ -13,8 +15,6 @@ from companion.games.binmat.screen import KIT, SIDES, command_word
 from companion.games.binmat.state import BinmatOptions, check_options
 from companion.games.binmat.words import OPTION_ROWS, RULES
 from companion.games.screen import Tableau
-from companion.kit import Kit, Layout, Seat
-from companion.languages import say
 
 _COUNTER = CounterGame()
 WAYS: Mapping[str, Game[Any, str]] = {"full": FullGame(), "clock": _COUNTER, "referee": _COUNTER}

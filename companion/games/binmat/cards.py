@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from companion.errors import Malformed
-from companion.languages import Verbatim, say
+from companion.core.errors import Malformed
+from companion.core.i18n import Verbatim, say
 
 Cards = tuple[str, ...]
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import msgspec
 
-from companion.errors import Malformed
+from companion.core.errors import Malformed
+from companion.core.i18n import plain_words, say
+from companion.core.kit import Seat
 from companion.games.base import Event
 from companion.games.binmat import sentences
 from companion.games.binmat.cards import BOUNCE, BREAK, NUMBERS, SHOWN, TRAP, WILD, Cards, listed
 from companion.games.screen import Tally
-from companion.kit import Seat
-from companion.languages import plain_words, say
 
 DEFENDER, ATTACKER = Seat.SOUTH, Seat.NORTH
 ROLES = {DEFENDER: say("defender"), ATTACKER: say("attacker")}

@@ -15,7 +15,10 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, NamedTuple
 
-from companion.errors import Illegal, Malformed, Refusal
+from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.grid import Square
+from companion.core.i18n import joined, say, say_n
+from companion.core.kit import Kit, Layout, Seat
 from companion.games.base import Event, Game, Key, Outcome, PadGrammar, Stage, Step, View, plain_outcome
 from companion.games.binmat import sentences
 from companion.games.binmat.cards import BREAK, SUITS, VALUES, Cards, listed, parse_cards
@@ -24,9 +27,6 @@ from companion.games.binmat.orders import PASS
 from companion.games.binmat.screen import KIT, player_on_turn
 from companion.games.binmat.state import LANES, BinmatOptions
 from companion.games.screen import CardEntry, Choice, ChoiceKey, Count, Tableau
-from companion.grid import Square
-from companion.kit import Kit, Layout, Seat
-from companion.languages import joined, say, say_n
 
 DONE, CALL, WON = ".", "c", "!"
 OPEN_MARK = "u"

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from companion.core.kit import Seat
 from companion.games.binmat.cards import CARDS, Cards
 from companion.games.binmat.combat import ATTACKER
 from companion.games.binmat.state import HIDDEN, LANE_CARDS, LANES, OPEN_LANES, BinmatOptions, State
-from companion.kit import Seat
 
 
 @dataclass

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from companion.errors import Illegal, Malformed
+from companion.core.errors import Illegal, Malformed
+from companion.core.kit import Seat
 from companion.games.base import Outcome, plain_outcome
 from companion.games.binmat.cards import CARDS, Cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Edition
@@ -34,7 +35,6 @@ from companion.games.binmat.notation import (
 from companion.games.binmat.orders import DISCARD, DOWN, DRAW, UP, check_order
 from companion.games.binmat.recount import Account, judge
 from companion.games.binmat.state import HIDDEN, LANES, BinmatOptions, can_draw
-from companion.kit import Seat
 
 
 class Kind(StrEnum):

@@ -23,13 +23,13 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from companion.errors import Malformed
+from companion.core.errors import Malformed
+from companion.core.kit import SEATS, Seat
 from companion.games.base import Step
 from companion.games.binmat.cards import BOUNCE, BREAK, CARDS, SUITS, VALUES, Cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, Combat, Fight, resolve, sum_of
 from companion.games.binmat.orders import ATTACKER_PILE, COMBAT, DISCARD, DOWN, DRAW, ORDERS, UP, Order
 from companion.games.binmat.state import HIDDEN, State
-from companion.kit import SEATS, Seat
 
 MANY = "…"
 """Stands for cards that a line leaves out."""

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from companion.errors import Illegal, Malformed
+from companion.core.errors import Illegal, Malformed
+from companion.core.i18n import say
+from companion.core.kit import SEATS, Seat
 from companion.games.binmat.cards import BOUNCE, BREAK, DECK, SHOWN
 from companion.games.binmat.combat import ATTACKER, DEFENDER
 from companion.games.binmat.state import LANES, State, can_draw
-from companion.kit import SEATS, Seat
-from companion.languages import say
 
 PASS = "--"
 DRAW, DOWN, UP, COMBAT, DISCARD = "dpucx"

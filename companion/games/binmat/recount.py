@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from companion.errors import Malformed
+from companion.core.errors import Malformed
 from companion.games.binmat.cards import BOUNCE, TRAP, Cards
 from companion.games.binmat.combat import ATTACKER, Edition, Fight, resolve
 from companion.games.binmat.ledger import Ledger, words_of

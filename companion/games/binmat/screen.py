@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from companion.core.i18n import joined, say
+from companion.core.kit import SEATS, Board, Card, Deck, Kit, Seat, Side
 from companion.games.binmat.cards import DECK, SHOWN, Cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Edition
 from companion.games.binmat.orders import ATTACKER_PILE, COMBAT, DISCARD, DOWN, DRAW, ORDERS, PASS, UP, legal
@@ -17,8 +19,6 @@ from companion.games.binmat.state import (
     known_hand,
 )
 from companion.games.screen import Choice, ChoiceKey, Count, Lane, Tableau
-from companion.kit import SEATS, Board, Card, Deck, Kit, Seat, Side
-from companion.languages import joined, say
 
 SIDES: Mapping[Seat, Side] = {
     DEFENDER: Side(ROLES[DEFENDER], "ice", "#8ED6EA", "disc"),

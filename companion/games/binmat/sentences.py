@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from companion.core.i18n import joined, say, say_n
 from companion.games.binmat.cards import SHOWN, Cards, listed
-from companion.languages import joined, say, say_n
 
 _remembered = lru_cache(maxsize=4096)
 

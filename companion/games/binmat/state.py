@@ -10,12 +10,12 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from companion.errors import Malformed
+from companion.core.errors import Malformed
+from companion.core.i18n import say
+from companion.core.kit import SEATS, Seat
 from companion.games.base import Options, Outcome, plain_outcome
 from companion.games.binmat.cards import CARDS, DECK, Cards, parse_card
 from companion.games.binmat.combat import ATTACKER, DEFENDER, Edition
-from companion.kit import SEATS, Seat
-from companion.languages import say
 
 LANES = range(6)
 LANE_CARDS = 13

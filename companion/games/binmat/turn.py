@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
+from companion.core.i18n import say
+from companion.core.kit import SEATS, Seat
 from companion.games.base import Event, Outcome, Stage, Step
 from companion.games.binmat import sentences
 from companion.games.binmat.cards import BOUNCE, BREAK, Cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Fight, resolve
 from companion.games.binmat.orders import ATTACKER_PILE, COMBAT, DISCARD, DOWN, DRAW, ORDERS, UP, Order
 from companion.games.binmat.state import LANES, State, can_draw
-from companion.kit import SEATS, Seat
-from companion.languages import say
 
 
 def play(state: State, action: str, rng: Random) -> Step[State]:

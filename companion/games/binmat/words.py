@@ -1,7 +1,7 @@
 """Options and rules in words for people: the rulebook retold, with the differences of the hackmud edition."""
 
+from companion.core.i18n import say
 from companion.games.base import Example, OptionRow, Rule
-from companion.languages import say
 
 OPTION_ROWS = (
     OptionRow(

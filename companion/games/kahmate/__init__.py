@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from random import Random
 
-from companion.errors import Illegal
+from companion.core.errors import Illegal
+from companion.core.grid import Square
+from companion.core.i18n import say
+from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.base import Drawn, Game, Outcome, PadGrammar, Step, View
 from companion.games.kahmate import actions as notation
 from companion.games.kahmate import board, faults, hands, legal, moves, screen, turn
@@ -14,9 +17,6 @@ from companion.games.kahmate.courses import course_of
 from companion.games.kahmate.state import KahmateOptions, State, dump, expected, to_act
 from companion.games.kahmate.words import OPTION_ROWS, RULES
 from companion.games.screen import Play, Standing
-from companion.grid import Square
-from companion.kit import SEATS, Kit, Layout, Seat
-from companion.languages import say
 
 _COMMANDS: Mapping[type, str] = {Run: say("Run"), Pass: say("Pass"), Kick: say("Kick"), Tackle: say("Tackle")}
 

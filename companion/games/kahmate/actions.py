@@ -10,9 +10,9 @@ import re
 
 import msgspec
 
-from companion.errors import Malformed
+from companion.core.errors import Malformed
+from companion.core.i18n import Verbatim, say
 from companion.games.kahmate.board import NAMES, NUMBERS, ROLES
-from companion.languages import Verbatim, say
 
 Path = tuple[int, ...]
 """Squares from the one where a piece stands, each a step from the one before."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from companion.grid import Square
-from companion.kit import SEATS, Board, Face, Kit, Seat, Side
-from companion.languages import say
+from companion.core.grid import Square
+from companion.core.i18n import say
+from companion.core.kit import SEATS, Board, Face, Kit, Seat, Side
 
 FILES, RANKS = 8, 11
 AREA = FILES * RANKS

@@ -7,7 +7,8 @@ from collections import deque
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
-from companion.errors import Illegal
+from companion.core.errors import Illegal
+from companion.core.i18n import joined, say
 from companion.games.kahmate.actions import Action, Kick, Pass, Path, Run, Tackle
 from companion.games.kahmate.board import (
     AHEAD,
@@ -26,7 +27,6 @@ from companion.games.kahmate.board import (
 from companion.games.kahmate.hands import Seen
 from companion.games.kahmate.legal import Reason, check, refuse
 from companion.games.kahmate.state import EMPTY, State, layout_of
-from companion.languages import joined, say
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from companion.core.grid import Square
+from companion.core.kit import Layout
 from companion.games.kahmate.actions import Action, Kick, Pass, Placement, Run, Tackle
 from companion.games.kahmate.board import (
     DOWN_NAMES,
@@ -15,8 +17,6 @@ from companion.games.kahmate.board import (
 )
 from companion.games.kahmate.courses import course_of
 from companion.games.kahmate.state import Kind, State, layout_of
-from companion.grid import Square
-from companion.kit import Layout
 
 Seen = Mapping[Square, str]
 """The face on top of each square where one is seen."""

@@ -9,7 +9,8 @@ import itertools
 from enum import StrEnum
 from typing import NoReturn
 
-from companion.errors import Illegal
+from companion.core.errors import Illegal
+from companion.core.i18n import say
 from companion.games.kahmate.actions import Action, Card, Kick, Pass, Path, Placement, Run, Tackle
 from companion.games.kahmate.board import (
     AHEAD,
@@ -27,7 +28,6 @@ from companion.games.kahmate.board import (
     rank_of,
 )
 from companion.games.kahmate.state import EMPTY, RUNS, State
-from companion.languages import say
 
 _DEEDS = {"run": say("run"), "tackle": say("tackle"), "pass": say("pass"), "kick": say("kick")}
 """What is tried with a piece, as one is asked to do it with another."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+from companion.core.i18n import listed, say
+from companion.core.kit import SEATS, Seat
 from companion.games.base import Key, PadGrammar
 from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
 from companion.games.kahmate.board import (
@@ -24,8 +26,6 @@ from companion.games.kahmate.board import (
 from companion.games.kahmate.moves import able, canonical
 from companion.games.kahmate.state import EMPTY, FULL_HAND, RUNS, Course, FaceOff, Kind, State
 from companion.games.screen import ChoiceKey, Duel, Duellist, HandCard, Placing, Play, Standing
-from companion.kit import SEATS, Seat
-from companion.languages import listed, say
 
 _FORMATIONS = (("c2", "f2", "d2", "e2", "a2", "d1"), ("f10", "c10", "e10", "d10", "h10", "e11"))
 """Where a page begins to place R R B T F S for each seat: a line on the second rank, smart behind it."""

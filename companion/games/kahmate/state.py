@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from companion.core.grid import Square
+from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Options, Outcome, plain_layout, plain_outcome
 from companion.games.kahmate.board import (
     AREA,
@@ -24,8 +26,6 @@ from companion.games.kahmate.board import (
     SOUTH,
     SQUARES,
 )
-from companion.grid import Square
-from companion.kit import SEATS, Layout, Seat
 
 EMPTY = -1
 FULL_HAND = (1, 2, 3, 4, 5, 6)

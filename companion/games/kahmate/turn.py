@@ -13,6 +13,8 @@ from functools import cache, lru_cache
 from random import Random
 from typing import Any
 
+from companion.core.i18n import joined, listed, say
+from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Event, Outcome, Stage, Step
 from companion.games.kahmate.actions import Action, Card, EndRound, Kick, Pass, Placement, Run, Tackle
 from companion.games.kahmate.board import (
@@ -30,8 +32,6 @@ from companion.games.kahmate.board import (
 from companion.games.kahmate.courses import course_of
 from companion.games.kahmate.state import EMPTY, FULL_HAND, Course, FaceOff, Kind, State, layout_of
 from companion.games.screen import Tally
-from companion.kit import SEATS, Layout, Seat
-from companion.languages import joined, listed, say
 
 STARTERS = ("south", "north")
 _CARD = say("card")

@@ -1,7 +1,7 @@
 """Options and rules of Kahmate in words for people: the rulebook retold, with the rulings where it is silent."""
 
+from companion.core.i18n import say
 from companion.games.base import Example, OptionRow, Rule
-from companion.languages import say
 
 OPTION_ROWS = (
     OptionRow(

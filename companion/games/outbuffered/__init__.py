@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
 
-from companion.errors import Malformed
+from companion.core.errors import Malformed
+from companion.core.grid import Square
+from companion.core.i18n import say
+from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.base import Game, Key, Outcome, PadGrammar, Step, View, plain_layout, plain_outcome
 from companion.games.outbuffered.board import SIDES, ground_of, kit_of
 from companion.games.outbuffered.turn import OutbufferedOptions, State, layout_of, plan, play
 from companion.games.outbuffered.words import OPTION_ROWS, RULES
-from companion.grid import Square
-from companion.kit import SEATS, Kit, Layout, Seat
-from companion.languages import say
 
 _BUFFER = re.compile("[UDLRIS]{3}")
 _PAD = PadGrammar(

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from companion.errors import Malformed
-from companion.grid import Square, parse_map
-from companion.kit import SEATS, Board, Face, Kit, Mark, Seat, Side
-from companion.languages import say
+from companion.core.errors import Malformed
+from companion.core.grid import Square, parse_map
+from companion.core.i18n import say
+from companion.core.kit import SEATS, Board, Face, Kit, Mark, Seat, Side
 
 STANDARD_MAP = ".Nn\n...\n...\nsS."
 WALLS_MAP = "..N.n\n.....\n#.#.#\n.....\ns.S.."

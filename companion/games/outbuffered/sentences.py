@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
+from companion.core.grid import Square
+from companion.core.i18n import say
 from companion.games.outbuffered.board import NAMES
-from companion.grid import Square
-from companion.languages import say
 
 WORDS = {"U": say("up"), "D": say("down"), "L": say("left"), "R": say("right")}
 

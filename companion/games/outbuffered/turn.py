@@ -11,12 +11,12 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from companion.core.grid import Square
+from companion.core.i18n import say
+from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Event, Options, Order, Outcome, Stage, Step
 from companion.games.outbuffered import sentences
 from companion.games.outbuffered.board import FLAGS, NORTH, ROBOTS, SOUTH, STANDARD_MAP, STEPS, Ground
-from companion.grid import Square
-from companion.kit import SEATS, Layout, Seat
-from companion.languages import say
 
 _ARROWS = {(0, 1): "order-up", (0, -1): "order-down", (-1, 0): "order-left", (1, 0): "order-right"}
 _STAYS_UNDER = say("It stays under the robot and moves with it.")

@@ -1,8 +1,8 @@
 """Options and rules of Outbuffered in words for people; the rulebook's sections 1-3 and "What if" retold."""
 
+from companion.core.i18n import say
 from companion.games.base import Example, OptionRow, Rule
 from companion.games.outbuffered.board import STANDARD_MAP, WALLS_MAP
-from companion.languages import say
 
 OPTION_ROWS = (
     OptionRow(

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from random import Random
 
-from companion.errors import Illegal
+from companion.core.errors import Illegal
+from companion.core.grid import Square
+from companion.core.i18n import say
+from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.base import Game, Outcome, PadGrammar, Step, View, plain_layout, plain_outcome
 from companion.games.scouts.board import KIT, NAMES, ROCK_KINDS, SIDES, squares_in
 from companion.games.scouts.hands import why_not
@@ -17,9 +20,6 @@ from companion.games.scouts.state import Position, ScoutsOptions, State, by_seat
 from companion.games.scouts.turn import play
 from companion.games.scouts.words import OPTION_ROWS, RULES
 from companion.games.screen import ChessClock, Play, Standing
-from companion.grid import Square
-from companion.kit import SEATS, Kit, Layout, Seat
-from companion.languages import say
 
 __all__ = ["Scouts", "perft"]
 

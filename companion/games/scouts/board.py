@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from companion.grid import Square
-from companion.kit import Board, Face, Kit, Seat, Side
-from companion.languages import say
+from companion.core.grid import Square
+from companion.core.i18n import say
+from companion.core.kit import Board, Face, Kit, Seat, Side
 
 FILES, RANKS = 8, 10
 SQUARES = tuple(Square(number % FILES, number // FILES) for number in range(FILES * RANKS))

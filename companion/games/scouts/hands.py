@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import permutations
 
-from companion.errors import Illegal
+from companion.core.errors import Illegal
+from companion.core.grid import Square
+from companion.core.i18n import say
+from companion.core.kit import Layout
 from companion.games.scouts.board import (
     AROUND,
     BESIDE,
@@ -23,9 +26,6 @@ from companion.games.scouts.moves import chains, dashes
 from companion.games.scouts.notation import Decision, Kind
 from companion.games.scouts.refusals import Reason, check, home_rank, no_play
 from companion.games.scouts.state import Position, State, layout_of, moved
-from companion.grid import Square
-from companion.kit import Layout
-from companion.languages import say
 
 Changes = Mapping[int, tuple[str | None, str | None]]
 """For each square that looks different the face that was on top and the one that is."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from companion.core.grid import Square
 from companion.games.scouts.board import (
     ALL,
     AROUND,
@@ -19,7 +20,6 @@ from companion.games.scouts.board import (
     squares_in,
 )
 from companion.games.scouts.state import Position, State, handed_over, moved, placed, with_rock
-from companion.grid import Square
 
 Chain = tuple[int, ...]
 """The squares of a play by jumps, the one it begins on included."""

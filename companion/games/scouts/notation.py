@@ -10,9 +10,9 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from companion.errors import Malformed
+from companion.core.errors import Malformed
+from companion.core.i18n import Verbatim, say
 from companion.games.scouts.board import BESIDE, BOULDERS, NAMES, NUMBERS, RANKS
-from companion.languages import Verbatim, say
 
 _SQUARES = re.compile(r"[a-z][0-9]+(?P<sign>[-^])[a-z][0-9]+(?:(?P=sign)[a-z][0-9]+)*")
 _MIXED = re.compile(r"[a-z][0-9]+(?:[-^][a-z][0-9]+){2,}")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 from itertools import pairwise
 
-from companion.errors import Illegal
+from companion.core.errors import Illegal
+from companion.core.i18n import joined, listed, say, say_n
+from companion.core.kit import SEATS, Seat
 from companion.games.scouts.board import (
     AROUND,
     FAR,
@@ -21,8 +23,6 @@ from companion.games.scouts.board import (
 from companion.games.scouts.moves import has_play, rock_left
 from companion.games.scouts.notation import Decision, Kind
 from companion.games.scouts.state import Position, State, is_stack
-from companion.kit import SEATS, Seat
-from companion.languages import joined, listed, say, say_n
 
 
 class Reason(StrEnum):

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 
+from companion.core.i18n import joined, say, say_n
+from companion.core.kit import SEATS, Seat
 from companion.games.base import PadGrammar
 from companion.games.scouts.board import FILES, NAMES, ROCK_NAMES, SEAT_NAMES, SQUARES, squares_in
 from companion.games.scouts.moves import (
@@ -22,8 +24,6 @@ from companion.games.scouts.moves import (
 from companion.games.scouts.refusals import due_words, home_rank
 from companion.games.scouts.state import PLAYS, Position, State
 from companion.games.screen import ChoiceKey, Play, Standing
-from companion.kit import SEATS, Seat
-from companion.languages import joined, say, say_n
 
 END = "."
 END_KEY, BOULDER_KEY, ROCK_KEY = "end", "boulder", "rock"

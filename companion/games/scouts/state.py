@@ -11,10 +11,10 @@ from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta
 
+from companion.core.grid import Square
+from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Options, Outcome
 from companion.games.scouts.board import FAR, HOME, ROCK_FACES, SCOUT_FACES, SQUARES, beside, squares_in
-from companion.grid import Square
-from companion.kit import SEATS, Layout, Seat
 
 SCOUTS = 5
 """How many scouts each side has."""

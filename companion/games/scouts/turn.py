@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
+from companion.core.i18n import joined, listed, say
+from companion.core.kit import Layout
 from companion.games.base import Event, Outcome, Stage, Step
 from companion.games.scouts.board import FAR, NAMES, SCOUT_FACES, SEAT_NAMES, SQUARES, squares_in
 from companion.games.scouts.notation import Decision, Kind
@@ -20,8 +22,6 @@ from companion.games.scouts.state import (
     placed,
     with_rock,
 )
-from companion.kit import Layout
-from companion.languages import joined, listed, say
 
 
 def play(state: State, decision: Decision) -> Step[State]:

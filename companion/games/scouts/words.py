@@ -1,7 +1,7 @@
 """Options and rules of Scouts in words for people; the rulebook's sections and the rulings of the house retold."""
 
+from companion.core.i18n import say
 from companion.games.base import Example, OptionRow, Rule
-from companion.languages import say
 
 OPTION_ROWS = (
     OptionRow(

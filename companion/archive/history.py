@@ -1,0 +1,413 @@
+"""The games played: folded once each, listed, told again, given away, brought in, removed.
+
+Implements `companion.archive.played_games.Past`. Everything is read in the caller's thread; of the journal's lock each
+query holds only what one `SELECT` takes, so that the table never waits for a page.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from companion.archive.cache import PictureFolder, SummaryFolder
+from companion.archive.photographs import PhotographFolder
+from companion.archive.played_games import MOST_BYTES, NOBODY, Ending, GameLine, Player, Record
+from companion.archive.replay import GameFile, game_file
+from companion.archive.retelling import HOST_ENDED, Retold, ended_by_word
+from companion.archive.scoresheet import read_sheet, write_sheet
+from companion.archive.statistics import records_of
+from companion.archive.summary import Summary, digest_of, reason_of, summary_of, summary_of_file
+from companion.core.clock import Clock
+from companion.core.errors import CompanionError, Illegal, JournalError, Malformed, Refusal
+from companion.core.i18n import Verbatim, packed, say
+from companion.core.kit import Seat
+from companion.games import GAMES, game_named
+from companion.games.base import OptionRow
+from companion.storage.journal import Entry, Journal
+from companion.table.session import chosen_words
+
+MOST_TURNS = 2000
+"""A game from elsewhere has at most so many turns."""
+_REPLAYS = 6
+"""So many games told again stay in memory."""
+_LATEST = 4_102_444_800.0
+"""No game began after the year 2100."""
+_LONGEST_NAME = 24
+_BROUGHT = "brought "
+"""How the stamp of a game from elsewhere begins."""
+
+Painter = Callable[[Retold], bytes]
+
+_LARGEST = 2**63 - 1
+"""Of the numbers that SQLite knows."""
+
+
+class History:
+    """The games of a journal, and those brought in from elsewhere.
+
+    `on_table` answers the number of the game that lies on the table (0: none). `folder` holds what can be
+    made anew at any time: summaries and pictures. Without `album` there are no photographs, without `paint` none is
+    drawn.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        folder: Path | None,
+        clock: Clock,
+        *,
+        on_table: Callable[[], int] = lambda: 0,
+        album: PhotographFolder | None = None,
+        paint: Painter | None = None,
+    ) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._on_table = on_table
+        self._album = album
+        self._paint = paint
+        self._notes = SummaryFolder(folder) if folder else None
+        self._pictures = PictureFolder(folder / "pictures") if folder else None
+        self.has_room: Callable[[], bool] = lambda: True
+        """Is there room on the disk for what can be made anew?"""
+        self._lock = threading.RLock()
+        self._drawing = threading.Lock()
+        self._bringing = threading.Lock()
+        self._known: dict[int, tuple[str, Summary]] = {}
+        self._seated: tuple[int, list[Entry]] = (-1, [])
+        self._retold: OrderedDict[tuple[int, str, str], Retold] = OrderedDict()
+
+    # ---- the list ----------------------------------------------------------------------------------------------------
+
+    def count(self) -> int:
+        """How many games there are."""
+        return len(self._numbers())
+
+    def lines(self, first: int = 0, most: int = 50) -> Sequence[GameLine]:
+        """Some of the games, the newest first."""
+        return [self._line(number, stamp) for number, stamp in self._numbers()[first : first + most]]
+
+    def line(self, number: int) -> GameLine | None:
+        """One of them; None: there is no such game."""
+        stamp = self._stamp(number)
+        return None if stamp is None else self._line(number, stamp)
+
+    def _stamp(self, number: int) -> str | None:
+        """A text that changes with a game; None: there is no such game."""
+        if number > _LARGEST:
+            return None
+        stamp = self._journal.stamp(number)
+        if stamp is not None:
+            return stamp
+        digest = self._journal.imported_digest(number)
+        return None if digest is None else f"{_BROUGHT}{digest}"
+
+    def _numbers(self) -> list[tuple[int, str]]:
+        """Every game with a stamp that changes with the game, the newest first."""
+        brought = {number: f"{_BROUGHT}{kept.digest}" for number, kept in self._journal.imported().items()}
+        return sorted({**brought, **self._journal.stamps()}.items(), reverse=True)
+
+    def _line(self, number: int, stamp: str) -> GameLine:
+        summary = self._summary(number, stamp)
+        game = GAMES.get(summary.game)
+        return GameLine(
+            number=number,
+            game=summary.game if game else "",
+            title=game.title if game else Verbatim(summary.game) or say("Unknown game"),
+            begun=summary.begun,
+            length_s=summary.length_s,
+            players=self._players(number, summary),
+            options=_choices(game.option_rows, summary.options) if game else (),
+            turns=summary.turns,
+            ending=self._ending(number, summary),
+            winners=summary.winners,
+            reason=reason_of(summary),
+            is_imported=stamp.startswith(_BROUGHT),
+            chosen=_chosen(summary),
+            is_closed=summary.is_over and self._lies_on_table(number) and _hides(summary),
+        )
+
+    def _ending(self, number: int, summary: Summary) -> Ending:
+        if summary.trouble:
+            return Ending.BROKEN
+        if not summary.is_over:
+            return Ending.ON if self._lies_on_table(number) else Ending.UNFINISHED
+        if reason_of(summary) == HOST_ENDED:
+            return Ending.ABANDONED
+        return Ending.WON if summary.winners else Ending.TIE
+
+    def _players(self, number: int, summary: Summary) -> dict[Seat, tuple[Player, ...]]:
+        forgotten = self._journal.forgotten()
+
+        def shown(name: str) -> str:
+            return NOBODY if name and any(each.covers(name, number) for each in forgotten) else name
+
+        return {
+            seat: tuple(Player(shown(name), door) for name, door in sitters)
+            for seat, sitters in summary.players.items()
+        }
+
+    def _lies_on_table(self, number: int) -> bool:
+        return self._on_table() == number
+
+    # ---- summaries ---------------------------------------------------------------------------------------------------
+
+    def _summary(self, number: int, stamp: str) -> Summary:
+        """A game in a few figures: from memory, from its file, or folded now, one game at a time."""
+        known = self._known.get(number)
+        if known and known[0] == stamp:
+            return known[1]
+        with self._lock:
+            summary = self._notes.get(number, stamp) if self._notes else None
+            if summary is None:
+                summary = self._made_of_file(number) if stamp.startswith(_BROUGHT) else self._made(number)
+                if summary.is_over and self._notes and self.has_room():
+                    self._notes.keep(number, stamp, summary)
+            self._known[number] = (stamp, summary)
+        return summary
+
+    def _made(self, number: int) -> Summary:
+        entries, broken = self._journal.legible(number)
+        if not entries:
+            return _unreadable(say("Its beginning cannot be read."))
+        return summary_of(entries, broken, self._sittings(entries[-1].id))[0]
+
+    def _made_of_file(self, number: int) -> Summary:
+        try:
+            played = self._imported(number)
+            return summary_of_file(played, _reason(played))
+        except CompanionError as error:
+            return _unreadable(error.message)
+
+    def _sittings(self, last: int) -> list[Entry]:
+        """Who sat down and stood up until some input; read anew when there may be more."""
+        known, seated = self._seated
+        if known < last:
+            seated, _ = self._journal.legible(0)
+            self._seated = (last, seated)
+        return seated
+
+    # ---- telling again -----------------------------------------------------------------------------------------------
+
+    def replay(self, number: int) -> Retold:
+        """A game told again; raises `Illegal` while it is on, `Malformed` when there is none or it cannot be read."""
+        line = self.line(number)
+        if line is None:
+            raise Malformed(say("There is no game {number}: look at the list of games", number=number))
+        if line.ending is Ending.BROKEN:
+            raise Malformed(line.reason)
+        if not line.has_replay:
+            raise Illegal(
+                Refusal.WRONG_PHASE,
+                say("The game is still on: it is shown when it is over")
+                if line.ending is Ending.ON
+                else say("This game can still be taken back: it is shown when another one is on the table")
+                if line.is_closed
+                else say("This game was never ended: nothing of it is shown"),
+            )
+        photographs = self._album.moments(number) if self._album and not line.is_imported else ()
+        key = (number, str(self._stamp(number)), f"{len(photographs)} {line.players}")
+        with self._lock:
+            told = self._retold.get(key)
+            if told is None:
+                told = self._retold[key] = Retold(line, self.file(number), photographs)
+                if len(self._retold) > _REPLAYS:
+                    self._retold.popitem(last=False)
+            self._retold.move_to_end(key)
+        return told
+
+    def file(self, number: int) -> GameFile:
+        """A game that is over as a file, names of players who are forgotten left out; raises as `replay`."""
+        line = self.line(number)
+        if line is None:
+            raise Malformed(say("There is no game {number}: look at the list of games", number=number))
+        players = {seat: sitters[-1].name for seat, sitters in line.players.items() if sitters[-1].name}
+        if line.is_imported:
+            return msgspec.structs.replace(self._imported(number), players=players)
+        return game_file(self._journal.fold(number), players, line.begun)
+
+    def as_json(self, number: int) -> bytes:
+        """The game as a file; raises as `replay`."""
+        self.replay(number)
+        return msgspec.json.format(msgspec.json.encode(self.file(number)))
+
+    def as_text(self, number: int) -> str:
+        """The game in notation; raises as `replay`."""
+        self.replay(number)
+        return write_sheet(self.file(number))
+
+    def picture(self, number: int) -> bytes:
+        """The board through the game as a GIF; raises as `replay`, and `Illegal` while others are being drawn."""
+        told = self.replay(number)
+        stamp = str(self._stamp(number))
+        kept = self._pictures.get(number, stamp) if self._pictures else None
+        if kept is not None:
+            return kept
+        if self._paint is None:
+            raise Malformed(say("Pictures of games cannot be drawn here"))
+        if not self._drawing.acquire(timeout=5):
+            raise Illegal(Refusal.WRONG_PHASE, say("Other pictures are being drawn: try again in some seconds"))
+        try:
+            picture = self._paint(told)
+        finally:
+            self._drawing.release()
+        if self._pictures and self.has_room():
+            self._pictures.keep(number, stamp, picture)
+        return picture
+
+    def _imported(self, number: int) -> GameFile:
+        content = self._journal.imported_file(number)
+        if content is None:
+            raise Malformed(say("There is no game {number}: look at the list of games", number=number))
+        try:
+            return msgspec.json.decode(content, type=GameFile)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise Malformed(say("It cannot be read ({error}).", error=str(error))) from None
+
+    # ---- bringing in, removing, forgetting ---------------------------------------------------------------------------
+
+    def bring_in(self, content: bytes) -> int:
+        """Play a file (JSON or notation) again, check its receipts, and keep it under a number of its own.
+
+        Raises `Malformed` that names the line or turn, and `Illegal` for a game that is here already.
+        """
+        played = read_game(content)
+        if not self._bringing.acquire(timeout=5):
+            raise Illegal(Refusal.WRONG_PHASE, say("Another game is being read: try again in some seconds"))
+        try:
+            check_game(played)
+            digest = digest_of(played.game, played.turns)
+            for number, stamp in self._numbers():
+                if self._summary(number, stamp).digest == digest:
+                    raise Illegal(Refusal.WRONG_PHASE, say("This game is here already: number {number}", number=number))
+            return self._journal.keep_imported(msgspec.json.encode(played), digest, self._clock.wall_s())
+        finally:
+            self._bringing.release()
+
+    def remove(self, number: int) -> None:
+        """Remove a game with its photographs; raises `Illegal` for the one that lies on the table."""
+        if self.line(number) is None:
+            raise Malformed(say("There is no game {number}: look at the list of games", number=number))
+        if self._lies_on_table(number):
+            raise Illegal(
+                Refusal.WRONG_PHASE, say("Game {number} lies on the table: start another one first", number=number)
+            )
+        self._journal.remove_game(number)
+        with self._lock:
+            self._known.pop(number, None)
+        if self._notes and self._pictures:
+            self._notes.remove(number)
+            self._pictures.remove(number)
+        if self._album:
+            try:
+                self._album.remove(number)
+            except OSError as error:
+                raise JournalError(
+                    say("The game is gone, its photographs are not ({error})", error=error.strerror or str(error))
+                ) from None
+
+    def forget(self, name: str) -> int:
+        """Take a name out of all games up to now; answers out of how many. The inputs of the journal stay as they are.
+
+        What is kept of the name is a salted digest.
+        """
+        wanted = name.strip().casefold()
+        found = sum(
+            any(player.name.casefold() == wanted for sitters in line.players.values() for player in sitters)
+            for line in self.lines(0, self.count())
+        )
+        if not wanted or not found:
+            raise Malformed(say("Nobody of that name has played here"))
+        self._journal.forget(name)
+        if self._pictures:
+            self._pictures.clear()
+        return found
+
+    # ---- statistics --------------------------------------------------------------------------------------------------
+
+    def statistics(self) -> Sequence[Record]:
+        """What each player did in the games that are over, who played most first."""
+        stamps = reversed(self._numbers())
+        lines = [(self._line(number, stamp), self._summary(number, stamp)) for number, stamp in stamps]
+        return records_of([(line, summary) for line, summary in lines if summary.is_over])
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+
+def read_game(content: bytes) -> GameFile:
+    """The game of a file in JSON or in notation; raises `Malformed`."""
+    if len(content) > MOST_BYTES:
+        raise Malformed(say("A game file has at most {number} bytes", number=MOST_BYTES))
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Malformed(say("This is no game file: choose one that was saved from a list of games")) from None
+    if not text.lstrip().startswith("{"):
+        return read_sheet(text)
+    try:
+        return msgspec.json.decode(text, type=GameFile)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise Malformed(say("This is no game file: {error}", error=str(error))) from None
+
+
+def check_game(played: GameFile) -> None:
+    """Raise `Malformed` unless a game can be played again to its end, with receipts that fit."""
+    if not 0 < len(played.turns) <= MOST_TURNS:
+        raise Malformed(
+            say(
+                "The game has {number} turns: one that is brought in has 1 to {most}",
+                number=len(played.turns),
+                most=MOST_TURNS,
+            )
+        )
+    if not (math.isfinite(played.begun) and 0 <= played.begun <= _LATEST):
+        raise Malformed(say("The game began at no time that a calendar knows"))
+    for name in played.players.values():
+        if len(name) > _LONGEST_NAME or not name.isprintable():
+            raise Malformed(say("A name has at most {number} printable characters", number=_LONGEST_NAME))
+    _reason(played)
+
+
+def _reason(played: GameFile) -> str:
+    """How a game ended, after it was played again; raises `Malformed` where it does not fit, or is not over."""
+    blank = GameLine(0, played.game, "", 0.0, 0.0, {}, (), 0, Ending.ON)
+    told = Retold(blank, played)
+    if told.trouble:
+        raise Malformed(told.trouble)
+    return (told.outcome() or ended_by_word(game_named(played.game), played.outcome or {})).reason
+
+
+def _hides(summary: Summary) -> bool:
+    """Does anything in such a game stay hidden to its end, as cards face down do?"""
+    game = game_named(summary.game)
+    return game.hides(game.options(summary.options)) and not summary.is_disclosed
+
+
+def _chosen(summary: Summary) -> str:
+    """What of its chance was chosen, as a sentence; empty: nothing."""
+    game = GAMES.get(summary.game)
+    if game is None or summary.trouble:
+        return ""
+    return chosen_words(game, game.options(summary.options), summary.is_chosen)
+
+
+def _unreadable(trouble: str) -> Summary:
+    return Summary("", 0.0, 0.0, {}, {}, 0, False, trouble=packed(trouble))
+
+
+def _choices(rows: Sequence[OptionRow], options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The options that differ from the usual: title, and the choice in words."""
+    found = []
+    for row in rows:
+        usual = row.choices[0][1]
+        chosen = options.get(row.name, usual)
+        if chosen != usual:
+            label = next((label for label, value in row.choices if value == chosen), None)
+            found.append((row.title, label if label is not None else say("drawn")))
+    return tuple(found)

@@ -1,0 +1,237 @@
+"""A photograph of the board with every turn: taken when hands are done, kept on disk as evidence and for the replay.
+
+One JPEG of some 30 kB a turn, `photographs/GAME/MOMENT.jpg` in the state directory; its moment is that of the turn that
+is done, `GAME.0` for the set-up. Written in a thread of its own; a full disk is told once and harms nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import os
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from companion.core.clock import Clock
+from companion.core.i18n import say
+from companion.table.session import Phase
+from companion.table.table import Table
+from companion.table.views import Progress
+
+log = logging.getLogger(__name__)
+
+_WAIT_S = 0.5
+_PATIENCE_S = 20.0
+"""So long a photograph waits for a board that lies still; by then the turn is another one."""
+_MOMENT = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}")
+_MEGABYTE = 1_000_000
+_THIN_FROM = 8
+"""Games with fewer photographs are removed as a whole when room is needed, longer ones lose every second first."""
+
+
+class PhotographFolder:
+    """The photographs on disk; implements `companion.core.ports.Album`. `limit_mb` 0: none is kept."""
+
+    def __init__(self, folder: Path, limit_mb: int = 200) -> None:
+        self.folder = folder
+        self.trouble = ""
+        self._limit = limit_mb * _MEGABYTE
+        self._total: int | None = None
+        self.has_room: Callable[[], bool] = lambda: True
+        """Is there room on the disk for what can be done without?"""
+
+    def moments(self, game: int) -> tuple[str, ...]:
+        """The moments of a game of which there is a photograph, oldest first."""
+        return tuple(path.stem for path in self._of(self.folder / str(game)))
+
+    def games(self) -> tuple[int, ...]:
+        """The games of which there are photographs, oldest first."""
+        return tuple(int(path.name) for path in self._games())
+
+    def photograph(self, game: int, moment: str) -> bytes | None:
+        """The board when that turn was done, as JPEG; None: there is none."""
+        if not _MOMENT.fullmatch(moment):
+            return None
+        try:
+            return self.path(game, moment).read_bytes()
+        except OSError:
+            return None
+
+    def path(self, game: int, moment: str) -> Path:
+        """Where the photograph of a moment lies, or would."""
+        return self.folder / str(game) / f"{moment}.jpg"
+
+    def keep(self, game: int, moment: str, picture: bytes) -> None:
+        """Write one, whole or not at all, and make room for it; raises `OSError`."""
+        if not self._limit or not _MOMENT.fullmatch(moment):
+            return
+        if not self.has_room():
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        path = self.path(game, moment)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_suffix(".part")
+        try:
+            with unfinished.open("wb") as file:
+                file.write(picture)
+                file.flush()
+                os.fsync(file.fileno())
+            unfinished.replace(path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                unfinished.unlink(missing_ok=True)
+            raise
+        self._total = (self._measured() if self._total is None else self._total) + len(picture)
+        while self._total > self._limit and self._thin():
+            self._total = self._measured()
+
+    def remove(self, game: int) -> None:
+        """Remove all photographs of a game; raises `OSError`."""
+        for path in self._of(self.folder / str(game)):
+            path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            (self.folder / str(game)).rmdir()
+        self._total = None
+
+    def _thin(self) -> bool:
+        """Remove some of the oldest game that still has many, else all of the oldest; False: nothing can go."""
+        games = self._games()
+        long = next((game for game in games if len(self._of(game)) >= _THIN_FROM), None)
+        if long is not None:
+            gone = self._of(long)[1:-1:2]  # the first and the last stay longest
+        elif len(games) > 1:
+            gone = self._of(games[0])
+        else:
+            return False
+        for path in gone:
+            path.unlink(missing_ok=True)
+        if long is None:
+            games[0].rmdir()
+        return True
+
+    def _measured(self) -> int:
+        return sum(path.stat().st_size for game in self._games() for path in self._of(game))
+
+    def _games(self) -> list[Path]:
+        try:
+            found = [path for path in self.folder.iterdir() if path.name.isascii() and path.name.isdecimal()]
+        except OSError:
+            return []
+        return sorted(found, key=lambda path: int(path.name))
+
+    def _of(self, game: Path) -> list[Path]:
+        try:
+            found = [path for path in game.iterdir() if path.suffix == ".jpg" and _MOMENT.fullmatch(path.stem)]
+        except OSError:
+            return []
+        return sorted(found, key=lambda path: int(path.stem.partition(".")[2]))
+
+
+@dataclass(frozen=True)
+class _Due:
+    """A turn that is done and not photographed yet."""
+
+    game: int
+    moment: str
+    since_s: float
+
+
+class Photographer:
+    """Takes the photographs: watches the table, asks `take` for the board, writes. `close` may be called twice.
+
+    `take` answers a JPEG, or None while the board does not lie still in view. `start` runs a thread of its own;
+    without it the caller's `step` does the work. `tell` hears a sentence when a photograph could not be written.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        folder: PhotographFolder,
+        take: Callable[[], bytes | None],
+        clock: Clock,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._table = table
+        self._folder = folder
+        self._take = take
+        self._clock = clock
+        self._tell = tell
+        self._seen: Progress | None = None
+        self._due: _Due | None = None
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin in a thread of its own; a second call does nothing."""
+        if self._thread is None and not self._stop.is_set():
+            self._thread = threading.Thread(target=self._run, name="photographer", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """Stop; what is being written is finished."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(timeout=5)
+            self._thread = None
+
+    def __enter__(self) -> Photographer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _run(self) -> None:
+        version = -1
+        while not self._stop.is_set():
+            try:
+                self.step()
+            except Exception:  # evidence is a comfort: whatever is wrong with it, the table goes on
+                log.exception("no photograph could be taken")
+            version = self._table.wait(version, _WAIT_S)
+
+    def step(self) -> None:
+        """Look whether a turn was done, and photograph it once the board lies still."""
+        now = self._table.progress()
+        before, self._seen = self._seen, now
+        if before is not None and before.moment != now.moment:
+            self._turn_over(before, now)
+        due = self._due
+        if due is None:
+            return
+        if self._clock.monotonic_s() - due.since_s > _PATIENCE_S:
+            self._due = None
+            return
+        picture = self._take() if now.is_right else None
+        if picture is not None:
+            self._due = None
+            self._write(due, picture)
+
+    def _turn_over(self, before: Progress, now: Progress) -> None:
+        """Note the turn that the table has just left behind; the set-up is the first of them."""
+        self._due = None
+        if before.number != now.number or now.phase not in (Phase.ORDERS, Phase.OVER):
+            return
+        is_set_up = before.phase is Phase.SETUP and not before.turns
+        if is_set_up or before.moment in now.turns:
+            self._due = _Due(now.number, before.moment, self._clock.monotonic_s())
+
+    def _write(self, due: _Due, picture: bytes) -> None:
+        folder = self._folder
+        try:
+            folder.keep(due.game, due.moment, picture)
+        except OSError as error:
+            sentence = say(
+                "Photographs of the turns cannot be kept ({error}): free some space on the disk.",
+                error=error.strerror or str(error),
+            )
+            if not folder.trouble:
+                log.warning("%s", sentence)
+                folder.trouble = sentence
+                self._tell(sentence)
+            return
+        if folder.trouble:
+            folder.trouble = ""
+            self._tell("")

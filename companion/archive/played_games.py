@@ -1,0 +1,214 @@
+"""What may be known of the games that were played: lines of a list, replays in scenes, statistics.
+
+A game that is still on has a line and nothing else; whatever is hidden in one that is over may be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from companion.core.grid import Square
+from companion.core.kit import Kit, Layout, Seat
+from companion.games.base import Event, Order
+from companion.games.screen import Badge, HandCard, Lane, Pile, Tally
+from companion.table.chance.chance_view import ChanceView
+
+NOBODY = "—"
+"""Stands for the name of a player who is forgotten."""
+MOST_BYTES = 1_000_000
+"""A game file is at most so long."""
+
+
+class Ending(StrEnum):
+    """How a game of the list stands."""
+
+    WON = "won"
+    TIE = "tie"
+    ABANDONED = "abandoned"
+    ON = "on"
+    UNFINISHED = "unfinished"
+    """It lies on no table any more, and nobody ended it."""
+    BROKEN = "broken"
+    """Its rules or its inputs cannot be read any more."""
+
+
+@dataclass(frozen=True)
+class Player:
+    """Somebody who sat at a seat: `door` as of a sitter, empty for a game from elsewhere."""
+
+    name: str
+    door: str = ""
+
+
+@dataclass(frozen=True)
+class GameLine:
+    """A game in the list. `begun` is Unix time (0: not known), `length_s` without pauses (0: not known).
+
+    `players` of a seat sat there one after the other, the last one at the end. `reason` is a sentence; for a broken
+    game it says what is wrong. `options` are those that differ from the usual, each as its title and its choice.
+    `is_closed`: it is over, but lies on the table and may be taken back, and its notation tells what is hidden.
+    """
+
+    number: int
+    game: str
+    title: str
+    begun: float
+    length_s: float
+    players: Mapping[Seat, tuple[Player, ...]]
+    options: tuple[tuple[str, str], ...]
+    turns: int
+    ending: Ending
+    winners: tuple[Seat, ...] = ()
+    reason: str = ""
+    is_imported: bool = False
+    is_closed: bool = False
+    chosen: str = ""
+    """What of its chance the host has chosen, as a sentence; empty: nothing."""
+
+    @property
+    def has_replay(self) -> bool:
+        """Is it over for good, so that everything in it may be told?"""
+        return self.ending in (Ending.WON, Ending.TIE, Ending.ABANDONED) and not self.is_closed
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What a seat had sealed: `receipt` is SHA-256 of `"moment seat action salt"`."""
+
+    seat: Seat
+    action: str
+    salt: str
+    receipt: str
+
+
+@dataclass(frozen=True)
+class PastTurn:
+    """A turn in the notation: its number from 1, its moment, what each seat did, and its scenes `first` to `last`."""
+
+    number: int
+    moment: str
+    proofs: tuple[Proof, ...]
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One step of a replay: the board when a stage was done. `turn` 0 is the start, `stage` counts from 1.
+
+    `moves` are the ways that pieces have gone in it, each from one square to another. `lanes`, `count` and `hands` are
+    there in a game of cards, with everything that any seat saw; `orders` are those of this and the earlier stages.
+    """
+
+    place: int
+    turn: int
+    stage: int
+    stages: int
+    title: str
+    layout: Layout
+    moves: tuple[tuple[Square, Square], ...] = ()
+    events: tuple[Event, ...] = ()
+    orders: tuple[Mapping[Seat, Order], ...] = ()
+    tallies: tuple[Tally, ...] = ()
+    badges: Mapping[Square, Badge] = field(default_factory=dict)
+    facts: Mapping[Seat, str] = field(default_factory=dict)
+    cards: Mapping[Seat, tuple[HandCard, ...]] = field(default_factory=dict)
+    lanes: tuple[Lane, ...] = ()
+    hands: Mapping[Seat, Pile] = field(default_factory=dict)
+    count: tuple[int, str] | None = None
+
+
+class Replay(Protocol):
+    """A game that is over, told again. `trouble` says where file, rules or receipts disagree; empty: all fits."""
+
+    @property
+    def line(self) -> GameLine:
+        """Its line in the list."""
+
+    @property
+    def kit(self) -> Kit:
+        """What lay on the table."""
+
+    @property
+    def turns(self) -> Sequence[PastTurn]:
+        """The notation."""
+
+    @property
+    def places(self) -> int:
+        """How many scenes there are; the first is the start."""
+
+    @property
+    def trouble(self) -> str:
+        """What does not fit."""
+
+    def scene(self, place: int) -> Scene:
+        """One of them; raises IndexError."""
+
+    @property
+    def chance(self) -> ChanceView | None:
+        """Where its chance came from; None: there is none in it."""
+
+    def photograph(self, turn: int) -> str:
+        """The moment of the photograph that shows the board after a turn (0: the set-up); empty: there is none."""
+
+
+@dataclass(frozen=True)
+class Tendency:
+    """What a player did in a game: `median_s` of a turn (None: not known); the commands with how often, most first."""
+
+    game: str
+    title: str
+    games: int
+    wins: int
+    ties: int
+    median_s: float | None
+    commands: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Record:
+    """A player, told apart by name, with what he did in all games (`total`) and in each."""
+
+    name: str
+    total: Tendency
+    by_game: tuple[Tendency, ...]
+
+
+class Past(Protocol):
+    """The games played, as pages ask for them; from any thread, never from the table's."""
+
+    def count(self) -> int:
+        """How many games there are."""
+
+    def lines(self, first: int = 0, most: int = 50) -> Sequence[GameLine]:
+        """Some of them, the newest first."""
+
+    def line(self, number: int) -> GameLine | None:
+        """One of them; None: there is no such game."""
+
+    def replay(self, number: int) -> Replay:
+        """A game told again; raises `Illegal` while it is on, `Malformed` when there is none or it cannot be read."""
+
+    def as_json(self, number: int) -> bytes:
+        """The game as a file; raises as `replay`."""
+
+    def as_text(self, number: int) -> str:
+        """The game in notation; raises as `replay`."""
+
+    def picture(self, number: int) -> bytes:
+        """The board through the game as a GIF; raises as `replay`, and `Illegal` while others are being drawn."""
+
+    def bring_in(self, content: bytes) -> int:
+        """Play a file again, check its receipts and keep it; answers its number. Raises `Malformed` or `Illegal`."""
+
+    def remove(self, number: int) -> None:
+        """Remove a game with its photographs; raises `Illegal` for the one that lies on the table."""
+
+    def forget(self, name: str) -> int:
+        """Take a name out of all games up to now; answers out of how many."""
+
+    def statistics(self) -> Sequence[Record]:
+        """What each player did, who played most first."""

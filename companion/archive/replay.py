@@ -1,0 +1,178 @@
+"""A finished game as a file, told again: every turn is resolved anew and every receipt checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
+from companion.core.files import MAX_GAME, read_file
+from companion.core.i18n import Verbatim, joined, say, speaking
+from companion.core.kit import SEATS, Seat
+from companion.games import game_named
+from companion.games.base import Drawn, Step, plain_outcome
+from companion.table.chance.chance_view import ChanceView, opened, shown
+from companion.table.chance.fairness import FairChance
+from companion.table.session import Phase, Session, chance, chosen_words, receipt
+
+
+class PlayedOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a seat had sealed, and its receipt: SHA-256 of `"moment seat action salt"`."""
+
+    action: str
+    salt: str
+    receipt: str
+
+
+class PlayedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One turn; `moment` is the one that the receipts name."""
+
+    moment: str
+    orders: dict[Seat, PlayedOrder]
+
+
+class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A finished game: enough to play it again.
+
+    `players` are the names of who sat there, `begun` is the Unix time of its first input; both may be missing.
+    """
+
+    game: str
+    options: dict[str, Any]
+    seed: int
+    turns: tuple[PlayedTurn, ...]
+    outcome: dict[str, Any] | None
+    format: int = 1
+    players: dict[Seat, str] = {}
+    begun: float = 0.0
+    chance: FairChance | None = None
+    """Where the seed comes from; None: it was chosen, or an older version of the program has drawn it."""
+    is_chosen: bool = False
+    """Did the host choose the seed?"""
+
+    @property
+    def counts_turns(self) -> bool:
+        """Is the chance of a turn that of its number, and not that of its moment's tick?"""
+        return self.chance is not None or self.is_chosen
+
+
+def game_file(session: Session, players: Mapping[Seat, str] | None = None, begun: float = 0.0) -> GameFile:
+    """The file of a finished game, with who played it when.
+
+    Raises `Illegal` while it is on, because it would tell what is hidden.
+    """
+    if session.phase is not Phase.OVER:
+        raise Illegal(Refusal.WRONG_PHASE, say("The game is still on: it can be given away when it is over"))
+    turns = tuple(
+        PlayedTurn(
+            turn.moment,
+            {seat: PlayedOrder(kept.action, kept.salt, kept.receipt) for seat, kept in turn.sealed.items()},
+        )
+        for turn in session.turns
+    )
+    with speaking("en"):  # a file is the same whoever asks for it
+        outcome = plain_outcome(session.outcome)
+    options = dict(session.raw_options)
+    fair = session.chance
+    return GameFile(
+        session.playing.name,
+        options,
+        fair.seed if fair else session.seed,
+        turns,
+        outcome,
+        players=dict(players or {}),
+        begun=begun,
+        chance=fair,
+        is_chosen=session.is_chosen,
+    )
+
+
+def load_game(path: Path) -> GameFile:
+    """A game from a file; raises `Malformed` that says what is wrong with it."""
+    try:
+        return msgspec.json.decode(read_file(path, MAX_GAME), type=GameFile)
+    except OSError as error:
+        raise Malformed(say("{file} cannot be read: {error}", file=str(path), error=error.strerror)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Malformed(say("{file} is not a game file: {error}", file=str(path), error=str(error))) from None
+
+
+def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
+    """Every turn with the state before it and what comes of it.
+
+    Raises a `CompanionError` where file, rules and receipts disagree, about the outcome after the last turn.
+    """
+    game = game_named(played.game)
+    options = game.options(played.options)
+    state = game.setup(options, chance(played.seed, 0))
+    for number, turn in enumerate(played.turns, start=1):
+        try:
+            tick = int(turn.moment.rpartition(".")[2])
+            actions = {seat: game.parse(order.action) for seat, order in turn.orders.items()}
+            game.require(state, actions)
+        except (ValueError, CompanionError) as error:
+            message = error.message if isinstance(error, CompanionError) else str(error)
+            raise Malformed(say("Turn {number} cannot be played: {error}", number=number, error=message)) from None
+        for seat, order in turn.orders.items():
+            if receipt(turn.moment, seat, order.action, order.salt) != order.receipt:
+                raise Malformed(
+                    say(
+                        "Turn {number}: the receipt of {seat} does not fit its order {order}",
+                        number=number,
+                        seat=seat,
+                        order=Verbatim(order.action),
+                    )
+                )
+        step = game.apply(state, actions, chance(played.seed, number if played.counts_turns else tick))
+        yield state, turn, step
+        state = step.state
+    with speaking("en"):
+        outcome = plain_outcome(game.outcome(state))
+    if outcome is not None and outcome != played.outcome:
+        raise Malformed(
+            say("The file says “{told}”, the rules say “{found}”", told=str(played.outcome), found=str(outcome))
+        )
+
+
+def chance_of(played: GameFile, number: int = 0) -> ChanceView | None:
+    """Where the chance of a game came from; `number` is the game's where it has one. None: there is none in it."""
+    game = game_named(played.game)
+    options = game.options(played.options)
+    chosen = chosen_words(game, options, played.is_chosen)
+    if game.drawn(options) is Drawn.NEVER and not chosen:
+        return None
+    if played.chance is None:
+        return ChanceView(number, is_drawn=True, chosen=chosen, seed=played.seed)
+    return opened(shown(number, played.chance, chosen, True), played.chance, played.seed)
+
+
+def tell_chance(played: GameFile) -> list[str]:
+    """Where the chance of a game came from, in sentences; raises `Malformed` where something does not fit."""
+    told = chance_of(played)
+    if told is None:
+        return []
+    if told.faults:
+        raise Malformed(joined(" ", told.faults))
+    if told.opened is None:
+        return [told.words]
+    text = told.opened.text
+    return [
+        told.words,
+        joined("", ("  ", say("Commitment: {commitment}", commitment=told.commitment))),
+        joined("", ("  ", say("The seed is SHA-256 of “{text}”: commitment, contributions and seed fit.", text=text))),
+    ]
+
+
+def retell(played: GameFile) -> Iterator[str]:
+    """The game in sentences, turn by turn; raises a `CompanionError` where file, rules and receipts disagree."""
+    if chance_told := tell_chance(played):
+        yield from chance_told
+    for number, (_, turn, step) in enumerate(play_again(played), start=1):
+        orders = "  ".join(f"{seat} {turn.orders[seat].action}" for seat in SEATS if seat in turn.orders)
+        yield f"Turn {number}: {orders}"
+        yield from (f"  {event.text}" for event in step.events)
+    if played.outcome:
+        yield str(played.outcome.get("reason", ""))

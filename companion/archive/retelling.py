@@ -1,0 +1,170 @@
+"""A game that is over, told again scene by scene: every turn is resolved anew and every receipt checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from companion.archive.played_games import GameLine, PastTurn, Proof, Scene
+from companion.archive.replay import GameFile, PlayedTurn, chance_of, play_again
+from companion.core.errors import CompanionError, Malformed
+from companion.core.i18n import joined, say
+from companion.core.kit import SEATS, Kit, Layout
+from companion.games import game_named
+from companion.games.base import Game, Outcome, Stage, Step
+from companion.games.screen import Tableau
+from companion.table.board_check import hand_moves
+from companion.table.session import chance
+
+_SET_UP = ".0"
+"""How the moment of the set-up's photograph ends."""
+
+
+@dataclass(frozen=True)
+class _Played:
+    """A turn with the state before it."""
+
+    state: Any
+    step: Step[Any]
+    turn: PastTurn
+
+
+class Retold:
+    """Implements `companion.archive.played_games.Replay`. Scenes are made when they are asked for; any thread may ask.
+
+    `photographs` are the moments of which there are some; `number` names that of the set-up.
+    """
+
+    def __init__(self, line: GameLine, played: GameFile, photographs: Sequence[str] = ()) -> None:
+        self.line = line
+        self.trouble = ""
+        self._photographs = frozenset(photographs)
+        self._game: Game[Any, Any] = game_named(played.game)
+        self._options = self._game.options(played.options)
+        self.kit: Kit = self._game.kit(self._options)
+        self._first: Any = self._game.setup(self._options, chance(played.seed, 0))
+        self.chance = chance_of(played, line.number)
+        self._turns: list[_Played] = []
+        try:
+            place = 1
+            for number, (state, turn, step) in enumerate(play_again(played), start=1):
+                last = place + max(1, len(step.stages)) - 1
+                self._turns.append(_Played(state, step, _past_turn(number, turn, place, last)))
+                place = last + 1
+        except CompanionError as error:
+            self.trouble = error.message
+        if self.chance and self.chance.faults:
+            self.trouble = joined(" ", [*self.chance.faults, *filter(None, [self.trouble])])
+
+    @property
+    def turns(self) -> Sequence[PastTurn]:
+        """The notation."""
+        return [played.turn for played in self._turns]
+
+    @property
+    def places(self) -> int:
+        """How many scenes there are; the first is the start."""
+        return self._turns[-1].turn.last + 1 if self._turns else 1
+
+    def photograph(self, turn: int) -> str:
+        """The moment of the photograph that shows the board after a turn (0: the set-up); empty: there is none."""
+        moment = self._turns[turn - 1].turn.moment if turn else f"{self.line.number}{_SET_UP}"
+        return moment if moment in self._photographs else ""
+
+    def scene(self, place: int) -> Scene:
+        """One of the scenes; raises IndexError."""
+        if place == 0:
+            return self._shown(Scene(0, 0, 0, 0, say("The start"), self._layout_of(self._first)), self._first)
+        played = next((each for each in self._turns if each.turn.first <= place <= each.turn.last), None)
+        if played is None or place < 0:
+            raise IndexError(place)
+        return self._scene_of(played, place - played.turn.first)
+
+    def _scene_of(self, played: _Played, index: int) -> Scene:
+        """The board when a stage of a turn was done; a turn without any has one scene."""
+        stages, turn = played.step.stages, played.turn
+        before = self._before(played, index)
+        is_last = index + 1 >= len(stages)
+        after = stages[index].expected if stages else self._game.expected(played.step.state)
+        if after is None:
+            after = self._layout_of(played.step.state) if is_last else before
+        moves = () if self.kit.deck else hand_moves(self.kit, before, after)
+        bare = Scene(
+            place=turn.first + index,
+            turn=turn.number,
+            stage=index + 1 if stages else 0,
+            stages=len(stages),
+            title=stages[index].title if stages else "",
+            layout=after,
+            moves=tuple(
+                (move.origin, move.target)
+                for move in moves
+                if move.origin and move.target and move.origin != move.target
+            ),
+            events=stages[index].events if stages else played.step.events,
+            orders=tuple(stage.orders for stage in stages[: index + 1] if stage.orders),
+            tallies=_tallies(stages[: index + 1]),
+        )
+        return self._shown(bare, played.step.state if is_last else played.state, is_last)
+
+    def _before(self, played: _Played, index: int) -> Layout:
+        """How the board lay before a stage."""
+        earlier = played.step.stages[index - 1].expected if index else None
+        return earlier if earlier is not None else self._layout_of(played.state)
+
+    def _layout_of(self, state: Any) -> Layout:
+        return self._game.expected(state) or {}
+
+    def _shown(self, bare: Scene, state: Any, is_last: bool = True) -> Scene:
+        """A scene with what the game shows beside the board; figures at pieces hold only when a turn is done."""
+        changed: dict[str, Any] = {}
+        if standing := self._game.standing(state, None):
+            changed = {"facts": standing.facts, "cards": standing.hands, "badges": standing.badges if is_last else {}}
+        if tableau := self._game.tableau(state, None):
+            changed = {**changed, **self._cards(state, tableau)}
+        return Scene(**{**vars(bare), **changed})
+
+    def _cards(self, state: Any, tableau: Tableau) -> dict[str, Any]:
+        """Each seat's hand as its owner saw it: the game is over."""
+        own = {seat: self._game.tableau(state, seat) for seat in SEATS}
+        return {
+            "facts": tableau.facts,
+            "lanes": tableau.lanes,
+            "hands": {seat: hand for seat in SEATS if (mine := own[seat]) and (hand := mine.hands.get(seat))},
+            "count": (tableau.count.number, tableau.count.label) if tableau.count else None,
+        }
+
+    def outcome(self) -> Outcome | None:
+        """How it ended by its rules; None: it was ended by somebody's word, or by a clock."""
+        return self._game.outcome(self._turns[-1].step.state if self._turns else self._first)
+
+
+def _past_turn(number: int, turn: PlayedTurn, first: int, last: int) -> PastTurn:
+    proofs = tuple(
+        Proof(seat, turn.orders[seat].action, turn.orders[seat].salt, turn.orders[seat].receipt)
+        for seat in SEATS
+        if seat in turn.orders
+    )
+    return PastTurn(number, turn.moment, proofs, first, last)
+
+
+def _tallies(shown: Sequence[Stage]) -> Any:
+    return next((stage.tallies for stage in reversed(shown) if stage.tallies), ())
+
+
+def ended_by_word(game: Game[Any, Any], told: dict[str, Any]) -> Outcome:
+    """The end that no rule but somebody's word or a clock has brought; raises `Malformed` for words of no such end."""
+    names = {seat: game.sides[seat].name for seat in SEATS}
+    ends = [Outcome(frozenset(), HOST_ENDED), Outcome(frozenset(), say("Both agreed on a draw."))]
+    for seat in SEATS:
+        winner = frozenset({seat.other})
+        ends.append(Outcome(winner, say("{side!c} resigns.", side=names[seat])))
+        ends.append(Outcome(winner, say("{side!c} has no time left.", side=names[seat])))
+    for end in ends:
+        if told == {"winners": sorted(end.winners), "reason": str(end.reason)}:
+            return end
+    raise Malformed(say("The game is not over after its last turn, and nobody has resigned or agreed on a draw"))
+
+
+HOST_ENDED = say("The host ended the game.")

@@ -1,0 +1,82 @@
+"""Statistics per player and game, from the games that are over. Players are told apart by name, whatever its capitals.
+
+Who sat at a seat last has played the game; who played against himself has not. A game from elsewhere counts as well,
+but nobody knows how long its turns took.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from statistics import median
+
+from companion.archive.played_games import NOBODY, Ending, GameLine, Record, Tendency
+from companion.archive.summary import Summary
+from companion.core.i18n import Verbatim, say
+from companion.core.kit import SEATS, Seat
+from companion.games import GAMES
+
+MOST_COMMANDS = 3
+
+
+@dataclass
+class _Sum:
+    games: int = 0
+    wins: int = 0
+    ties: int = 0
+    times: list[float] = field(default_factory=list)
+    commands: Counter[str] = field(default_factory=Counter)
+
+    def add(self, line: GameLine, seat: Seat, summary: Summary) -> None:
+        self.games += 1
+        self.wins += seat in line.winners
+        self.ties += line.ending is Ending.TIE
+        self.times += summary.times.get(seat, ())
+        self.commands.update(summary.commands.get(seat, {}))
+
+
+def records_of(games: Iterable[tuple[GameLine, Summary]]) -> tuple[Record, ...]:
+    """What each player did, who played most first; `games` are over, the oldest first. Abandoned ones do not count."""
+    names: dict[str, str] = {}
+    sums: dict[str, dict[str, _Sum]] = {}
+    for line, summary in games:
+        if line.ending is Ending.ABANDONED:
+            continue
+        for seat, name in _players(line):
+            names[name.casefold()] = name
+            sums.setdefault(name.casefold(), {}).setdefault(line.game, _Sum()).add(line, seat, summary)
+    records = [_record(names[key], by_game) for key, by_game in sums.items()]
+    return tuple(sorted(records, key=lambda record: (-record.total.games, record.name.casefold())))
+
+
+def _players(line: GameLine) -> Iterator[tuple[Seat, str]]:
+    last = {seat: line.players[seat][-1].name for seat in SEATS if line.players.get(seat)}
+    if len({name.casefold() for name in last.values()}) < len(last):
+        return
+    yield from ((seat, name) for seat, name in last.items() if name and name != NOBODY)
+
+
+def _record(name: str, by_game: Mapping[str, _Sum]) -> Record:
+    whole = _Sum()
+    for one in by_game.values():
+        whole.games, whole.wins, whole.ties = whole.games + one.games, whole.wins + one.wins, whole.ties + one.ties
+        whole.times += one.times
+    games = [_tendency(game, GAMES[game].title, one) for game, one in by_game.items()]
+    return Record(
+        Verbatim(name),
+        _tendency("", say("All games"), whole),
+        tuple(sorted(games, key=lambda tendency: (-tendency.games, tendency.game))),
+    )
+
+
+def _tendency(game: str, title: str, one: _Sum) -> Tendency:
+    return Tendency(
+        game=game,
+        title=title,
+        games=one.games,
+        wins=one.wins,
+        ties=one.ties,
+        median_s=median(one.times) if one.times else None,
+        commands=tuple(one.commands.most_common(MOST_COMMANDS)),
+    )

@@ -1,0 +1,199 @@
+"""A game of the journal in a few figures, folded once from its inputs."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from companion.archive.replay import GameFile, PlayedTurn, game_file
+from companion.core.errors import CompanionError
+from companion.core.i18n import packed, say, unpacked
+from companion.core.kit import SEATS, Seat
+from companion.games import GAMES
+from companion.storage.journal import Entry
+from companion.table.records import FreeSeat, HandIn, MoveSeat, NewGame, Pause, Resume, TakeBack, TakeSeat
+from companion.table.reducer import advance
+from companion.table.session import Phase, Session
+
+NAP_S = 30 * 60.0
+"""Nobody plays on a turn longer than that: so much of a longer gap between two inputs counts."""
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """What a list and statistics want to know of a game.
+
+    `players` are name and door of who sat at a seat, one after the other. `is_over`, else `trouble` says why it cannot
+    be read, or nobody has ended it. `reason` and `trouble` are packed. `times` are seconds a turn, `commands` how often
+    each was given.
+    """
+
+    game: str
+    begun: float
+    length_s: float
+    players: dict[Seat, tuple[tuple[str, str], ...]]
+    options: dict[str, Any]
+    turns: int
+    is_over: bool
+    winners: tuple[Seat, ...] = ()
+    reason: Any = ""
+    trouble: Any = ""
+    times: dict[Seat, tuple[float, ...]] = {}
+    commands: dict[Seat, dict[str, int]] = {}
+    digest: str = ""
+    is_chosen: bool = False
+    is_disclosed: bool = False
+
+
+def digest_of(game: str, turns: Sequence[PlayedTurn]) -> str:
+    """By what a game is known again: the moments and receipts of its turns, which no other game has."""
+    told = [
+        [turn.moment, [[seat, turn.orders[seat].receipt] for seat in SEATS if seat in turn.orders]] for turn in turns
+    ]
+    return hashlib.sha256(msgspec.json.encode([game, told])).hexdigest()
+
+
+def length_s(entries: Sequence[Entry]) -> float:
+    """How long a game took: the gaps between its inputs, of each at most `NAP_S`, and none while the service slept."""
+    total = 0.0
+    for before, after in itertools.pairwise(entries):
+        slept = isinstance(after.record, Pause) and after.record.by == "restart"
+        total += 0.0 if slept else min(max(after.at - before.at, 0.0), NAP_S)
+    return total
+
+
+def players_of(entries: Sequence[Entry], seated: Sequence[Entry]) -> dict[Seat, tuple[tuple[str, str], ...]]:
+    """Who sat where when a game began, and who sat down until its last input, by name and door."""
+    here: dict[Seat, list[tuple[str, str]]] = {seat: [] for seat in SEATS}
+    first, last = entries[0].id, entries[-1].id
+    for entry in seated:
+        record = entry.record
+        if isinstance(record, FreeSeat) and entry.id < first:
+            here[record.seat] = []
+        elif isinstance(record, TakeSeat) and entry.id < last:
+            here[record.seat].append((record.name.strip(), record.door))
+        elif isinstance(record, MoveSeat) and entry.id < last and here[record.seat]:
+            here[record.seat].append((record.name or here[record.seat][-1][0], record.door))
+    return {seat: tuple(dict.fromkeys(sitters)) for seat, sitters in here.items() if sitters}
+
+
+def summary_of(entries: Sequence[Entry], broken: int | None, seated: Sequence[Entry]) -> tuple[Summary, Session]:
+    """A game's summary and the session at its end, however far its inputs can be read and its rules still fit.
+
+    `broken` is the first entry that cannot be read. `entries` begin with the game's own `NewGame`.
+    """
+    session, watch = Session(), _Stopwatch()
+    trouble: Any = say("Input {number} cannot be read.", number=broken) if broken else ""
+    for entry in entries:
+        try:
+            session, _ = advance(session, entry.record)
+        except CompanionError as error:
+            trouble = say("Its rules have changed since ({error}).", error=error.message)
+            break
+        watch.saw(entry, session)
+    head = entries[0].record
+    if not isinstance(head, NewGame):
+        head, trouble = NewGame("", 0, 0), say("Its beginning cannot be read.")
+    outcome = session.outcome if session.phase is Phase.OVER and not trouble else None
+    summary = Summary(
+        game=head.game,
+        begun=round(entries[0].at, 3) if entries[0].is_dated else 0.0,
+        length_s=round(length_s(entries), 1),
+        players=players_of(entries, seated),
+        options=head.options,
+        turns=len(session.turns),
+        is_over=outcome is not None,
+        winners=tuple(sorted(outcome.winners)) if outcome else (),
+        reason=packed(outcome.reason) if outcome else "",
+        trouble=packed(trouble),
+        times=watch.times(session) if outcome else {},
+        commands=_commands(session) if outcome else {},
+        digest=digest_of(head.game, game_file(session).turns) if outcome else "",
+        is_chosen=head.is_chosen,
+        is_disclosed=session.is_disclosed,
+    )
+    return summary, session
+
+
+def summary_of_file(played: GameFile, reason: str) -> Summary:
+    """The summary of a game from elsewhere; `reason` is its end as a sentence that can be translated."""
+    game = GAMES[played.game]
+    commands: dict[Seat, Counter[str]] = {seat: Counter() for seat in SEATS}
+    for turn in played.turns:
+        for seat, order in turn.orders.items():
+            commands[seat].update(map(str, game.commands(game.parse(order.action))))
+    outcome = played.outcome or {}
+    return Summary(
+        game=played.game,
+        begun=played.begun,
+        length_s=0.0,
+        players={seat: ((name, ""),) for seat, name in played.players.items()},
+        options=played.options,
+        turns=len(played.turns),
+        is_over=True,
+        winners=tuple(Seat(winner) for winner in outcome.get("winners", ())),
+        reason=packed(reason),
+        commands={seat: dict(count) for seat, count in commands.items()},
+        digest=digest_of(played.game, played.turns),
+        is_chosen=played.is_chosen,
+    )
+
+
+class _Stopwatch:
+    """How long each seat took for what it handed in, by wall clock, without pauses."""
+
+    def __init__(self) -> None:
+        self._asked: dict[str, float] = {}
+        self._took: dict[tuple[Seat, str], float] = {}
+        self._paused_at: float | None = None
+
+    def saw(self, entry: Entry, session: Session) -> None:
+        """An input, and the session after it."""
+        record = entry.record
+        if isinstance(record, Pause):
+            self._paused_at = entry.at
+        elif isinstance(record, Resume) and self._paused_at is not None and session.moment in self._asked:
+            self._asked[session.moment] += max(entry.at - self._paused_at, 0.0)
+        elif isinstance(record, HandIn) and record.moment in self._asked:
+            took = entry.at - self._asked[record.moment]
+            self._took[record.seat, record.moment] = min(max(took, 0.0), NAP_S)
+        elif isinstance(record, TakeBack):
+            self._took.pop((record.seat, record.moment), None)
+        if session.phase is Phase.ORDERS:
+            self._asked.setdefault(session.moment, entry.at)
+
+    def times(self, session: Session) -> dict[Seat, tuple[float, ...]]:
+        """Seconds a turn of each seat, for the turns that count in the end and that no clock ended."""
+        return {
+            seat: tuple(
+                round(self._took[seat, turn.moment], 1)
+                for turn in session.turns
+                if not turn.by_time and (seat, turn.moment) in self._took
+            )
+            for seat in SEATS
+        }
+
+
+def _commands(session: Session) -> dict[Seat, dict[str, int]]:
+    game = session.playing
+    counts: dict[Seat, Counter[str]] = {seat: Counter() for seat in SEATS}
+    for turn in session.turns:
+        for seat, sealed in turn.sealed.items():
+            if not turn.by_time:
+                counts[seat].update(map(str, game.commands(game.parse(sealed.action))))
+    return {seat: dict(count) for seat, count in counts.items()}
+
+
+def reason_of(summary: Summary) -> str:
+    """How a game ended, or what is wrong with it, as a sentence."""
+    return str_of(summary.reason or summary.trouble)
+
+
+def str_of(plain: Any) -> str:
+    """A packed sentence."""
+    text = unpacked(plain)
+    return text if isinstance(text, str) else ""

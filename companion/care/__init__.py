@@ -1,1 +1,0 @@
-"""The installation looked after: settings, backups, restores, and what the host chose last."""

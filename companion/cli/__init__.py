@@ -1,0 +1,8 @@
+"""The command line, one file a command; errors are one line and exit status 1.
+
+May import everything.
+"""
+
+from companion.cli.main import main
+
+__all__ = ["main"]

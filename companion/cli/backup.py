@@ -1,0 +1,95 @@
+"""`companion backup` and `companion restore`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from companion.core.config import Settings
+from companion.core.errors import CompanionError, JournalInUse, Malformed
+from companion.core.files import open_file
+
+
+def add_commands(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    add_settings: Callable[[argparse.ArgumentParser], None],
+    settings_of: Callable[[argparse.Namespace], tuple[Settings, Path]],
+) -> None:
+    """Add both; `settings_of` answers the settings and their file."""
+    backup = commands.add_parser("backup", help="settings and games in one file, without keys and without a game on")
+    add_settings(backup)
+    backup.add_argument("file", type=Path, metavar="FILE.zip")
+    backup.add_argument("--photographs", action="store_true", help="the photographs of all turns, too")
+    backup.set_defaults(run=lambda options: _backup(options, *settings_of(options)))
+    restore = commands.add_parser("restore", help="take a backup back; what is here is kept in before-restore")
+    add_settings(restore)
+    restore.add_argument("file", type=Path, metavar="FILE.zip")
+    restore.set_defaults(run=lambda options: _restore(options, *settings_of(options)))
+
+
+def _backup(options: argparse.Namespace, settings: Settings, path: Path) -> int:
+    from companion.core.clock import RealClock  # noqa: PLC0415
+    from companion.maintenance.backup import make_backup  # noqa: PLC0415 - brings the games
+    from companion.maintenance.releases.releases import as_owner_of  # noqa: PLC0415
+
+    unfinished = options.file.with_name(f"{options.file.name}.part")
+    try:
+        with _new_file(unfinished) as target:
+            with as_owner_of(settings.journal_path.parent):
+                note = make_backup(settings, path, RealClock(), options.photographs, target)
+            _give_to_caller(target)
+        unfinished.replace(options.file)
+    except CompanionError:
+        raise  # of the games, in its own words
+    except OSError as error:
+        raise Malformed(f"{options.file} cannot be written: {error.strerror or error}") from None
+    finally:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+    print(f"{options.file}: {note.sentence()}")
+    return 0
+
+
+def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int:
+    from companion.maintenance.backup import apply_staged, stage_restore  # noqa: PLC0415 - brings the games
+    from companion.maintenance.releases.releases import as_owner_of  # noqa: PLC0415
+    from companion.storage.journal_lock import hold  # noqa: PLC0415
+
+    try:
+        source = open_file(options.file)
+    except FileNotFoundError:
+        raise Malformed(f"There is no file {options.file}") from None
+    except OSError as error:
+        raise Malformed(f"{options.file} cannot be read: {error.strerror or error}") from None
+    with source, as_owner_of(settings.journal_path.parent):
+        note = stage_restore(source, settings, path)
+        print(f"{options.file}: {note.sentence()}")
+        try:
+            hold(settings.journal_path).close()  # is a service running?
+        except JournalInUse:
+            print(
+                "A companion is running: the backup takes its place when that is started anew "
+                "(sudo systemctl restart companion; one that was started by hand: end it)."
+            )
+            return 0
+        print(apply_staged(settings, path))
+    return 0
+
+
+def _new_file(path: Path) -> IO[bytes]:
+    """A file that nobody else reads: names are in it, and what the settings know of the house.
+
+    Root may have been asked to put it into the service's own folder: a link that lies there is not followed.
+    """
+    path.unlink(missing_ok=True)
+    return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb")
+
+
+def _give_to_caller(file: IO[bytes]) -> None:
+    """What root writes for somebody who said sudo belongs to that person."""
+    if os.geteuid() == 0 and os.environ.get("SUDO_UID", "").isdigit() and os.environ.get("SUDO_GID", "").isdigit():
+        os.fchown(file.fileno(), int(os.environ["SUDO_UID"]), int(os.environ["SUDO_GID"]))

@@ -1,0 +1,116 @@
+"""`companion calibrate`: measures the lens of a camera from the printed page, for who wants it exact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+from companion.core.clock import RealClock
+from companion.core.config import Settings
+from companion.core.errors import CameraError, SystemTrouble
+from companion.core.ports import Camera
+from companion.printing.lens_page import calibration_page
+from companion.printing.sheets import Paper
+from vision.cameras.calibration import Calibration, Measured
+from vision.cameras.catalogue import open_camera
+from vision.cameras.files import load_luma, pictures_in
+from vision.cameras.lenses import LensShelf, nominal_lens
+from vision.detection.markers import Luma
+
+WORST_MISFIT = 0.6 / 1280
+"""Views that leave more than this over, by picture width, do not show one lens and a flat page."""
+WORST_SPREAD = 0.01
+_LASTING = 20
+"""After so many pictures with the same trouble it is told."""
+
+
+def print_page(path: Path, paper: Paper) -> str:
+    """Write the page to be printed; answers what to do with it."""
+    try:
+        path.write_bytes(calibration_page(paper))
+    except OSError as error:
+        raise SystemTrouble(f"{path}: cannot be written: {error.strerror}. Choose a folder that is yours") from error
+    return (
+        f"{path}: print it at 100 %, on matt paper, and glue it flat on something stiff. Then run companion calibrate "
+        "and hold the page before the camera as it says."
+    )
+
+
+def measure_live(settings: Settings, tell: Callable[[str], None]) -> Measured:
+    """Measure the settings' camera, saying after each view what is still missing, and keep the lens.
+
+    Raises `CameraError` when the camera fails or the views do not fit together; nothing is kept then.
+    """
+    with closing(open_camera(settings.camera, RealClock())) as camera:
+        first = camera.frame()  # only now is it known how much of the sensor a picture shows
+        if first is None:
+            raise CameraError(f"{camera.name} gives no picture: check the cable")
+        work = Calibration(nominal_lens(settings.camera, camera))
+        tell(f"{camera.name}: hold the page before it; Ctrl-C ends without a change.")
+        _collect(work, _pictures(camera), tell)
+        measured = _result(work)
+        LensShelf(settings.lenses_path, settings.camera).measured(camera, measured.lens, measured.spread)
+    return measured
+
+
+def measure_folder(settings: Settings, folder: Path, tell: Callable[[str], None]) -> Measured:
+    """Measure from pictures that the settings' camera took, and keep the lens if that camera is connected."""
+    work = Calibration(nominal_lens(settings.camera, None))
+    paths = pictures_in(folder)
+    if not paths:
+        raise CameraError(f"{folder}: holds no pictures: put PNG or JPEG files into it")
+    for path in paths:
+        luma = load_luma(path)
+        if (luma.shape[1], luma.shape[0]) != settings.camera.size_px:
+            tell(f"{path.name}: {luma.shape[1]} x {luma.shape[0]}, not {settings.camera.size} as the camera is set.")
+        trouble = work.add(luma)
+        tell(f"{path.name}: {trouble or 'taken'}.")
+    for words in work.missing():
+        tell(f"Still wanted: {words}.")
+    measured = _result(work)
+    try:
+        with closing(open_camera(settings.camera, RealClock())) as camera:
+            camera.frame()
+            LensShelf(settings.lenses_path, settings.camera).measured(camera, measured.lens, measured.spread)
+    except CameraError as error:
+        tell(f"Not kept: {error.message}.")
+    return measured
+
+
+def _pictures(camera: Camera) -> Iterator[Luma]:
+    while (frame := camera.frame()) is not None:
+        yield frame.luma
+
+
+def _collect(work: Calibration, pictures: Iterator[Luma], tell: Callable[[str], None]) -> None:
+    """Take views until they suffice; raises `CameraError` when the camera ends before."""
+    tell(f"{work.missing()[0]}.")
+    before, times = "", 0
+    for luma in pictures:
+        words = work.add(luma, held=True)
+        times = times + 1 if words == before else 1
+        before = words
+        if words:
+            if times == _LASTING:
+                tell(f"{words}.")
+            continue
+        wanted = work.missing()
+        if not wanted:
+            tell(f"View {work.views} is taken.")
+            return
+        tell(f"View {work.views} is taken. {wanted[0]}.")
+    raise CameraError("The camera ended before the views sufficed: begin again")
+
+
+def _result(work: Calibration) -> Measured:
+    """What the views say; raises `CameraError` when that is nothing or does not fit together."""
+    measured = work.solve()
+    if measured is None:
+        raise CameraError(f"{work.views} views are too few: show the page from at least three sides")
+    if measured.misfit > WORST_MISFIT or measured.spread > WORST_SPREAD:
+        raise CameraError(
+            f"The views do not fit together ({measured.rms_px:.2f} px left over, focal length to "
+            f"{100 * measured.spread:.1f} %): glue the page flat, hold it still, tilt it more, and begin again"
+        )
+    return measured

@@ -1,0 +1,83 @@
+"""`companion host-key`: what a person types to become the host, and another one in its place."""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import ssl
+from collections.abc import Callable
+
+from companion.core.config import Settings, WebSettings
+from companion.core.errors import JournalInUse, Malformed, SystemTrouble
+from companion.core.network import host_key_text
+from companion.storage.journal import Journal
+
+ANSWERS_S = 10.0
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "localhost": "127.0.0.1"}
+
+
+def add_host_key(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    add_settings: Callable[[argparse.ArgumentParser], None],
+    settings_of: Callable[[argparse.Namespace], Settings],
+    port: Callable[[str], int],
+) -> None:
+    """`companion host-key` with its options."""
+    command = commands.add_parser("host-key", help="show the host key, or change it")
+    add_settings(command)
+    command.add_argument("--new", action="store_true", help="another key: nobody is the host until he enters it")
+    command.add_argument("--port", type=port, help="of the companion that is running, if not that of the settings")
+    command.set_defaults(run=lambda options: _host_key(options, settings_of(options)))
+
+
+def _host_key(options: argparse.Namespace, settings: Settings) -> int:
+    path = settings.journal_path
+    if not path.exists():
+        raise Malformed(f"There is no companion's journal at {path}: name its folder by --state-dir, or start it once")
+    with Journal(path, read_only=True) as journal:
+        now = host_key_text(journal.key("host"))
+    if options.new:
+        try:
+            with Journal(path) as journal:
+                now = host_key_text(journal.renew_key("host"))
+        except JournalInUse:
+            now = change_running(settings.web, now)
+    print(now)
+    return 0
+
+
+def change_running(web: WebSettings, key: str) -> str:
+    """Have the companion that is running change its host key; answers the new one. Raises `SystemTrouble`."""
+    host = _EVERYWHERE.get(web.host, web.host)
+    line: http.client.HTTPConnection
+    if web.certificate and host not in _EVERYWHERE.values():
+        # This machine itself, whatever name its certificate bears.
+        line = http.client.HTTPSConnection(
+            host,
+            web.port,
+            timeout=ANSWERS_S,
+            context=ssl._create_unverified_context(),
+        )
+    else:
+        line = http.client.HTTPConnection(host, web.port, timeout=ANSWERS_S)
+    refused = made = ""
+    try:
+        line.request("GET", "/health")
+        float(json.loads(line.getresponse().read())["uptime_s"])  # whatever else listens there is not told the key
+        line.request("POST", "/api/host/new-key", b"{}", {"Content-Type": "application/json", "X-Host-Key": key})
+        answer = line.getresponse()
+        told = json.loads(answer.read())
+        if answer.status == 200:
+            made = str(told["host_key"])
+        else:
+            refused = str(told["error"]["message"])
+    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
+        raise SystemTrouble(
+            f"A companion is running, but does not answer at port {web.port}: name its port by --port"
+        ) from None
+    finally:
+        line.close()
+    if not made:
+        raise SystemTrouble(f"The companion that is running refuses: {refused}")
+    return made

@@ -1,0 +1,367 @@
+"""The command line: `companion COMMAND …`. Errors are one line and exit status 1, wrong usage is 2."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from companion import __version__
+from companion.cli.backup import add_commands as add_upkeep
+from companion.cli.history import add_commands as add_history
+from companion.cli.host_key import add_host_key
+from companion.cli.hotspot import add_hotspot
+from companion.cli.kiosk import add_kiosk
+from companion.cli.lamp import add_lamp
+from companion.cli.printing import add_print_commands
+from companion.cli.update import add_update
+from companion.core.config import Settings, find_settings, load_settings
+from companion.core.errors import CompanionError, Malformed, SystemTrouble
+from companion.core.i18n import plain_words
+from companion.games import GAMES, game_named
+from companion.service import logs
+
+if TYPE_CHECKING:
+    from companion.service.app import Companion
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; answers the exit status."""
+    options = _parser().parse_args(arguments)
+    logs.begin(options.verbose)
+    try:
+        return int(options.run(options))
+    except CompanionError as error:
+        print(f"companion: {error.message}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="companion", description="The referee beside a real board game table.")
+    parser.add_argument("--version", action="version", version=f"companion {__version__}")
+    parser.add_argument("-v", "--verbose", action="store_true", help="say more on the console")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_play(commands)
+    add_print_commands(commands)
+    _add_read(commands)
+    add_history(commands, _add_settings, _settings_of)
+    _add_combat(commands)
+    _add_binlog(commands)
+    _add_doctor(commands)
+    add_upkeep(commands, _add_settings, lambda options: (_settings_of(options), _settings_path(options)))
+    add_update(commands, _add_settings, lambda options: (_settings_of(options), _settings_path(options)))
+    add_host_key(commands, _add_settings, _settings_of, _port)
+    _add_calibrate(commands)
+    _add_selfplay(commands)
+    _add_engine(commands)
+    _add_bench(commands)
+    add_hotspot(commands, _add_settings, _settings_path)
+    add_kiosk(commands)
+    add_lamp(commands, _add_settings, _settings_of)
+    return parser
+
+
+def _settings_path(options: argparse.Namespace) -> Path:
+    """The file that is named, else the installation's, which its `companion` names in the environment."""
+    installed = os.environ.get("COMPANION_SETTINGS") if options.state_dir is None else None
+    found = find_settings(options.settings or (Path(installed) if installed else None), options.state_dir)
+    try:
+        found.exists()
+    except PermissionError:
+        raise SystemTrouble(f"{found} is not yours to read: use sudo, or --state-dir with a folder of yours") from None
+    except OSError as error:
+        raise SystemTrouble(f"{str(found)[:200]} cannot be read: {error.strerror}") from None
+    return found
+
+
+def _settings_of(options: argparse.Namespace) -> Settings:
+    """The settings file, with what the command line changes."""
+    found = _settings_path(options)
+    settings = load_settings(found if options.settings or found.exists() else None)
+    web, camera = settings.web, settings.camera
+    if getattr(options, "port", None) is not None:
+        web = msgspec.structs.replace(web, port=options.port)
+    if getattr(options, "host", None) is not None:
+        web = msgspec.structs.replace(web, host=options.host)
+    if getattr(options, "camera", None) is not None:
+        camera = msgspec.structs.replace(camera, source=options.camera)
+    if getattr(options, "fps", None) is not None:
+        camera = msgspec.structs.replace(camera, fps=options.fps)
+    state_dir = getattr(options, "state_dir", None) or settings.state_dir
+    return msgspec.structs.replace(settings, web=web, camera=camera, state_dir=state_dir)
+
+
+def _add_settings(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--settings", type=Path, metavar="FILE", help="a TOML file; else settings.toml in DIR")
+    command.add_argument("--state-dir", metavar="DIR", help="where the games lie")
+
+
+# ---- play ------------------------------------------------------------------------------------------------------------
+
+
+def _port(text: str) -> int:
+    number = int(text)
+    if not 0 <= number <= 65535:
+        raise ValueError(text)
+    return number
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError(text)
+    return number
+
+
+def _fps(text: str) -> float:
+    number = float(text)
+    if not 0 < number <= 60:
+        raise ValueError(text)
+    return number
+
+
+def _add_play(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser("play", help="run the table: pages, camera, lamps")
+    _add_settings(command)
+    command.add_argument("--simulate", action="store_true", help="a rendered table and a panel without pins")
+    command.add_argument("--game", choices=sorted(GAMES), help="start this game at once, unless one is on")
+    command.add_argument("--port", type=_port, help="of the pages (0: any free one)")
+    command.add_argument("--host", help="address to listen on")
+    command.add_argument("--camera", metavar="SOURCE", help="none, picamera, usb:0, an image, a folder or a video")
+    command.add_argument("--fps", type=_fps, help="frames a second that are read")
+    command.set_defaults(run=_play)
+
+
+def _play(options: argparse.Namespace) -> int:
+    from companion.cli.greeting import greeting_of  # noqa: PLC0415 - draws QR codes
+    from companion.service.lifecycle import run  # noqa: PLC0415 - brings camera and web libraries, which other commands spare
+
+    def greet(companion: Companion, is_first: bool) -> None:
+        if is_first and options.game and companion.table.view().phase in ("lobby", "over"):
+            companion.table.new_game(options.game)
+        print(greeting_of(companion, sys.stdout.isatty()), flush=True)
+
+    def settings() -> Settings:
+        found = _settings_of(options)
+        logs.choose(found.log.level, options.verbose)
+        return found
+
+    run(settings, _settings_path(options), True if options.simulate else None, greet)
+    return 0
+
+
+# ---- read, combat, doctor ---------------------------------------------------------------------------------------
+
+
+def _add_read(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser("read", help="say what a camera would read in images")
+    command.add_argument("images", nargs="+", type=Path, metavar="IMAGE", help="files or folders")
+    command.add_argument("--dictionary", metavar="NAME", help="of the markers, such as DICT_6X6_250")
+    command.set_defaults(run=_read)
+
+
+def _read(options: argparse.Namespace) -> int:
+    from vision.still_pictures import read_images  # noqa: PLC0415 - brings OpenCV
+
+    kits = {name: game.kit(game.options({})) for name, game in GAMES.items()}
+    for answer in read_images(options.images, kits, options.dictionary):
+        print(json.dumps(answer, ensure_ascii=False), flush=True)
+    return 0
+
+
+def _add_combat(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser("combat", help="work a combat of BINMAT out and say why it ends so")
+    command.add_argument("attacker", help="the attacker stack, bottom first, such as '5& 3%% >+'; '' in hackmud alone")
+    command.add_argument("--attacker-open", metavar="CARDS", default="", help="its cards that lay face up before")
+    command.add_argument("defender", help="the defender stack, '' for an empty one")
+    command.add_argument("--edition", choices=("rulebook", "hackmud"), default="rulebook")
+    command.add_argument("--initiator", choices=("attacker", "defender"), default="attacker", help="who began it")
+    command.add_argument("--defender-open", action="store_true", help="the defender stack lay face up before")
+    command.add_argument("--json", action="store_true", help="the same for machines")
+    command.set_defaults(run=_combat)
+
+
+def _combat(options: argparse.Namespace) -> int:
+    from companion.cli.binlog import combat_of, explain, plain_combat  # noqa: PLC0415 - of one game alone
+
+    stacks = options.attacker, options.defender
+    open_before = options.attacker_open, options.defender_open
+    combat = combat_of(stacks, open_before, options.edition, options.initiator)
+    if options.json:
+        print(json.dumps(plain_combat(combat), ensure_ascii=False))
+        return 0
+    for sentence in explain(combat):
+        print(sentence)
+    return 0
+
+
+def _add_binlog(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "binlog", help="read a log of hackmud's BINMAT and say where it differs from the rules"
+    )
+    command.add_argument("file", type=Path, metavar="FILE")
+    command.add_argument("--edition", choices=("hackmud", "rulebook"), default="hackmud")
+    command.add_argument(
+        "--turns", type=_count, metavar="N", help="of the game (rulebook: 110; hackmud: as many as the log has)"
+    )
+    command.add_argument("--json", action="store_true", help="the same for machines")
+    command.set_defaults(run=_binlog)
+
+
+def _binlog(options: argparse.Namespace) -> int:
+    from companion.cli.binlog import read_log_file, report  # noqa: PLC0415 - of one game alone
+
+    reading = read_log_file(options.file, options.edition, options.turns)
+    if options.json:
+        print(json.dumps(reading.plain(), ensure_ascii=False))
+    else:
+        for sentence in report(reading):
+            print(sentence)
+    return 0 if reading.is_right else 1
+
+
+def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "doctor",
+        help="machine, power, disk, clock, camera, pins, network: what is wrong, what to do",
+        epilog="Exit status: 0 nothing to do, 1 something does not work, 3 something is to be seen to soon.",
+    )
+    _add_settings(command)
+    command.add_argument("--port", type=_port, help="of the companion that is running, if not that of the settings")
+    command.add_argument("--json", action="store_true", help="the same for machines")
+    command.set_defaults(run=_doctor)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from companion.cli.doctor import report  # noqa: PLC0415 - brings camera and web libraries
+
+    return report(_settings_of(options), options.json, _settings_path(options))
+
+
+def _add_calibrate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "calibrate", help="measure the camera's lens from a printed page, for who wants it exact"
+    )
+    _add_settings(command)
+    command.add_argument("--camera", metavar="SOURCE", help="picamera, usb:0")
+    task = command.add_mutually_exclusive_group()
+    task.add_argument("--print", type=Path, metavar="FILE.pdf", dest="page", help="write the page instead")
+    task.add_argument("--from", type=Path, metavar="FOLDER", dest="folder", help="pictures that this camera took")
+    command.add_argument("--paper", choices=("a4", "letter"), default="a4")
+    command.set_defaults(run=_calibrate)
+
+
+def _calibrate(options: argparse.Namespace) -> int:
+    from companion.cli.calibrate import measure_folder, measure_live, print_page  # noqa: PLC0415 - brings OpenCV
+
+    if options.page:
+        print(print_page(options.page, options.paper))
+        return 0
+    settings = _settings_of(options)
+    try:
+        measured = measure_folder(settings, options.folder, print) if options.folder else measure_live(settings, print)
+    except KeyboardInterrupt:
+        print("Ended; nothing is changed.")
+        return 1
+    print(
+        f"{measured.views} views: {measured.field_of_view_deg:.1f} degrees across, focal length "
+        f"{measured.lens.focal_ratio:.4f} of the picture's width to {100 * measured.spread:.2f} %, "
+        f"k1 {measured.lens.k1:+.4f}, {measured.rms_px:.2f} px left over."
+    )
+    return 0
+
+
+# ---- selfplay, engine, bench -----------------------------------------------------------------------------------------
+
+
+def _add_selfplay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser("selfplay", help="whole games through the real doors")
+    command.add_argument("--game", choices=sorted(GAMES), help="which one; all in turn with --night")
+    command.add_argument(
+        "--night", type=_count, metavar="MINUTES", help="play all games in turn at one table, and watch its growth"
+    )
+    command.add_argument("--games", type=_count, default=1, metavar="N")
+    command.add_argument("--seed", type=int, default=1, metavar="S")
+    command.add_argument("--json", action="store_true", help="one JSON line a game")
+    command.set_defaults(run=_selfplay)
+
+
+def _selfplay(options: argparse.Namespace) -> int:
+    if options.night is not None:
+        from companion.tools.selfplay.night import as_installed, play_night  # noqa: PLC0415
+
+        as_installed()
+        return 0 if play_night(options.night, options.seed) else 1
+    from companion.tools.selfplay import play_games  # noqa: PLC0415
+
+    if options.game is None:
+        raise Malformed(f"Name a game with --game ({', '.join(sorted(GAMES))}), or play a --night")
+    good = True
+    for report in play_games(options.game, options.games, options.seed):
+        if options.json:
+            print(msgspec.json.encode(report, enc_hook=plain_words).decode(), flush=True)
+        else:
+            print(report.sentence(), flush=True)
+        good &= report.is_good()
+    return 0 if good else 1
+
+
+def _add_engine(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser("engine", help="the rules as JSON lines on standard input and output")
+    command.add_argument("game", choices=sorted(GAMES))
+    command.set_defaults(run=_engine)
+
+
+def _engine(options: argparse.Namespace) -> int:
+    from companion.games.engine import serve_lines  # noqa: PLC0415
+
+    serve_lines(game_named(options.game), sys.stdin.buffer, sys.stdout.buffer)
+    return 0
+
+
+def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser("bench", help="measure speeds and latencies on this machine")
+    command.add_argument("--games", type=_count, default=100_000, metavar="N", help="random games through the engine")
+    command.add_argument("--real-time", action="store_true", help="a game on the clock at its real length, too")
+    command.add_argument("part", nargs="?", choices=("vision", "kills", "memory"), help="measure nothing but that")
+    command.add_argument("--kills", type=_count, default=1000, metavar="N", help="SIGKILLs of the service at random")
+    command.add_argument("--quick", action="store_true", help="vision: about a tenth of it")
+    command.add_argument("--json", action="store_true", help="vision: the same for machines")
+    command.add_argument(
+        "--only",
+        default="",
+        metavar="NAME",
+        help="vision: scenes whose name begins so, such as tilt-3; or game, cost, photograph, corners, lens",
+    )
+    command.add_argument("--keep", type=Path, metavar="DIR", help="vision: keep pictures that were not read, and why")
+    command.set_defaults(run=_bench)
+
+
+def _bench(options: argparse.Namespace) -> int:
+    if options.part == "vision":
+        from companion.tools.bench.reading import run_vision  # noqa: PLC0415
+
+        vision = run_vision(quick=options.quick, as_json=options.json, only=options.only, keep=options.keep)
+        return 0 if vision else 1
+    if options.part == "kills":
+        from companion.tools.bench.kills import bench_kills  # noqa: PLC0415
+
+        return 0 if bench_kills(options.kills) else 1
+    if options.part == "memory":
+        from companion.tools.bench.memory import bench_memory  # noqa: PLC0415
+
+        return 0 if bench_memory() else 1
+    if options.quick or options.json or options.only or options.keep:
+        raise Malformed("--quick, --json, --only and --keep are for: companion bench vision")
+    from companion.tools.bench import run  # noqa: PLC0415
+
+    return 0 if run(options.games, options.real_time, options.kills) else 1

@@ -1,0 +1,84 @@
+"""The commands that print: `kit`, `booklet`, `card`. What is printed comes from the press."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from companion.core.errors import Malformed
+from companion.core.files import MAX_TEXT, read_file
+from companion.core.i18n import LANGUAGES
+from companion.games import GAMES, game_named
+from companion.printing.printing import PAPERS
+
+
+def add_print_commands(commands: Any) -> None:
+    """Add them to the table of commands."""
+    kit = commands.add_parser("kit", help="print board and pieces as a PDF")
+    kit.add_argument("game", choices=sorted(GAMES))
+    _add_sheets(kit)
+    kit.add_argument("--spares", type=_spares, default=1, metavar="N", help="spare tags of each piece")
+    kit.add_argument("--board", metavar="FILE", type=Path, help="a text map instead of the usual board")
+    kit.set_defaults(run=_kit)
+    booklet = commands.add_parser("booklet", help="print the rules as a booklet to be folded")
+    booklet.add_argument("game", choices=sorted(GAMES))
+    _add_sheets(booklet)
+    booklet.set_defaults(run=_booklet)
+    card = commands.add_parser("card", help="print the card for the table that says where phones go")
+    card.add_argument("address", metavar="http://…/", help="of the table screen, as “companion play” says it")
+    _add_sheets(card)
+    card.set_defaults(run=_card)
+
+
+def _add_sheets(command: argparse.ArgumentParser) -> None:
+    command.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.pdf")
+    command.add_argument("--paper", choices=tuple(PAPERS), default="a4")
+    command.add_argument("--language", choices=tuple(LANGUAGES), default="en", help="of what is printed")
+
+
+def _kit(options: argparse.Namespace) -> int:
+    from companion.printing.sheets import kit_pdf  # noqa: PLC0415 - the PDF library is slow to import
+
+    game = game_named(options.game)
+    raw = {}
+    try:
+        if options.board:
+            raw["board"] = read_file(options.board, MAX_TEXT).decode()
+    except OSError as error:
+        raise Malformed(f"{options.board} cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise Malformed(f"{options.board} is no text: a map is lines of . # s n S N") from None
+    pdf = kit_pdf(game.kit(game.options(raw)), options.paper, options.spares, options.language)
+    return _written(options.output, pdf, "print it at 100 %, on matt paper")
+
+
+def _booklet(options: argparse.Namespace) -> int:
+    from companion.printing.press import Press  # noqa: PLC0415 - the PDF library is slow to import
+
+    pdf = Press(GAMES).booklet(options.game, options.paper, options.language)
+    return _written(options.output, pdf, "print it on both sides, turned over the short edge, and fold it")
+
+
+def _card(options: argparse.Namespace) -> int:
+    from companion.printing.press import Press  # noqa: PLC0415 - the PDF library is slow to import
+
+    address = f"http://{options.address.removeprefix('http://').rstrip('/')}/"
+    pdf = Press(GAMES).join_card((address,), None, options.paper, options.language)
+    return _written(options.output, pdf, "print it, and fold it along the dashes")
+
+
+def _written(path: Path, pdf: bytes, advice: str) -> int:
+    try:
+        path.write_bytes(pdf)
+    except OSError as error:
+        raise Malformed(f"{path} cannot be written: {error.strerror or error}") from None
+    print(f"{path}: {advice}.")
+    return 0
+
+
+def _spares(text: str) -> int:
+    """A whole number that is not negative."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)

@@ -1,0 +1,103 @@
+"""Squares, directions and text maps: the ground every board stands on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from companion.core.errors import Malformed
+from companion.core.i18n import Verbatim, say
+
+_SQUARE = re.compile(r"([a-z])([1-9][0-9]?)")
+
+
+class Square(NamedTuple):
+    """One square. `file` counts from South's left, `rank` away from South, both from 0; written `a1`.
+
+    >>> str(Square.parse("c4")), Square.parse("c4")
+    ('c4', Square(file=2, rank=3))
+    """
+
+    file: int
+    rank: int
+
+    def __str__(self) -> str:
+        return f"{chr(97 + self.file)}{self.rank + 1}"
+
+    @classmethod
+    def parse(cls, text: str) -> Square:
+        """The square of a text such as `c4`; raises `Malformed` for anything else."""
+        match = _SQUARE.fullmatch(text)
+        if not match:
+            message = say(
+                "“{text}” is not a square: expected a file letter and a rank, such as c4", text=Verbatim(text)
+            )
+            raise Malformed(message)
+        return cls(ord(match[1]) - 97, int(match[2]) - 1)
+
+    def shifted(self, files: int, ranks: int) -> Square:
+        """The square so many files and ranks further; may lie off the board."""
+        return Square(self.file + files, self.rank + ranks)
+
+
+class TextMap(NamedTuple):
+    """A board drawn in characters: one line a rank, the highest rank first."""
+
+    files: int
+    ranks: int
+    tiles: dict[Square, str]
+
+    def __iter__(self) -> Iterator[tuple[Square, str]]:  # type: ignore[override]
+        """All squares by file, then rank, with their character."""
+        for file in range(self.files):
+            for rank in range(self.ranks):
+                yield Square(file, rank), self.tiles[Square(file, rank)]
+
+    def squares_of(self, character: str) -> tuple[Square, ...]:
+        """The squares that show this character, by file, then rank."""
+        return tuple(square for square, tile in self if tile == character)
+
+
+def parse_map(text: str, allowed: str, max_files: int = 12, max_ranks: int = 12) -> TextMap:
+    """Read a text map; every character must be one of `allowed`, all lines equally long.
+
+    >>> parse_map("..\\n.#", ".#").tiles[Square(1, 0)]
+    '#'
+    """
+    rows = [line.strip() for line in text.strip().splitlines()]
+    if not rows or not rows[0]:
+        raise Malformed(say("The board is empty: write one line of tiles for every rank, the highest rank first"))
+    if len(rows) > max_ranks or len(rows[0]) > max_files:
+        message = say(
+            "The board is {files} x {ranks}: at most {max_files} x {max_ranks} fit",
+            files=len(rows[0]),
+            ranks=len(rows),
+            max_files=max_files,
+            max_ranks=max_ranks,
+        )
+        raise Malformed(message)
+    tiles = {}
+    for line, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            message = say(
+                "Line {line} of the board has {tiles} tiles, the first has {first}",
+                line=line + 1,
+                tiles=len(row),
+                first=len(rows[0]),
+            )
+            raise Malformed(message)
+        for file, tile in enumerate(row):
+            if tile not in allowed:
+                raise Malformed(_unknown_tile(tile, line + 1, allowed))
+            tiles[Square(file, len(rows) - 1 - line)] = tile
+    return TextMap(len(rows[0]), len(rows), tiles)
+
+
+def _unknown_tile(tile: str, line: int, allowed: str) -> str:
+    return say(
+        "“{tile}” in line {line} of the board is unknown: use only {tiles}",
+        tile=Verbatim(tile),
+        line=line,
+        tiles=" ".join(allowed),
+    )

@@ -1,0 +1,47 @@
+"""What of the service is alive: each loop says so by a beat, the watchdog and `/health` ask who has fallen silent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from companion.core.clock import Clock
+
+TABLE, JOURNAL, CAMERA = "table", "journal", "camera"
+BOUNDS_S: Mapping[str, float] = {TABLE: 5.0, JOURNAL: 10.0, CAMERA: 30.0}
+"""How long each may be silent. The table's loop beats ten times a second, the journal is asked every two seconds,
+and the camera's loop beats with every frame, or every ten seconds while it waits to open a camera once more: to open
+one may take a while longer."""
+
+
+class Vitals:
+    """When each loop was heard last. Every method may be called from any thread, none waits for anything.
+
+    `bounds` are the names that are listened for with the seconds that each may be silent, counted from the making
+    of this object: a loop that never begins is late as well.
+    """
+
+    def __init__(self, clock: Clock, bounds: Mapping[str, float]) -> None:
+        self._clock = clock
+        self._bounds = dict(bounds)
+        self._heard_s = dict.fromkeys(self._bounds, clock.monotonic_s())
+
+    def beat(self, name: str) -> None:
+        """This loop has just done a round; a name without a bound is heard and never late."""
+        self._heard_s[name] = self._clock.monotonic_s()
+
+    def ages(self) -> Mapping[str, float]:
+        """How many seconds ago each was heard."""
+        now_s = self._clock.monotonic_s()
+        return {name: max(0.0, now_s - heard_s) for name, heard_s in self._heard_s.copy().items()}
+
+    def late(self) -> Mapping[str, float]:
+        """Who was not heard for longer than its bound, with the seconds since then; empty: all are alive.
+
+        >>> from companion.core.clock import FakeClock
+        >>> clock = FakeClock(); vitals = Vitals(clock, {"table": 5.0, "camera": 30.0})
+        >>> clock.advance(6.0); vitals.late()
+        {'table': 6.0}
+        >>> vitals.beat("table"); vitals.late()
+        {}
+        """
+        return {name: age_s for name, age_s in self.ages().items() if age_s > self._bounds.get(name, float("inf"))}

@@ -1,0 +1,240 @@
+"""Languages: a sentence for people is English text that remembers its pattern, and is said to each in his own language.
+
+`say("{side!c} bounces and stays on {square}.", side=..., square=...)` answers a `str` with the English sentence, to be
+compared, stored and logged like any other. Whoever shows it to a person calls `translate`; the pages do that for all
+they print. What is glued together by `+` or an f-string forgets its pattern: use `say`, `joined` and `listed` instead.
+The catalogues are `locale/*.po` (gettext), written anew by `make messages`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from gettext import c2py
+from pathlib import Path
+from typing import Any
+
+LANGUAGES: Mapping[str, str] = {"en": "English", "es": "Español", "fr": "Français"}
+"""What can be spoken, by its code, in its own word."""
+LOCALE = Path(__file__).parents[1] / "locale"
+_spoken: ContextVar[str] = ContextVar("spoken", default="en")
+
+
+class Said(str):
+    """A sentence in English that knows its pattern, the plural's pattern (empty: none) and its parts by name."""
+
+    __slots__ = ("many", "parts", "pattern")
+    pattern: str
+    many: str
+    parts: Mapping[str, object]
+
+    def capitalize(self) -> Said:
+        """With a capital letter, the rest as it is, in every language."""
+        return _said("{text!c}", "", {"text": self})
+
+
+class Verbatim(str):
+    """What somebody has typed, such as a name: the same in every language, also where the catalogue knows the word."""
+
+    __slots__ = ()
+
+
+def say(pattern: str, /, **parts: object) -> str:
+    """A sentence from its English pattern and what its `{names}` stand for; `{name!c}` begins with a capital letter.
+
+    >>> say("{side!c} is on {square}.", side="lime", square="c3")
+    'Lime is on c3.'
+    """
+    return _said(pattern, "", parts)
+
+
+def say_n(one: str, many: str, n: int, /, **parts: object) -> str:
+    """A sentence about `{n}` things, with its pattern for one and for several.
+
+    >>> say_n("{n} piece to go.", "{n} pieces to go.", 2)
+    '2 pieces to go.'
+    """
+    return _said(one, many, {**parts, "n": n})
+
+
+def joined(separator: str, parts: Iterable[object]) -> str:
+    """Sentences one after the other; empty ones are left out.
+
+    >>> joined(" ", [say("Wait."), "", say("Then press ready.")])
+    'Wait. Then press ready.'
+    """
+    kept = [part for part in parts if part]
+    if not kept:
+        return ""
+    names = [f"p{number}" for number in range(len(kept))]
+    glue = separator.replace("{", "{{").replace("}", "}}")
+    return _said(glue.join(f"{{{name}}}" for name in names), "", dict(zip(names, kept, strict=True)))
+
+
+def listed(parts: Iterable[object], last: str = "and") -> str:
+    """A list in words; `last` is `and` or `or`.
+
+    >>> listed(["a2", "b3", "c4"])
+    'a2, b3 and c4'
+    """
+    *rest, end = list(parts) or [""]
+    if not rest:
+        return end if isinstance(end, str) else str(end)
+    many = joined(", ", rest)
+    return say("{many} or {end}", many=many, end=end) if last == "or" else say("{many} and {end}", many=many, end=end)
+
+
+def translate(text: object, language: str | None = None) -> str:
+    """What was said, in a language of `LANGUAGES` (None: the one spoken now); any other text as it is."""
+    if not isinstance(text, Said):
+        return str(text)
+    language = _spoken.get() if language is None else language
+    return str.__str__(text) if language == "en" else _translate(text, language)
+
+
+def plain_words(value: object) -> str:
+    """What msgspec's `enc_hook` makes of a sentence: the words in the language spoken now."""
+    if isinstance(value, Said | Verbatim):
+        return translate(value)
+    raise NotImplementedError(f"{type(value).__name__} has no plain form")
+
+
+def packed(text: object) -> Any:
+    """A sentence or one of its parts in plain JSON, to be kept; `unpacked` makes it again."""
+    if isinstance(text, Said):
+        return {
+            "say": text.pattern,
+            "many": text.many,
+            "parts": {name: packed(part) for name, part in text.parts.items()},
+        }
+    if isinstance(text, Verbatim):
+        return {"typed": str(text)}
+    return text if isinstance(text, int | float | str) else str(text)
+
+
+def unpacked(plain: Any) -> Any:
+    """What was packed."""
+    if not isinstance(plain, dict):
+        return plain
+    if "typed" in plain:
+        return Verbatim(plain["typed"])
+    return _said(plain["say"], plain["many"], {name: unpacked(part) for name, part in plain["parts"].items()})
+
+
+def spoken() -> str:
+    """The language that is spoken now, in this thread or task."""
+    return _spoken.get()
+
+
+def speak(language: str) -> None:
+    """Speak it from now on, in this thread or task."""
+    _spoken.set(language)
+
+
+@contextmanager
+def speaking(language: str) -> Iterator[None]:
+    """Speak it for a while."""
+    token = _spoken.set(language)
+    try:
+        yield
+    finally:
+        _spoken.reset(token)
+
+
+def best_language(wanted: Iterable[str]) -> str:
+    """The first of some codes (`es-MX`) that can be spoken; English when none can."""
+    return next((code for text in wanted if (code := text.lower()[:2]) in LANGUAGES), "en")
+
+
+def words_for_scripts(language: str) -> Mapping[str, str]:
+    """The translations that the pages' scripts need: those whose pattern stands in one of them."""
+    return {} if language == "en" else _catalogue(language).scripts
+
+
+# ---- inside ----------------------------------------------------------------------------------------------------------
+
+
+_CAPITAL = re.compile(r"\{(\w+)!c\}")
+
+
+@lru_cache(maxsize=4096)
+def _capitals(pattern: str) -> tuple[str, tuple[str, ...]]:
+    """A pattern whose `{name!c}` are `{name_c}`, and those names: `str.format` knows no such conversion."""
+    return _CAPITAL.sub(r"{\1_c}", pattern), tuple(_CAPITAL.findall(pattern))
+
+
+def _fill(pattern: str, parts: Mapping[str, object]) -> str:
+    """A pattern with its parts; what has none stays as it is, braces and all."""
+    if not parts:
+        return pattern
+    if "!c}" in pattern:
+        pattern, names = _capitals(pattern)
+        parts = dict(parts)
+        for name in names:
+            text = str(parts[name])
+            parts[f"{name}_c"] = text[:1].upper() + text[1:]
+    return pattern.format(**parts)
+
+
+def _said(pattern: str, many: str, parts: Mapping[str, object]) -> Said:
+    chosen = many if many and parts["n"] != 1 else pattern
+    said = Said(_fill(chosen, parts))
+    said.pattern, said.many, said.parts = pattern, many, parts
+    return said
+
+
+def _translate(text: Said, language: str) -> str:
+    parts = {name: _part(part, language) for name, part in text.parts.items()}
+    number = text.parts["n"] if text.many else None
+    pattern = _lookup(language, text.pattern, text.many, number if isinstance(number, int) else None)
+    return _fill(pattern, parts)
+
+
+def _part(part: object, language: str) -> object:
+    """A part in words: a sentence of its own, or a plain word that the catalogue may know, such as a piece's name."""
+    if isinstance(part, Said):
+        return _translate(part, language)
+    if isinstance(part, Verbatim) or not isinstance(part, str):
+        return part
+    return _lookup(language, part, "", None)
+
+
+def _lookup(language: str, one: str, many: str, n: int | None) -> str:
+    """The pattern in a language; the English one where the catalogue has none."""
+    catalogue = _catalogue(language)
+    words = catalogue.words.get(one)
+    if not words:
+        return many if many and n != 1 else one
+    return words[catalogue.plural(n)] if n is not None and len(words) > 1 else words[0]
+
+
+@dataclass(frozen=True)
+class _Catalogue:
+    """A language's words by English pattern (several where it counts), which of them scripts say, and its plural."""
+
+    words: Mapping[str, tuple[str, ...]]
+    scripts: Mapping[str, str]
+    plural: Callable[[int], int]
+
+
+@cache
+def _catalogue(language: str) -> _Catalogue:
+    """The catalogue of a language, read at its first use."""
+    from babel.messages.pofile import read_po  # noqa: PLC0415 - English alone needs none of it
+
+    with (LOCALE / f"{language}.po").open("rb") as file:
+        catalog = read_po(file, locale=language)
+    words: dict[str, tuple[str, ...]] = {}
+    scripts: dict[str, str] = {}
+    for message in catalog:
+        ids = (message.id,) if isinstance(message.id, str) else tuple(message.id)
+        texts = (message.string,) if isinstance(message.string, str) else tuple(message.string or ())
+        if ids[0] and all(texts):
+            words[ids[0]] = tuple(map(str, texts))
+            if any(path.endswith(".js") for path, _ in message.locations):
+                scripts |= dict(zip(ids, map(str, texts), strict=True))
+    return _Catalogue(words, scripts, c2py(catalog.plural_expr))

@@ -1,0 +1,255 @@
+"""What lies on the table: the board's geometry in millimetres, its pieces, their faces and their markers.
+
+Board axes: the origin is the outer south-west corner of square a1, x runs to South's right, y away from South,
+z up from the paper; all lengths in mm. Markers are squares of the dictionary `DICTIONARY`; a marker's upper edge
+points away from South. Marker ids 0-19 are board corners (four a game), pieces begin at 20, cards at 100; an id means
+one thing in all games, so that a piece of another game is recognised as such.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+
+from companion.core.grid import Square
+from companion.core.i18n import say
+
+DICTIONARY = "DICT_5X5_100"
+"""Name of the OpenCV marker dictionary: no false reads in measurements, 1-2 px more needed than 4x4."""
+
+CARD_DICTIONARY = "DICT_5X5_250"
+"""The dictionary of cards, which are many: it begins with the markers of `DICTIONARY`, and cards follow them."""
+
+
+class Seat(StrEnum):
+    """Who sits where: South below rank 1, North opposite."""
+
+    SOUTH = "south"
+    NORTH = "north"
+
+    @property
+    def other(self) -> "Seat":
+        """The opposite seat."""
+        return Seat.NORTH if self is Seat.SOUTH else Seat.SOUTH
+
+
+SEATS = (Seat.SOUTH, Seat.NORTH)
+
+SEAT_WORDS: Mapping[Seat, str] = {Seat.SOUTH: say("south"), Seat.NORTH: say("north")}
+"""What people call the seats, in the middle of a sentence; as a part of `say` a seat itself is as good."""
+
+Layout = Mapping[Square, tuple[str, ...]]
+"""Which faces lie on which square, from the bottom to the top; squares without a piece are left out."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """How a seat appears in one game. South is round and plain, North angular and dotted."""
+
+    name: str
+    """In the middle of a sentence, such as `purple`."""
+    colour: str
+    """Name of its colour token in the style sheet."""
+    rgb: str
+    """The same colour for paper and rendered scenes, `#rrggbb` (light theme)."""
+    drawing: str
+    """The drawing that stands for the side."""
+
+
+@dataclass(frozen=True)
+class Face:
+    """One visible face of a piece."""
+
+    name: str
+    """As in a layout and in sentences, such as `purple robot`."""
+    drawing: str
+    """Name of its drawing in `companion.core.drawings`."""
+    markers: tuple[int, ...]
+    """All marker ids that mean this face; equal pieces have equal faces and different markers."""
+    height_mm: float
+    """Height of the marker above what the piece stands on."""
+    seat: Seat | None = None
+    carried: bool = False
+    """True when it is drawn small at the shoulder of the piece with which it shares a square."""
+    letter: str = ""
+    """What is written on it, one or two characters such as a number or a role."""
+    size: tuple[int, int] = (1, 1)
+    """How many squares it covers, across and along; it may be turned by a right angle. It lies in all of them."""
+    lies: bool = False
+    """True for a piece that is turned over: only its outline is drawn, and its letter lies on its side."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Printed art on a square."""
+
+    square: Square
+    drawing: str
+    seat: Seat | None = None
+
+
+@dataclass(frozen=True)
+class Board:
+    """A printed board: squares, the strips beyond the first and last rank, and four corner markers in them.
+
+    `corners` are the marker ids at south-west, south-east, north-east, north-west.
+    """
+
+    name: str
+    files: int
+    ranks: int
+    square_mm: float
+    gap_mm: float
+    corners: tuple[int, int, int, int]
+    corner_mm: float = 24.0
+    strip_mm: float = 30.0
+    marks: tuple[Mark, ...] = ()
+    labels_in_squares: bool = False
+    holes: frozenset[Square] = frozenset()
+    """Squares on which no piece can lie."""
+    tones: int = 1
+    """2: neighbouring squares differ, as on a chess board."""
+    has_goals: bool = False
+    """True when the strips beyond the first and the last rank are goals, in the pattern of who defends them."""
+    depth_mm: float = 0.0
+    """How deep each rank is where that is not the width of a square: the zones of a board of cards."""
+
+    @property
+    def pitch_mm(self) -> float:
+        """Distance of neighbouring squares' centres."""
+        return self.square_mm + self.gap_mm
+
+    @property
+    def width_mm(self) -> float:
+        """Width of the squares, without any margin."""
+        return self.files * self.pitch_mm - self.gap_mm
+
+    @property
+    def rank_pitch_mm(self) -> float:
+        """Distance of neighbouring ranks."""
+        return (self.depth_mm or self.square_mm) + self.gap_mm
+
+    @property
+    def height_mm(self) -> float:
+        """Depth of the squares, without the strips."""
+        return self.ranks * self.rank_pitch_mm - self.gap_mm
+
+    @cached_property
+    def squares(self) -> tuple[Square, ...]:
+        """All squares by file, then rank."""
+        return tuple(Square(f, r) for f in range(self.files) for r in range(self.ranks))
+
+    def centre_mm(self, square: Square) -> tuple[float, float]:
+        """Centre of a square, (x, y)."""
+        half, half_depth = self.square_mm / 2, (self.depth_mm or self.square_mm) / 2
+        return square.file * self.pitch_mm + half, square.rank * self.rank_pitch_mm + half_depth
+
+    def square_at(self, x_mm: float, y_mm: float) -> Square | None:
+        """The square whose cell (half the gap included) holds the point; None beside the board."""
+        half_gap = self.gap_mm / 2
+        file, rank = int((x_mm + half_gap) // self.pitch_mm), int((y_mm + half_gap) // self.rank_pitch_mm)
+        return Square(file, rank) if 0 <= file < self.files and 0 <= rank < self.ranks else None
+
+    @cached_property
+    def corner_centres_mm(self) -> dict[int, tuple[float, float]]:
+        """Centre of each corner marker by id: flush with the outer files, in the middle of the strips."""
+        left, right = self.corner_mm / 2, self.width_mm - self.corner_mm / 2
+        low, high = -self.strip_mm / 2, self.height_mm + self.strip_mm / 2
+        places = ((left, low), (right, low), (right, high), (left, high))
+        return dict(zip(self.corners, places, strict=True))
+
+
+@dataclass(frozen=True)
+class Card:
+    """A playing card: its name, value and suit in notation, and its marker of `CARD_DICTIONARY` (100-249).
+
+    `value` and `suit` are what is printed (10, not a); `drawing` is the suit's sign in `companion.core.drawings`.
+    """
+
+    name: str
+    value: str
+    suit: str
+    drawing: str
+    marker: int
+
+
+@dataclass(frozen=True)
+class Deck:
+    """Cards of one back, poker size. They look the same when turned by 180 degrees.
+
+    Value and suit stand in the upper left and, upside down, in the lower right corner; the marker in the upper right
+    and, upside down, in the lower left: each marker's top points to the nearer short edge, so that either of the two
+    tells where the card lies. Both stand `inset_mm` from the edges. On the board cards lie fanned in zones: `zones`
+    says in which rank each seat's are; a fan begins at the edge of its seat and grows away from it.
+    """
+
+    cards: tuple[Card, ...]
+    zones: Mapping[Seat, int]
+    width_mm: float = 63.0
+    height_mm: float = 88.0
+    marker_mm: float = 12.5
+    inset_mm: float = 3.0
+    step_mm: float = 17.0
+    """How far a card of a fan lies from the one before, so that marker and value of each are seen."""
+    lane_piles: tuple[str, ...] = (say("deck"), say("discard"))
+    """Piles at South's end of each lane, from the board outwards: they lie beside what the camera reads."""
+    side_piles: tuple[str, ...] = (say("deck"), say("discard"))
+    """North's own piles beside the lanes, the farther from North first."""
+
+
+@dataclass(frozen=True)
+class Kit:
+    """Everything one has to print for a game, and everything the camera may see of it."""
+
+    game: str
+    title: str
+    board: Board
+    sides: Mapping[Seat, Side]
+    faces: tuple[Face, ...]
+    pieces: tuple[tuple[str, ...], ...] = ()
+    """Each physical piece as its faces' names; one face: a flat tag."""
+    tag_mm: float = 24.0
+    notes: tuple[str, ...] = ()
+    """What the instruction sheet says about these pieces."""
+    deck: Deck | None = None
+    """The cards of a game of cards; they lie in the squares of the board as in zones."""
+    _kinds: dict[str, str] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _by_name: dict[str, Face] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _by_marker: dict[int, Face] = field(init=False, repr=False, compare=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for face in self.faces:
+            self._by_name[face.name] = face
+            for marker in face.markers:
+                if marker in self._by_marker or marker in self.board.corners:
+                    raise ValueError(f"marker {marker} means two things in the kit of {self.game}")
+                self._by_marker[marker] = face
+        for piece in self.pieces:
+            self._kinds.update(dict.fromkeys(piece, piece[0]))
+
+    def face(self, name: str) -> Face:
+        """The face of that name; raises KeyError."""
+        return self._by_name[name]
+
+    def kind(self, face: str) -> str:
+        """The first face of the piece that can show this face: the same before and after it is turned over."""
+        return self._kinds.get(face, face)
+
+    def anchored(self, layout: Mapping[Square, tuple[str, ...]]) -> Layout:
+        """The layout with every piece that covers several squares in the first of them alone."""
+        big = {name for name, face in self._by_name.items() if face.size != (1, 1)}
+        if not big:
+            return layout
+        anchors: dict[str, Square] = {}
+        for square in sorted(layout):
+            for face in layout[square]:
+                anchors.setdefault(face, square)
+        kept = {
+            square: tuple(face for face in faces if face not in big or anchors[face] == square)
+            for square, faces in layout.items()
+        }
+        return {square: faces for square, faces in kept.items() if faces}
+
+    def face_of_marker(self, marker: int) -> Face | None:
+        """The face that this marker shows, or None when it is none of this game's."""
+        return self._by_marker.get(marker)

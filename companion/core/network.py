@@ -1,0 +1,253 @@
+"""How phones get in: the addresses of the pages, and the Wi-Fi that they join first, as people and QR codes tell it."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import fcntl
+import shutil
+import socket
+import struct
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from segno import helpers
+
+from companion.core.clock import Clock
+from companion.core.config import WebSettings, WifiSettings
+from companion.core.kit import Seat
+
+NMCLI_S = 3.0
+"""So long NetworkManager may take to answer."""
+LOOK_S = 60.0
+"""So long what it said is believed."""
+
+HOTSPOT_ADDRESS = "10.42.0.1"
+"""The machine in its own hotspot (`systemd/hotspot.nmconnection`)."""
+HOTSPOT_NAMES = ("table.lan", "table")
+"""Its names there; not `.local`, which older phones do not find."""
+HOTSPOT_NAMES_FILE = Path("etc/NetworkManager/dnsmasq-shared.d/tabletop-companion.conf")
+"""What makes them known, below the root; there while `companion hotspot` is on."""
+_SIOCGIFADDR = 0x8915
+
+
+@dataclass(frozen=True)
+class Wifi:
+    """A wireless network; an empty `password` is an open one. The password is in no repr, hence in no log."""
+
+    name: str
+    password: str = field(default="", repr=False)
+    hidden: bool = False
+
+    @property
+    def text(self) -> str:
+        r"""What a QR code says so that a phone joins it.
+
+        >>> print(Wifi("Table; one", "ab:12345").text)
+        WIFI:T:WPA;S:Table\; one;P:ab\:12345;;
+        """
+        kind = "WPA" if self.password else "nopass"
+        told = helpers.make_wifi_data(self.name, self.password or None, kind, self.hidden)
+        text = told.decode() if isinstance(told, bytes) else told
+        return text if text.endswith(";;") else f"{text};"  # segno leaves the last one out for a hidden network
+
+
+def host_key_text(secret: bytes) -> str:
+    """The host key as people type it: ten letters and digits of a random secret, 50 bits.
+
+    >>> host_key_text(bytes(32))
+    'aaaaa-aaaaa'
+    """
+    text = base64.b32encode(secret)[:10].decode().lower()
+    return f"{text[:5]}-{text[5:]}"
+
+
+def seat_address(url: str, seat: Seat) -> str:
+    """The short address that takes a seat, under the table screen's.
+
+    >>> seat_address("http://192.0.2.7:8080/", Seat.SOUTH)
+    'http://192.0.2.7:8080/s'
+    """
+    return f"{url}{seat[:1]}"
+
+
+def shown(url: str) -> str:
+    """An address as people type it.
+
+    >>> shown("http://192.0.2.7:8080/s"), shown("https://table.local/")
+    ('192.0.2.7:8080/s', 'table.local')
+    """
+    return url.removeprefix("http://").removeprefix("https://").rstrip("/")
+
+
+def plain_code(typed: str) -> str:
+    """A code as people type it, without dashes, spaces and capitals.
+
+    >>> plain_code(" K7M-2qx ")
+    'k7m2qx'
+    """
+    return "".join(typed.split()).replace("-", "").lower()
+
+
+def shown_code(code: str) -> str:
+    """A code as people read it aloud.
+
+    >>> shown_code("k7m2qx")
+    'k7m-2qx'
+    """
+    return f"{code[:3]}-{code[3:]}" if code else ""
+
+
+def page_urls(web: WebSettings, port: int) -> tuple[str, ...]:
+    """Addresses of the table screen, the one for phones first: with a certificate the names for which it may be."""
+    scheme, usual = ("https", 443) if web.certificate else ("http", 80)
+    own = addresses(web.host)
+    hosts = dict.fromkeys((*web.names, *own) if web.certificate else (*own, *web.names))
+    end = "" if port == usual else f":{port}"
+    return tuple(f"{scheme}://{f'[{host}]' if ':' in host else host}{end}/" for host in hosts)
+
+
+# ---- addresses -------------------------------------------------------------------------------------------------------
+
+
+def addresses(
+    host: str, own: Callable[[], Sequence[str]] | None = None, routed: Callable[[], str] | None = None
+) -> list[str]:
+    """Under which addresses and names this machine is reached when it listens on `host`; the one for phones first.
+
+    Asks the kernel alone, and waits for nothing: without any network it is the machine itself.
+    """
+    if host not in ("0.0.0.0", "::"):
+        return [host]
+    interfaces = list((own or own_addresses)())
+    has_hotspot = HOTSPOT_ADDRESS in interfaces
+    first = (routed or routed_address)()
+    found = [HOTSPOT_ADDRESS] if has_hotspot else []
+    found += [first] if first and first not in found else []
+    found = found or interfaces[:1]
+    if not found:
+        return ["127.0.0.1"]
+    names = HOTSPOT_NAMES[:1] if has_hotspot and (Path("/") / HOTSPOT_NAMES_FILE).exists() else ()
+    return [*found, *names, f"{socket.gethostname().partition('.')[0]}.local"]
+
+
+def routed_address() -> str:
+    """The address with which this machine goes out; empty: it has no way out, as in a hotspot of its own."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # a documentation address; nothing is sent
+        except OSError:
+            return ""
+        return str(probe.getsockname()[0])
+
+
+def own_addresses() -> list[str]:
+    """The first IPv4 address of each network interface that has one, without the machine's talk to itself."""
+    found = []
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        for _, name in socket.if_nameindex():
+            with contextlib.suppress(OSError):  # this one has none
+                answer = fcntl.ioctl(probe, _SIOCGIFADDR, struct.pack("256s", name.encode()[:15]))
+                found.append(socket.inet_ntoa(answer[20:24]))
+    return [address for address in found if not address.startswith("127.")]
+
+
+# ---- the Wi-Fi ------------------------------------------------------------------------------------------------------
+
+
+class Network:
+    """The Wi-Fi for phones: that of the settings, else the machine's own hotspot, which may come and go.
+
+    A context manager. NetworkManager is asked in a thread, at most once in `LOOK_S`, while somebody wants to know;
+    `when_changed` is called there. `run` answers the output of a command, empty when it fails.
+    """
+
+    def __init__(
+        self,
+        settings: WifiSettings,
+        clock: Clock,
+        when_changed: Callable[[], None] = lambda: None,
+        run: Callable[[Sequence[str]], str] | None = None,
+    ) -> None:
+        self.settings = settings
+        self._clock = clock
+        self._when_changed = when_changed
+        self._run = run or _run
+        self._found: Wifi | None = None
+        self._looked_s: float | None = None
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._has_manager = run is not None or shutil.which("nmcli") is not None
+
+    def wifi(self) -> Wifi | None:
+        """What is known of it now; returns at once."""
+        settings = self.settings
+        if settings.name:
+            return Wifi(settings.name, settings.password, settings.hidden)
+        now_s = self._clock.monotonic_s()
+        with self._lock:
+            is_due = self._looked_s is None or now_s - self._looked_s >= LOOK_S
+            if self._has_manager and is_due and (self._thread is None or not self._thread.is_alive()):
+                self._looked_s = now_s
+                self._thread = threading.Thread(target=self._look, name="network", daemon=True)
+                self._thread.start()
+            return self._found
+
+    def settle(self) -> None:
+        """Wait until a look that is under way has ended."""
+        if self._thread:
+            self._thread.join(2 * NMCLI_S)
+
+    def _look(self) -> None:
+        found = hotspot(self._run)
+        if found != self._found:
+            self._found = found
+            self._when_changed()
+
+    def __enter__(self) -> Network:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.settle()
+
+
+def hotspot(run: Callable[[Sequence[str]], str]) -> Wifi | None:
+    """The hotspot that NetworkManager runs now, as `nmcli` tells it; None: there is none, or its password is not told.
+
+    `run` answers the output of a command, empty when it fails.
+    """
+    for line in run(["nmcli", "-t", "-f", "UUID,TYPE", "connection", "show", "--active"]).splitlines():
+        uuid, _, kind = line.partition(":")
+        if kind != "802-11-wireless":
+            continue
+        wanted = "802-11-wireless.mode,802-11-wireless.ssid,802-11-wireless.hidden,802-11-wireless-security.key-mgmt"
+        fields = f"{wanted},802-11-wireless-security.psk"
+        told = _fields(run(["nmcli", "-s", "-t", "-f", fields, "connection", "show", "uuid", uuid]))
+        name, password = told.get("802-11-wireless.ssid", ""), told.get("802-11-wireless-security.psk", "")
+        is_open = told.get("802-11-wireless-security.key-mgmt", "") in ("", "--", "none")
+        if told.get("802-11-wireless.mode") == "ap" and name and (password or is_open):
+            return Wifi(name, "" if is_open else password, told.get("802-11-wireless.hidden") == "yes")
+    return None
+
+
+def _fields(text: str) -> dict[str, str]:
+    r"""What `nmcli -t` prints, a line for each field; a colon or backslash in a value has a backslash before it."""
+    found = {}
+    for line in text.splitlines():
+        name, _, value = line.partition(":")
+        found[name] = value.replace("\\:", ":").replace("\\\\", "\\")
+    return found
+
+
+def _run(command: Sequence[str]) -> str:
+    """The output of a command; empty when it is not there, fails or takes too long. Nothing of it is logged."""
+    if shutil.which(command[0]) is None:
+        return ""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=NMCLI_S, check=False)
+    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
+        return ""
+    return done.stdout if done.returncode == 0 else ""

@@ -1,0 +1,98 @@
+"""The doctor's look at the certificate of the pages: what a phone checks in it, told before a phone does."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from companion.core.i18n import joined, say
+from companion.diagnostics.findings import Finding, Grade
+from companion.storage.calendar import EARLIEST_S
+
+SOON_S = 14 * 24 * 3600.0
+"""So long before its end a certificate wants to be renewed."""
+_NO_CHECK_TIME = 0x20_0000
+"""`X509_V_FLAG_NO_CHECK_TIME` of OpenSSL, which `ssl` does not name: dates are judged whenever they are asked for."""
+
+
+@dataclass(frozen=True)
+class Validity:
+    """From when until when a certificate counts, in seconds of Unix time, and the wanted names that it is not for.
+
+    `refused`: why no phone takes it, whatever the day; empty: it can be taken.
+    """
+
+    begins_s: float = 0.0
+    ends_s: float = 0.0
+    not_for: tuple[str, ...] = ()
+    refused: str = ""
+
+
+def validity(served: ssl.SSLContext, certificate: str, names: Sequence[str] = ()) -> Validity:
+    """What a phone that trusts the issuer of this PEM file reads in it when it is served so."""
+    try:
+        begins, ends = _dates(served, certificate)
+    except ssl.SSLError as error:
+        return Validity(refused=getattr(error, "verify_message", "") or str(error))
+    not_for = []
+    for name in names:
+        try:
+            _dates(served, certificate, name)
+        except (ssl.SSLError, UnicodeError):  # a name that no certificate can bear, too
+            not_for.append(name)
+    return Validity(begins, ends, tuple(not_for))
+
+
+def _dates(served: ssl.SSLContext, certificate: str, name: str | None = None) -> tuple[float, float]:
+    """Its first and last second, read by shaking hands in memory; raises `ssl.SSLError` when it is not for a name."""
+    phone = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    phone.check_hostname = name is not None
+    phone.load_verify_locations(Path(certificate).expanduser())
+    phone.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | _NO_CHECK_TIME
+    up, down = ssl.MemoryBIO(), ssl.MemoryBIO()
+    ends = phone.wrap_bio(down, up, server_hostname=name), served.wrap_bio(up, down, server_side=True)
+    for end in ends * 3:
+        with suppress(ssl.SSLWantReadError):
+            end.do_handshake()
+    found = ends[0].getpeercert() or {}
+    first, last = (ssl.cert_time_to_seconds(str(found[key])) for key in ("notBefore", "notAfter"))
+    return first, last
+
+
+def certificate(found: Validity | None, now_s: float) -> Iterator[Finding]:
+    """Will phones take it today? None: the pages come by HTTP."""
+    if found is None:
+        return
+    if found.refused:
+        text = say("Phones will not take the certificate: {why}.", why=found.refused)
+        yield Finding("https", Grade.WARN, text)
+        return
+    yield _today(found, now_s)
+    for name in found.not_for:
+        text = say(
+            "The certificate is not for {name}: phones warn of it. Have it made for this name too, or remove the name.",
+            name=name,
+        )
+        yield Finding("https", Grade.WARN, text)
+
+
+def _today(found: Validity, now_s: float) -> Finding:
+    begins, ends = (time.strftime("%Y-%m-%d", time.gmtime(at_s)) for at_s in (found.begins_s, found.ends_s))
+    # A clock that was never set says nothing.
+    if now_s < EARLIEST_S or found.begins_s <= now_s <= found.ends_s - SOON_S:
+        return Finding("https", Grade.OK, say("The certificate is good until {day}.", day=ends))
+    if now_s < found.begins_s:
+        text = say(
+            "The certificate counts from {day} on, phones do not take it before: is the clock right?", day=begins
+        )
+        return Finding("https", Grade.WARN, text)
+    if now_s > found.ends_s:
+        text = say("The certificate ended on {day}: phones warn of it or stay away.", day=ends)
+    else:
+        text = say("The certificate ends on {day}.", day=ends)
+    advice = say("Renew it, then restart the companion.")
+    return Finding("https", Grade.WARN, joined(" ", (text, advice)))

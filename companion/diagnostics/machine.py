@@ -1,0 +1,210 @@
+"""The doctor's look at the machine itself: board, warmth, voltage, memory, disk, clock, versions."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from companion import __version__
+from companion.core.i18n import joined, say, say_n
+from companion.diagnostics import probes
+from companion.diagnostics.findings import Finding, Grade
+from companion.diagnostics.probes import Machine
+
+MIN_FREE_BYTES = 200_000_000
+LOW_BYTES = 500_000_000
+WARM_C, HOT_C = 75.0, 80.0
+"""At 80 degrees a Raspberry Pi begins to slow its processor down (Raspberry Pi documentation, `temp_limit`)."""
+LOW_MEMORY_MB = 100
+WORN = 0.9
+_EARLIEST_UNIX_S = 1_735_689_600  # 1 January 2025: an older clock was never set
+_SUPPLY = say("use the official power supply, a short thick cable, and nothing hungry at its USB ports")
+
+
+def board(machine: Machine) -> Finding:
+    """Which machine it is, and its memory."""
+    name, memory = probes.model(machine), probes.memory(machine)
+    if memory is None:
+        return Finding("machine", Grade.OK, say("{model}.", model=name or platform.machine()))
+    text = say(
+        "{model}, {free} of {total} MB of memory are free.",
+        model=name or platform.machine(),
+        free=memory.free_mb,
+        total=memory.total_mb,
+    )
+    if memory.free_mb < LOW_MEMORY_MB:
+        advice = say("End other programs, or use a Raspberry Pi with more.")
+        return Finding("machine", Grade.WARN, joined(" ", (text, advice)))
+    return Finding("machine", Grade.OK, text)
+
+
+def warmth(machine: Machine) -> Iterator[Finding]:
+    """How warm the processor is."""
+    degrees = probes.temperature_c(machine)
+    if degrees is None:
+        return
+    text = say("The processor has {degrees} °C.", degrees=f"{degrees:.0f}")
+    if degrees >= HOT_C:
+        advice = say("It slows down to cool: give it air, a heat sink or a fan.")
+        yield Finding("warmth", Grade.WARN, joined(" ", (text, advice)))
+    elif degrees >= WARM_C:
+        advice = say("From 80 °C on it slows down: give it air.")
+        yield Finding("warmth", Grade.NOTE, joined(" ", (text, advice)))
+    else:
+        yield Finding("warmth", Grade.OK, text)
+
+
+def power(machine: Machine) -> Iterator[Finding]:
+    """Voltage and throttling, now and since the start; a machine that is no Raspberry Pi tells nothing of it."""
+    flags = probes.throttling(machine)
+    if flags is None:
+        if probes.model(machine).startswith("Raspberry Pi"):
+            text = say("Voltage and throttling cannot be read here: run vcgencmd get_throttled.")
+            yield Finding("power", Grade.NOTE, text)
+        return
+    if flags.under_voltage:
+        text = say("The voltage is too low now: {advice}.", advice=_SUPPLY)
+        yield Finding("power", Grade.WARN, text)
+    elif flags.had_under_voltage:
+        text = say("The voltage was too low since the machine was switched on: {advice}.", advice=_SUPPLY)
+        yield Finding("power", Grade.WARN, text)
+    if flags.throttled or flags.capped or flags.too_warm:
+        text = say("The processor is slowed down now, by warmth or low voltage: give it air and a good supply.")
+        yield Finding("power", Grade.WARN, text)
+    elif flags.was_throttled or flags.was_capped or flags.was_too_warm:
+        text = say("The processor was slowed down for a while since the machine was switched on: give it air.")
+        yield Finding("power", Grade.NOTE, text)
+    if flags == probes.Throttling():
+        yield Finding("power", Grade.OK, say("The voltage is right, nothing is slowed down."))
+
+
+# ---- the disk --------------------------------------------------------------------------------------------------------
+
+
+def free_bytes(folder: Path) -> int:
+    """How much can still be written for a folder that need not exist yet; 0 when nobody can tell."""
+    try:
+        return shutil.disk_usage(_existing(folder)).free
+    except OSError:
+        return 0
+
+
+def is_writable(folder: Path) -> bool:
+    """May this process write there, and is the file system not fixed?"""
+    return os.access(_existing(folder), os.W_OK)
+
+
+def _existing(folder: Path) -> Path:
+    return next((path for path in (folder, *folder.parents) if path.exists()), folder)
+
+
+def space(machine: Machine, folder: Path) -> Finding:
+    """Can games be kept, and for how long?"""
+    existing, free = _existing(folder), free_bytes(folder) // 1_000_000
+    mount = probes.volume(machine, existing)
+    if mount and mount.read_only:
+        text = say(
+            "{folder} is on a file system that can only be read: restart the machine; if it comes back, the card is "
+            "worn out: save a backup and use a new one.",
+            folder=str(existing),
+        )
+        return Finding("disk", Grade.FAIL, text)
+    if not is_writable(folder):
+        text = say("{folder} cannot be written: set state_dir to a folder of yours.", folder=str(existing))
+        return Finding("disk", Grade.FAIL, text)
+    if free < MIN_FREE_BYTES // 1_000_000:
+        text = say("Only {free} MB free for {folder}: make room.", free=free, folder=str(folder))
+        return Finding("disk", Grade.FAIL, text)
+    text = say("{free} MB free for {folder}.", free=free, folder=str(folder))
+    if free < LOW_BYTES // 1_000_000:
+        return Finding("disk", Grade.WARN, joined(" ", (text, say("Make room soon."))))
+    return Finding("disk", Grade.OK, text)
+
+
+def disk_health(machine: Machine, folder: Path) -> Iterator[Finding]:
+    """What the disk and the kernel tell of wear and errors."""
+    mount = probes.volume(machine, _existing(folder))
+    found = probes.disk(machine, mount.device) if mount else None
+    if found is None:
+        return
+    name = " ".join(filter(None, (found.kind, found.name))) or mount.device if mount else ""
+    kernel = probes.kernel_troubles(machine)
+    advice = say("save a backup and use a new card")
+    if found.errors:
+        text = say_n(
+            "The file system has found {n} error on {disk}: {advice}.",
+            "The file system has found {n} errors on {disk}: {advice}.",
+            found.errors,
+            disk=name,
+            advice=advice,
+        )
+        yield Finding("disk", Grade.WARN, text)
+    if kernel:
+        text = say_n(
+            "The kernel’s log has {n} line about errors of a disk: {advice}.",
+            "The kernel’s log has {n} lines about errors of a disk: {advice}.",
+            kernel,
+            advice=advice,
+        )
+        yield Finding("disk", Grade.WARN, text)
+    if (found.worn or 0) >= WORN or (found.spare or 0) >= 2:
+        yield Finding("disk", Grade.WARN, say("{disk} is nearly worn out: {advice}.", disk=name, advice=advice))
+    elif found.worn is not None:
+        text = say("{disk}: {percent} % of its life are used.", disk=name, percent=f"{100 * found.worn:.0f}")
+        yield Finding("disk", Grade.OK, text)
+    elif not found.errors and not kernel:
+        yield Finding("disk", Grade.OK, say("{disk}: no error is known. It does not tell its wear.", disk=name))
+
+
+# ---- clock and versions ----------------------------------------------------------------------------------------------
+
+
+def clock(machine: Machine) -> Finding:
+    """Is the time of day right? Games do not need it, the history does."""
+    if time.time() < _EARLIEST_UNIX_S:
+        text = say("The clock was never set: dates in the history will be wrong, games are not.")
+        return Finding("clock", Grade.NOTE, text)
+    now = say("It is {time}.", time=time.strftime("%Y-%m-%d %H:%M %Z"))
+    synchronised = probes.is_synchronised(machine)
+    if synchronised is None:
+        return Finding("clock", Grade.OK, now)
+    if synchronised:
+        return Finding("clock", Grade.OK, joined(" ", (now, say("The network has set it."))))
+    if probes.has_rtc(machine):
+        return Finding("clock", Grade.OK, joined(" ", (now, say("The machine’s own clock has set it."))))
+    text = say("No network has set the clock: dates in the history may be wrong, games are not.")
+    return Finding("clock", Grade.NOTE, joined(" ", (now, text)))
+
+
+def versions(machine: Machine) -> Finding:
+    """What runs here, for whoever is asked for help."""
+    told = [f"companion {__version__}", f"Python {platform.python_version()}"]
+    for package, title in (("opencv-python-headless", "OpenCV"), ("picamera2", "Picamera2"), ("lgpio", "lgpio")):
+        with suppress(importlib.metadata.PackageNotFoundError):
+            told.append(f"{title} {importlib.metadata.version(package)}")
+    told += [probes.system_name(machine), f"Linux {probes.kernel(machine)}"]
+    if loader := probes.bootloader(machine):
+        told.append(f"bootloader {loader}")
+    return Finding("versions", Grade.OK, f"{', '.join(told)}.")
+
+
+def quick_look(machine: Machine, folder: Path) -> Iterator[Finding]:
+    """What is worth a look every minute: warmth, voltage, space, errors of the disk."""
+    yield from warmth(machine)
+    yield from power(machine)
+    yield space(machine, folder)
+    yield from disk_health(machine, folder)
+
+
+def thorough_look(machine: Machine, folder: Path) -> Iterator[Finding]:
+    """All that there is to know of the machine."""
+    yield board(machine)
+    yield from quick_look(machine, folder)
+    yield clock(machine)
+    yield versions(machine)

@@ -1,0 +1,96 @@
+"""The doctor's look at how phones get here: addresses, name, hotspot, Wi-Fi; and at what starts the service."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterator, Sequence
+
+from companion.core.i18n import joined, say, say_n
+from companion.diagnostics import probes
+from companion.diagnostics.findings import Finding, Grade
+from companion.diagnostics.probes import Machine
+
+UNIT = "companion.service"
+WEAK_DBM = -75
+"""From here on a Wi-Fi gets slow and drops out."""
+_LOCAL = re.compile(r"(127\.0\.0\.1|\[?::1\]?|localhost)(:\d+)?")
+
+
+def port(host: str, number: int) -> Finding:
+    """Is the pages' port free? To be asked where no companion runs."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, number))
+        except OSError as error:
+            text = say(
+                "{host}:{port} cannot be used ({error}): is a companion running? Or set [web] port.",
+                host=host,
+                port=number,
+                error=error.strerror,
+            )
+            return Finding("port", Grade.FAIL, text)
+    return Finding("port", Grade.OK, say("{port} is free.", port=number))
+
+
+def reach(found: Sequence[str], hotspot: str = "") -> Iterator[Finding]:
+    """Where phones reach the table; `hotspot` is the name of the one that this machine runs."""
+    if all(_LOCAL.fullmatch(each) for each in found):
+        text = say("No network: phones cannot reach the table. Join a Wi-Fi or open a hotspot.")
+        yield Finding("network", Grade.NOTE, text)
+    else:
+        yield Finding("network", Grade.OK, say("Phones reach the table at {addresses}.", addresses=", ".join(found)))
+    if hotspot:
+        yield Finding("network", Grade.OK, say("This machine runs the hotspot {name}.", name=hotspot))
+
+
+def name(machine: Machine) -> Finding:
+    """Does the machine's name work in the local network?"""
+    local = f"{socket.gethostname().partition('.')[0]}.local"
+    if probes.announces_name(machine):
+        return Finding("network", Grade.OK, say("Its name in the network is {name}.", name=local))
+    text = say("Nobody answers for {name}: sudo apt install avahi-daemon. The address works without.", name=local)
+    return Finding("network", Grade.NOTE, text)
+
+
+def wifi(machine: Machine) -> Iterator[Finding]:
+    """Does the Wi-Fi sleep, is it weak or blocked?"""
+    if probes.is_radio_blocked(machine):
+        text = say("The Wi-Fi is blocked: set its country with sudo raspi-config, or run rfkill unblock wlan.")
+        yield Finding("wifi", Grade.NOTE, text)
+        return
+    for each in probes.wireless(machine):
+        said = []
+        if each.saves_power:
+            said.append(
+                say("{name} saves power, phones may wait: sudo iw dev {name} set power_save off.", name=each.name)
+            )
+        if each.signal_dbm is not None and each.signal_dbm < WEAK_DBM:
+            said.append(
+                say("{name} hears the Wi-Fi weakly ({signal} dBm): move it.", name=each.name, signal=each.signal_dbm)
+            )
+        good = say("{name} is awake.", name=each.name) if each.saves_power is False else ""
+        if said or good:
+            yield Finding("wifi", Grade.NOTE if said else Grade.OK, joined(" ", said or [good]))
+
+
+def service(machine: Machine) -> Iterator[Finding]:
+    """Does systemd look after the companion?"""
+    found = probes.unit(machine, UNIT)
+    if found is None:
+        return
+    if found.state == "failed":
+        text = say("The service has failed: journalctl -u {unit} says why.", unit=UNIT)
+        yield Finding("service", Grade.FAIL, text)
+    elif found.restarts:
+        text = say_n(
+            "The service was started anew {n} time by itself: journalctl -u {unit} says why.",
+            "The service was started anew {n} times by itself: journalctl -u {unit} says why.",
+            found.restarts,
+            unit=UNIT,
+        )
+        yield Finding("service", Grade.NOTE, text)
+    else:
+        yield Finding("service", Grade.OK, say("{unit} is {state}.", unit=UNIT, state=found.state))

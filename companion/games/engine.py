@@ -1,0 +1,183 @@
+"""The rules as JSON lines: one request a line, one reply a line, for bots and tests in any language.
+
+Requests: `new`, `legal` (with `limit`), `is_legal`, `apply`, `state`, `view`; see the README. Whatever is wrong gets
+an `error` reply and changes nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from random import Random
+from typing import Any, BinaryIO
+
+import msgspec
+
+from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
+from companion.core.i18n import plain_words
+from companion.core.kit import Seat
+from companion.games.base import Game, plain_outcome
+
+_MAX_LINE = 1_000_000
+_MAX_LEGAL = 50_000
+"""So many actions are listed, or drawn from, at most: sealed orders for many pieces can be millions."""
+
+
+class _New(msgspec.Struct, forbid_unknown_fields=True):
+    options: dict[str, Any] = {}
+    seed: int = 0
+
+
+class _Request(msgspec.Struct, forbid_unknown_fields=True):
+    """Exactly one of the fields, `limit` apart."""
+
+    new: _New | msgspec.UnsetType = msgspec.UNSET
+    legal: Seat | msgspec.UnsetType = msgspec.UNSET
+    limit: int | msgspec.UnsetType = msgspec.UNSET
+    is_legal: dict[Seat, str] | msgspec.UnsetType = msgspec.UNSET
+    apply: dict[Seat, str] | msgspec.UnsetType = msgspec.UNSET
+    state: bool | msgspec.UnsetType = msgspec.UNSET
+    view: Seat | msgspec.UnsetType | None = msgspec.UNSET
+
+
+_VERBS = ("new", "legal", "is_legal", "apply", "state", "view")
+_decode = msgspec.json.Decoder(_Request).decode
+_encode = msgspec.json.Encoder(enc_hook=plain_words).encode
+Reply = dict[str, Any]
+
+
+class Engine:
+    """One game driven by requests; `answer` never raises.
+
+    >>> from companion.games import game_named
+    >>> engine = Engine(game_named("outbuffered"))
+    >>> engine.answer(b'{"new": {}}')
+    b'{"to_act":["north","south"]}'
+    """
+
+    def __init__(self, game: Game[Any, Any]) -> None:
+        self._game = game
+        self._state: Any = None
+        self._rng = Random(0)
+
+    @property
+    def state(self) -> Any:
+        """The state of the game, for who drives the engine and looks on; None before the first `new`."""
+        return self._state
+
+    def answer(self, line: bytes) -> bytes:
+        """The reply to one request, both without the line's end."""
+        try:
+            if len(line) > _MAX_LINE:
+                raise Malformed(f"A request has at most {_MAX_LINE} bytes")
+            try:
+                request = _decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                raise Malformed(f"Not a request: {error}") from None
+            return _encode(self._reply(request))
+        except CompanionError as error:
+            return _encode({"error": _plain_error(error)})
+
+    def _reply(self, request: _Request) -> Reply:
+        verbs = [verb for verb in _VERBS if getattr(request, verb) is not msgspec.UNSET]
+        if len(verbs) != 1:
+            raise Malformed(f"A request has exactly one of {', '.join(_VERBS)}")
+        if request.limit is not msgspec.UNSET and verbs != ["legal"]:
+            raise Malformed("limit goes with legal")
+        if not isinstance(request.new, msgspec.UnsetType):
+            return self._new(request.new)
+        if self._state is None:
+            raise Illegal(Refusal.NO_GAME, "There is no game yet: send new first")
+        if not isinstance(request.legal, msgspec.UnsetType):
+            return self._legal(request.legal, request.limit)
+        if not isinstance(request.is_legal, msgspec.UnsetType):
+            return self._is_legal(request.is_legal)
+        if not isinstance(request.apply, msgspec.UnsetType):
+            return self._apply(request.apply)
+        if not isinstance(request.view, msgspec.UnsetType):
+            return {"view": self._game.view(self._state, request.view)}
+        return {"state": self._game.dump(self._state)}
+
+    def _new(self, new: _New) -> Reply:
+        options = self._game.options(new.options)
+        rng = Random(new.seed)
+        self._state, self._rng = self._game.setup(options, rng), rng
+        return {"to_act": sorted(self._game.to_act(self._state))}
+
+    def _legal(self, seat: Seat, limit: int | msgspec.UnsetType) -> Reply:
+        actions = self._game.legal_actions(self._state, seat)
+        if isinstance(limit, msgspec.UnsetType):
+            listed = list(itertools.islice(actions, _MAX_LEGAL + 1))
+            if len(listed) > _MAX_LEGAL:
+                raise Malformed(f"More than {_MAX_LEGAL:,} actions are legal: name a limit")
+            return {"legal": [self._game.format(action) for action in listed]}
+        if limit < 0:
+            raise Malformed("limit is a number from 0 upwards")
+        return {"legal": [self._game.format(action) for action in _sample(actions, min(limit, _MAX_LEGAL), self._rng)]}
+
+    def _is_legal(self, texts: Mapping[Seat, str]) -> Reply:
+        """Malformed texts are an error; whatever the rules or the turn forbid is false."""
+        if not texts:
+            raise Malformed("is_legal names a seat and its action")
+        actions = self._parse(texts)
+        due = self._game.to_act(self._state)
+        try:
+            for seat, action in actions.items():
+                if seat not in due:
+                    return {"is_legal": False}
+                self._game.check(self._state, seat, action)
+        except Illegal:
+            return {"is_legal": False}
+        return {"is_legal": True}
+
+    def _apply(self, texts: Mapping[Seat, str]) -> Reply:
+        actions = self._parse(texts)
+        self._game.require(self._state, actions)
+        step = self._game.apply(self._state, actions, self._rng)
+        self._state = step.state
+        return {
+            "to_act": sorted(self._game.to_act(step.state)),
+            "events": step.events,
+            "outcome": plain_outcome(self._game.outcome(step.state)),
+        }
+
+    def _parse(self, texts: Mapping[Seat, str]) -> dict[Seat, Any]:
+        return {seat: self._game.parse(text) for seat, text in texts.items()}
+
+
+def _sample(actions: Iterable[Any], limit: int, rng: Random) -> list[Any]:
+    """At most `limit` of the actions, each subset equally likely, in one pass (reservoir sampling, algorithm R).
+
+    Of more than `_MAX_LEGAL` actions the first ones count.
+    """
+    source = itertools.islice(actions, _MAX_LEGAL)
+    kept = list(itertools.islice(source, limit))
+    for index, action in enumerate(source, start=limit):
+        place = rng.randint(0, index)
+        if place < limit:
+            kept[place] = action
+    return kept
+
+
+def _plain_error(error: CompanionError) -> Reply:
+    kind = error.kind if error.kind in ("malformed", "illegal") else "malformed"
+    plain: Reply = {"kind": kind, "reason": kind, "message": error.message}
+    if isinstance(error, Illegal):
+        plain["reason"] = error.reason
+        if error.rule:
+            plain["rule"] = error.rule
+    return plain
+
+
+def serve_lines(game: Game[Any, Any], source: BinaryIO, sink: BinaryIO) -> None:
+    """Answer requests line by line until the source ends; blank lines are passed over."""
+    engine = Engine(game)
+    for line in _lines(source):
+        sink.write(engine.answer(line) + b"\n")
+        sink.flush()
+
+
+def _lines(source: BinaryIO) -> Iterator[bytes]:
+    for line in source:
+        if stripped := line.strip():
+            yield stripped

@@ -1,0 +1,376 @@
+"""One file that holds an installation: settings, games, what is known of lenses, last choices, photographs if wanted.
+
+A backup is a ZIP file with `backup.json` in it. It holds no key of the installation and nothing of a game that is still
+on: neither a sealed order nor a hand ever leaves the machine. A restore is checked wholly, then laid ready in the state
+directory, and takes its place at the next start, before anything is opened; what it replaces is kept in
+`before-restore`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+import sqlite3
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, nullcontext
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from companion import __version__
+from companion.archive.photographs import PhotographFolder
+from companion.core.clock import Clock
+from companion.core.config import Settings
+from companion.core.errors import CompanionError, ConfigError, JournalError, Malformed, SystemTrouble
+from companion.core.files import MAX_TEXT, open_file, read_file
+from companion.core.i18n import joined, say, say_n
+from companion.maintenance.games_copy import copy_games, keys_of, own_games
+from companion.maintenance.settings.file import SettingsFile
+from companion.maintenance.settings.rows import kept_by_hand
+from companion.maintenance.settings.trial import SettingsTrial
+from companion.maintenance.unpack import look_at, open_archive, unpack
+from companion.storage.journal import Journal
+from companion.storage.journal_head import SUFFIX
+from companion.storage.journal_lock import hold
+from companion.storage.migrations import copies
+from companion.storage.recovery import damaged_files, finish_rescue
+from companion.table.records import FreeSeat
+
+FORMAT = 1
+MAX_BYTES = 2_000_000_000
+"""What a backup may hold unpacked."""
+READY, UNDER_WAY, BEFORE = "restore", "restoring", "before-restore"
+"""Folders of the state directory: a restore that waits for the next start, one that is being done, what was before."""
+_JOURNAL, _SETTINGS = "journal.sqlite", "settings.toml"
+_FILES = (_SETTINGS, _JOURNAL, "lenses.json", "choices.json")
+_MOST = {
+    "backup.json": 16_000,
+    _SETTINGS: 256_000,
+    "lenses.json": 1_000_000,
+    "choices.json": 1_000_000,
+    _JOURNAL: 500_000_000,
+}
+"""How many bytes each member may have. The note has six lines, settings with every comment have 30 KB, lenses and
+choices some KB each; a game takes 0.1 MB, so five thousand games go into a backup, as many as a page takes."""
+_MOST_PHOTOGRAPH = 4_000_000
+"""A photograph of the largest camera, at the best quality."""
+_PHOTOGRAPH = re.compile(r"photographs/[0-9]{1,9}/[0-9]{1,9}\.[0-9]{1,9}\.jpg")
+BEFORE_UPDATE = "before-update.zip"
+"""Where an update keeps its backup, in the state directory."""
+_ALBUM, _DRAWN = "photographs", "history"
+"""Folders of what belongs to the games of one journal; the second is made anew at any time."""
+_COPY = "backup-"
+"""How the name of a folder begins in which a backup is being made."""
+_FORGET = "forget"
+"""A file that says: games and photographs go, nothing comes instead."""
+
+_DAMAGED = (zipfile.BadZipFile, zlib.error)
+
+
+class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """`backup.json`: what the file holds. `at` is Unix time, `left_out` the number of a game that was still on.
+
+    `is_foreign` is no part of it: what was in a file that was taken back, and is none of this program's, is left out.
+    """
+
+    format: int
+    version: str
+    at: float
+    games: int
+    photographs: int
+    left_out: int = 0
+    is_foreign: bool = False
+
+    def sentence(self) -> str:
+        """What is in it, in words."""
+        games = say_n("{n} game", "{n} games", self.games)
+        pictures = say_n("{n} photograph", "{n} photographs", self.photographs)
+        told = say("{games} and {pictures}.", games=games, pictures=pictures)
+        if self.left_out:
+            told = joined(" ", (told, say("Game {number} is still on and was left out.", number=self.left_out)))
+        if self.is_foreign:
+            told = joined(" ", (told, say("Something in it is not this program’s: that was left out.")))
+        return told
+
+
+# ---- making one ------------------------------------------------------------------------------------------------------
+
+
+def make_backup(
+    settings: Settings, settings_file: Path, clock: Clock, photographs: bool, target: IO[bytes]
+) -> BackupNote:
+    """Write a backup; works beside a running service. Raises `JournalError` and `SystemTrouble`."""
+    with _trouble(), tempfile.TemporaryDirectory(dir=settings.journal_path.parent, prefix=_COPY) as folder:
+        copy = Path(folder) / _JOURNAL
+        left_out = copy_games(settings.journal_path, copy)
+        with Journal(copy, read_only=True) as journal:
+            games = len(journal.games())
+        album = PhotographFolder(settings.photographs_path)
+        pictures = [
+            album.path(game, moment)
+            for game in (album.games() if photographs else ())
+            if game != left_out
+            for moment in album.moments(game)
+        ]
+        note = BackupNote(FORMAT, __version__, clock.wall_s(), games, len(pictures), left_out)
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("backup.json", msgspec.json.format(msgspec.json.encode(note)))
+            archive.write(copy, _JOURNAL)
+            state = settings.journal_path.parent
+            for name, path in ((_SETTINGS, settings_file), *((name, state / name) for name in _FILES[2:])):
+                if path.exists():
+                    archive.write(path, name)
+            for path in pictures:
+                name = f"photographs/{path.parent.name}/{path.name}"
+                archive.write(path, name, zipfile.ZIP_STORED)
+    return note
+
+
+# ---- taking one back -------------------------------------------------------------------------------------------------
+
+
+def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: Path) -> BackupNote:
+    """Check a backup wholly and lay it ready for the next start; raises `Malformed` for one that cannot be used.
+
+    The folder of the state and the keys of this installation stay as they are, and all seats are free afterwards.
+    """
+    state = settings.journal_path.parent
+    with _trouble():
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        unfinished = state / f"{READY}.part"
+        _clear(unfinished)
+        unfinished.mkdir(mode=0o700)  # keys, and the password of the network
+        for name in (_ALBUM, _DRAWN):  # also where the backup has none: those of here belong to other games
+            (unfinished / name).mkdir()
+        try:
+            with open_file(source) if isinstance(source, Path) else nullcontext(source) as file:
+                note = _unpacked(file, unfinished)
+            is_foreign = own_games(unfinished / _JOURNAL)
+            _check_settings(unfinished / _SETTINGS, settings, settings_file)
+            _check_journal(unfinished / _JOURNAL)
+            _check_json(unfinished)
+            _fit_journal(unfinished / _JOURNAL, settings.journal_path)
+        except BaseException:
+            _clear(unfinished)
+            raise
+        _check_writable(settings_file)
+        _clear(state / READY)
+        unfinished.replace(state / READY)
+    return msgspec.structs.replace(note, is_foreign=is_foreign)
+
+
+def stage_forgetting(settings: Settings) -> None:
+    """Have all games, photographs and keys of the installation deleted at the next start."""
+    state = settings.journal_path.parent
+    with _trouble():
+        _clear(state / READY)
+        unfinished = state / f"{READY}.part"
+        _clear(unfinished)
+        unfinished.mkdir(parents=True)
+        (unfinished / _FORGET).touch()
+        unfinished.replace(state / READY)
+
+
+def is_staged(settings: Settings) -> bool:
+    """Does something wait for the next start?"""
+    return (settings.journal_path.parent / READY).exists()
+
+
+def unstage(settings: Settings) -> None:
+    """What waits for the next start is not done."""
+    with _trouble():
+        _clear(settings.journal_path.parent / READY)
+
+
+def apply_staged(settings: Settings, settings_file: Path) -> str:
+    """Do what waits for this start, before the journal is opened; answers a sentence, empty: nothing waited.
+
+    A power cut in the middle is finished at the next start: every step is a rename, and done at most once.
+    """
+    state = settings.journal_path.parent
+    ready, under_way, before = state / READY, state / UNDER_WAY, state / BEFORE
+    if not ready.exists() and not under_way.exists():
+        return ""
+    with _trouble(), hold(settings.journal_path):  # nobody else's journal is moved away
+        finish_rescue(settings.journal_path)  # what was rescued goes as well, and does not come up again
+        if not under_way.exists():
+            _clear(before)
+            before.mkdir(mode=0o700)
+            ready.replace(under_way)
+        before.mkdir(mode=0o700, exist_ok=True)
+        forget = (under_way / _FORGET).exists()
+        if (text := under_way / _SETTINGS).exists():
+            if settings_file.exists():
+                shutil.copy(settings_file, before / _SETTINGS)  # with its mode
+            SettingsTrial(settings_file).file().replace(read_file(text, MAX_TEXT))
+            text.unlink()
+        for name in ("lenses.json", "choices.json", _ALBUM, _DRAWN, _JOURNAL):
+            if forget and name != "lenses.json":
+                _move(state, name, before)
+            elif (under_way / name).exists():
+                _move(state, name, before)
+                (under_way / name).replace(state / name)
+        if forget:
+            for old in (before, *_left_beside(settings.journal_path)):
+                _clear(old)
+        _clear(under_way)
+    if forget:
+        return say("All games were deleted. The host key is a new one.")
+    return say("The backup is restored. What was here before is in the folder {folder}.", folder=BEFORE)
+
+
+def _left_beside(journal: Path) -> Iterator[Path]:
+    """What migrations, rescues and updates have kept of earlier journals, and a backup that was cut short."""
+    yield from copies(journal)
+    yield from damaged_files(journal)
+    for name in ("of-*", "mended"):
+        yield from journal.parent.glob(f"{journal.stem}.{name}{journal.suffix}*")
+    yield from (journal.with_name(name) for name in (BEFORE_UPDATE, f".{BEFORE_UPDATE}.new"))
+    yield from (path for path in journal.parent.glob(f"{_COPY}*") if path.is_dir())
+
+
+def _move(state: Path, name: str, before: Path) -> None:
+    """Put what lies there aside, a journal with its write-ahead log and its second place."""
+    for suffix in ("", "-wal", "-shm", SUFFIX) if name == _JOURNAL else ("",):
+        old = state / f"{name}{suffix}"
+        if old.exists():
+            _clear(before / old.name)
+            old.replace(before / old.name)
+
+
+# ---- checking --------------------------------------------------------------------------------------------------------
+
+
+def _most_of(name: str) -> int:
+    """How many bytes a member of a backup may have."""
+    return _MOST_PHOTOGRAPH if _PHOTOGRAPH.fullmatch(name) else _MOST.get(name, 0)
+
+
+def _unpacked(source: IO[bytes], folder: Path) -> BackupNote:
+    try:
+        with open_archive(source) as archive:
+            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+            names = [entry.filename for entry in entries]
+            strange = [n for n in names if n not in _MOST and not _PHOTOGRAPH.fullmatch(n)]
+            if strange or len(set(names)) != len(names):
+                raise Malformed(say("This is not a backup: it holds {name}.", name=(strange or names)[0][:80]))
+            look_at(entries, _most_of, MAX_BYTES, folder)
+            if "backup.json" not in names or _JOURNAL not in names:
+                raise Malformed(say("This is not a backup: there are no games in it."))
+            content = io.BytesIO()
+            unpack(archive, archive.getinfo("backup.json"), content, _most_of("backup.json"))
+            note = msgspec.json.decode(content.getvalue(), type=BackupNote)
+            if note.format != FORMAT:
+                raise Malformed(
+                    say(
+                        "This backup has format {theirs}, this program reads {ours}: update the program.",
+                        theirs=note.format,
+                        ours=FORMAT,
+                    )
+                )
+            for entry in entries:
+                if entry.filename != "backup.json":
+                    place = folder / entry.filename
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    with place.open("xb") as target:
+                        unpack(archive, entry, target, _most_of(entry.filename))
+    # zipfile's own words for an unknown compression (NotImplementedError) and for a locked file (RuntimeError)
+    except (*_DAMAGED, zipfile.LargeZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+        raise Malformed(say("This file is damaged or no backup: {why}", why=str(error))) from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise Malformed(say("This is not a backup of this program.")) from None
+    return note
+
+
+def _check_settings(path: Path, settings: Settings, settings_file: Path) -> None:
+    """The settings must be readable; what a page may not write stays as it is on this machine, its folder too."""
+    if not path.exists():
+        return
+    file = SettingsFile(path)
+    try:
+        held = file.read()
+        here = kept_by_hand(_settings_in(settings_file), held.settings)
+        file.change({**here, "state_dir": settings.state_dir}, held.seen)
+    except ConfigError as error:
+        raise Malformed(say("The settings in this backup cannot be used: {why}", why=error.message)) from None
+
+
+def _settings_in(path: Path) -> Settings:
+    """What the file of this machine says; the defaults where it says nothing that can be read."""
+    try:
+        return SettingsFile(path).read().settings
+    except ConfigError:
+        return Settings()
+
+
+def _check_journal(path: Path) -> None:
+    """Are the games, which are in a file of this program's own by now, as they were written?"""
+    try:
+        with Journal(path, read_only=True) as journal:
+            for _ in journal.entries():
+                pass
+            journal.restore()
+            notice = journal.notice
+    except (CompanionError, sqlite3.Error) as error:
+        notice = str(error)
+    if notice:
+        raise Malformed(say("The games in this backup cannot be used: {why}", why=notice))
+
+
+def _check_json(folder: Path) -> None:
+    for name in ("lenses.json", "choices.json"):
+        path = folder / name
+        try:
+            if path.exists():
+                json.loads(read_file(path, MAX_TEXT))
+        except (OSError, ValueError, UnicodeDecodeError, RecursionError):
+            raise Malformed(say("{name} in this backup is damaged: nothing was changed.", name=name)) from None
+
+
+def _check_writable(settings_file: Path) -> None:
+    """Better now than at the next start."""
+    probe = settings_file.resolve().parent / f".{settings_file.name}.probe"
+    probe.parent.mkdir(parents=True, exist_ok=True)
+    probe.touch()
+    probe.unlink()
+
+
+def _fit_journal(path: Path, here: Path) -> None:
+    """Give it the keys of this installation, and free its seats: nobody here holds a token of them."""
+    keys = keys_of(here)
+    with Journal(path) as journal:
+        seats = journal.restore().seats
+        last = max((entry.at for entry in journal.entries()), default=0.0)
+        for seat in seats:
+            journal.append(0, FreeSeat(seat), last)
+    with closing(sqlite3.connect(path)) as db, db:
+        db.executemany("INSERT OR REPLACE INTO keys VALUES (?, ?)", keys)
+
+
+def _clear(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _trouble() -> Iterator[None]:
+    """What the disk refuses, as a sentence."""
+    try:
+        yield
+    except CompanionError:
+        raise
+    except sqlite3.Error as error:
+        raise JournalError(say("The games cannot be copied: {why}", why=str(error))) from None
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise SystemTrouble(
+            say("Backup and restore cannot write ({why}): free some space on the disk.", why=why)
+        ) from None

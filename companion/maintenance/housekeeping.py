@@ -1,0 +1,258 @@
+"""What is done beside the table while nobody waits for it: room on the disk, old games, dates, checks of what is kept.
+
+A thread of its own with a round every few seconds. Of the journal's lock each step holds what one game takes, some
+milliseconds; games are removed and checked only while none is on and nobody has touched the table for a while.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from companion.archive.history import History
+from companion.archive.photographs import PhotographFolder
+from companion.core.allocator import give_back
+from companion.core.clock import Clock
+from companion.core.config import HistorySettings
+from companion.core.errors import CompanionError, JournalError
+from companion.core.i18n import joined, listed, say
+from companion.storage import migrations
+from companion.storage.disk_space import Space
+from companion.storage.journal import Journal
+from companion.table.session import Phase
+from companion.table.table import Table
+
+log = logging.getLogger(__name__)
+
+ROUND_S = 5.0
+QUIET_S = 60.0
+GIVE_BACK_S = 30.0
+"""So long nothing has happened at the table before games are removed or checked."""
+_SLICE_S = 0.05
+"""So long a round checks games."""
+_DAY_S = 86_400.0
+_PAGES = 64
+"""So many free pages a round gives back to the disk."""
+_NAMED = 8
+"""So many damaged games are told by their number."""
+
+
+class Housekeeping:
+    """Keeps the room of one table; `step` is one round. A context manager, `close` may be called twice."""
+
+    def __init__(
+        self,
+        table: Table,
+        journal: Journal,
+        history: History,
+        *,
+        album: PhotographFolder,
+        clock: Clock,
+        settings: HistorySettings,
+        space: Space | None = None,
+    ) -> None:
+        self._table = table
+        self._journal = journal
+        self._history = history
+        self._album = album
+        self._clock = clock
+        self.settings = settings
+        self.space = space or Space(journal.path)
+        journal.on_full = self.space.give_up
+        album.has_room = history.has_room = lambda: self.space.has_room
+        self._told = ""
+        self._seen: object = None
+        self._since_s = clock.monotonic_s()
+        self._has_started = False
+        self._unchecked: list[int] | None = None
+        self._damaged: list[int] = []
+        self._stuck: set[int] = set()
+        self._wrong: dict[str, str] = {}
+        self._given_back: tuple[int, Phase] | None = None
+        self._give_back_s = clock.monotonic_s() + GIVE_BACK_S
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin in a thread of its own; a second call does nothing."""
+        if self._thread is None and not self._stop.is_set():
+            self._thread = threading.Thread(target=self._run, name="housekeeping", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """Stop after the step that is being done."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(timeout=10)
+            self._thread = None
+        self._journal.on_full = lambda: False
+
+    def __enter__(self) -> Housekeeping:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _run(self) -> None:
+        self.step()
+        while not self._stop.wait(ROUND_S):
+            self.step()
+
+    def step(self) -> None:
+        """One round; whatever is wrong with a part of it, the others are done and the table goes on."""
+        self._do(self._look)
+        self._do(lambda: self._tell("second place", self._journal.weakness))
+        self._do(lambda: self._journal.clock_was_set(self._clock.wall_s(), self._clock.monotonic_s()))
+        self._do(self._work_quietly)
+        self._do(self._give_back)
+
+    def _give_back(self) -> None:
+        """Give freed memory back after a game, at the next set-up, else twice a minute: a millisecond each time."""
+        now, now_s = self._table.progress(), self._clock.monotonic_s()
+        rest = (now.number, now.phase) if now.phase in (Phase.LOBBY, Phase.SETUP, Phase.OVER) else None
+        if now_s >= self._give_back_s or (rest is not None and rest != self._given_back):
+            self._give_back_s = now_s + GIVE_BACK_S
+            give_back()
+        self._given_back = rest
+
+    def _do(self, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except CompanionError as error:
+            log.warning("housekeeping: %s", error.message)
+        except Exception:  # a comfort, as above
+            log.exception("housekeeping: a round failed, the next one follows")
+
+    def _work_quietly(self) -> None:
+        if self._is_quiet():
+            for work in (self._count_start, self._thin, self._check):
+                self._do(work)
+
+    def _look(self) -> None:
+        """Measure the room, and tell the table what has changed."""
+        self.space.look()
+        sentence = self.space.sentence
+        if sentence != self._told:
+            if sentence:
+                log.warning("%s", sentence)
+            self._told = sentence
+            self._stuck.clear()  # there may be room now
+            if not self.space.may_begin:
+                self._journal.tighten()
+            self._table.disk_is(sentence, self.space.may_begin)
+
+    def _is_quiet(self) -> bool:
+        now = self._table.progress()
+        seen = (now.number, now.moment, now.phase)
+        if seen != self._seen:
+            self._seen, self._since_s = seen, self._clock.monotonic_s()
+            self._stuck.clear()
+        is_between = now.phase in (Phase.LOBBY, Phase.OVER)
+        return is_between and self._clock.monotonic_s() - self._since_s >= QUIET_S
+
+    def _count_start(self) -> None:
+        """The copy of before a migration goes when so many starts went well."""
+        if self._has_started:
+            return
+        self._has_started = True
+        kept = migrations.copies(self._journal.path)
+        if kept and self._journal.count(migrations.STARTS) >= migrations.KEPT_STARTS:
+            for copy in kept:
+                copy.unlink(missing_ok=True)
+
+    # ---- old games ---------------------------------------------------------------------------------------------------
+
+    def _thin(self) -> None:
+        """Remove some of the games that are not to be kept any more, the oldest first; photographs of all go before."""
+        old = self._old_games()
+        for number in sorted(set(old) & set(self._album.games()) - self._stuck):
+            self._removes(number, self._album.remove)
+        old = [number for number in old if number not in self._stuck]
+        end_s = time.monotonic() + _SLICE_S
+        gone = done = 0
+        while done < len(old) and (not done or time.monotonic() < end_s):
+            gone += self._removes(old[done], self._history.remove)
+            done += 1
+        self._journal.shrink(_PAGES)  # also what one round has left to the next
+        if gone:
+            log.info("%d old games were removed: [history] keeps no more.", gone)
+        self._tell("removal", _stuck_words(sorted(self._stuck)) if self._stuck else "")
+
+    def _removes(self, number: int, remove: Callable[[int], None]) -> bool:
+        """Remove a game or its photographs; one that stays keeps no other one, and waits until somebody has played."""
+        try:
+            remove(number)
+        except Exception as error:  # a comfort, as above
+            self._stuck.add(number)
+            foreseen = isinstance(error, CompanionError | OSError)
+            log.warning("game %d cannot be removed: %s", number, error, exc_info=not foreseen)
+            return False
+        return True
+
+    def _old_games(self) -> list[int]:
+        """The games beyond what the settings keep, the oldest first; never one that was brought in from elsewhere."""
+        settings = self.settings
+        if settings.keep == "all":
+            return []
+        on_table = self._table.progress().number
+        if settings.keep == "games":
+            return [number for number in self._journal.games()[: -settings.games] if number != on_table]
+        if not self._journal.knows_date(self._clock.wall_s(), self._clock.monotonic_s()):
+            return []  # nobody knows what day it is
+        before = self._clock.wall_s() - settings.days * _DAY_S
+        return [number for number, at in self._journal.ended() if at < before and number != on_table]
+
+    # ---- checks ------------------------------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        """Go through some of the games that were not looked at when the service began."""
+        if self._unchecked is None:
+            is_sound = self._check_pages(self._journal.path)
+            self._unchecked = self._journal.games() if is_sound else []  # the next start looks at all of them
+        end_s = time.monotonic() + _SLICE_S
+        while self._unchecked and time.monotonic() < end_s:
+            is_whole = self._journal.check(self._unchecked[-1])
+            number = self._unchecked.pop()
+            if not is_whole:
+                self._damaged.append(number)
+                log.error("games %s are damaged on the disk", ", ".join(map(str, sorted(self._damaged)[:_NAMED])))
+                self._tell("games", _damaged_words(sorted(self._damaged)))
+
+    def _check_pages(self, path: Path) -> bool:
+        """Is every page whole? Raises `JournalError` when that cannot be told now: the next round tries again."""
+        try:
+            is_sound = migrations.is_sound(path, whole=True)
+        except sqlite3.Error as error:
+            raise JournalError(say("The journal cannot be read: {error}", error=str(error))) from None
+        if not is_sound:
+            migrations.mark(path)
+            log.error("the journal's pages are damaged: it is mended at the next start")
+            self._tell("pages", _pages_words())
+        return is_sound
+
+    def _tell(self, about: str, sentence: str) -> None:
+        if self._wrong.get(about, "") != sentence:
+            self._wrong[about] = sentence
+            self._table.damage_is(joined(" ", self._wrong.values()))
+
+
+# ---- words -----------------------------------------------------------------------------------------------------------
+
+
+def _damaged_words(numbers: list[int]) -> str:
+    return say("Games that are damaged on the disk: {numbers}. All others are whole.", numbers=listed(numbers[:_NAMED]))
+
+
+def _pages_words() -> str:
+    return say("The journal is damaged. Finish the game and restart: then all that can be read is kept.")
+
+
+def _stuck_words(numbers: list[int]) -> str:
+    return say(
+        "Old games that cannot be removed: {numbers}. It is tried again after the next game.",
+        numbers=listed(numbers[:_NAMED]),
+    )

@@ -1,0 +1,270 @@
+"""The settings file as a program changes it: comments and order stay, nothing is written that could not be read."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from companion.core.config import Settings, read_settings
+from companion.core.errors import ConfigError, Malformed, Stale, SystemTrouble
+from companion.core.files import MAX_TEXT, read_file
+from companion.core.i18n import say
+
+PAD_SECTIONS = ("panel.south", "panel.north")
+"""A table of its own replaces all that is in it, so it is always written whole."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a file says, and `seen`: a mark of its bytes, by which a change by hand is noticed; empty: no file."""
+
+    settings: Settings
+    seen: str
+
+
+class SettingsFile:
+    """One TOML file, which need not exist yet: it is made with the first change.
+
+    `when_written` is told what it says (None: there is no file) and what it is to say, right before it is written.
+    """
+
+    def __init__(self, path: Path, when_written: Callable[[bytes | None, bytes], None] | None = None) -> None:
+        self.path = path
+        self._when_written = when_written
+
+    def read(self) -> Held:
+        """What it says now; raises `ConfigError` for a wrong one, also for one that cannot be read."""
+        content = self._content()
+        return Held(read_settings(_text(content, self.path), str(self.path)), _mark(content))
+
+    def change(
+        self, changes: Mapping[str, object], seen: str, check: Callable[[Settings], None] | None = None
+    ) -> Settings:
+        """Write some values (`{"table.theme": "dark"}`; None: the entry goes), and answer what the file says then.
+
+        Raises `Stale` when the file is not the one that was seen, `ConfigError` for values that do not fit (nothing is
+        written), and `SystemTrouble` when it cannot be written. `check` raises what is wrong with them all.
+        """
+        content = self._content()
+        if _mark(content) != seen:
+            raise Stale(
+                say("The file was changed by somebody else meanwhile: look at the values again, nothing was written.")
+            )
+        text = _text(content, self.path)
+        old = read_settings(text, str(self.path))
+        changes = {key: value for key, value in changes.items() if flat(old).get(key) != value}
+        if not changes:
+            return old
+        new = changed(old, changes)
+        written = _edited(text, new, changes)
+        if written is None:
+            raise ConfigError(
+                say("{file} is written in a way that only a person can change: edit it by hand.", file=str(self.path))
+            )
+        if check is not None:
+            check(new)
+        self._write(written.encode())
+        return new
+
+    def put_aside(self) -> None:
+        """Keep a copy of the file under another name beside it; raises `SystemTrouble`."""
+        aside = self.path.with_name(f"{self.path.stem}.before-reset{self.path.suffix}")
+        with _trouble(self.path):
+            if self.path.exists():
+                aside.unlink(missing_ok=True)
+                shutil.copy(self.path, aside)  # with its mode
+
+    def begin_anew(self, values: Mapping[str, object]) -> Settings:
+        """Write a file with these values alone, all others by default; answers what it says.
+
+        Raises `ConfigError` and `SystemTrouble`.
+        """
+        new = changed(Settings(), values)
+        self._write((_edited("", new, values) or "").encode())
+        return new
+
+    def replace(self, content: bytes) -> None:
+        """Write the whole file anew; raises `ConfigError` for a wrong one and `SystemTrouble`."""
+        read_settings(_text(content, self.path), str(self.path))
+        self._write(content)
+
+    def _content(self) -> bytes:
+        try:
+            return read_file(self.path, MAX_TEXT)
+        except FileNotFoundError:
+            return b""
+        except OSError as error:
+            text = say("{file} cannot be read: {why}", file=str(self.path), why=error.strerror or str(error))
+            raise ConfigError(text) from None
+
+    def _write(self, content: bytes) -> None:
+        path = self.path.resolve()  # a link stays a link
+        unfinished = path.with_name(f".{path.name}.new")
+        with _trouble(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if self._when_written is not None:
+                self._when_written(self._content() if path.exists() else None, content)
+            mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
+            try:
+                unfinished.unlink(missing_ok=True)
+                unfinished.touch(mode=0o600)  # nobody else reads it on the way either: passwords may be in it
+                with unfinished.open("wb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+                unfinished.chmod(mode)
+                unfinished.replace(path)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    unfinished.unlink(missing_ok=True)
+                raise
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+
+
+def flat(settings: Settings) -> dict[str, Any]:
+    """All values by their dotted names, as TOML has them.
+
+    >>> flat(Settings())["web.port"]
+    8080
+    """
+    return dict(_leaves(msgspec.to_builtins(settings), ""))
+
+
+def whole_text(settings: Settings) -> str:
+    """Settings as a file that says all of them."""
+    return _plain_toml(msgspec.to_builtins(settings))
+
+
+def changed(settings: Settings, changes: Mapping[str, object]) -> Settings:
+    """Settings with some values changed; raises `ConfigError` that names the place."""
+    tree = msgspec.to_builtins(settings)
+    for key, value in changes.items():
+        *sections, name = key.split(".")
+        branch = tree
+        for section in sections:
+            branch = branch[section]
+        branch[name] = value
+    return read_settings(_plain_toml(tree), "settings")
+
+
+# ---- inside ----------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _trouble(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or str(error)
+        text = say("{file} cannot be written ({why}): nothing has changed.", file=str(path), why=why)
+        raise SystemTrouble(text) from None
+
+
+def _mark(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:24] if content else ""
+
+
+def _text(content: bytes, path: Path) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise ConfigError(say("{file}: not a text in UTF-8", file=str(path))) from None
+
+
+def _leaves(tree: Mapping[str, Any], before: str) -> Iterator[tuple[str, Any]]:
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", list(value) if isinstance(value, tuple) else value
+
+
+def _plain_toml(tree: Mapping[str, Any]) -> str:
+    import tomlkit  # noqa: PLC0415 - only who changes the file needs it
+
+    return tomlkit.dumps(_without_none(tree))
+
+
+def _without_none(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """TOML has no word for nothing: such entries are left out."""
+    kept = {name: _without_none(value) if isinstance(value, dict) else value for name, value in tree.items()}
+    return {name: value for name, value in kept.items() if value is not None}
+
+
+def _edited(text: str, new: Settings, changes: Mapping[str, object]) -> str | None:
+    """The file with the changes, or None when the result does not say exactly what it should."""
+    import tomlkit  # noqa: PLC0415 - only who changes the file needs it
+    from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415 - as above
+
+    try:
+        document = tomlkit.parse(text)
+        for key, value in _whole_pads(document, new, changes).items():
+            _put(document, key, value)
+        written = tomlkit.dumps(document)
+        return written if read_settings(written) == new else None
+    except (TOMLKitError, ConfigError, Malformed, TypeError, KeyError, AttributeError, ValueError):
+        return None
+
+
+def _whole_pads(document: Any, new: Settings, changes: Mapping[str, object]) -> dict[str, object]:
+    """The changes; of a pad that the file does not speak of, every wired pin, because its table replaces all."""
+    whole = dict(changes)
+    after = flat(new)
+    for section in PAD_SECTIONS:
+        touched = any(key.startswith(f"{section}.") for key in changes)
+        if touched and section.partition(".")[2] not in document.get("panel", {}):
+            mine = {key: value for key, value in after.items() if key.startswith(f"{section}.")}
+            whole |= {key: value for key, value in mine.items() if value not in ("", [], ())}
+            whole = {key: value for key, value in whole.items() if key not in mine or value not in ("", [], ())}
+    return whole
+
+
+def _put(document: Any, key: str, value: object) -> None:
+    """Change one entry where it stands, or add it to its table, or its table to the file."""
+    import tomlkit  # noqa: PLC0415 - only who changes the file needs it
+
+    *sections, name = key.split(".")
+    branch = document
+    for depth, section in enumerate(sections):
+        if section not in branch:
+            if value is None:
+                return
+            deeper = depth + 1 < len(sections)
+            branch[section] = tomlkit.table(is_super_table=deeper)
+        branch = branch[section]
+    if value is None:
+        branch.pop(name, None)
+        return
+    if name in branch:
+        branch[name] = tomlkit.item(value)
+    else:
+        _add(branch, name, tomlkit.item(value))
+
+
+def _add(branch: Any, name: str, item: Any) -> None:
+    """A new entry below the last one of its table; what follows that, blank lines and comments, is about the next."""
+    from tomlkit.items import Comment, Table  # noqa: PLC0415 - only who changes the file needs it
+
+    if isinstance(branch, Table) and branch.is_super_table():  # it gets a heading now, but not its first child's remark
+        branch.trivia.comment = branch.trivia.comment_ws = ""
+    body = branch.value.body if isinstance(branch, Table) else []
+    after = []
+    while body and body[-1][0] is None:
+        after.append(body.pop())
+    if not any(key is not None for key, _ in body):  # an empty table: the remarks right below its heading are its own
+        while after and isinstance(after[-1][1], Comment):
+            body.append(after.pop())
+    branch[name] = item
+    body.extend(reversed(after))

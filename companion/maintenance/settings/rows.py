@@ -1,0 +1,267 @@
+"""Every setting as a person meets it: a title, one sentence, its unit, range, choices and default.
+
+Names, ranges and defaults come from the types of `companion.core.config`, the words from
+`companion.maintenance.settings.words`; a test fails on a setting without words.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cache
+from typing import Any
+
+from msgspec import inspect
+
+from companion.core.config import Settings
+from companion.core.errors import Malformed
+from companion.core.i18n import say
+from companion.core.kit import SEAT_WORDS, SEATS
+from companion.maintenance.settings.file import flat
+from companion.maintenance.settings.words import PAD_PARTS, SECTIONS, WORDS, Words
+
+MAX_TEXT = 200
+_TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
+
+
+LAMPS_ACTIVE_LOW = frozenset(f"panel.{seat}.lamps_active_low" for seat in SEATS)
+"""Ticks beside the pins of each pad: rows of their own they have none."""
+
+
+class Kind(StrEnum):
+    """How a value is typed in."""
+
+    TEXT = "text"
+    WHOLE = "whole"
+    NUMBER = "number"
+    YES_NO = "yes_no"
+    CHOICE = "choice"
+    PIN = "pin"
+    TIME = "time"
+    LIST = "list"
+
+
+@dataclass(frozen=True)
+class SettingRow:
+    """One setting. `low` and `high` bound a number; `is_above`: `low` itself is too little.
+
+    `choices` are values with their words. `at_once`: a change works without a restart. `may_be_empty`: nothing is a
+    value too, such as a pin that is not wired. `page`: see `Words`.
+    """
+
+    key: str
+    title: str
+    sentence: str
+    kind: Kind
+    default: Any
+    unit: str = ""
+    low: float = -math.inf
+    high: float = math.inf
+    is_above: bool = False
+    choices: tuple[tuple[Any, str], ...] = ()
+    at_once: bool = False
+    may_be_empty: bool = False
+    page: bool | str = False
+
+    def takes(self, value: Any) -> bool:
+        """May the settings page write this value?"""
+        if isinstance(self.page, str):
+            return isinstance(value, str) and re.fullmatch(self.page, value) is not None
+        return self.page
+
+    def typed(self, value: Any) -> str:
+        """A value as it stands in its field."""
+        if value is None:
+            return ""
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if isinstance(value, list | tuple):
+            return " ".join(value)
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+    def read(self, text: str) -> Any:
+        """The value that was typed; raises `Malformed` with what would be right."""
+        text = text.strip()
+        if not text and self.may_be_empty:
+            return [] if self.kind is Kind.LIST else None if self.default is None else ""
+        match self.kind:
+            case Kind.CHOICE | Kind.YES_NO:
+                return self._chosen(text)
+            case Kind.WHOLE | Kind.NUMBER | Kind.PIN:
+                return self._number(text)
+            case Kind.TIME:
+                if not _TIME.fullmatch(text):
+                    raise Malformed(say("Give a time of day such as 22:00, or nothing."))
+                return text
+            case Kind.LIST:
+                return text.replace(",", " ").split()
+            case _:
+                if not text or len(text) > MAX_TEXT or not text.isprintable():
+                    raise Malformed(say("Give a text of at most {number} characters.", number=MAX_TEXT))
+                return text
+
+    @property
+    def range_words(self) -> str:
+        """The least and the most, as a sentence; empty: no number."""
+        if self.kind not in (Kind.WHOLE, Kind.NUMBER, Kind.PIN) or math.isinf(self.high):
+            return ""
+        if self.is_above:
+            return say("Above {low}, at most {high}.", low=f"{self.low:g}", high=f"{self.high:g}")
+        return say("{low} to {high}.", low=f"{self.low:g}", high=f"{self.high:g}")
+
+    def _chosen(self, text: str) -> Any:
+        for value, _ in self.choices:
+            if self.typed(value) == text:
+                return value
+        raise Malformed(say("Choose one of the values that are offered."))
+
+    def _number(self, text: str) -> float | int:
+        try:
+            number = float(text.replace(",", "."))
+        except ValueError:
+            number = math.nan
+        fits = (self.low < number if self.is_above else self.low <= number) and number <= self.high
+        if not fits or (self.kind is not Kind.NUMBER and number != int(number)):
+            raise Malformed(self._wanted())
+        return number if self.kind is Kind.NUMBER else int(number)
+
+    def _wanted(self) -> str:
+        low, high = f"{self.low:g}", f"{self.high:g}"
+        if self.is_above:
+            return say("Give a number above {low} and at most {high}.", low=low, high=high)
+        if self.kind is Kind.NUMBER:
+            return say("Give a number from {low} to {high}.", low=low, high=high)
+        return say("Give a whole number from {low} to {high}.", low=low, high=high)
+
+
+@dataclass(frozen=True)
+class SettingsSection:
+    """Settings that belong together, as the page shows them."""
+
+    name: str
+    title: str
+    rows: tuple[SettingRow, ...]
+
+
+@cache
+def sections() -> tuple[SettingsSection, ...]:
+    """All settings but the pads' pins, by heading."""
+    rows = [_row(key, kind) for key, kind in _types(inspect.type_info(Settings), "") if key in WORDS]
+    return tuple(
+        SettingsSection(name, title, tuple(row for row in rows if row.key.rpartition(".")[0] == name))
+        for name, title in SECTIONS.items()
+    )
+
+
+@cache
+def pad_rows() -> Mapping[str, tuple[SettingRow, ...]]:
+    """The pins of each pad, by seat."""
+    types = dict(_types(inspect.type_info(Settings), ""))
+    return {
+        str(seat): tuple(
+            _row(
+                key := f"panel.{seat}.{part}",
+                types[key],
+                Words(say("{seat!c}: {part}", seat=SEAT_WORDS[seat], part=name), "", page=True),
+            )
+            for part, name in PAD_PARTS.items()
+        )
+        for seat in SEATS
+    }
+
+
+def all_keys() -> tuple[str, ...]:
+    """The dotted names of all settings."""
+    return tuple(key for key, _ in _types(inspect.type_info(Settings), ""))
+
+
+@cache
+def _rows() -> Mapping[str, SettingRow]:
+    rows = [row for section in sections() for row in section.rows]
+    return {row.key: row for row in (*rows, *(row for pad in pad_rows().values() for row in pad))}
+
+
+def page_may_write(key: str, value: object) -> bool:
+    """May the settings page give this value to this setting? What is not declared may not be written."""
+    if key in LAMPS_ACTIVE_LOW:
+        return True
+    return key in _rows() and _rows()[key].takes(value)
+
+
+def by_hand() -> str:
+    """Why the page does not write a setting, and who does."""
+    return say("Written into the file by hand, or given on the command line.")
+
+
+def kept_by_hand(here: Settings, wanted: Settings) -> dict[str, object]:
+    """What of some settings that are wanted must stay as it is here, by dotted name: the page may not write it."""
+    said = flat(here)
+    return {
+        key: said[key] for key, value in flat(wanted).items() if said[key] != value and not page_may_write(key, value)
+    }
+
+
+def works_at_once(key: str) -> bool:
+    """Does a change of this setting work without a restart?"""
+    return key in WORDS and WORDS[key].at_once
+
+
+# ---- inside ----------------------------------------------------------------------------------------------------------
+
+
+def _types(of: inspect.Type, before: str) -> list[tuple[str, inspect.Type]]:
+    """Every value of a tree of structs, by its dotted name in TOML."""
+    if not isinstance(of, inspect.StructType):
+        return [(before, of)]
+    return [
+        leaf
+        for each in of.fields
+        for leaf in _types(each.type, f"{before}.{each.encode_name}" if before else each.encode_name)
+    ]
+
+
+def _row(key: str, of: inspect.Type, words: Words | None = None) -> SettingRow:
+    words = words or WORDS[key]
+    empty = False
+    if isinstance(of, inspect.UnionType):
+        empty = True
+        of = next(each for each in of.types if isinstance(each, inspect.IntType | inspect.FloatType))
+    default = flat(Settings()).get(key)
+    row = SettingRow(
+        key,
+        words.title,
+        words.sentence,
+        Kind.TEXT,
+        default,
+        words.unit,
+        at_once=words.at_once,
+        may_be_empty=empty,
+        page=words.page,
+    )
+    match of:
+        case inspect.BoolType():
+            yes_no = ((False, say("No")), (True, say("Yes")))
+            return replace(row, kind=Kind.YES_NO, choices=yes_no)
+        case inspect.LiteralType():
+            return replace(row, kind=Kind.CHOICE, choices=tuple(words.choices.items()))
+        case inspect.IntType() | inspect.FloatType():
+            low, high, is_above = _bounds(of)
+            whole = Kind.PIN if empty else Kind.WHOLE
+            kind = whole if isinstance(of, inspect.IntType) else Kind.NUMBER
+            return replace(row, kind=kind, low=low, high=high, is_above=is_above)
+        case inspect.VarTupleType():
+            return replace(row, kind=Kind.LIST, may_be_empty=True)
+        case inspect.StrType(pattern=pattern) if pattern and ":" in pattern:
+            return replace(row, kind=Kind.TIME, may_be_empty=True)
+        case _:
+            return replace(row, kind=Kind.TEXT, may_be_empty=default == "")
+
+
+def _bounds(of: inspect.IntType | inspect.FloatType) -> tuple[float, float, bool]:
+    low = of.ge if of.ge is not None else of.gt
+    high = of.le if of.le is not None else of.lt
+    least = -math.inf if low is None else float(low)
+    return least, math.inf if high is None else float(high), of.ge is None and of.gt is not None

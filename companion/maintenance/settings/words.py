@@ -1,0 +1,330 @@
+"""What people are told of every setting: a title, a sentence, a unit and the words of its choices, by heading."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from companion.core.i18n import LANGUAGES, say
+
+
+@dataclass(frozen=True)
+class Words:
+    """What is said of a setting; `choices` by value, in the order in which they are shown.
+
+    `page`: may the settings page write it? Some values alone where it is a pattern of them. What leads to a file or an
+    address of this machine is written by hand: the page is used by whoever has the host key, from a phone.
+    """
+
+    title: str
+    sentence: str
+    unit: str = ""
+    choices: Mapping[Any, str] = field(default_factory=dict)
+    at_once: bool = False
+    page: bool | str = False
+
+
+CAMERAS = r"auto|none|picamera(:[0-9]{1,3})?|usb:[^/\\]{1,100}"
+"""Cameras that are devices. Pictures and films are for trying things out, at the machine itself."""
+
+SECTIONS: Mapping[str, str] = {
+    "table": say("Table"),
+    "voice": say("Voice"),
+    "quiet": say("Quiet hours"),
+    "panel": say("Pads, lamps and buzzer"),
+    "camera": say("Camera"),
+    "history": say("Games played"),
+    "wifi": say("Wi-Fi for phones"),
+    "web": say("Network"),
+    "mqtt": say("Home and café (MQTT)"),
+    "log": say("Log"),
+    "": say("Files"),
+}
+"""The headings, in the page's order; the settings beside all tables have no name."""
+
+WORDS: Mapping[str, Words] = {
+    "state_dir": Words(say("Folder"), say("Where games, photographs and what is known of lenses are kept.")),
+    "table.reading_time_s": Words(
+        say("Reading time"),
+        say("So long a step without anything to move stays on the screen."),
+        say("seconds"),
+        at_once=True,
+        page=True,
+    ),
+    "table.tip_south": Words(
+        say("South sits"),
+        say("To which edge of the table screen the sign points for South."),
+        choices={"left": say("Left"), "right": say("Right")},
+        at_once=True,
+        page=True,
+    ),
+    "table.theme": Words(
+        say("Colours of the table screen"),
+        say("Light, dark, or as its system wishes."),
+        choices={"system": say("System"), "light": say("Light"), "dark": say("Dark")},
+        at_once=True,
+        page=True,
+    ),
+    "table.language": Words(
+        say("Language of the table"),
+        say("Of the table screen, the voice and the console; phones choose their own."),
+        choices={"auto": say("Browser"), **LANGUAGES},
+        at_once=True,
+        page=True,
+    ),
+    "voice.by": Words(
+        say("Who speaks"),
+        say("The table screen’s browser, espeak-ng on this machine, either of them, or nobody."),
+        choices={
+            "auto": say("Either"),
+            "screen": say("Screen"),
+            "machine": say("Machine"),
+            "off": say("Nobody"),
+        },
+        at_once=True,
+        page=True,
+    ),
+    "voice.says": Words(
+        say("What is said"),
+        say("Whose turn it is, warnings and results, or all that happens."),
+        choices={"turns": say("Turns"), "everything": say("Everything")},
+        at_once=True,
+        page=True,
+    ),
+    "voice.volume": Words(say("Loudness"), say("1 is as loud as the machine can."), at_once=True, page=True),
+    "voice.speed": Words(say("Speed"), say("1 is how a calm person talks."), at_once=True, page=True),
+    "quiet.from": Words(
+        say("From"),
+        say("From then on no tone and no voice is heard, and lamps are dim; empty: no quiet hours."),
+        at_once=True,
+        page=True,
+    ),
+    "quiet.to": Words(say("Until"), say("From then on everything is as on other hours."), at_once=True, page=True),
+    "panel.enabled": Words(
+        say("Pads"),
+        say("Use the pins if there are any, insist on them, or leave them alone."),
+        choices={"auto": say("If there are"), "yes": say("Always"), "no": say("Never")},
+        page=True,
+    ),
+    "panel.brightness": Words(
+        say("Brightness of the lamps"), say("1 is as bright as they can."), at_once=True, page=True
+    ),
+    "panel.silent": Words(
+        say("Silent"),
+        say("Every tone’s rhythm shows on the turn lamps instead."),
+        at_once=True,
+        page=True,
+    ),
+    "panel.debounce_ms": Words(
+        say("Bounce of a key"),
+        say("So long the contact of a key may chatter before it counts."),
+        say("milliseconds"),
+        page=True,
+    ),
+    "panel.buzzer": Words(say("Pin of the buzzer"), say("Its GPIO number; empty: none is wired."), page=True),
+    "panel.table_button": Words(
+        say("Pin of the table button"), say("Its GPIO number; empty: none is wired."), page=True
+    ),
+    "panel.switch_off": Words(
+        say("Switching off by the table button"),
+        say("Held for five seconds it switches the machine off."),
+        at_once=True,
+        page=True,
+    ),
+    "panel.system_lamp": Words(
+        say("Pin of the system lamp"),
+        say("It says booting, ready, fault or safe to unplug; from the machine’s next start on. Empty: none is wired."),
+        page=True,
+    ),
+    "panel.system_lamp_active_low": Words(
+        say("System lamp at 3V3"),
+        say("It is wired between 3V3 and its pin, not between its pin and ground."),
+        page=True,
+    ),
+    "camera.source": Words(
+        say("Camera"),
+        say(
+            "auto, none, picamera, usb:0, a word of its name such as usb:C920; a path is written into the file by hand."
+        ),
+        page=CAMERAS,
+    ),
+    "camera.size": Words(
+        say("Size of the picture"),
+        say("More reads smaller markers, less spares the machine."),
+        choices={"1280x720": "1280 x 720", "1920x1080": "1920 x 1080"},
+        page=True,
+    ),
+    "camera.model": Words(
+        say("Model"),
+        say("Gives the angle of the lens to begin with; the board teaches the rest."),
+        choices={
+            "auto": say("Guess"),
+            "camera-module-1": "Camera Module 1",
+            "camera-module-2": "Camera Module 2",
+            "camera-module-3": "Camera Module 3",
+            "camera-module-3-wide": "Camera Module 3 Wide",
+            "hq-6mm": "HQ Camera, 6 mm",
+            "webcam": say("Webcam"),
+        },
+        page=True,
+    ),
+    "camera.field_of_view_deg": Words(
+        say("Angle of the lens"),
+        say("How wide another lens sees, from its data sheet; empty: as the model says."),
+        say("degrees"),
+        page=True,
+    ),
+    "camera.fps": Words(
+        say("Pictures read"), say("More notices a hand sooner, less spares the machine."), say("a second"), page=True
+    ),
+    "camera.mains_hz": Words(
+        say("Mains"),
+        say("The frequency of the lamps’ current: 60 in most of America, 50 in most other countries."),
+        say("hertz"),
+        {50: "50", 60: "60"},
+        page=True,
+    ),
+    "camera.photographs_mb": Words(
+        say("Photographs"),
+        say("How much disk those of all games may take; 0: none is taken."),
+        say("megabytes"),
+        page=True,
+    ),
+    "history.keep": Words(
+        say("Games that are kept"),
+        say("Others are removed while nobody plays, with their photographs; those from elsewhere stay."),
+        choices={"all": say("All"), "games": say("The newest"), "days": say("The last days")},
+        at_once=True,
+        page=True,
+    ),
+    "history.games": Words(
+        say("The newest"), say("So many games, where the newest are kept."), say("games"), at_once=True, page=True
+    ),
+    "history.days": Words(
+        say("The last days"), say("So far back, where the last days are kept."), say("days"), at_once=True, page=True
+    ),
+    "wifi.name": Words(
+        say("Name of the network"),
+        say("Phones join it by a code on the table screen; empty: the machine’s own hotspot, if it runs one."),
+        at_once=True,
+        page=True,
+    ),
+    "wifi.password": Words(
+        say("Password of the network"),
+        say("At least eight characters; empty: an open network."),
+        at_once=True,
+        page=True,
+    ),
+    "wifi.hidden": Words(say("Hidden network"), say("It does not tell its name by itself."), at_once=True, page=True),
+    "web.host": Words(say("Address"), say("On which the pages are served; 0.0.0.0: on all of this machine.")),
+    "web.port": Words(say("Port"), say("What follows the colon in the pages’ address; 0: any free one."), page=True),
+    "web.viewers": Words(say("Viewers"), say("So many pages may follow the table at once."), page=True),
+    "web.join": Words(
+        say("Who may sit down"),
+        say("Everybody on the network, or who knows the code on the table’s own screen: for a network with strangers."),
+        choices={"open": say("Everybody"), "code": say("With the code")},
+        page=True,
+    ),
+    "web.names": Words(
+        say("Further names"),
+        say("Under which the pages are asked for, beside this machine’s name and addresses; blanks between them."),
+    ),
+    "web.certificate": Words(
+        say("Certificate"), say("A PEM file; with it and its key the pages come by HTTPS. Empty: by HTTP.")
+    ),
+    "web.key": Words(say("Key of the certificate"), say("A PEM file that only the companion can read.")),
+    "web.metrics": Words(
+        say("Measurements"),
+        say("At /metrics, as Prometheus reads them: numbers only, no names and no orders."),
+        page=True,
+    ),
+    "log.level": Words(
+        say("What is logged"),
+        say("Errors alone, warnings too, what happens as well, or everything that helps to find a fault."),
+        choices={
+            "error": say("Errors"),
+            "warning": say("Warnings"),
+            "info": say("What happens"),
+            "debug": say("Everything"),
+        },
+        page=True,
+    ),
+    "mqtt.enabled": Words(
+        say("MQTT"),
+        say("Tell a broker of the house what happens at the table: turns, clocks, results."),
+        at_once=True,
+        page=True,
+    ),
+    "mqtt.host": Words(
+        say("Broker"), say("Its name or address; localhost: it runs on this machine."), at_once=True, page=True
+    ),
+    "mqtt.port": Words(say("Port of the broker"), say("1883 as a rule, 8883 with TLS."), at_once=True, page=True),
+    "mqtt.user": Words(
+        say("User"), say("As the broker knows the table; empty: it asks for none."), at_once=True, page=True
+    ),
+    "mqtt.password_file": Words(
+        say("File of the password"),
+        say("A file with one line that this service may read; the password itself stands in no setting."),
+        at_once=True,
+    ),
+    "mqtt.tls": Words(say("TLS"), say("Speak to the broker so that nobody can listen."), at_once=True, page=True),
+    "mqtt.ca_file": Words(
+        say("Certificate of the broker"),
+        say("A file with the certificate that vouches for it; empty: those that this machine trusts."),
+        at_once=True,
+    ),
+    "mqtt.topic": Words(
+        say("Topics"),
+        say("What all topics of this table begin with; each table needs its own."),
+        at_once=True,
+        page=True,
+    ),
+    "mqtt.home_assistant": Words(
+        say("Home Assistant"),
+        say("Describe the table, so that Home Assistant makes a device of it."),
+        at_once=True,
+        page=True,
+    ),
+    "mqtt.discovery": Words(
+        say("Discovery"),
+        say("Where Home Assistant looks for devices, as its own settings say."),
+        at_once=True,
+        page=True,
+    ),
+    "mqtt.name": Words(say("Name of the table"), say("As Home Assistant shows it."), at_once=True, page=True),
+    "mqtt.names": Words(
+        say("Names of the players"),
+        say("Tell the broker how they are called, not only that they sit there."),
+        at_once=True,
+        page=True,
+    ),
+    "mqtt.staff": Words(
+        say("Call the staff"),
+        say("A key at the table and on phones calls somebody by a message."),
+        at_once=True,
+        page=True,
+    ),
+    "mqtt.pause": Words(
+        say("Stop the clock from afar"),
+        say("A message may stop the clock of a game and let it go on."),
+        at_once=True,
+        page=True,
+    ),
+}
+
+PAD_PARTS: Mapping[str, str] = {
+    "up": say("up"),
+    "down": say("down"),
+    "left": say("left"),
+    "right": say("right"),
+    "a": say("A"),
+    "b": say("B"),
+    "back": say("back"),
+    "ready": say("ready"),
+    "lamp_1": say("lamp 1"),
+    "lamp_2": say("lamp 2"),
+    "lamp_3": say("lamp 3"),
+    "lamp_turn": say("turn lamp"),
+}
+"""The keys and lamps of a pad, by their names in the settings."""

@@ -1,0 +1,111 @@
+"""The members of a ZIP file from elsewhere, written out with a limit for each: a small file can unpack to gigabytes.
+
+What a member says about its size is believed only as an upper bound; what comes out is counted while it comes.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from companion.core.errors import Malformed, SystemTrouble
+from companion.core.i18n import say
+from companion.storage.disk_space import FULL_BYTES, free_bytes
+
+PIECE_BYTES = 65_536
+MOST_MEMBERS = 20_000
+"""A thousand games of twenty turns, each with its photograph."""
+_MOST_DIRECTORY_BYTES = 2_000_000
+"""The list of members at a ZIP file's end: `zipfile` keeps some 700 bytes in memory for each 75 of it."""
+_KINDS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""What a backup uses. LZMA would take as much memory as the file says."""
+
+
+class _NoLargeReads(io.RawIOBase):
+    """A file of which nobody reads more than a list of members at once."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def read(self, size: int = -1) -> bytes:
+        """As of any file; raises `Malformed` where more is wanted."""
+        if size < 0 or size > _MOST_DIRECTORY_BYTES:
+            here = self._file.tell()
+            left = self._file.seek(0, io.SEEK_END) - here
+            self._file.seek(here)
+            if left > _MOST_DIRECTORY_BYTES or size > _MOST_DIRECTORY_BYTES:
+                raise Malformed(too_many())
+        return self._file.read(size)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """As of any file."""
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        """As of any file."""
+        return self._file.tell()
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+
+def open_archive(file: IO[bytes]) -> zipfile.ZipFile:
+    """A ZIP file to read; raises `Malformed` for one with too many members, and as `zipfile.ZipFile`."""
+    archive = zipfile.ZipFile(_NoLargeReads(file))
+    if len(archive.infolist()) > MOST_MEMBERS:
+        raise Malformed(too_many())
+    return archive
+
+
+def too_many() -> str:
+    """What is said of a file with too many members."""
+    return say("This is not a backup: it holds more than {number} files.", number=MOST_MEMBERS)
+
+
+def look_at(members: list[zipfile.ZipInfo], most_of: Callable[[str], int], most_bytes: int, folder: Path) -> None:
+    """Look at what members say of themselves before any is unpacked; raises `Malformed` and `SystemTrouble`.
+
+    `most_of` answers how many bytes a member of that name may have; all together have `most_bytes`, and what is free on
+    the disk of `folder` less what a game needs.
+    """
+    for member in members:
+        if member.compress_type not in _KINDS:
+            raise Malformed(say("This file is damaged or no backup: {why}", why=f"{member.filename[:80]}: ZIP"))
+        if member.file_size > most_of(member.filename):
+            raise Malformed(too_large(member.filename, most_of(member.filename)))
+    wanted = sum(member.file_size for member in members)
+    if wanted > most_bytes:
+        raise Malformed(say("This backup is too large: at most {number} MB unpacked.", number=most_bytes // 1_000_000))
+    if wanted + FULL_BYTES > free_bytes(folder):
+        raise SystemTrouble(
+            say(
+                "This backup needs {number} MB, and there is not that much room: free some space on the disk.",
+                number=max(1, wanted // 1_000_000),
+            )
+        )
+
+
+def unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, target: IO[bytes], most_bytes: int) -> None:
+    """Write a member out in pieces; raises `Malformed` as soon as it is longer than it may be."""
+    written = 0
+    with archive.open(member) as source:
+        while piece := source.read(PIECE_BYTES):
+            written += len(piece)
+            if written > most_bytes:
+                raise Malformed(too_large(member.filename, most_bytes))
+            target.write(piece)
+
+
+def too_large(name: str, most_bytes: int) -> str:
+    """What is said of a member that is too long."""
+    return say(
+        "{name} in this backup is too large: at most {number} KB.", name=name[:80], number=max(1, most_bytes // 1000)
+    )

@@ -1,0 +1,294 @@
+"""The door to the house: follows the table as everybody may know it, tells a broker, and hears a few commands."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections import deque
+from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Self
+
+from companion.core.clock import Clock
+from companion.core.config import MqttSettings, Settings
+from companion.core.errors import Illegal
+from companion.core.files import MAX_TEXT, read_file
+from companion.core.i18n import best_language
+from companion.core.ports import Signal
+from companion.maintenance.releases.releases import write_json
+from companion.mqtt import topics as told
+from companion.mqtt.connection import Hooks, Line, Presence
+from companion.mqtt.discovery import OFFLINE, ONLINE, birth_topic, config_topic, description
+from companion.mqtt.topics import packed
+from companion.table.seats.staff_call import Call, StaffBell
+from companion.table.table import Table
+from companion.table.views import TableView
+
+log = logging.getLogger(__name__)
+
+COMMAND_S = 1.0
+"""At most so often a message may stop the clock or let it go on: each is written into the journal."""
+SIGNALS = 64
+
+
+class MqttDoor:
+    """Follows a table; a context manager, and `close` may be called twice. Nothing of it waits for the network.
+
+    A file beside the journal remembers what was left at the broker, so that switching MQTT off clears it there, also
+    after a restart. With `threads=False` the table is looked at in `step` only; the network has its own thread all the
+    same.
+    """
+
+    def __init__(self, table: Table, settings: Settings, clock: Clock, *, threads: bool = True) -> None:
+        self._table = table
+        self._settings = settings
+        self._clock = clock
+        self.bell = StaffBell(clock, self._bell_changed)
+        """The key that calls the staff: it is there while somebody hears it."""
+        self._left_path = settings.journal_path.with_name("mqtt.json")
+        self._threads = threads
+        self._line: Line | None = None
+        self._is_leaving = False
+        self._signals: deque[Signal] = deque(maxlen=SIGNALS)
+        self._lock = threading.Lock()
+        self._stale: set[str] = set()
+        self._forget()
+        table.connect(on_signal=self._on_signal, on_lamps=lambda _lamps, _trouble: self._wake())
+        self._open()
+
+    # ---- from any thread ----
+
+    @property
+    def sentence(self) -> str:
+        """How the connection to the broker is, for the check page; empty: MQTT is switched off."""
+        line = self._line
+        return line.sentence if line and self._mqtt.enabled else ""
+
+    @property
+    def is_connected(self) -> bool:
+        """Does the broker hear us?"""
+        line = self._line
+        return bool(line and line.is_connected)
+
+    def change(self, settings: Settings) -> None:
+        """Go by other settings; what the old ones have left at the broker is cleared there."""
+        before, self._settings = self._settings, settings
+        if before.mqtt == settings.mqtt:
+            self._wake()
+            return
+        self._hang_up()
+        self._open()
+
+    def step(self) -> None:
+        """Look at the table and have it told; only without a thread of its own."""
+        if not self._threads and not self._is_leaving:
+            self._look()
+
+    def settle(self, timeout_s: float) -> bool:
+        """Wait until the broker has got everything; answers whether it has."""
+        line = self._line
+        return line is None or line.settle(timeout_s)
+
+    def close(self) -> None:
+        """Say good-bye to the broker, and end the thread."""
+        self._hang_up()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- opening and closing ----
+
+    @property
+    def _mqtt(self) -> MqttSettings:
+        return self._settings.mqtt
+
+    def _forget(self) -> None:
+        """Nothing was looked at yet."""
+        self._seen: tuple[int, int, Call] | None = None
+        self._clock_seen: tuple[object, ...] | None = None
+        self._clock_told: bytes = b""
+        self._call_told = (Call.NONE, self.bell.number)
+        self._commanded_s: float | None = None
+        self._signals.clear()
+
+    def _open(self) -> None:
+        """Connect where that is wanted, or where something is left that nobody wants any more."""
+        mqtt, left = self._mqtt, self._left()
+        own = {f"{mqtt.topic}/{name}" for name in told.RETAINED} | {config_topic(mqtt)}
+        wanted = own if mqtt.enabled and mqtt.home_assistant else own - {config_topic(mqtt)} if mqtt.enabled else set()
+        stale = left - wanted
+        self._is_leaving = not mqtt.enabled
+        if not wanted and not stale:
+            return
+        with self._lock:
+            self._forget()
+        self._remember(left | wanted)
+        hooks = Hooks(self._round, self._command, self._connected)
+        if mqtt.enabled:
+            presence = Presence(f"{mqtt.topic}/{told.AVAILABILITY}", ONLINE, OFFLINE)
+            greetings = (birth_topic(mqtt),) if mqtt.home_assistant else ()
+            line = Line(mqtt, presence, hooks, self._commands(), greetings)
+        else:
+            line = Line(mqtt, None, hooks)
+        self._stale = stale
+        line.tell(dict.fromkeys(stale, b""))
+        if mqtt.enabled and mqtt.home_assistant:
+            line.tell({config_topic(mqtt): packed(description(mqtt, _version()))})
+        self._line = line
+        line.start()
+
+    def _commands(self) -> tuple[str, ...]:
+        """The topics that are listened to."""
+        mqtt = self._mqtt
+        named = ((told.STAFF_SET, mqtt.staff), (told.PAUSED_SET, mqtt.pause))
+        return tuple(f"{mqtt.topic}/{name}" for name, is_open in named if is_open)
+
+    def _hang_up(self) -> None:
+        line, self._line = self._line, None
+        if line:
+            line.close()
+        self.bell.hear(False)
+
+    # ---- in the line's thread ----
+
+    def _round(self) -> None:
+        line = self._line
+        if line is None:
+            return
+        self.bell.step()
+        if self._stale and line.is_connected and line.is_settled:
+            self._remember(self._left() - self._stale)
+            self._stale = set()
+        if self._is_leaving:
+            if not self._stale:
+                line.end()
+        elif self._threads:
+            self._look()
+
+    def _connected(self, is_connected: bool) -> None:
+        self.bell.hear(is_connected and self._mqtt.enabled and self._mqtt.staff and self._line is not None)
+        self._table.redraw()
+
+    def _command(self, topic: str, payload: bytes) -> None:
+        """One of the few words that are let in; any other changes nothing."""
+        mqtt, line = self._mqtt, self._line
+        if topic == birth_topic(mqtt):
+            if payload == ONLINE and line:
+                line.again(config_topic(mqtt))
+        elif topic == f"{mqtt.topic}/{told.STAFF_SET}":
+            if payload == b"coming":
+                self.bell.answer()
+            elif payload == b"done":
+                self.bell.cancel()
+        elif topic == f"{mqtt.topic}/{told.PAUSED_SET}" and payload in (b"ON", b"OFF"):
+            now_s = self._clock.monotonic_s()
+            if self._commanded_s is not None and now_s - self._commanded_s < COMMAND_S:
+                return
+            self._commanded_s = now_s
+            self._pause(payload == b"ON")
+
+    def _pause(self, stops: bool) -> None:
+        try:
+            if stops:
+                self._table.pause("table")
+            else:
+                self._table.resume("table")
+        except Illegal:
+            pass  # no clock runs, or it does already: the state that is retained says so
+
+    # ---- looking ----
+
+    def _on_signal(self, signal: Signal) -> None:
+        """In the table's thread: note it and go on."""
+        if self._line is not None:
+            self._signals.append(signal)
+            self._wake()
+
+    def _bell_changed(self) -> None:
+        """Somebody was called, or is not any more: pages show it, too."""
+        self._table.redraw()
+        self._wake()
+
+    def _wake(self) -> None:
+        line = self._line
+        if line is not None and self._threads:
+            line.wake()
+
+    def _look(self) -> None:
+        """Have what is new told."""
+        line = self._line
+        if line is None:
+            return
+        with self._lock:
+            seen = (self._table.version, self.bell.number, self.bell.call)
+            if seen == self._seen and not self._signals:
+                return
+            self._seen = seen
+            view = self._table.view()
+            language = best_language((self._settings.table.language,))
+            topic = self._mqtt.topic
+            events = [(f"{topic}/{told.EVENT}", packed(event)) for event in self._events(view, language)]
+            state = {f"{topic}/{name}": payload for name, payload in self._state(view, language).items()}
+            line.tell(state, events)
+
+    def _state(self, view: TableView, language: str) -> Mapping[str, bytes]:
+        mqtt = self._mqtt
+        return {
+            told.STATE: packed(told.state_of(view, language)),
+            told.TURN: packed(told.turn_of(view, language)),
+            told.CLOCK: self._clock_words(view),
+            told.SEATS_TAKEN: packed(told.seats_of(view, language, mqtt.names)),
+            told.DEVICES: packed(told.devices_of(view, language)),
+            told.STAFF: packed(told.staff_of(self.bell, language)) if mqtt.staff else b"",
+        }
+
+    def _clock_words(self, view: TableView) -> bytes:
+        """As it was told, as long as the clock runs on as it did: every look would find other seconds."""
+        seen = (view.clock, tuple(view.clocks.items()))
+        if seen != self._clock_seen:
+            self._clock_seen = seen
+            self._clock_told = packed(told.clock_of(view, self._table.now_s(), self._clock.wall_s()))
+        return self._clock_told
+
+    def _events(self, view: TableView, language: str) -> Iterator[Mapping[str, Any]]:
+        while self._signals:
+            event = told.event_of(self._signals.popleft(), view, language)
+            if event is not None:
+                yield event
+        call = (self.bell.call, self.bell.number)
+        if self._mqtt.staff and call != self._call_told:
+            yield told.staff_event(call[0], self.bell.by, view, language)
+        self._call_told = call
+
+    # ---- what was left at the broker ----
+
+    def _left(self) -> set[str]:
+        """The topics that this table has left at the broker of the settings; none at another one."""
+        try:
+            kept = json.loads(read_file(self._left_path, MAX_TEXT))
+            is_there = (kept["host"], kept["port"]) == (self._mqtt.host, self._mqtt.port)
+            return {str(topic) for topic in kept["topics"]} if is_there else set()
+        except (OSError, ValueError, KeyError, TypeError):
+            return set()
+
+    def _remember(self, topics: set[str]) -> None:
+        try:
+            if topics:
+                mqtt = self._mqtt
+                kept = {"host": mqtt.host, "port": mqtt.port, "topics": sorted(topics)}
+                write_json(self._left_path, kept)
+            else:
+                self._left_path.unlink(missing_ok=True)
+        except OSError as error:
+            log.warning("MQTT: what is left at the broker cannot be remembered: %s", error.strerror or error)
+
+
+def _version() -> str:
+    try:
+        return version("tabletop-companion")
+    except PackageNotFoundError:
+        return ""

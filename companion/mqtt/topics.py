@@ -1,0 +1,171 @@
+"""What a broker is told of the table, topic by topic: only what everybody at the table may know, as JSON.
+
+The topics stand below the one of the settings; all are retained but `event`. README, "Home and café", lists them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from companion.core.i18n import translate
+from companion.core.kit import SEATS, Seat
+from companion.core.ports import CameraState, Cue, Signal
+from companion.table.chance.chance_view import ChanceView
+from companion.table.seats.staff_call import Call, StaffBell
+from companion.table.session import Phase
+from companion.table.views import ClockView, TableView
+
+AVAILABILITY, STATE, TURN, CLOCK, SEATS_TAKEN, DEVICES = "availability", "state", "turn", "clock", "seats", "devices"
+EVENT, STAFF, STAFF_SET, PAUSED_SET = "event", "staff", "staff/set", "paused/set"
+RETAINED = (AVAILABILITY, STATE, TURN, CLOCK, SEATS_TAKEN, DEVICES, STAFF)
+"""What a broker keeps, and is cleared of when MQTT is switched off."""
+
+BOTH_COLOUR, NOBODYS_COLOUR = "#FFC20E", "#FFFFFF"
+"""The turn's colour while the table waits for both seats (the sign's yellow), and for none."""
+
+EVENTS = (
+    Cue.SEAT_TAKEN, Cue.ORDERS_WANTED, Cue.SEALED, Cue.TAKEN_BACK, Cue.REVEAL, Cue.STEP, Cue.BOUNCED, Cue.SHOT,
+    Cue.FLAG_TAKEN, Cue.HANDS_WANTED, Cue.BOARD_AGREES, Cue.BOARD_WRONG, Cue.TURN_PASSES, Cue.COMBAT, Cue.FACE_OFF,
+    Cue.FACE_OFF_AGAIN, Cue.TIME_OUT, Cue.PAUSED, Cue.RESUMED, Cue.OFFER, Cue.WON, Cue.TIE, Cue.TROUBLE,
+)  # fmt: skip
+"""The cues that are told: those that lamps and tones show to all. Not the keys of a pad: they are their owner's."""
+STAFF_EVENTS = ("staff_called", "staff_coming", "staff_done")
+
+
+def state_of(view: TableView, language: str) -> Mapping[str, Any]:
+    """What is played, how far, and the words of the sign."""
+    south, north, ties = view.score
+    return {
+        "phase": view.phase.value,
+        "paused": bool(view.clock and view.clock.paused),
+        "game": view.game,
+        "title": translate(view.title, language),
+        "turn": view.turn if view.game else 0,
+        "step": translate(view.stage_title, language),
+        "sign": translate(view.sign.text, language),
+        "why": translate(view.sign.small, language),
+        "waiting_for": sorted(view.sign.seats),
+        "winners": sorted(view.outcome.winners) if view.outcome and view.phase is Phase.OVER else [],
+        "result": translate(view.outcome.reason, language) if view.outcome and view.phase is Phase.OVER else "",
+        "score": {"south": south, "north": north, "ties": ties},
+        "chance": _chance(view.chance, language),
+    }
+
+
+def _chance(chance: ChanceView | None, language: str) -> Mapping[str, Any] | None:
+    """Where the game's chance comes from; None: there is none in it."""
+    if chance is None:
+        return None
+    return {
+        "words": translate(chance.words, language),
+        "is_chosen": bool(chance.chosen),
+        "commitment": chance.commitment,
+        "given": {seat.value: (chance.given or {}).get(seat, "") for seat in SEATS},
+    }
+
+
+def turn_of(view: TableView, language: str) -> Mapping[str, Any]:
+    """Whom the table waits for, and the colour that a lamp may show; when a game is over, who has won."""
+    seats = view.sign.seats
+    if view.phase is Phase.OVER:
+        seats = view.outcome.winners if view.outcome else frozenset()
+    one = next(iter(seats)) if len(seats) == 1 else None
+    side = view.seats[one].side if one else None
+    colour = side.rgb if side else BOTH_COLOUR if len(seats) > 1 else NOBODYS_COLOUR
+    return {
+        "seat": one.value if one else "both" if seats else "none",
+        "side": translate(side.name, language) if side else "",
+        "colour": colour,
+        "rgb": [int(colour[i : i + 2], 16) for i in (1, 3, 5)],
+    }
+
+
+def clock_of(view: TableView, now_s: float, wall_s: float) -> Mapping[str, Any]:
+    """What is left of the clock: at this moment, and when it runs out; nothing of it changes while it runs.
+
+    `now_s` is the table's time, `wall_s` Unix time of the same moment.
+    """
+    clock = view.clock
+    left = {seat.value: _left_s(each, now_s) for seat, each in view.clocks.items()}
+    if clock is None:
+        return {"runs": False, "left_s": None, "limit_s": None, "ends_at": None, "seats": left}
+    ends_s = None if clock.due_s is None else wall_s + clock.due_s - now_s
+    return {
+        "runs": clock.due_s is not None and not clock.has_run_out,
+        "left_s": _left_s(clock, now_s),
+        "limit_s": round(clock.limit_s, 1),
+        "ends_at": None if ends_s is None else datetime.fromtimestamp(round(ends_s, 1), UTC).isoformat(),
+        "seats": left,
+    }
+
+
+def seats_of(view: TableView, language: str, names: bool) -> Mapping[str, Any]:
+    """Which seats are taken, and who has handed in; `names`: also how people are called."""
+    told: dict[str, Any] = {"taken": sum(each.name is not None for each in view.seats.values())}
+    for seat in SEATS:
+        each = view.seats[seat]
+        told[seat.value] = {
+            "taken": each.name is not None,
+            "by": each.door,
+            "side": translate(each.side.name, language) if each.side else "",
+            "colour": each.side.rgb if each.side else NOBODYS_COLOUR,
+            "awaited": each.awaited,
+            "handed_in": each.receipt is not None,
+        }
+        if names:
+            told[seat.value]["name"] = each.name or ""
+    return told
+
+
+def devices_of(view: TableView, language: str) -> Mapping[str, Any]:
+    """Camera, pads, and what is wrong, in the words of the pages."""
+    return {
+        "camera": view.camera.state.value,
+        "camera_words": translate(view.camera.sentence, language),
+        "pads": translate(view.panel, language),
+        "trouble": view.camera.state is CameraState.TROUBLE or bool(view.notices),
+        "notices": [translate(notice, language) for notice in view.notices],
+    }
+
+
+def staff_of(bell: StaffBell, language: str) -> Mapping[str, Any]:
+    """Is somebody called, and by whom?"""
+    return {"call": bell.call.value, "by": bell.by, "words": translate(bell.sentence(), language)}
+
+
+def event_of(signal: Signal, view: TableView, language: str) -> Mapping[str, Any] | None:
+    """A cue with the words of the sign; None: nobody is told of this one."""
+    if signal.cue not in EVENTS:
+        return None
+    return _event(signal.cue.value, signal.seats, view, language)
+
+
+def staff_event(call: Call, by: str, view: TableView, language: str) -> Mapping[str, Any]:
+    """Somebody was called, comes, or need not come any more."""
+    kind = dict(zip((Call.CALLED, Call.COMING, Call.NONE), STAFF_EVENTS, strict=True))[call]
+    return {**_event(kind, frozenset(), view, language), "by": by}
+
+
+def packed(told: Mapping[str, Any]) -> bytes:
+    """JSON in UTF-8, as short as it can be."""
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _event(kind: str, seats: frozenset[Seat], view: TableView, language: str) -> Mapping[str, Any]:
+    return {
+        "event_type": kind,
+        "seats": sorted(seats),
+        "sign": translate(view.sign.text, language),
+        "happened": [translate(event.text, language) for event in view.events],
+        "game": view.game,
+        "turn": view.turn if view.game else 0,
+    }
+
+
+def _left_s(clock: ClockView, now_s: float) -> float:
+    """Seconds, to a tenth."""
+    left_s = clock.left_s if clock.due_s is None else clock.due_s - now_s
+    return round(max(0.0, left_s), 1)

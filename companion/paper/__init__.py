@@ -1,1 +1,0 @@
-"""What is printed: kits, booklets, cards, and the pictures in the rules."""

@@ -1,0 +1,208 @@
+"""The printed board on its pages: squares or lanes, the strips with the corner markers, joints and edges to glue.
+
+Everything is drawn in board axes, see `companion.core.kit`. Lanes are the boards of cards: numbered from 0 at South's
+left, each with a zone of either seat, in which a fan of cards grows away from the seat's edge.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+from typing import TYPE_CHECKING
+
+from companion.core.i18n import say
+from companion.core.kit import SEATS, Board, Deck, Kit, Seat, Side
+from companion.printing.tiling import FLAP_MM, Extent, Tiling, Window, has_outside_labels, quiet_mm
+
+if TYPE_CHECKING:
+    from companion.printing.pdf_pen import Pen
+
+_LANE_FIGURE_MM = 17.0
+_SIGN_MM = 18.0
+_TICK_MM = 6.0
+_GOAL_RIM_MM, _GOAL_DOTS_MM = 1.5, 5.0
+
+
+def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, room: Extent) -> None:
+    """One page of the board, in the middle of its room on the page."""
+    shown = window.printed
+    x = (room.left + room.right - shown.width) / 2 - shown.left
+    y = (room.bottom + room.top - shown.height) / 2 - shown.bottom
+    with pen.at(x, y, clip=shown):
+        print_ground(pen, kit)
+        for marker, (corner_x, corner_y) in kit.board.corner_centres_mm.items():
+            pen.marker(marker, corner_x, corner_y, kit.board.corner_mm)
+        _strips(pen, kit, tiling.cuts_x)
+        for joint in tiling.joints:
+            _cross(pen, joint.number, joint.x, joint.y)
+        _edges(pen, tiling, window)
+
+
+def print_ground(pen: Pen, kit: Kit) -> None:
+    """Squares or lanes and goals of a board, all that is not for the camera."""
+    if kit.deck:
+        _lanes(pen, kit, kit.deck)
+    else:
+        _squares(pen, kit)
+    if kit.board.has_goals:
+        _goals(pen, kit)
+
+
+def seat_words(kit: Kit, seat: Seat) -> str:
+    """Who sits where, such as “South is purple”."""
+    side = kit.sides[seat].name
+    return say("South is {side}", side=side) if seat is Seat.SOUTH else say("North is {side}", side=side)
+
+
+def _squares(pen: Pen, kit: Kit) -> None:
+    """The squares of a board of pieces, with their marks and labels."""
+    board = kit.board
+    marks = {mark.square: mark for mark in board.marks}
+    for square in board.squares:
+        x, y = (v - board.square_mm / 2 for v in board.centre_mm(square))
+        dark = board.tones == 2 and (square.file + square.rank) % 2 == 0
+        pen.tile(x, y, board.square_mm, dark=dark)
+        if mark := marks.get(square):
+            pen.drawing(mark.drawing, x, y, board.square_mm, kit.sides.get(mark.seat) if mark.seat else None)
+        if board.labels_in_squares and square not in board.holes:
+            size = 0.14 * board.square_mm
+            pen.text(x + 0.05 * board.square_mm, y + 0.95 * board.square_mm - 0.72 * size, str(square), size, bold=True)
+    if board.gap_mm == 0:
+        pen.rectangle(0, 0, board.width_mm, board.height_mm, stroke_mm=0.8)
+    if has_outside_labels(board):
+        _outside_labels(pen, board)
+
+
+def _goals(pen: Pen, kit: Kit) -> None:
+    """The strips as goals, lightly in the pattern of who defends them, clear of the corner markers' white."""
+    from companion.printing.pdf_pen import tinted  # noqa: PLC0415  imported late, with the pen
+
+    board = kit.board
+    left = board.corner_mm + 2 * quiet_mm(board.corner_mm)
+    width, depth = board.width_mm - 2 * left, board.strip_mm - 2 * _GOAL_RIM_MM
+    for seat, low in ((Seat.SOUTH, _GOAL_RIM_MM - board.strip_mm), (Seat.NORTH, board.height_mm + _GOAL_RIM_MM)):
+        rgb = kit.sides[seat].rgb
+        pen.rectangle(left, low, width, depth, fill=tinted(rgb, 0.16))
+        columns, rows = int(width / _GOAL_DOTS_MM), int(depth / _GOAL_DOTS_MM)
+        for column, row in product(range(columns), range(rows)) if seat is Seat.NORTH else ():
+            x, y = left + width * (column + 0.5) / columns, low + depth * (row + 0.5) / rows
+            pen.dot(x, y, 0.55, fill=tinted(rgb, 0.6))
+
+
+def _strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
+    """Title and seat in both strips, in the widest rooms that corner markers, cuts and lanes' numbers leave."""
+    board = kit.board
+    reach = board.corner_mm + quiet_mm(board.corner_mm) + 2
+    taken = [(cut, cut) for cut in cuts_x]
+    if kit.deck:
+        taken += [(x - _LANE_FIGURE_MM / 2, x + _LANE_FIGURE_MM / 2) for x in _lane_middles(board)]
+    edges = [reach, *(x for low, high in sorted(taken) for x in (low, high)), board.width_mm - reach]
+    rooms = list(pairwise(edges))[::2]
+    widest = max(right - left for left, right in rooms)
+    wide_rooms = [room for room in rooms if room[1] - room[0] > widest - 1]
+    for seat, (left, right) in ((Seat.SOUTH, wide_rooms[0]), (Seat.NORTH, wide_rooms[-1])):
+        y = -board.strip_mm / 2 if seat is Seat.SOUTH else board.height_mm + board.strip_mm / 2
+        with pen.at((left + right) / 2, y, turn_deg=0 if seat is Seat.SOUTH else 180):
+            _strip(pen, kit, seat, right - left - 4)
+
+
+def _strip(pen: Pen, kit: Kit, seat: Seat, room: float) -> None:
+    """Title and seat between two corner markers, for the eyes of who sits there; the origin is their middle."""
+    from companion.printing.pdf_pen import text_width  # noqa: PLC0415  imported late, with the pen
+
+    side, picture = kit.sides[seat], 13.0
+    words = seat_words(kit, seat)
+    wide = max(text_width(kit.title, 8.0, bold=True), text_width(words, 4.6)) + picture + 3
+    scale = min(1.0, room / wide)
+    if scale < 0.4:
+        return
+    with pen.at(-scale * wide / 2, 0, scale=scale):
+        pen.drawing(side.drawing, 0, -picture / 2, picture, side)
+        pen.text(picture + 3, 0.2, kit.title, 8.0, bold=True)
+        pen.text(picture + 3, -6.2, words, 4.6)
+
+
+def _lanes(pen: Pen, kit: Kit, deck: Deck) -> None:
+    """The lanes of a board of cards: both seats' zones, and each lane's number in both strips."""
+    board = kit.board
+    for seat in SEATS:
+        turn = 0.0 if seat is Seat.SOUTH else 180.0
+        for file, x in enumerate(_lane_middles(board)):
+            strip_y = -board.strip_mm / 2 if seat is Seat.SOUTH else board.height_mm + board.strip_mm / 2
+            with pen.at(x, strip_y, turn_deg=turn):
+                pen.text(0, -0.36 * _LANE_FIGURE_MM, str(file), _LANE_FIGURE_MM, bold=True, anchor="middle")
+            edge = deck.zones[seat] * board.rank_pitch_mm + (0 if seat is Seat.SOUTH else board.depth_mm)
+            with pen.at(x, edge, turn_deg=turn):
+                _zone(pen, board, deck, kit.sides[seat])
+
+
+def _lane_middles(board: Board) -> list[float]:
+    """Where along x the lanes lie."""
+    return [board.square_mm / 2 + file * board.pitch_mm for file in range(board.files)]
+
+
+def _zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
+    """A zone as its seat sees it, the origin in the middle of its near edge: place of the first card, steps, arrow."""
+    half, depth, card = board.square_mm / 2, board.depth_mm, deck.width_mm / 2
+    pen.rectangle(-half, 0, 2 * half, depth, stroke_mm=0.5)
+    corners = ((-card, 0.0), (-card, deck.height_mm), (card, deck.height_mm), (card, 0.0))
+    pen.line(*corners, width=0.3, dash=(2.0, 1.4))
+    middle = deck.height_mm / 2
+    pen.drawing(side.drawing, -_SIGN_MM / 2, middle - 2, _SIGN_MM, side)
+    pen.text(0, middle - 10, side.name, 6.0, bold=True, anchor="middle", room=2 * card - 4)
+    pen.text(0, middle - 16, say("first card"), 4.0, anchor="middle", room=2 * card - 4)
+    number, top = 2, deck.height_mm + deck.step_mm
+    while top <= depth:
+        for sign in (-1, 1):
+            pen.line((sign * card, top), (sign * (card - _TICK_MM), top), width=0.3)
+        pen.text(1.5 + _TICK_MM - card, top - deck.step_mm / 2 - 1.4, str(number), 4.0, bold=True)
+        number, top = number + 1, top + deck.step_mm
+    tip = depth - 8
+    pen.line((0, deck.height_mm + 8), (0, tip - 10), width=1.8)
+    pen.shape((-6, tip - 11), (6, tip - 11), (0, tip))
+
+
+def _outside_labels(pen: Pen, board: Board) -> None:
+    """Files beyond the strips, ranks left and right of the squares, to be read from both seats."""
+    low = -max(board.strip_mm, board.strip_mm / 2 + board.corner_mm * (0.5 + 1 / 7)) - 5.2
+    for turn, origin in ((0.0, (0.0, 0.0)), (180.0, (board.width_mm, board.height_mm))):
+        with pen.at(*origin, turn_deg=turn):
+            for square in board.squares:
+                x, y = board.centre_mm(square)
+                x, y = (board.width_mm - x, board.height_mm - y) if turn else (x, y)
+                if square.rank == 0:
+                    pen.text(x, low, str(square)[0], 4.2, bold=True, anchor="middle")
+                if square.file == 0:
+                    pen.text(-3.8, y - 1.5, str(square)[1:], 4.2, bold=True, anchor="middle")
+
+
+def _cross(pen: Pen, number: int, x: float, y: float) -> None:
+    """A joining mark with its number in two opposite corners, so that one stays on each side of the cut."""
+    pen.line((x - 4, y), (x + 4, y), width=0.25)
+    pen.line((x, y - 4), (x, y + 4), width=0.25)
+    for dx, dy in ((4.6, 2.8), (-4.6, -4.9)):
+        with pen.at(x + dx, y + dy):
+            pen.plate_text(str(number), 2.8)
+
+
+def _edges(pen: Pen, tiling: Tiling, window: Window) -> None:
+    """Where to cut (scissors) and where the next page is glued on (its name)."""
+    core, shown, whole = window.core, window.printed, tiling.extent
+    labels = {(other.column, other.row): other.label for other in tiling.windows}
+    pen.hairline((whole.left, whole.bottom), (whole.right, whole.bottom), (whole.right, whole.top))
+    pen.hairline((whole.right, whole.top), (whole.left, whole.top), (whole.left, whole.bottom))
+    if window.column:
+        pen.hairline((core.left, shown.bottom), (core.left, shown.top))
+        with pen.at(core.left, core.bottom + 7, turn_deg=90):
+            pen.scissors(5)
+    if window.row:
+        pen.hairline((shown.left, core.bottom), (shown.right, core.bottom))
+        with pen.at(core.left + 1, core.bottom):
+            pen.scissors(5)
+    if right := labels.get((window.column + 1, window.row)):
+        pen.hairline((core.right, shown.bottom), (core.right, shown.top))
+        with pen.at(core.right + FLAP_MM - 1.2, (core.bottom + core.top) / 2, turn_deg=90):
+            pen.plate_text(say("glue {page} on this edge", page=right), 2.8)
+    if above := labels.get((window.column, window.row + 1)):
+        pen.hairline((shown.left, core.top), (shown.right, core.top))
+        with pen.at((core.left + core.right) / 2, core.top + FLAP_MM - 3.4):
+            pen.plate_text(say("glue {page} on this edge", page=above), 2.8)

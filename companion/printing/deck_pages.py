@@ -1,0 +1,252 @@
+"""A deck on paper: the cards' faces, their common back, the grid in which they are cut out, and places for piles.
+
+Card axes: origin at the lower left corner of the upright card, x to the right, y up, mm. The grid lies in the middle of
+its page, so that backs meet fronts however a printer turns the sheet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from companion.core.errors import Malformed
+from companion.core.i18n import listed, say
+from companion.core.kit import Card, Deck, Kit, Seat
+from companion.printing.tiling import Extent
+
+if TYPE_CHECKING:
+    from companion.printing.pdf_pen import Pen
+
+_TICK_MM, _ARM_MM, _BLEED_MM = 4.0, 2.0, 2.0
+_INDEX_MM = 10.3
+"""Height of the digits in the corner."""
+_RULE_MM = 0.55
+_PICTURE_MM = 14.0
+"""Width of the big suit, and of the big value beside it."""
+_FIGURE_MM = 23.0
+"""Size of the big value; its digits are `DIGIT` of that."""
+_APART_MM = 1.0
+_ABOVE_MM = 5.0
+_PLACE_GAP_MM = 3.0
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Where cards stand on a page: lower left corner at (`x`, `y`), columns and rows of cells that share their edges.
+
+    `x` and `y` are also the white left round the grid, `free_x` and `free_y` how much of it may be printed on.
+    """
+
+    landscape: bool
+    """The page, and with it the cards: they lie on their left long edge."""
+    columns: int
+    rows: int
+    cell_width: float
+    cell_height: float
+    x: float
+    y: float
+    free_x: float
+    free_y: float
+
+    @property
+    def size(self) -> int:
+        """Cards a page."""
+        return self.columns * self.rows
+
+    @property
+    def cells(self) -> tuple[tuple[int, int], ...]:
+        """(column, row) of each cell as one reads: the upper row first; rows count from below."""
+        return tuple((column, row) for row in reversed(range(self.rows)) for column in range(self.columns))
+
+    def pages(self, deck: Deck) -> tuple[tuple[Card, ...], ...]:
+        """The cards of each front page."""
+        return tuple(deck.cards[start : start + self.size] for start in range(0, len(deck.cards), self.size))
+
+
+def card_grid(deck: Deck, page_mm: tuple[float, float], margin_mm: float, foot_mm: float) -> Grid:
+    """The grid that holds most cards a page, upright if possible; `page_mm` is an upright page's width and height.
+
+    `foot_mm` above the lower margin stay free, and as much at the head. Raises `Malformed` for cards larger than that.
+    """
+    grids = []
+    for landscape in (False, True):
+        width, height = page_mm[::-1] if landscape else page_mm
+        cell_width, cell_height = (deck.height_mm, deck.width_mm) if landscape else (deck.width_mm, deck.height_mm)
+        room_x, room_y = width - 2 * margin_mm, height - 2 * (margin_mm + foot_mm)
+        columns, rows = int(room_x / cell_width), int(room_y / cell_height)
+        free_x, free_y = (room_x - columns * cell_width) / 2, (room_y - rows * cell_height) / 2
+        x, y = margin_mm + free_x, margin_mm + foot_mm + free_y
+        grids.append(Grid(landscape, columns, rows, cell_width, cell_height, x, y, free_x, free_y))
+    grid = max(grids, key=lambda grid: grid.size)
+    if not grid.size:
+        raise Malformed(f"Cards of {deck.width_mm:g} x {deck.height_mm:g} mm do not fit the paper: make them smaller")
+    return grid
+
+
+# ---- pages ----------------------------------------------------------------------------------------------------
+
+
+def print_fronts(pen: Pen, deck: Deck, grid: Grid, cards: tuple[Card, ...]) -> None:
+    """One page of cards with its cutting marks."""
+    for card, cell in zip(cards, grid.cells, strict=False):  # the last page may have fewer cards than cells
+        with _cell(pen, grid, cell):
+            print_card(pen, deck, card)
+    _cutting_marks(pen, grid, rows=-(-len(cards) // grid.columns))
+
+
+def print_backs(pen: Pen, grid: Grid) -> None:
+    """The backs of one page, a back in every cell: so it fits a page that was turned over any of its edges."""
+    last_column, last_row = grid.columns - 1, grid.rows - 1
+    bleed_x, bleed_y = min(_BLEED_MM, grid.free_x), min(_BLEED_MM, grid.free_y)
+    for column, row in grid.cells:
+        with pen.at(grid.x + column * grid.cell_width, grid.y + row * grid.cell_height):
+            clip = Extent(
+                -bleed_x * (column == 0),
+                -bleed_y * (row == 0),
+                grid.cell_width + bleed_x * (column == last_column),
+                grid.cell_height + bleed_y * (row == last_row),
+            )
+            pen.shutter(grid.cell_width, grid.cell_height, clip)
+
+
+@contextmanager
+def _cell(pen: Pen, grid: Grid, cell: tuple[int, int]) -> Iterator[None]:
+    """Draw on the card of a cell in the card's axes."""
+    x, y = grid.x + cell[0] * grid.cell_width, grid.y + cell[1] * grid.cell_height
+    with pen.at(x + grid.cell_width * grid.landscape, y, turn_deg=90 if grid.landscape else 0):
+        yield
+
+
+def _cutting_marks(pen: Pen, grid: Grid, rows: int) -> None:
+    """Ticks round the upper rows where there is room, and crosses where four cards meet: one cut parts two cards."""
+    xs = [grid.x + column * grid.cell_width for column in range(grid.columns + 1)]
+    ys = [grid.y + row * grid.cell_height for row in range(grid.rows - rows, grid.rows + 1)]
+    out_x, out_y = min(_TICK_MM, grid.free_x), min(_TICK_MM, grid.free_y)
+    for x in xs:
+        for y in ys:
+            left, right = (out_x if x == xs[0] else _ARM_MM), (out_x if x == xs[-1] else _ARM_MM)
+            low, high = (out_y if y == ys[0] else _ARM_MM), (out_y if y == ys[-1] else _ARM_MM)
+            pen.hairline((x - left, y), (x + right, y))
+            pen.hairline((x, y - low), (x, y + high))
+
+
+# ---- one card -------------------------------------------------------------------------------------------------
+
+
+def print_card(pen: Pen, deck: Deck, card: Card, *, readable: bool = True) -> None:
+    """The face of a card: both halves alike, the second turned by 180 degrees.
+
+    `readable=False` prints a black square instead of the marker, for pictures that no camera may take for a card.
+    """
+    for turned in (False, True):
+        with pen.at(deck.width_mm * turned, deck.height_mm * turned, turn_deg=180 * turned):
+            _half(pen, deck, card, readable)
+
+
+def _half(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
+    """Value and suit, marker, and both once more, big, between the columns of the markers, which stay clear."""
+    from companion.printing.pdf_pen import BLACK, CELL, DIGIT  # noqa: PLC0415  imported late, with the pen
+
+    inset, side = deck.inset_mm, deck.marker_mm
+    right, top = deck.width_mm - inset, deck.height_mm - inset
+    if readable:
+        pen.marker(card.marker, right - side / 2, top - side / 2, side)
+    else:
+        pen.rectangle(right - side, top - side, side, side, fill=BLACK)
+    size = _INDEX_MM / DIGIT
+    pen.notation(inset, top - _INDEX_MM, card.value + card.suit, size)
+    middle = deck.height_mm / 2
+    pen.rectangle(inset + side, middle, deck.width_mm - 2 * (inset + side), _RULE_MM, fill=BLACK)
+    centre = deck.width_mm / 2
+    size = min(_FIGURE_MM, _PICTURE_MM / (CELL * len(card.value)))
+    width, low = CELL * size * len(card.value), middle + _ABOVE_MM
+    pen.notation(
+        centre - _APART_MM - (_PICTURE_MM + width) / 2, low + (_PICTURE_MM - DIGIT * size) / 2, card.value, size
+    )
+    pen.drawing(card.drawing, centre + _APART_MM, low, _PICTURE_MM, None, fill=BLACK)
+
+
+# ---- places for piles -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a pile lies: the lane's number, or nothing for a pile beside the lanes, and the pile's name."""
+
+    lane: str
+    pile: str
+
+    def __str__(self) -> str:
+        return f"lane {self.lane} {self.pile}" if self.lane else str(self.pile)
+
+
+Part = tuple[tuple[Place, ...], ...]
+"""One page to cut out: columns of places, the one nearest to the middle of the table first."""
+
+
+def pile_parts(kit: Kit, deck: Deck, room_mm: tuple[float, float]) -> tuple[Part, ...]:
+    """The places for all piles on pages with that room: the ends of the lanes, then North's own.
+
+    Raises `Malformed` when the places of a lane do not fit.
+    """
+    columns = [
+        tuple(Place(str(lane), pile) for pile in deck.lane_piles)
+        for lane in range(kit.board.files if deck.lane_piles else 0)
+    ]
+    a_page = int((room_mm[0] + kit.board.gap_mm) / kit.board.pitch_mm)
+    tallest = _part_height(deck, max(len(deck.lane_piles), len(deck.side_piles)))
+    if a_page < 1 or tallest > room_mm[1]:
+        raise Malformed(f"Places for piles {tallest:g} mm deep do not fit the paper: make the cards smaller")
+    parts = [tuple(columns[start : start + a_page]) for start in range(0, len(columns), a_page)]
+    if deck.side_piles:
+        owner = kit.sides[Seat.NORTH].name
+        parts.append((tuple(Place("", say("{side} {pile}", side=owner, pile=pile)) for pile in deck.side_piles),))
+    return tuple(parts)
+
+
+def part_title(part: Part) -> str:
+    """What a page of places is called, such as “ends of lanes 0 to 2”."""
+    first, last = part[0][0], part[-1][0]
+    if first.lane:
+        return say("ends of lanes {first} to {last}", first=first.lane, last=last.lane)
+    return listed(place.pile for place in part[0])
+
+
+def print_part(pen: Pen, kit: Kit, deck: Deck, part: Part, room: Extent) -> None:
+    """One page of places, in the middle of its room; columns are as far apart as the lanes of the board."""
+    board = kit.board
+    width = len(part) * board.pitch_mm - board.gap_mm
+    height = _part_height(deck, max(len(column) for column in part))
+    with pen.at((room.left + room.right - width) / 2, (room.bottom + room.top - height) / 2):
+        pen.outline(0, 0, width, height)
+        for number, column in enumerate(part):
+            for row, place in enumerate(column):
+                x = number * board.pitch_mm + (board.square_mm - deck.width_mm) / 2
+                with pen.at(x, height - (row + 1) * (_PLACE_GAP_MM + deck.height_mm)):
+                    _place(pen, kit, deck, place, nearest=row == 0)
+
+
+def _part_height(deck: Deck, piles: int) -> float:
+    return piles * (deck.height_mm + _PLACE_GAP_MM) + _PLACE_GAP_MM
+
+
+def _place(pen: Pen, kit: Kit, deck: Deck, place: Place, *, nearest: bool) -> None:
+    """The outline of one pile, the origin at its lower left corner."""
+    wide, high = deck.width_mm, deck.height_mm
+    if nearest:
+        pen.rectangle(0, 0, wide, high, stroke_mm=1.2)
+    else:
+        pen.line((0, 0), (wide, 0), (wide, high), (0, high), (0, 0), width=0.5, dash=(2.0, 1.4))
+    x, y = deck.width_mm / 2, deck.height_mm / 2
+    if place.lane:
+        pen.text(x, y - 4, place.lane, 30, bold=True, anchor="middle")
+    else:
+        side = kit.sides[Seat.NORTH]
+        pen.drawing(side.drawing, x - 11, y - 4, 22, side)
+    pen.text(x, y - 15, place.pile, 7, bold=True, anchor="middle", room=wide - 6)
+    if nearest and place.lane:
+        top = deck.height_mm - 4
+        pen.shape((x - 4, top - 5), (x + 4, top - 5), (x, top))
+        pen.text(x, top - 10, say("this end to the board"), 3.4, anchor="middle", room=wide - 6)

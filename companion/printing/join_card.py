@@ -1,0 +1,104 @@
+"""A card for the table, folded to stand like a tent: where phones go, as a code and as an address to type.
+
+Both halves say the same, the upper one upside down, so that either seat reads it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import segno
+
+from companion.core.errors import Malformed
+from companion.core.i18n import say, speaking
+from companion.core.kit import Seat
+from companion.core.network import Wifi, seat_address, shown
+from companion.printing.sheets import SIZES_MM, Paper, require_known
+
+if TYPE_CHECKING:
+    from companion.printing.pdf_pen import Pen
+
+_MARGIN_MM, _QR_MM = 12.0, 58.0
+_WHITE_MM = 8.5
+"""Round a QR code: four of its modules, ISO/IEC 18004."""
+
+
+def join_card_pdf(
+    addresses: Sequence[str], wifi: Wifi | None = None, paper: Paper = "a4", language: str = "en"
+) -> bytes:
+    """The card as a PDF; `addresses` are those of the table screen, the best one first, each with its last slash.
+
+    `wifi` is the network that phones have to join first. Raises `Malformed` without an address and for an unknown paper
+    or language.
+    """
+    require_known(paper, language)
+    if not addresses:
+        raise Malformed(say("There is no address to print: connect the companion to a network"))
+    with speaking(language):
+        return _print(addresses, wifi, paper)
+
+
+def _print(addresses: Sequence[str], wifi: Wifi | None, paper: Paper) -> bytes:
+    # The PDF libraries take a tenth of a second to import and are needed here only.
+    from companion.printing.pdf_pen import Pen  # noqa: PLC0415  imported late on purpose, see above
+
+    width, height = SIZES_MM[paper]
+    pen = Pen(width, height, say("Table card"))
+    pen.page()
+    pen.fold((0, height / 2), (width, height / 2))
+    for turn, origin in ((0.0, (0.0, 0.0)), (180.0, (width, height))):
+        with pen.at(*origin, turn_deg=turn):
+            _half(pen, width, height / 2, addresses, wifi)
+    return pen.bytes()
+
+
+def _half(pen: Pen, width: float, height: float, addresses: Sequence[str], wifi: Wifi | None) -> None:
+    """One half of the card, the origin at its lower left corner."""
+    from companion.printing.pdf_pen import BAR_MM, INK_2  # noqa: PLC0415  imported late, with the pen
+
+    left, right, top = _MARGIN_MM, width - _MARGIN_MM, height - _MARGIN_MM
+    pen.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
+    pen.text(left, top - 14, say("Sit down at the table"), 13, bold=True, room=right - left)
+    low = top - 30 - _QR_MM
+    x = left
+    if wifi:
+        network = say("Network {name}", name=wifi.name)
+        password = say("Password {password}", password=wifi.password) if wifi.password else say("No password")
+        _code(pen, x, low, wifi.text, title=say("1. Join the Wi-Fi"), lines=(network, password))
+        x += (right - left) / 2
+    title = say("2. Scan this") if wifi else say("Scan this")
+    south, north = (shown(seat_address(addresses[0], seat)) for seat in (Seat.SOUTH, Seat.NORTH))
+    seats = say("South: {address}", address=south), say("North: {address}", address=north)
+    _code(pen, x, low, f"{addresses[0]}join", title=title, lines=seats)
+    if not wifi:
+        x += _QR_MM + 12
+        room = right - x
+        y = pen.paragraph(x, top - 20, room, say("Or open one of these in a browser of the same network:"), 4.6)
+        for number, address in enumerate(addresses[:3]):
+            y -= 11
+            pen.text(x, y, shown(f"{address}join"), 8.0 if number == 0 else 5.6, bold=True, room=room)
+        pen.paragraph(x, y - 5, room, say("A seat is taken by one tap. Who only watches goes on to “watch”."), 4.6)
+    words = say("Table screen: {address}", address=shown(addresses[0]))
+    pen.text(left, 9, words, 4.0, colour=INK_2, room=right - left)
+
+
+def _code(pen: Pen, x: float, y: float, text: str, *, title: str, lines: Sequence[str]) -> None:
+    """A QR code with its lower left corner at (x, y), its title above it and lines below it."""
+    pen.text(x, y + _QR_MM + _WHITE_MM, title, 5.6, bold=True, room=_QR_MM + 14)
+    _modules(pen, x, y, text)
+    for number, line in enumerate(lines, start=1):
+        pen.text(x, y - _WHITE_MM - 2 - 6.2 * (number - 1), line, 4.6, room=_QR_MM + 16)
+
+
+def _modules(pen: Pen, x: float, y: float, text: str) -> None:
+    """The dark modules of a code in runs, without the white round it, which the page has."""
+    from companion.printing.pdf_pen import BLACK  # noqa: PLC0415  imported late, with the pen
+
+    matrix = [bytes(row) for row in segno.make(text, error="m", micro=False).matrix]
+    size = _QR_MM / len(matrix)
+    for number, row in enumerate(matrix, start=1):
+        for run in re.finditer(rb"\x01+", row):
+            start, end = run.span()
+            pen.rectangle(x + start * size, y + _QR_MM - number * size, (end - start) * size, size, fill=BLACK)

@@ -1,0 +1,429 @@
+"""A pen for printed pages, in millimetres: the only place that knows reportlab and svglib.
+
+Page axes: origin at the page's lower left, x to the right, y up; font sizes are in mm as well. Sentences are printed in
+the language that is spoken meanwhile, see `companion.core.i18n`.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from itertools import product
+from math import hypot
+from typing import Any, Literal
+
+import cv2
+from reportlab.graphics import renderPDF
+from reportlab.lib.colors import HexColor
+from reportlab.lib.units import mm
+from reportlab.lib.utils import simpleSplit
+from reportlab.pdfbase.pdfmetrics import stringWidth
+from reportlab.pdfgen.canvas import Canvas
+from svglib.svglib import svg2rlg
+
+from companion.core.drawings import standalone
+from companion.core.i18n import translate
+from companion.core.kit import CARD_DICTIONARY, Side
+from companion.printing.tiling import Extent
+
+INK, INK_2, RULE, TILE_2, STONE, SIGN, WHITE, BLACK, HATCH = (
+    "#1B1814",
+    "#51493F",
+    "#CDC2AC",
+    "#EFE7D6",
+    "#9C9282",
+    "#FFC20E",
+    "#FFFFFF",
+    "#000000",
+    "#4A4339",
+)
+"""The light theme's colours; the ground of a page is the paper itself."""
+BAR_MM, STROKE_MM, HAIR_MM = 1.2, 0.5, 0.15
+RULER_MM = 100
+SHUTTER_MM = 5.0
+"""Width of a stripe of the shutter."""
+LEADING = 1.32
+"""Distance of the lines of a paragraph, in font sizes."""
+MODULES = 7
+"""Modules along a marker: five bits and the border on both sides."""
+REGULAR, BOLD = "Helvetica", "Helvetica-Bold"
+DIGIT, CELL = 0.72, 0.62
+"""Height of a digit of `BOLD` and width of a cell of `Pen.notation`, in font sizes."""
+_STEM = 0.145
+_STROKES: dict[str, tuple[tuple[tuple[float, float], ...], ...]] = {
+    ">": (((-0.22, 0.24), (0.17, 0.0), (-0.22, -0.24)),),
+    "^": (((-0.23, -0.02), (0.0, 0.25), (0.23, -0.02)),),
+    "+": (((-0.25, 0.0), (0.25, 0.0)), ((0.0, -0.25), (0.0, 0.25))),
+    "*": (((0.0, -0.28), (0.0, 0.28)), ((-0.242, -0.14), (0.242, 0.14)), ((-0.242, 0.14), (0.242, -0.14))),
+}
+"""Signs that fonts set high, low or small, as strokes round the middle of their cell, in font sizes."""
+_SQUEEZED = {"&": (0.8, 1.0, 0.0), "%": (0.65, 0.92, 0.02), "@": (0.6, 0.74, 0.05)}
+"""Signs of `BOLD` that are wider than a cell: scale along x and y, and what makes their lines as thick as others'."""
+
+_FIXED, _KEPT = "\N{NO-BREAK SPACE}", "\N{MIDDLE DOT}"
+"""Lines are broken at every kind of space: while that is done this stands for the one at which they must not."""
+_STAND_INS = str.maketrans(
+    {
+        "\N{NARROW NO-BREAK SPACE}": _FIXED,
+        "\N{THIN SPACE}": _FIXED,
+        "\N{MINUS SIGN}": "-",
+        "\N{NON-BREAKING HYPHEN}": "-",
+        "\N{RIGHTWARDS ARROW}": ">",
+    }
+)
+
+Anchor = Literal["left", "middle", "right"]
+
+
+class Pen:
+    """Draws one document; `bytes` ends it. Equal calls give equal bytes."""
+
+    def __init__(self, width_mm: float, height_mm: float, title: str) -> None:
+        self._upright = width_mm, height_mm
+        self.width_mm, self.height_mm = width_mm, height_mm
+        self._buffer = io.BytesIO()
+        self._canvas: Any = Canvas(self._buffer, invariant=1, pageCompression=1)
+        self._canvas.setTitle(translate(title))
+        self._canvas.setCreator("Tabletop Companion")
+        self._open = False
+
+    def page(self, landscape: bool = False) -> None:
+        """Begin a new page."""
+        if self._open:
+            self._canvas.showPage()
+        self._open = True
+        self.width_mm, self.height_mm = self._upright[::-1] if landscape else self._upright
+        self._canvas.setPageSize((self.width_mm * mm, self.height_mm * mm))
+        self._canvas.scale(mm, mm)
+
+    def bytes(self) -> bytes:
+        """The finished PDF."""
+        self._canvas.showPage()
+        self._canvas.save()
+        return self._buffer.getvalue()
+
+    @contextmanager
+    def at(
+        self, x: float, y: float, *, turn_deg: float = 0.0, scale: float = 1.0, clip: Extent | None = None
+    ) -> Iterator[None]:
+        """Move the origin, turn counter-clockwise, enlarge, show only what lies in `clip` (lines on its edge too)."""
+        self._canvas.saveState()
+        self._canvas.translate(x, y)
+        self._canvas.rotate(turn_deg)
+        self._canvas.scale(scale, scale)
+        if clip:
+            frame = self._canvas.beginPath()
+            frame.rect(clip.left - HAIR_MM, clip.bottom - HAIR_MM, clip.width + 2 * HAIR_MM, clip.height + 2 * HAIR_MM)
+            self._canvas.clipPath(frame, stroke=0, fill=0)
+        yield
+        self._canvas.restoreState()
+
+    @contextmanager
+    def lying(self, x: float, y: float) -> Iterator[None]:
+        """Draw on a table top that is seen askew from in front, its near left corner at (x, y)."""
+        self._canvas.saveState()
+        self._canvas.transform(1, 0, 0.45, 0.5, x, y)
+        yield
+        self._canvas.restoreState()
+
+    def line(
+        self, *points: tuple[float, float], width: float = STROKE_MM, colour: str = INK, dash: tuple[float, ...] = ()
+    ) -> None:
+        """A line through all points."""
+        self._canvas.setStrokeColor(HexColor(colour))
+        self._canvas.setLineWidth(width)
+        self._canvas.setDash(*dash) if dash else self._canvas.setDash()
+        path = self._canvas.beginPath()
+        path.moveTo(*points[0])
+        for point in points[1:]:
+            path.lineTo(*point)
+        self._canvas.drawPath(path)
+
+    def rectangle(
+        self, x: float, y: float, width: float, height: float, *, fill: str | None = None, stroke_mm: float = 0.0
+    ) -> None:
+        """A filled rectangle, or one whose outline lies wholly inside the given size, or both."""
+        self._canvas.setDash()
+        if fill:
+            self._canvas.setFillColor(HexColor(fill))
+            self._canvas.rect(x, y, width, height, stroke=0, fill=1)
+        if stroke_mm:
+            self._canvas.setStrokeColor(HexColor(INK))
+            self._canvas.setLineWidth(stroke_mm)
+            self._canvas.rect(x + stroke_mm / 2, y + stroke_mm / 2, width - stroke_mm, height - stroke_mm)
+
+    def shape(self, *points: tuple[float, float], fill: str = INK) -> None:
+        """A filled polygon."""
+        path = self._canvas.beginPath()
+        path.moveTo(*points[0])
+        for point in points[1:]:
+            path.lineTo(*point)
+        path.close()
+        self._canvas.setFillColor(HexColor(fill))
+        self._canvas.drawPath(path, stroke=0, fill=1)
+
+    def dot(self, x: float, y: float, radius: float, fill: str = INK) -> None:
+        """A filled circle."""
+        self._canvas.setFillColor(HexColor(fill))
+        self._canvas.circle(x, y, radius, stroke=0, fill=1)
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        words: str,
+        size: float,
+        *,
+        bold: bool = False,
+        colour: str = INK,
+        anchor: Anchor = "left",
+        room: float = 0.0,
+    ) -> float:
+        """One line of text with its base line at y, set smaller where it is wider than `room` (0: any); its width."""
+        words, font = printable(words), BOLD if bold else REGULAR
+        width: float = stringWidth(words, font, size)
+        if 0 < room < width:
+            size, width = size * room / width, room
+        self._canvas.setFont(font, size)
+        self._canvas.setFillColor(HexColor(colour))
+        self._canvas.drawString(x - {"left": 0.0, "middle": 0.5, "right": 1.0}[anchor] * width, y, words)
+        return width
+
+    def notation(self, x: float, y: float, words: str, size: float) -> None:
+        """Values and suits in heavy cells of equal width from x on, `CELL` sizes each and `DIGIT` sizes high."""
+        for place, letter in enumerate(words):
+            with self.at(x + (place + 0.5) * CELL * size, y + DIGIT * size / 2, scale=size):
+                if strokes := _STROKES.get(letter):
+                    for points in strokes:
+                        self.line(*points, width=_STEM, colour=BLACK)
+                else:
+                    self._letter(letter)
+
+    def _letter(self, letter: str) -> None:
+        """One letter of a font size of 1 in the middle of its cell at the origin."""
+        wide, tall, thicker = _SQUEEZED.get(letter, (1.0, 1.0, 0.0))
+        low = -0.17 if letter == "@" else 0.0
+        self._canvas.scale(wide, tall)
+        self._canvas.setFont(BOLD, 1.0)
+        self._canvas.setFillColor(HexColor(BLACK))
+        self._canvas.setStrokeColor(HexColor(BLACK))
+        self._canvas.setLineWidth(thicker)
+        self._canvas.drawCentredString(0, -(low + DIGIT) / 2, letter, mode=2 if thicker else 0)
+
+    def paragraph(
+        self, x: float, y: float, width: float, words: str, size: float, *, bold: bool = False, colour: str = INK
+    ) -> float:
+        """Broken lines below y; returns the y below the last one."""
+        for line in broken(words, width, size, bold=bold):
+            y -= size * LEADING
+            self.text(x, y + (LEADING - 1) * size, line, size, bold=bold, colour=colour)
+        return y
+
+    def arrow(self, start: tuple[float, float], end: tuple[float, float], width: float, colour: str = INK) -> None:
+        """A straight arrow, its head three lines wide, on a white case so that it is seen on anything."""
+        (x0, y0), (x1, y1) = start, end
+        length = hypot(x1 - x0, y1 - y0) or 1.0
+        dx, dy = (x1 - x0) / length, (y1 - y0) / length
+        neck = x1 - 3 * width * dx, y1 - 3 * width * dy
+        wings = [(neck[0] - sign * 1.8 * width * dy, neck[1] + sign * 1.8 * width * dx) for sign in (-1, 1)]
+        self.line(start, neck, width=2.2 * width, colour=WHITE)
+        self.line(start, neck, width=width, colour=colour)
+        self.shape(wings[0], end, wings[1], fill=colour)
+
+    def plate_text(self, words: str, size: float) -> None:
+        """A line of text in the middle above the origin, on white, so that it is read on top of anything."""
+        width = text_width(words, size)
+        self.rectangle(-width / 2 - 0.4, -0.25 * size, width + 0.8, 1.2 * size, fill=WHITE)
+        self.text(0, 0, words, size, anchor="middle")
+
+    def scissors(self, size: float) -> None:
+        """A pair of scissors at the origin that cuts to the right along y = 0."""
+        eye = 0.16 * size
+        for sign in (-1, 1):
+            self.line((0.25 * size, -sign * 0.16 * size), (size, sign * 0.14 * size), width=0.09 * size)
+            self.dot(eye, sign * 0.23 * size, eye)
+            self.dot(eye, sign * 0.23 * size, 0.5 * eye, fill=WHITE)
+
+    def marker(self, marker: int, x: float, y: float, size: float) -> None:
+        """A marker of `companion.core.kit.CARD_DICTIONARY`, centred at (x, y), `size` with its black border.
+
+        All black is one outline, so that no viewer and no printer shows seams between the modules.
+        """
+        module = size / MODULES
+        path = self._canvas.beginPath()
+        for loop in marker_outline(marker):
+            for number, (column, row) in enumerate(loop):
+                point = x - size / 2 + column * module, y + size / 2 - row * module
+                path.lineTo(*point) if number else path.moveTo(*point)
+            path.close()
+        self._canvas.setFillColor(HexColor(BLACK))
+        self._canvas.drawPath(path, stroke=0, fill=1, fillMode=0)
+
+    def drawing(
+        self, name: str, x: float, y: float, size: float, side: Side | None, *, fill: str = WHITE, plain: bool = False
+    ) -> None:
+        """A drawing of `companion.core.drawings` in the side's colour or else `fill`, its lower left corner at (x, y).
+
+        `plain`: nothing is printed on the fill, no dots.
+        """
+        drawing = _picture(name, side.rgb if side else fill, plain)
+        with self.at(x, y):
+            self._canvas.scale(size / drawing.width, size / drawing.height)
+            renderPDF.draw(drawing, self._canvas, 0, 0)
+
+    def hairline(self, *points: tuple[float, float]) -> None:
+        """A thin line to cut along."""
+        self.line(*points, width=HAIR_MM)
+
+    def fold(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+        """A dashed line to fold along, white below the dashes."""
+        self.line(start, end, width=2 * HAIR_MM, colour=WHITE)
+        self.line(start, end, width=2 * HAIR_MM, dash=(1.2, 0.8))
+
+    def outline(self, x: float, y: float, width: float, height: float) -> None:
+        """A rectangle to cut out."""
+        self.hairline((x, y), (x + width, y), (x + width, y + height), (x, y + height), (x, y))
+
+    def shutter(self, width: float, height: float, clip: Extent) -> None:
+        """The black diagonal shutter in `clip`; a half turn about the middle of width x height does not change it."""
+        reach = max(clip.width, clip.height)
+        pairs = int(reach / (2 * SHUTTER_MM)) + 1
+        with self.at(width / 2, height / 2, clip=clip.shifted(-width / 2, -height / 2)):
+            self.rectangle(-reach, -reach, 2 * reach, 2 * reach, fill=HATCH)
+            with self.at(0, 0, turn_deg=-45):
+                for pair in range(-pairs, pairs + 1):
+                    self.rectangle((2 * pair - 0.5) * SHUTTER_MM, -reach, SHUTTER_MM, 2 * reach, fill=INK)
+
+    def tile(self, x: float, y: float, size: float, *, dark: bool) -> None:
+        """One square of a board, its outline inside the given size."""
+        self.rectangle(x, y, size, size, fill=TILE_2 if dark else None, stroke_mm=STROKE_MM)
+
+    def rim(self, size: float, width: float, side: Side | None, *, dotted: bool) -> None:
+        """The coloured frame of a tag at the origin, dotted for North; nobody's is grey."""
+        colour = side.rgb if side else STONE
+        inner = size - 2 * width
+        for x, y, w, h in (
+            (0.0, 0.0, size, width),
+            (0.0, size - width, size, width),
+            (0.0, width, width, inner),
+            (size - width, width, width, inner),
+        ):
+            self.rectangle(x, y, w, h, fill=colour)
+        self.outline(width, width, inner, inner)
+        if not dotted:
+            return
+        low, high, count = width / 2, size - width / 2, max(1, round((size - width) / 2.4))
+        for step in (low + (high - low) * n / count for n in range(count)):
+            for x, y in ((step, low), (high, step), (size - step, high), (low, size - step)):
+                self.dot(x, y, min(0.25 * width, 0.45), fill=printed_on(colour))
+
+    def head(self, title: str, words: str, margin: float) -> None:
+        """The head of a page within its margins: a thick rule, the title in big letters, one sentence at the right."""
+        left, right, top = margin, self.width_mm - margin, self.height_mm - margin
+        self.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
+        width = self.text(left, top - 11.5, title, 10.5, bold=True, room=0.6 * (right - left))
+        self.text(right, top - 11.5, words, 4.0, anchor="right", room=right - left - width - 6)
+
+    def sign(self, x: float, y: float, width: float, height: float, *, words: str) -> None:
+        """The yellow signpost: what is to be done now, its tip to the right."""
+        tip = height / 2
+        corners = ((0.0, 0.0), (width - tip, 0.0), (width, tip), (width - tip, height), (0.0, height))
+        self.shape(*((x + dx, y + dy) for dx, dy in corners), fill=SIGN)
+        size = min(0.52 * height, (width - tip - 8) / text_width(words, 1.0, bold=True))
+        self.text(x + 5, y + height / 2 - 0.36 * size, words, size, bold=True)
+
+    def ruler(self, x: float, y: float) -> None:
+        """A bar of exactly `RULER_MM`, its lower left corner at (x, y), in black and white pieces of 10 mm."""
+        self.rectangle(x, y + 3.2, RULER_MM, 2.4, fill=BLACK)
+        for piece in range(1, RULER_MM // 10, 2):
+            self.rectangle(x + 10 * piece, y + 3.5, 10, 1.8, fill=WHITE)
+        for centimetre in range(RULER_MM // 10 + 1):
+            anchor: Anchor = "left" if centimetre == 0 else "right" if 10 * centimetre == RULER_MM else "middle"
+            self.text(x + 10 * centimetre, y, str(10 * centimetre), 2.8, anchor=anchor)
+
+
+def printable(words: str) -> str:
+    """A sentence in the language that is spoken, in letters that the fonts of every PDF reader have (Windows-1252).
+
+    >>> printable("«\N{NARROW NO-BREAK SPACE}¿Œuf, niño? » \N{MINUS SIGN}1 \N{RIGHTWARDS ARROW} 2")
+    '«\xa0¿Œuf, niño? » -1 > 2'
+    """
+    return translate(words).translate(_STAND_INS).encode("cp1252", "replace").decode("cp1252")
+
+
+def text_width(words: str, size: float, *, bold: bool = False) -> float:
+    """Width of a line of text in the unit of `size`."""
+    width: float = stringWidth(printable(words), BOLD if bold else REGULAR, size)
+    return width
+
+
+def broken(words: str, width: float, size: float, *, bold: bool = False) -> list[str]:
+    """A paragraph as lines of at most that width; a space that must not break a line does not."""
+    kept = printable(words).replace(_FIXED, _KEPT)
+    lines: list[str] = simpleSplit(kept, BOLD if bold else REGULAR, size, width)
+    return [line.replace(_KEPT, _FIXED) for line in lines]
+
+
+def tinted(colour: str, share: float) -> str:
+    """A colour that is so much `#rrggbb` and else white paper."""
+    parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(255 + share * (part - 255)):02X}" for part in parts)
+
+
+def printed_on(colour: str) -> str:
+    """Ink or white, whichever stands out more on a `#rrggbb` fill (relative luminance as in WCAG 2)."""
+    red, green, blue = ((int(colour[i : i + 2], 16) / 255) ** 2.2 for i in (1, 3, 5))
+    return INK if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 else WHITE
+
+
+@cache
+def _picture(name: str, colour: str, plain: bool) -> Any:
+    """A drawing as reportlab's own graphics: vectors."""
+    face = colour if plain else printed_on(colour)
+    svg = standalone(name, colour=colour, edge=BLACK if colour == BLACK else INK, face=face)
+    return svg2rlg(io.BytesIO(svg.encode()))
+
+
+Corner = tuple[int, int]
+
+
+@cache
+def marker_outline(marker: int) -> tuple[tuple[Corner, ...], ...]:
+    """The outline of a marker's black as closed loops of module corners (column, row from the upper left).
+
+    Fill with the even-odd rule: holes are loops as well. `CARD_DICTIONARY` begins with the markers of `DICTIONARY`, so
+    it serves boards, pieces and cards.
+    """
+    dictionary = cv2.aruco.getPredefinedDictionary(getattr(cv2.aruco, CARD_DICTIONARY))
+    bits = cv2.aruco.generateImageMarker(dictionary, marker, MODULES)
+    black = {(c, r) for r, c in product(range(MODULES), repeat=2) if bits[r, c] == 0}
+    edges: dict[Corner, list[Corner]] = {}
+    for c, r in black:
+        around = (
+            ((c, r - 1), (c, r), (c + 1, r)),
+            ((c + 1, r), (c + 1, r), (c + 1, r + 1)),
+            ((c, r + 1), (c + 1, r + 1), (c, r + 1)),
+            ((c - 1, r), (c, r + 1), (c, r)),
+        )
+        for neighbour, start, end in around:
+            if neighbour not in black:
+                edges.setdefault(start, []).append(end)
+    return tuple(_loops(edges))
+
+
+def _loops(edges: dict[Corner, list[Corner]]) -> Iterator[tuple[Corner, ...]]:
+    """Chain directed edges into closed loops, without the corners in the middle of straight lines."""
+    while edges:
+        first = min(edges)
+        loop, here = [first], edges[first].pop()
+        while here != first:
+            loop.append(here)
+            here = edges[here].pop()
+        edges = {corner: ends for corner, ends in edges.items() if ends}
+        before = loop[-1:] + loop[:-1]
+        after = loop[1:] + loop[:1]
+        yield tuple(
+            b for a, b, c in zip(before, loop, after, strict=True) if not (a[0] == b[0] == c[0] or a[1] == b[1] == c[1])
+        )

@@ -1,0 +1,126 @@
+"""The press: prints kits, booklets and table cards one at a time and keeps the last ones.
+
+The PDF libraries are imported with the first print.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
+from typing import Any
+
+from companion.core.errors import Malformed
+from companion.core.i18n import say
+from companion.core.network import Wifi
+from companion.games.base import Game
+from companion.printing.booklet import Booklet, booklet_pdf, booklet_sheets
+from companion.printing.join_card import join_card_pdf
+from companion.printing.printing import PAPERS, PrinterBusy, PrintPlan
+from companion.printing.rulebook import illustrations, start_layout
+from companion.printing.sheets import Paper, kit_pdf, kit_plan
+
+KEPT_BYTES = 6_000_000
+"""So much print is kept; the sheets of all games in one language and size are a tenth of it."""
+KEPT_PLANS = 64
+WAIT_S = 6.0
+"""So long one waits for the press; the longest print, 78 cards, took 0.6 s on one core of a PC."""
+
+_Key = tuple[str, ...]
+
+
+class Press:
+    """Prints for pages and commands, whoever asks first."""
+
+    def __init__(self, games: Mapping[str, Game[Any, Any]]) -> None:
+        self._games = games
+        self._running, self._shelf = Lock(), Lock()
+        self._kept: OrderedDict[_Key, bytes] = OrderedDict()
+        self._plans: OrderedDict[_Key, PrintPlan] = OrderedDict()
+
+    def plan(self, game: str, raw: Mapping[str, Any], paper: str, language: str) -> PrintPlan:
+        """How many sheets that are."""
+        key, size = (game, _text(raw), paper, language), _paper(paper)
+        plan = self._plans.get(key)
+        if plan is None:
+            with self._alone():
+                options = self._games[game].options(raw)
+                kinds = Counter(kit_plan(self._games[game].kit(options), size).kinds)
+                plan = PrintPlan(kinds, booklet_sheets(self._booklet(game), size, language))
+                self._plans[key] = plan
+                while len(self._plans) > KEPT_PLANS:
+                    self._plans.popitem(last=False)
+        return plan
+
+    def kit(self, game: str, raw: Mapping[str, Any], paper: str, language: str) -> bytes:
+        """Board, pieces and cards to cut out."""
+        known = self._games[game]
+        kit, size = known.kit(known.options(raw)), _paper(paper)
+        return self._printed((game, _text(raw), paper, language), lambda: kit_pdf(kit, size, language=language))
+
+    def booklet(self, game: str, paper: str, language: str) -> bytes:
+        """The rules, to be folded."""
+        size = _paper(paper)
+        key = ("booklet", game, paper, language)
+        return self._printed(key, lambda: booklet_pdf(self._booklet(game), size, language))
+
+    def join_card(self, addresses: Sequence[str], wifi: Wifi | None, paper: str, language: str) -> bytes:
+        """Where phones go; never kept: addresses change."""
+        size = _paper(paper)
+        with self._alone():
+            return join_card_pdf(addresses, wifi, size, language)
+
+    # ---- inside ----
+
+    def _booklet(self, name: str) -> Booklet:
+        game = self._games[name]
+        return Booklet(game, *start_layout(game), illustrations(game))
+
+    def _printed(self, key: _Key, run: Callable[[], bytes]) -> bytes:
+        """What is kept under this key, else what `run` prints."""
+        if (kept := self._taken(key)) is not None:
+            return kept
+        with self._alone():
+            if (kept := self._taken(key)) is not None:  # somebody else has just asked for the same
+                return kept
+            pdf = run()
+        with self._shelf:
+            self._kept[key] = pdf
+            while len(self._kept) > 1 and sum(map(len, self._kept.values())) > KEPT_BYTES:
+                self._kept.popitem(last=False)
+        return pdf
+
+    def _taken(self, key: _Key) -> bytes | None:
+        with self._shelf:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
+
+    def _alone(self) -> _Turn:
+        return _Turn(self._running)
+
+
+class _Turn:
+    """A turn at the press; raises `PrinterBusy` when it does not come soon."""
+
+    def __init__(self, lock: Lock) -> None:
+        self._lock = lock
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(timeout=WAIT_S):
+            raise PrinterBusy(say("Other sheets are being made just now. Wait a moment and ask again."))
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+def _paper(name: str) -> Paper:
+    if name not in PAPERS:
+        raise Malformed(say("Paper “{paper}” is unknown: use a4 or letter", paper=name))
+    return "letter" if name == "letter" else "a4"
+
+
+def _text(raw: Mapping[str, Any]) -> str:
+    """Options as a key."""
+    return json.dumps(raw, sort_keys=True)

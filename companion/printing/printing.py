@@ -1,0 +1,53 @@
+"""What pages and commands ask of whoever prints: kits, booklets and the card for the table, as PDFs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from companion.core.errors import SystemTrouble
+from companion.core.i18n import say
+from companion.core.network import Wifi
+
+PAPERS: Mapping[str, str] = {"a4": "A4", "letter": say("Letter")}
+"""The sizes on which everything is printed, by the names that addresses and commands use."""
+
+
+class PrinterBusy(SystemTrouble):
+    """Something else is being printed and takes long."""
+
+    kind = "printer"
+
+
+@dataclass(frozen=True)
+class PrintPlan:
+    """What a game's sheets are: how many of each kind (`board`, `pieces`, …) in order, and the booklet's sheets."""
+
+    kinds: Mapping[str, int]
+    booklet: int
+
+    @property
+    def sheets(self) -> int:
+        """Pages of the kit."""
+        return sum(self.kinds.values())
+
+
+class Printer(Protocol):
+    """Prints one thing at a time; any thread may ask.
+
+    `raw` are options of the game; `paper` is one of `PAPERS`, `language` one of `companion.core.i18n.LANGUAGES`. Raises
+    `Malformed` for anything else, and `PrinterBusy`.
+    """
+
+    def plan(self, game: str, raw: Mapping[str, Any], paper: str, language: str) -> PrintPlan:
+        """How many sheets that are."""
+
+    def kit(self, game: str, raw: Mapping[str, Any], paper: str, language: str) -> bytes:
+        """Board, pieces and cards to cut out."""
+
+    def booklet(self, game: str, paper: str, language: str) -> bytes:
+        """The rules, to be folded."""
+
+    def join_card(self, addresses: Sequence[str], wifi: Wifi | None, paper: str, language: str) -> bytes:
+        """Where phones go, to stand on the table: the addresses of the table screen, the best one first, and Wi-Fi."""

@@ -1,0 +1,75 @@
+"""The pictures in the rules of a game: examples that the game itself plays, and its board at the beginning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+from companion.core.grid import Square
+from companion.core.i18n import joined
+from companion.core.kit import SEATS, Kit, Layout
+from companion.games.base import Example, Game, Illustration
+from companion.table.board_check import hand_moves
+
+
+@lru_cache(maxsize=8)
+def illustrations(game: Game[Any, Any]) -> Mapping[str, Illustration]:
+    """The pictures of a game's rules by the paragraph's id; played once."""
+    return {rule.id: illustrate(game, rule.example) for rule in game.rules if rule.example}
+
+
+def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
+    """What an example shows; raises `Malformed`, `Illegal` or IndexError where the game does not play it so."""
+    options, rng = game.options(example.options), Random(0)
+    kit = game.kit(options)
+    state = game.setup(options, rng)
+    step, before = None, game.expected(state) or {}
+    for text in example.actions:
+        seats = [seat for seat in SEATS if seat in game.to_act(state)]
+        parts = text.split(" | ") if len(seats) > 1 else [text]
+        actions = {seat: game.parse(part) for seat, part in zip(seats, parts, strict=True)}
+        game.require(state, actions)
+        before = game.expected(state) or {}
+        step = game.apply(state, actions, rng)
+        state = step.state
+    if step is None or not step.stages:
+        return _drawn(kit, example, before, before)
+    last, stages = step.stages[example.stage], step.stages[: example.stage + 1]
+    after = next((stage.expected for stage in reversed(stages) if stage.expected is not None), before)
+    events = tuple(event for stage in stages for event in stage.events)
+    tallies = tuple(tally for stage in stages for tally in stage.tallies)
+    told = example.caption or joined(" ", [event.text for event in last.events if event.kind != "idle"])
+    return replace(_drawn(kit, example, before, after), events=events, tallies=tallies, caption=told)
+
+
+def start_layout(game: Game[Any, Any], raw: Mapping[str, Any] | None = None) -> tuple[Kit, Layout]:
+    """The kit and the board at the beginning of a game with its delivered or other options; raises `Malformed`."""
+    options = game.options(raw or {})
+    return game.kit(options), game.expected(game.setup(options, Random(0))) or {}
+
+
+def _drawn(kit: Kit, example: Example, before: Layout, after: Layout) -> Illustration:
+    """The moves from one board to the other, of both only the part that is shown."""
+    board = kit.board
+    files, ranks = example.files or board.files, example.ranks or board.ranks
+
+    def is_shown(square: Square | None) -> bool:
+        return square is None or (square.file < files and square.rank < ranks)
+
+    marks = tuple(mark for mark in board.marks if is_shown(mark.square))
+    holes = frozenset(filter(is_shown, board.holes))
+    has_goals = board.has_goals and ranks == board.ranks
+    part = replace(board, files=files, ranks=ranks, marks=marks, holes=holes, has_goals=has_goals)
+    moves = hand_moves(kit, before, after)
+    return Illustration(
+        replace(kit, board=part),
+        {square: faces for square, faces in before.items() if is_shown(square)},
+        {square: faces for square, faces in after.items() if is_shown(square)},
+        tuple((m.faces, m.origin, m.target) for m in moves if is_shown(m.origin) and is_shown(m.target)),
+        (),
+        (),
+        example.caption,
+    )

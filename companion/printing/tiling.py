@@ -1,0 +1,218 @@
+"""How a printed board is spread over pages: pure geometry in millimetres, board axes as in `companion.core.kit`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+
+from companion.core.errors import Malformed
+from companion.core.kit import Board
+
+FLAP_MM = 10.0
+"""How far a page goes on beyond a joint at its right and upper edge: the next page is glued on this."""
+BLEED_MM = 4.0
+"""How far a page begins before a joint at its left and lower edge: this is cut off."""
+TRIM_MM = 0.6
+"""White between the outermost quiet zone and the edge of the board."""
+LABEL_MM = 7.0
+"""Room for coordinates that are printed outside the squares."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """A rectangle in board axes, mm."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+    @property
+    def width(self) -> float:
+        """Extent along x."""
+        return self.right - self.left
+
+    @property
+    def height(self) -> float:
+        """Extent along y."""
+        return self.top - self.bottom
+
+    def shifted(self, x: float, y: float) -> Extent:
+        """The same rectangle, that much further right and up."""
+        return Extent(self.left + x, self.bottom + y, self.right + x, self.top + y)
+
+
+@dataclass(frozen=True)
+class Window:
+    """One page's part of the board: `core` is what stays visible, `printed` has the overlap with it."""
+
+    label: str
+    column: int
+    row: int
+    core: Extent
+    printed: Extent
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A cross on a joint, printed on both pages at the same place of the board."""
+
+    number: int
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """The whole board on pages: `cuts_x` and `cuts_y` are the joints between columns and rows."""
+
+    extent: Extent
+    landscape: bool
+    cuts_x: tuple[float, ...]
+    cuts_y: tuple[float, ...]
+    spots_x: tuple[float, ...] = ()
+    """Good places along a horizontal joint for a cross: where it hides no label."""
+    spots_y: tuple[float, ...] = ()
+
+    @property
+    def across(self) -> int:
+        """Pages side by side."""
+        return len(self.cuts_x) + 1
+
+    @property
+    def down(self) -> int:
+        """Pages one above the other."""
+        return len(self.cuts_y) + 1
+
+    @property
+    def pages(self) -> int:
+        """Pages in all."""
+        return self.across * self.down
+
+    @property
+    def windows(self) -> tuple[Window, ...]:
+        """The pages; columns A B C from South's left, rows 1 2 3 from South."""
+        whole = self.extent
+        columns = _spans((whole.left, *self.cuts_x, whole.right))
+        rows = _spans((whole.bottom, *self.cuts_y, whole.top))
+        return tuple(
+            Window(
+                f"{chr(65 + column)}{row + 1}",
+                column,
+                row,
+                Extent(x[0], y[0], x[1], y[1]),
+                Extent(x[2], y[2], x[3], y[3]),
+            )
+            for row, y in enumerate(rows)
+            for column, x in enumerate(columns)
+        )
+
+    @property
+    def joints(self) -> tuple[Joint, ...]:
+        """Two crosses on every edge that two pages share, numbered through."""
+        return tuple(Joint(number, x, y) for number, (x, y) in enumerate(self._joint_places(), start=1))
+
+    def _joint_places(self) -> Iterator[tuple[float, float]]:
+        for window in self.windows:
+            core = window.core
+            if window.column < self.across - 1:
+                yield from ((core.right, y) for y in _pair(core.bottom, core.top, self.spots_y))
+            if window.row < self.down - 1:
+                yield from ((x, core.top) for x in _pair(core.left, core.right, self.spots_x))
+
+
+def _pair(low: float, high: float, spots: tuple[float, ...]) -> tuple[float, float]:
+    """Two places well apart between low and high, on spots where there are any."""
+    inside = [spot for spot in spots if low + 8 < spot < high - 8]
+    first, second = low + 0.2 * (high - low), low + 0.8 * (high - low)
+    if len(inside) < 2:
+        return first, second
+    return min(inside, key=lambda spot: abs(spot - first)), min(inside, key=lambda spot: abs(spot - second))
+
+
+def _spans(edges: tuple[float, ...]) -> list[tuple[float, float, float, float]]:
+    """For each part between two edges: core low and high, printed low and high."""
+    last = len(edges) - 2
+    return [
+        (low, high, low - BLEED_MM * (part > 0), high + FLAP_MM * (part < last))
+        for part, (low, high) in enumerate(pairwise(edges))
+    ]
+
+
+def quiet_mm(marker_mm: float) -> float:
+    """One module of a marker of 5 x 5 bits and its border: the white that it wants around it."""
+    return marker_mm / 7
+
+
+def has_outside_labels(board: Board) -> bool:
+    """True when coordinates stand beyond the strips: lanes have their numbers in the strips, as other squares may."""
+    return not board.labels_in_squares and not board.depth_mm
+
+
+def board_extent(board: Board) -> Extent:
+    """Everything that belongs to a board: squares, strips, the corner markers' quiet zones, outside labels."""
+    side = quiet_mm(board.corner_mm) + TRIM_MM
+    strip = max(board.strip_mm, board.strip_mm / 2 + board.corner_mm / 2 + quiet_mm(board.corner_mm)) + TRIM_MM / 2
+    if has_outside_labels(board):
+        side, strip = max(side, LABEL_MM), strip + LABEL_MM
+    return Extent(-side, -strip, board.width_mm + side, board.height_mm + strip)
+
+
+def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) -> Tiling:
+    """The fewest pages that carry a board, upright pages if possible.
+
+    `width_mm` and `height_mm` are an upright page within its margins, of which `foot_mm` are lost at the lower edge
+    however the page is turned. Joints run between squares and clear of the corner markers. Raises `Malformed` when
+    the squares are too large for any page.
+    """
+    extent = board_extent(board)
+    found = []
+    for landscape, across, down in ((False, width_mm, height_mm), (True, height_mm, width_mm)):
+        cuts_x = _cuts(extent.left, extent.right, across, _seams_x(board))
+        cuts_y = _cuts(extent.bottom, extent.top, down - foot_mm, _seams_y(board))
+        if cuts_x is not None and cuts_y is not None:
+            found.append(Tiling(extent, landscape, cuts_x, cuts_y, *_spots(board)))
+    if not found:
+        raise Malformed(
+            f"Squares of {max(board.square_mm, board.depth_mm):g} mm do not fit the paper:"
+            f" make them smaller than {width_mm - 30:.0f} mm"
+        )
+    return min(found, key=lambda tiling: tiling.pages)
+
+
+def _spots(board: Board) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Where the gaps cross; on boards without gaps the middles of squares, as a cross would vanish in their lines."""
+    if board.gap_mm:
+        return tuple(_seams(board.files, board.pitch_mm, board.gap_mm)), tuple(_seams_y(board))
+    middles_x = tuple((n + 0.5) * board.pitch_mm for n in range(board.files))
+    return middles_x, tuple((n + 0.5) * board.rank_pitch_mm for n in range(board.ranks))
+
+
+def _seams(count: int, pitch_mm: float, gap_mm: float) -> list[float]:
+    """The middles of the gaps between squares along one axis."""
+    return [n * pitch_mm - gap_mm / 2 for n in range(1, count)]
+
+
+def _seams_x(board: Board) -> list[float]:
+    """Gaps between files that leave the corner markers and their quiet zones whole."""
+    reach = board.corner_mm + quiet_mm(board.corner_mm)
+    return [x for x in _seams(board.files, board.pitch_mm, board.gap_mm) if reach <= x <= board.width_mm - reach]
+
+
+def _seams_y(board: Board) -> list[float]:
+    """Gaps between ranks: the corner markers lie beyond them all."""
+    return _seams(board.ranks, board.rank_pitch_mm, board.gap_mm)
+
+
+def _cuts(low: float, high: float, room: float, seams: list[float]) -> tuple[float, ...] | None:
+    """The fewest joints, of those the ones that part most evenly; None when no choice of seams fits."""
+    for count in range(len(seams) + 1):
+        fitting = [
+            cuts
+            for cuts in combinations(seams, count)
+            if all(end - start <= room + 1e-6 for _, _, start, end in _spans((low, *cuts, high)))
+        ]
+        if fitting:
+            return min(fitting, key=lambda cuts: max(b - a for a, b in pairwise((low, *cuts, high))))
+    return None

@@ -1,0 +1,449 @@
+"""The running service: the only place that knows every room and wires them together."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from companion import __version__
+from companion.archive.history import History
+from companion.archive.photographs import Photographer, PhotographFolder
+from companion.core.clock import Clock, RealClock
+from companion.core.config import Settings, find_settings
+from companion.core.errors import CameraError
+from companion.core.heartbeat import CAMERA, TABLE, Vitals
+from companion.core.i18n import joined, say
+from companion.core.kit import SEATS, Kit, Seat
+from companion.core.log_fields import log_fields
+from companion.core.network import Network, host_key_text, page_urls
+from companion.core.ports import Camera, CameraOffer, CameraState, CameraStatus, Cue, SeatLamps, Signal
+from companion.core.ports import Press as KeyPress
+from companion.diagnostics.certificate import Validity, validity
+from companion.diagnostics.probes import Machine
+from companion.games import GAMES
+from companion.maintenance.housekeeping import Housekeeping
+from companion.maintenance.requests import CheckRoom
+from companion.maintenance.upkeep import InstallationUpkeep
+from companion.mqtt.adapter import MqttDoor
+from companion.printing.press import Press
+from companion.service.bug_bundle import make_bundle
+from companion.service.game_log import GameLog
+from companion.service.health import ServiceHealth
+from companion.service.measured_journal import open_journal
+from companion.service.poweroff import power_key
+from companion.service.settings_sandbox import try_in_child
+from companion.service.share_pictures import share_picture
+from companion.speech.speech_policy import Manners
+from companion.storage.journal import Journal
+from companion.storage.last_choices import Choices
+from companion.table.session import Phase
+from companion.table.table import Table
+from hardware.check import PanelTrial
+from hardware.panel import Panel, open_panel, panel_reason
+from hardware.power import PowerKey
+from hardware.simulated import SimulatedPanelHands, simulated_panel
+from hardware.voice import MachineVoice
+from vision.cameras.catalogue import CameraOpener, cameras, is_device
+from vision.cameras.lenses import LensShelf
+from vision.diagnosis import BoardEye
+from vision.pieces.board_reader import BoardReader
+from vision.simulation.table import RenderedCamera, SimulatedTable
+from vision.watcher import Watcher
+from web.app import CameraRoom, Welcome, Workbench, create_app
+from web.security.join_code import JoinCode
+from web.server.sse import Server, serve
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Simulation:
+    """The table and the fingers of a run without hardware."""
+
+    world: SimulatedTable
+    hands: SimulatedPanelHands
+
+
+class Companion:
+    """Journal, table, camera, panel and pages of one installation; a context manager, `close` may be called twice.
+
+    With `threads=False` nothing runs by itself except the web server: `step` does one round of everything, on the
+    given clock. `simulate=None` means: only when neither camera nor pins are found. `settings_path` is the file that
+    the settings page writes, `restart` begins the service anew (None: it cannot by itself).
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        simulate: bool | None = None,
+        clock: Clock | None = None,
+        threads: bool = True,
+        *,
+        settings_path: Path | None = None,
+        restart: Callable[[], None] | None = None,
+    ) -> None:
+        self.settings = settings
+        self.settings_path = settings_path or find_settings(None, settings.state_dir)
+        self._restart = restart
+        self.clock = clock or RealClock()
+        self.found: list[str] = []
+        """What was found at the start, as sentences."""
+        self.simulation: Simulation | None = None
+        self.panel: Panel | None = None
+        self.check: PanelTrial | None = None
+        self.power: PowerKey | None = None
+        self.watcher: Watcher | None = None
+        self.eye: BoardEye | None = None
+        self.album = PhotographFolder(settings.photographs_path, settings.camera.photographs_mb)
+        self.certificate: Validity | None = None
+        self._photographer: Photographer | None = None
+        self._threads = threads
+        self._stack = ExitStack()
+        try:
+            self._open(simulate)
+        except BaseException:
+            self._stack.close()
+            raise
+
+    def _open(self, simulate: bool | None) -> None:
+        begun_s = self.clock.monotonic_s()
+        log.info("Companion %s begins", __version__, extra=log_fields("begin", version=__version__))
+        journal, self.metrics = open_journal(self.settings)
+        self.journal = self._stack.enter_context(journal)
+        choices = Choices(self.settings.journal_path.with_name("choices.json"))
+        self.table = self._stack.enter_context(Table(self.journal, self.clock, self.settings.table, choices))
+        if self.journal.notice:
+            self.found.append(self.journal.notice)
+        if not simulate:
+            self._open_devices(may_simulate=simulate is None)
+        if simulate or (simulate is None and self.panel is None and self.watcher is None):
+            self._open_simulation()
+        self.host_key = _host_key(self.journal)
+        folder = self.settings.journal_path.with_name("history")
+        self.history = History(
+            self.journal,
+            folder,
+            self.clock,
+            on_table=lambda: self.table.progress().number,
+            album=self.album,
+            paint=share_picture,
+        )
+        self.housekeeping = self._stack.enter_context(
+            Housekeeping(
+                self.table,
+                self.journal,
+                self.history,
+                album=self.album,
+                clock=self.clock,
+                settings=self.settings.history,
+            )
+        )
+        self._open_manners()
+        self._open_health()
+        broker = MqttDoor(self.table, self.settings, self.clock, threads=self._threads)
+        self.broker = self._stack.enter_context(broker)
+        self.server = self._open_server()
+        if self._threads:
+            self.health.start()
+            self.table.start()
+            if self.watcher:
+                self.watcher.start()
+            if self._photographer:
+                self._photographer.start()
+            self.manners.start()
+            self.housekeeping.start()
+        self.server.start()
+        doors = {"camera": self.watcher is not None, "pads": self.panel is not None}
+        seconds = self.clock.monotonic_s() - begun_s
+        log.info("Ready", extra=log_fields("ready", seconds=seconds, port=self.server.port, **doors))
+
+    def _open_health(self) -> None:
+        """Whoever asks whether the service is alive, and what its log says of games."""
+        machine = Machine()
+        health = ServiceHealth(self, machine, self.metrics, threads=self._threads)
+        self.health = self._stack.enter_context(health)
+        self.table.connect(on_round=lambda: self.vitals.beat(TABLE))
+        self.games = GameLog(self.table, health.tally)
+        self.games.listen()
+        self._stack.callback(self.games.refusals)
+        if self.metrics:
+            self.metrics.watch(self, machine)
+
+    @property
+    def is_simulated(self) -> bool:
+        """Are table and pins simulated?"""
+        return self.simulation is not None
+
+    @property
+    def vitals(self) -> Vitals:
+        """Who was heard when: the watchdog asks it."""
+        return self.health.vitals
+
+    # ---- doors -------------------------------------------------------------------------------------------------------
+
+    def _open_devices(self, may_simulate: bool) -> None:
+        self.panel = open_panel(self.settings.panel, self.clock, self._pressed, self.table.released)
+        if self.panel is None:
+            reason = panel_reason(self.settings.panel) or "switched off in the settings"
+            self._say(f"No pads: {reason.rstrip('.')}.")
+            self.table.panel_is(say("No pads: phones only."))
+        else:
+            self._connect_panel(self.panel)
+        self._find_camera(may_simulate and self.panel is None)
+
+    def _connect_panel(self, panel: Panel) -> None:
+        self._stack.enter_context(panel)
+        key = power_key(
+            self.table,
+            panel,
+            self.clock,
+            simulated=self.simulation is not None,
+            has_lamp=self.settings.panel.system_lamp != "",
+            threads=self._threads,
+        )
+        self.power = self._stack.enter_context(key)
+        self.power.is_on = self.settings.panel.switch_off
+        for problem in panel.problems:
+            self._say(problem)
+        self._say(f"Pads: {len(panel.buttons)} buttons, {len(panel.lamps)} lamps.")
+        self.table.panel_is(joined(" ", panel.problems))
+        self.check = check = PanelTrial(panel, self.clock)
+
+        def show(lamps: Mapping[Seat, SeatLamps], trouble: bool) -> None:
+            panel.show(lamps, trouble)
+            if self.table.progress().phase not in (Phase.LOBBY, Phase.OVER):
+                check.end()  # a game has begun: its keys are secrets
+
+        self.table.connect(on_signal=panel.signal, on_lamps=show, on_alarms=panel.alarms)
+        panel.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
+
+    def _pressed(self, press: KeyPress) -> None:
+        play = self.power.pressed if self.power else self.table.pressed
+        play(press)
+
+    def _find_camera(self, may_simulate: bool) -> None:
+        """Watch the board if there is a camera; one that is named or connected is retried, not given up.
+
+        Without any the watch waits for one to be connected, unless the table may be simulated instead.
+        """
+        settings = self.settings.camera
+        if settings.source == "none":
+            self._say("No camera: switched off in the settings.")
+            return
+        opener = CameraOpener(settings, self.clock)
+        if self._threads and is_device(settings.source) and not may_simulate:  # to open one may take seconds
+            self._say("The camera is opened while the pages are up already.")
+            self._watch(opener.open, opener, settings.source != "auto" or (lambda: bool(cameras())))
+            return
+        expected = True
+        try:
+            camera = opener.open()
+        except CameraError as error:
+            expected = settings.source != "auto" or bool(cameras())
+            if expected:
+                self._say(f"{error.message} It is tried again and again.")
+                self.table.camera_is(CameraStatus(CameraState.TROUBLE, error.message))
+            else:
+                self._say(f"No camera: {error.message}")
+                if may_simulate:
+                    return
+        else:
+            self._say(f"Camera: {camera.name}.")
+            camera.close()
+        self._watch(opener.open, opener, expected)
+
+    def _watch(
+        self,
+        open_camera: Callable[[], Camera],
+        opener: CameraOpener | None = None,
+        expected: bool | Callable[[], bool] = True,
+    ) -> None:
+        """Watch the board; `opener` opens other real cameras as well."""
+        kits = {name: game.kit(game.options({})) for name, game in GAMES.items()}
+        settings = self.settings.camera
+        reader = BoardReader(kits)
+        self.eye = eye = BoardEye(reader, settings.source, _offers if opener else lambda: ())
+        self.watcher = watcher = Watcher(
+            open_camera,
+            reader,
+            self.clock,
+            settings.fps,
+            on_reading=self.table.saw,
+            on_status=self._camera_is,
+            on_look=eye.saw,
+            open_source=opener.open if opener else None,
+            lenses=LensShelf(self.settings.lenses_path, settings) if opener else None,
+            expected=expected,
+            mains_hz=settings.mains_hz,
+            on_round=lambda: self.vitals.beat(CAMERA),
+            on_read_s=self.metrics.read if self.metrics else None,
+        )
+        eye.steer(watcher)
+        self._stack.enter_context(watcher)
+        self.table.connect(on_kit=watcher.use)
+        if settings.photographs_mb:
+            photographer = Photographer(self.table, self.album, eye.photograph, self.clock, self.table.photographs_are)
+            self._photographer = self._stack.enter_context(photographer)
+
+    def _camera_is(self, status: CameraStatus) -> None:
+        log.info("Camera: %s", status.sentence, extra=log_fields("camera", state=str(status.state)))
+        self.table.camera_is(status)
+
+    def _open_simulation(self) -> None:
+        first = next(iter(GAMES.values()))
+        options = first.options({})
+        world = SimulatedTable(first.kit(options))
+        world.set_up(first.expected(first.setup(options, Random(0))) or {})
+        panel, hands = simulated_panel(
+            self.settings.panel, self.clock, self._pressed, threads=self._threads, on_release=self.table.released
+        )
+        self.panel = panel
+        self.simulation = Simulation(world, hands)
+
+        def lay_out(kit: Kit | None) -> None:
+            if kit is not None:
+                world.use(kit)
+                world.set_up(self.table.view().layout)
+
+        self.table.connect(on_kit=lay_out)
+        self._say("Simulation: a rendered table and a panel without pins, on the workbench page.")
+        self._connect_panel(panel)
+        self._watch(lambda: RenderedCamera(world, self.clock))
+
+    def _open_manners(self) -> None:
+        """Voice, quiet hours, and the Wi-Fi that phones are to join."""
+        voice = MachineVoice(self.settings.voice, log.warning) if self._threads else None
+        if voice:
+            self._stack.enter_context(voice)
+            if self.settings.voice.by in ("auto", "machine") and not voice.is_there:
+                self._say("No voice of this machine: sudo apt install espeak-ng. Table screens speak by themselves.")
+        adjust = self.panel.adjust if self.panel else None
+        self.manners = self._stack.enter_context(Manners(self.table, self.settings, self.clock, adjust, voice))
+        self.network = self._stack.enter_context(Network(self.settings.wifi, self.clock, self.table.redraw))
+
+    def _open_server(self) -> Server:
+        web = self.settings.web
+        simulation = self.simulation
+        tls = None
+        if web.certificate:
+            from web.security.tls import certificate_context  # noqa: PLC0415 - brings what only a certificate needs
+
+            tls = certificate_context(web.certificate, web.key)
+            self.certificate = validity(tls, web.certificate, web.names)
+        app = create_app(
+            self.table,
+            GAMES,
+            settings=web,
+            signing_key=self.journal.key("signing"),
+            host_key=self.host_key,
+            make_host_key=self._make_host_key,
+            join_urls=self.urls,
+            workbench=Workbench(simulation.world, simulation.hands) if simulation else None,
+            camera=CameraRoom(self.eye, self.album, self.bundle),
+            printer=Press(GAMES),
+            welcome=Welcome(self.network.wifi, self.manners, self.panel is not None),
+            clock=self.clock,
+            upkeep=InstallationUpkeep(
+                self.settings,
+                self.settings_path,
+                self.table,
+                self.clock,
+                use=self.use,
+                restart=self._restart,
+                try_out=lambda wanted: try_in_child(wanted, self.server.port),
+            ),
+            past=self.history,
+            check=CheckRoom(
+                self.settings.panel,
+                self.check,
+                self._why_no_panel(),
+                simulation is not None,
+                lambda: self.broker.sentence,
+            ),
+            health=self.health,
+            staff=self.broker.bell,
+            compiled=self.settings.journal_path.with_name("templates"),
+        )
+        self.join_code: JoinCode | None = app.extensions["join_code"]
+        server = serve(app, web.host, web.port, web.viewers, tls)
+        self._stack.callback(server.close)
+        return server
+
+    def _why_no_panel(self) -> str:
+        return "" if self.panel else panel_reason(self.settings.panel) or say("The pads are switched off.")
+
+    def use(self, settings: Settings) -> None:
+        """Go by other settings from now on, as far as they work without a restart."""
+        self.settings = settings
+        self.table.use(settings.table)
+        self.manners.change(settings)
+        if self.power:
+            self.power.is_on = settings.panel.switch_off
+        self.network.settings = settings.wifi
+        self.broker.change(settings)
+        self.housekeeping.settings = settings.history
+
+    def _make_host_key(self) -> str:
+        self.journal.renew_key("host")
+        self.host_key = _host_key(self.journal)
+        return self.host_key
+
+    def _say(self, sentence: str) -> None:
+        self.found.append(sentence)
+        log.info("%s", sentence)
+
+    # ---- running -----------------------------------------------------------------------------------------------------
+
+    def urls(self) -> tuple[str, ...]:
+        """Addresses of the table screen, the one for phones first."""
+        return page_urls(self.settings.web, self.server.port)
+
+    def step(self) -> None:
+        """One round of everything, without threads: a frame, keys, the table, lamps."""
+        if self.watcher:
+            self.watcher.step()
+        self.step_keys()
+
+    def step_keys(self) -> None:
+        """As `step`, without looking at the board."""
+        if self.panel:
+            self.panel.step()
+        if self.power:
+            self.power.step()
+        self.table.step()
+        if self._photographer:
+            self._photographer.step()
+        self.manners.step()
+        self.broker.step()
+        if self.panel:
+            self.panel.step()
+
+    def bundle(self) -> bytes:
+        """A bug bundle of what the camera has seen until now."""
+        if self.eye is None:
+            raise CameraError(say("There is no camera: a bug bundle holds what one has seen"))
+        return make_bundle(self.eye, self.table, self.journal, self.settings, self.clock)
+
+    def close(self) -> None:
+        """Close pages, camera, panel, table and journal, in this order."""
+        self._stack.close()
+
+    def __enter__(self) -> Companion:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _offers() -> tuple[CameraOffer, ...]:
+    """The cameras that are connected now."""
+    return tuple(CameraOffer(each.source, each.name) for each in cameras())
+
+
+def _host_key(journal: Journal) -> str:
+    """Ten letters and digits that make somebody the host; the same after every restart."""
+    return host_key_text(journal.key("host"))

@@ -1,0 +1,49 @@
+"""The doctor's look at what is connected, asked of the running service: it has camera and pins open already."""
+
+from __future__ import annotations
+
+import shutil
+
+from companion.core.config import VoiceSettings
+from companion.core.i18n import joined, say, say_n
+from companion.core.ports import CameraState, CameraStatus
+from companion.diagnostics.findings import Finding, Grade
+from hardware.panel import Panel
+from hardware.voice import ESPEAK
+
+
+def board_camera(status: CameraStatus, name: str | None) -> Finding:
+    """How the camera is that the table watches with; `name` None: it watches with none."""
+    if name is None or status.state is CameraState.NONE:
+        return Finding("camera", Grade.NOTE, status.sentence or say("There is none: play goes by taps."))
+    grades = {CameraState.SEES_BOARD: Grade.OK, CameraState.NO_BOARD: Grade.NOTE, CameraState.TROUBLE: Grade.WARN}
+    sentence = status.sentence if status.sentence.endswith(".") else joined("", (status.sentence, "."))
+    text = say("{name!c}: {sentence}", name=name, sentence=sentence)
+    return Finding("camera", grades[status.state], text)
+
+
+def pads(panel: Panel | None, is_simulated: bool) -> Finding:
+    """How the pins are that the table uses."""
+    if panel is None:
+        return Finding("pins", Grade.NOTE, say("No pads: phones do everything."))
+    if panel.problems:
+        return Finding("pins", Grade.WARN, joined(" ", panel.problems))
+    if is_simulated:
+        return Finding("pins", Grade.OK, say("The panel is simulated."))
+    keys = say_n("{n} key", "{n} keys", len(panel.buttons))
+    lamps = say_n("{n} lamp", "{n} lamps", len(panel.lamps))
+    return Finding("pins", Grade.OK, say("{keys} and {lamps} are in use.", keys=keys, lamps=lamps))
+
+
+def voice(settings: VoiceSettings) -> Finding:
+    """Who says aloud what happens."""
+    if settings.by == "off":
+        return Finding("voice", Grade.NOTE, say("Switched off in the settings."))
+    if settings.by != "screen" and shutil.which(ESPEAK):
+        if settings.by == "auto":
+            return Finding("voice", Grade.OK, say("{program} speaks unless a table screen does.", program=ESPEAK))
+        return Finding("voice", Grade.OK, say("{program} speaks.", program=ESPEAK))
+    if settings.by == "machine":
+        text = say("{program} is not installed: sudo apt install {program}.", program=ESPEAK)
+        return Finding("voice", Grade.NOTE, text)
+    return Finding("voice", Grade.OK, say("Table screens speak, after a tap on “Sound on”; the kiosk at once."))

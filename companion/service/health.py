@@ -1,0 +1,228 @@
+"""The running service's health: a pulse hears the journal and looks at the machine; and what it all comes to."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from companion import __version__
+from companion.core.heartbeat import BOUNDS_S, CAMERA, JOURNAL, TABLE, Vitals
+from companion.core.i18n import joined, say, say_n
+from companion.core.log_fields import log_fields
+from companion.core.network import shown
+from companion.core.ports import CameraState
+from companion.diagnostics import machine as machinery
+from companion.diagnostics import network
+from companion.diagnostics.certificate import certificate
+from companion.diagnostics.findings import Finding, Grade, Health, Meter, Status, Tally, worst
+from companion.diagnostics.probes import Machine
+from companion.mqtt.trial import broker_finding
+from companion.service.device_findings import board_camera, pads, voice
+from companion.service.settings_finding import settings_put_back
+from companion.storage.disk_space import FULL_BYTES
+
+if TYPE_CHECKING:
+    from companion.core.clock import Clock
+    from companion.core.config import Settings
+    from companion.core.network import Network
+    from companion.diagnostics.certificate import Validity
+    from companion.mqtt.adapter import MqttDoor
+    from companion.storage.journal import Journal
+    from companion.table.table import Table
+    from hardware.panel import Panel
+    from vision.watcher import Watcher
+
+log = logging.getLogger(__name__)
+PULSE_S = 2.0
+LOOK_S = 60.0
+"""How often the machine is looked at."""
+FRESH_S = 5.0
+"""So long what the doctor has found is told again: a page that is loaded over and over runs no commands."""
+_CAMERA = {CameraState.SEES_BOARD: "ok", CameraState.NO_BOARD: "no_board", CameraState.TROUBLE: "trouble"}
+
+
+class Examined(Protocol):
+    """The parts of a service that its health is made of; what it does not have is None."""
+
+    clock: Clock
+    settings: Settings
+    settings_path: Path
+    journal: Journal
+    table: Table
+    watcher: Watcher | None
+    panel: Panel | None
+    broker: MqttDoor
+    network: Network
+    certificate: Validity | None
+
+    @property
+    def is_simulated(self) -> bool:
+        """Are table and pins simulated?"""
+
+    def urls(self) -> tuple[str, ...]:
+        """Addresses of the table screen, the one for phones first."""
+
+
+class ServiceHealth:
+    """What the service knows of its own health; a context manager, `close` may be called twice.
+
+    With `threads=False` nothing is looked at by itself and nobody is late: `look` does one round. Every other method
+    may be called from any thread, and none waits for the table's.
+    """
+
+    def __init__(self, companion: Examined, machine: Machine, meter: Meter | None, threads: bool = True) -> None:
+        self._companion = companion
+        self._machine = machine
+        self._clock = companion.clock
+        self._folder = companion.settings.journal_path.parent
+        self._begun_s = self._clock.monotonic_s()
+        self.tally = Tally()
+        self.meter = meter
+        watched = (TABLE, JOURNAL, CAMERA) if companion.watcher else (TABLE, JOURNAL)
+        self.vitals = Vitals(self._clock, {name: BOUNDS_S[name] for name in watched} if threads else {})
+        self._journal, self._free_bytes = "ok", machinery.free_bytes(self._folder)
+        self._seen: tuple[Finding, ...] = ()
+        self._seen_s: float | None = None
+        self._examined: tuple[float, tuple[Finding, ...]] | None = None
+        self._examining = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="health", daemon=True) if threads else None
+
+    # ---- the pulse -----------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to listen, in a thread of its own; whoever is listened for begins now as well."""
+        for name in self.vitals.ages():
+            self.vitals.beat(name)
+        if self._thread:
+            self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stop.wait(PULSE_S):
+            try:
+                self.look()
+            except Exception:  # whoever listens may not fall silent because one look has failed
+                log.exception("a look at the machine has failed", extra=log_fields("look_failed"))
+
+    def look(self) -> None:
+        """Hear the journal, and once a minute look at the machine."""
+        companion, now_s = self._companion, self._clock.monotonic_s()
+        companion.journal.clock_of("")  # whatever it answers: it does
+        self.vitals.beat(JOURNAL)
+        self._free_bytes = machinery.free_bytes(self._folder)
+        can_write = os.access(companion.journal.path, os.W_OK) and machinery.is_writable(self._folder)
+        journal = "unwritable" if not can_write else "full" if self._free_bytes < FULL_BYTES else "ok"
+        if journal != self._journal:
+            level = logging.INFO if journal == "ok" else logging.WARNING
+            log.log(level, "The journal’s disk: %s", journal, extra=log_fields("journal", state=journal))
+            self._journal = journal
+        if self._seen_s is None or now_s - self._seen_s >= LOOK_S:
+            self._seen_s, before = now_s, self.line()
+            self._seen = (*machinery.quick_look(self._machine, self._folder), *self._certificate())
+            if (line := self.line()) != before:
+                log.warning("%s", line or "What was wrong with the machine is over.", extra=log_fields("machine"))
+                companion.table.redraw()
+
+    def close(self) -> None:
+        """End the thread; one that hangs in a broken disk is left behind."""
+        self._stop.set()
+        if self._thread and self._thread.is_alive():
+            self._thread.join(timeout=2 * PULSE_S)
+
+    def __enter__(self) -> ServiceHealth:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- what the pages ask ----------------------------------------------------------------------------------------
+
+    def state(self) -> Health:
+        """How it is now; nothing is measured for it."""
+        companion, late = self._companion, self.vitals.late()
+        journal = "silent" if JOURNAL in late else self._journal
+        camera = _CAMERA.get(companion.table.progress().camera, "none") if companion.watcher else "none"
+        pins = "none" if companion.panel is None else "trouble" if companion.panel.problems else "ok"
+        machine = worst(self._seen)
+        if late or journal == "unwritable":
+            status = Status.FAILING
+        elif journal == "full" or "trouble" in (camera, pins) or machine in (Grade.WARN, Grade.FAIL):
+            status = Status.DEGRADED
+        else:
+            status = Status.OK
+        uptime_s = self._clock.monotonic_s() - self._begun_s
+        free_mb = self._free_bytes // 1_000_000
+        return Health(status, __version__, uptime_s, late, journal, camera, pins, free_mb, machine)
+
+    def line(self) -> str:
+        """The worst that is known of the machine, as a sentence; empty: nothing is wrong."""
+        for grade in (Grade.FAIL, Grade.WARN):
+            if found := next((finding.text for finding in self._seen if finding.grade is grade), ""):
+                return found
+        return ""
+
+    def examine(self) -> tuple[Finding, ...]:
+        """Look at everything, in the caller's thread; what was found in the last seconds is told again."""
+        with self._examining:
+            now_s = self._clock.monotonic_s()
+            if self._examined is None or now_s - self._examined[0] >= FRESH_S:
+                self._examined = now_s, tuple(self._look_at_all())
+            return self._examined[1]
+
+    def _look_at_all(self) -> Iterator[Finding]:
+        companion, machine = self._companion, self._machine
+        yield from self._loops()
+        yield from settings_put_back(companion.settings_path)
+        yield board_camera(companion.table.view().camera, companion.watcher.camera if companion.watcher else None)
+        yield pads(companion.panel, companion.is_simulated)
+        yield voice(companion.settings.voice)
+        if companion.broker.sentence:
+            yield broker_finding(companion.broker.is_connected, companion.broker.sentence)
+        yield from machinery.thorough_look(machine, self._folder)
+        yield self._games()
+        found = companion.network.wifi()
+        yield from network.reach([shown(url) for url in companion.urls()], "" if found is None else found.name)
+        yield network.name(machine)
+        yield from self._certificate()
+        yield from network.wifi(machine)
+        yield from network.service(machine)
+
+    def _certificate(self) -> Iterator[Finding]:
+        """Will phones take it today?"""
+        return certificate(self._companion.certificate, self._clock.wall_s())
+
+    def _loops(self) -> Iterator[Finding]:
+        """Who is alive."""
+        words = {
+            TABLE: say("The table does not answer"),
+            JOURNAL: say("The journal does not answer"),
+            CAMERA: say("The camera’s reader does not answer"),
+        }
+        for name, age_s in self.vitals.late().items():
+            text = say(
+                "{who} for {seconds} s: restart the companion; the game is kept.",
+                who=words[name],
+                seconds=f"{age_s:.0f}",
+            )
+            yield Finding("service", Grade.FAIL, text)
+
+    def _games(self) -> Finding:
+        """What the journal holds."""
+        journal = self._companion.journal
+        count = len(journal.games())
+        size_mb = sum(
+            file.stat().st_size for file in journal.path.parent.glob(f"{journal.path.name}*") if file.is_file()
+        )
+        text = say_n(
+            "The journal holds {n} game in {size} MB.",
+            "The journal holds {n} games in {size} MB.",
+            count,
+            size=f"{size_mb / 1e6:.1f}",
+        )
+        if told := joined(" ", (journal.notice, journal.weakness)):
+            return Finding("journal", Grade.WARN, joined(" ", (text, told)))
+        return Finding("journal", Grade.OK, text)

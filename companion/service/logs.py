@@ -1,0 +1,177 @@
+"""Where the log goes: under systemd to its journal with fields, else as plain lines to standard error.
+
+What is logged holds no order, key, cookie, body, query or name of a person; `log_fields` gives a line its event and
+fields: `log.info("Ready", extra=log_fields("ready", seconds=1.2))`. In the journal each field is one to search by:
+`journalctl -u companion EVENT=game_begun`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import socket
+import sys
+import threading
+from collections.abc import Mapping
+
+from companion.core.errors import trace_of
+from companion.core.log_fields import log_fields
+
+log = logging.getLogger(__name__)
+JOURNAL_SOCKET = "/run/systemd/journal/socket"
+PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4, logging.ERROR: 3, logging.CRITICAL: 2}
+"""syslog's numbers."""
+MAX_BYTES = 60_000
+"""A datagram that is too large would be lost: a text is cut before."""
+_IDENTIFIER = "tabletop-companion"
+
+
+class PlainLines(logging.Formatter):
+    """`WARNING text event=… name=…`, the trace of an error on lines of its own."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One record."""
+        try:
+            return _plain(record)
+        except Exception:  # made by others, with values that do not fit its words
+            return _plain(_wordless(record))
+
+
+class SystemJournal(logging.Handler):
+    """Sends each line with its fields to systemd's journal; one that takes nothing now loses the line, nobody waits.
+
+    The journal's native protocol: a datagram of `NAME=value` lines, values of several lines with their length
+    (systemd.io/JOURNAL_NATIVE_PROTOCOL). Raises `OSError` where there is no journal.
+    """
+
+    def __init__(self, path: str = JOURNAL_SOCKET) -> None:
+        super().__init__()
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            self._socket.connect(path)
+        except OSError:
+            self._socket.close()
+            raise
+        self._socket.setblocking(False)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Send one record."""
+        try:
+            sent = datagram(record)
+        except Exception:  # made by others, with values that do not fit its words
+            sent = datagram(_wordless(record))
+        with contextlib.suppress(OSError):
+            self._socket.send(sent)
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._socket.close()
+        super().close()
+
+
+def datagram(record: logging.LogRecord) -> bytes:
+    """A record as systemd's journal takes it."""
+    message = f"{record.getMessage()}{_trace(record)}"
+    fields = {name.upper(): str(value) for name, value in _fields(record).items()}
+    lines = {
+        "MESSAGE": message,
+        "PRIORITY": str(PRIORITIES.get(record.levelno, 6)),
+        "SYSLOG_IDENTIFIER": _IDENTIFIER,
+        "LOGGER": record.name,
+        "THREAD_NAME": record.threadName or "",
+        **fields,
+    }
+    return b"".join(_line(name, value) for name, value in lines.items())
+
+
+def _plain(record: logging.LogRecord) -> str:
+    return f"{record.levelname} {record.getMessage()}{_pairs(_fields(record))}{_trace(record)}"
+
+
+def _wordless(record: logging.LogRecord) -> logging.LogRecord:
+    """What to say instead of a record that cannot be put into words: where it was made, and nothing that was in it."""
+    message = "A line that cannot be written: %s, line %d"
+    place = (record.filename, record.lineno)
+    return logging.LogRecord(record.name, record.levelno, record.pathname, record.lineno, message, place, None)
+
+
+def _trace(record: logging.LogRecord) -> str:
+    """Where an error has happened; its words only where the system has made them: others may hold an order."""
+    error = record.exc_info[1] if record.exc_info else None
+    if error is None:
+        return ""
+    words = f": {error.strerror}" if isinstance(error, OSError) and error.strerror else ""
+    return f"{words}\n{trace_of(error).rstrip()}"
+
+
+def _line(name: str, value: str) -> bytes:
+    text = value.encode(errors="replace")[:MAX_BYTES]
+    if b"\n" in text:
+        return name.encode() + b"\n" + len(text).to_bytes(8, "little") + text + b"\n"
+    return name.encode() + b"=" + text + b"\n"
+
+
+def _fields(record: logging.LogRecord) -> Mapping[str, object]:
+    found = getattr(record, "log_fields", None)
+    return found if isinstance(found, dict) else {}
+
+
+def _pairs(fields: Mapping[str, object]) -> str:
+    return "".join(f" {name}={_word(value)}" for name, value in fields.items())
+
+
+def _word(value: object) -> str:
+    text = f"{value:.3f}" if isinstance(value, float) else str(value)
+    return text if text and " " not in text and '"' not in text else f'"{text.replace(chr(34), chr(39))}"'
+
+
+def goes_to_journal() -> bool:
+    """Does systemd read standard error? Its number and that of its device stand in `JOURNAL_STREAM`."""
+    device, _, number = os.environ.get("JOURNAL_STREAM", "").partition(":")
+    try:
+        status = os.fstat(2)
+        return (int(device), int(number)) == (status.st_dev, status.st_ino)
+    except (OSError, ValueError):
+        return False
+
+
+def begin(verbose: bool) -> None:
+    """Set logging up, once and before anything is logged."""
+    root = logging.getLogger()
+    if root.handlers:
+        return  # somebody else listens already
+    handler: logging.Handler | None = None
+    if goes_to_journal():
+        with contextlib.suppress(OSError):  # a journal without its socket: standard error reaches it as well
+            handler = SystemJournal()
+    if handler is None:
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(PlainLines())
+    root.addHandler(handler)
+    logging.raiseExceptions = False  # else Python prints what cannot be written, with all that was in it
+    root.setLevel(logging.INFO if verbose or goes_to_journal() else logging.WARNING)
+    logging.getLogger("waitress").addFilter(_without_path)
+    threading.excepthook = _thread_died
+
+
+def _without_path(record: logging.LogRecord) -> bool:
+    """The web server names the address of a request that has failed; what failed is said by its trace."""
+    if record.args and record.exc_info:
+        record.args = ("a page",)
+    return True
+
+
+def _thread_died(hook: threading.ExceptHookArgs) -> None:
+    """An error that nobody has caught, without its words."""
+    if hook.exc_value is None or hook.exc_type is SystemExit:
+        return
+    name = hook.thread.name if hook.thread else "?"
+    error = (hook.exc_type, hook.exc_value, hook.exc_traceback)
+    log.critical("The thread %s has died", name, exc_info=error, extra=log_fields("thread_died", of=name))
+
+
+def choose(level: str, verbose: bool) -> None:
+    """Log from this level on, as `[log] level` says: in systemd's journal, and on a console that wants to hear more."""
+    if verbose or goes_to_journal():
+        logging.getLogger().setLevel(level.upper())

@@ -1,0 +1,204 @@
+"""What the service tells the machine that runs it: ready, alive, what it does, and what the system lamp shows.
+
+systemd listens on a datagram socket (sd_notify(3), by the standard library alone); the system lamp is a process of its
+own (`companion lamp`) that reads one word from the service's folder under `/run`, so that it still speaks when this
+one does not. Without systemd nothing is told and nothing is missing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import logging
+import os
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, Self
+
+from companion.core.errors import SystemTrouble, trace_of
+
+if TYPE_CHECKING:
+    from companion.core.config import Settings
+    from companion.core.heartbeat import Vitals
+    from companion.table.table import Table
+    from web.server.sse import Server
+
+log = logging.getLogger(__name__)
+LOOK_S = 2.0
+"""So often it is told how the service is, and the watchdog is fed, unless systemd wants that more often."""
+ANSWER_S = 10.0
+"""So long the first page may take to answer."""
+POWER_FILE = "poweroff"
+"""What companion-poweroff.path waits for in that folder: the service may not switch off anything itself."""
+WORDLESS = "Runs; how the game stands cannot be said: see the log"
+LAMP_FILE = "lamp"
+"""The word for the system lamp, in the service's folder under `/run`; it is written anew at every look."""
+
+
+class Word(StrEnum):
+    """What the service says to the system lamp."""
+
+    READY = "ready"
+    FAULT = "fault"
+    STOPPING = "stopping"
+
+
+class Manager:
+    """systemd, as this process sees it through its environment; outside of it every method does nothing."""
+
+    def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
+        self._address = environment.get("NOTIFY_SOCKET", "")
+        folder = environment.get("RUNTIME_DIRECTORY", "").partition(":")[0]
+        self.folder = Path(folder) if folder else None
+        """The service's own folder under `/run`; None: it has none."""
+        pid, every_us = environment.get("WATCHDOG_PID", ""), environment.get("WATCHDOG_USEC", "")
+        is_meant = every_us.isdigit() and pid in ("", str(os.getpid()))
+        self.watchdog_s = int(every_us) / 1e6 if is_meant else None
+        """So often the watchdog wants to be fed; None: there is none."""
+
+    @property
+    def is_there(self) -> bool:
+        """Does anybody listen?"""
+        return bool(self._address or self.folder)
+
+    def tell(self, **fields: str) -> None:
+        """Send fields such as `READY="1"` or `STATUS="…"`; what cannot be sent is left out: the service comes first."""
+        if not self._address:
+            return
+        text = "\n".join(f"{name}={' '.join(value.split())}" for name, value in fields.items())
+        address = f"\0{self._address[1:]}" if self._address.startswith("@") else self._address
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
+            line.setblocking(False)
+            line.sendto(text.encode(errors="replace"), address)
+
+    def show(self, word: Word) -> None:
+        """Have the system lamp show this."""
+        if self.folder is None:
+            return
+        unfinished = self.folder / f"{LAMP_FILE}.part"
+        with contextlib.suppress(OSError):
+            unfinished.write_text(word, encoding="ascii")
+            unfinished.replace(self.folder / LAMP_FILE)
+
+    def switch_off(self) -> bool:
+        """Have the machine switched off, by the unit that waits for that; answers whether it could be asked."""
+        if self.folder is None:
+            return False
+        try:
+            (self.folder / POWER_FILE).touch()
+        except OSError:
+            return False
+        return True
+
+
+class Attended(Protocol):
+    """What the manager is told of: a service whose pages answer."""
+
+    settings: Settings
+    table: Table
+    server: Server
+
+    @property
+    def vitals(self) -> Vitals:
+        """Who was heard when."""
+
+
+class Attendant:
+    """Tells the manager how one companion is, until it is closed; a context manager, `close` may be called twice.
+
+    The watchdog is fed only while everything that `Vitals` listens for is alive: a table whose loop hangs starves it,
+    systemd ends the process and starts it again, and the game goes on from the journal.
+    """
+
+    def __init__(self, companion: Attended, manager: Manager) -> None:
+        self._companion = companion
+        self._manager = manager
+        self._trouble = False
+        self._status = ""
+        self._stop = threading.Event()
+        self._pause_s = min(LOOK_S, (manager.watchdog_s or LOOK_S * 3) / 3)
+        self._thread = threading.Thread(target=self._run, name="attendant", daemon=True)
+        if manager.is_there:
+            companion.table.connect(on_lamps=self._lamps)
+            until_answered(companion.server.port, companion.settings.web.host)
+            manager.tell(READY="1", **self._look())
+            self._thread.start()
+
+    def _lamps(self, _lamps: object, trouble: bool) -> None:
+        self._trouble = trouble
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._pause_s):
+            fields = self._look()
+            if fields:
+                self._manager.tell(**fields)
+
+    def _look(self) -> dict[str, str]:
+        """Feed the watchdog if all are alive, and say what is new."""
+        late = self._companion.vitals.late()
+        self._manager.show(Word.FAULT if late or self._trouble else Word.READY)
+        fields = {} if late else {"WATCHDOG": "1"}
+        status = silence(late) if late else self._sign()
+        if status != self._status:
+            self._status = fields["STATUS"] = status
+        return fields
+
+    def _sign(self) -> str:
+        try:
+            return status_of(self._companion.table)
+        except Exception as error:  # for want of words nobody may starve a table at which people play
+            if self._status != WORDLESS:
+                log.error("The status has no words: %s", trace_of(error))
+            return WORDLESS
+
+    def close(self) -> None:
+        """Say no more."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def silence(late: Mapping[str, float]) -> str:
+    """Who is not heard any more, in words.
+
+    >>> silence({"table": 12.3})
+    'Not alive: table, silent for 12 s'
+    """
+    return "Not alive: " + ", ".join(f"{name}, silent for {age_s:.0f} s" for name, age_s in sorted(late.items()))
+
+
+def status_of(table: Table) -> str:
+    """What the table's sign says to everybody, in English; nothing that anybody could not read there."""
+    view = table.view()
+    return f"{view.title}: {view.sign.text}" if view.game else view.sign.text
+
+
+def until_answered(port: int, host: str, answer_s: float = ANSWER_S) -> None:
+    """Return once the pages answer; raises `SystemTrouble`. Any answer will do: even a refusal is one."""
+    near = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE  # it is this process that is asked
+    kinds: tuple[Callable[[], http.client.HTTPConnection], ...] = (
+        lambda: http.client.HTTPConnection(near, port, timeout=answer_s),
+        lambda: http.client.HTTPSConnection(near, port, timeout=answer_s, context=trust),
+    )
+    trouble: Exception | None = None
+    for connection_of in kinds:
+        with contextlib.closing(connection_of()) as connection:
+            try:
+                connection.request("GET", "/health")
+                connection.getresponse().read()
+                return
+            except (OSError, http.client.HTTPException) as error:
+                trouble = error
+    raise SystemTrouble(f"The pages do not answer at {near}, port {port}: {trouble}")

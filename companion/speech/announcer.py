@@ -1,0 +1,132 @@
+"""What the table says aloud: whose turn it is, what happened, warnings and results, from what everybody may know.
+
+A sentence is said when what the table waits for changes in kind, not with every tick of a list; never twice in one
+step of a turn. Screens and the machine's own voice say the same sentences.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from companion.core.i18n import Verbatim, say
+from companion.core.kit import SEATS, Seat
+from companion.core.ports import CameraState, Utterance
+from companion.table.reducer import CUES_OF_EVENTS
+from companion.table.session import Phase
+from companion.table.views import TableView
+
+KEPT = 4
+"""So many sentences are kept for a screen that is a little behind."""
+HURRIED_S = 15.0
+"""Turns of at most so many seconds are too short to be announced: tones do that."""
+
+
+class Announcer:
+    """Makes sentences of a table's changes, each once, however many voices ask for them.
+
+    `version` and `view` are the table's, the latter for nobody in particular. Numbers of sentences grow from `began_s`,
+    Unix time, so that they also grow over a restart.
+    """
+
+    def __init__(
+        self, version: Callable[[], int], view: Callable[[], TableView], began_s: float, everything: bool = False
+    ) -> None:
+        self.everything = everything
+        self._version = version
+        self._view = view
+        self._number = round(began_s * 1000)
+        self._recent: deque[Utterance] = deque(maxlen=KEPT)
+        self._before: TableView | None = None
+        self._seen = -1
+        self._said: set[tuple[str, int, str]] = set()
+        self._lock = threading.Lock()
+
+    def recent(self) -> tuple[Utterance, ...]:
+        """The last sentences, oldest first, those of the table's newest change among them."""
+        with self._lock:
+            if self._version() != self._seen:
+                view = self._view()
+                self._seen = view.version
+                self._note(view)
+            return tuple(self._recent)
+
+    def _note(self, view: TableView) -> None:
+        before, self._before = self._before, view
+        if before is None:
+            return
+        if before.moment != view.moment:
+            self._said.clear()
+        for text in sentences(before, view, self.everything):
+            place = (view.moment, view.stage, str.__str__(text))
+            if text and place not in self._said:
+                self._said.add(place)
+                self._number += 1
+                self._recent.append(Utterance(self._number, text))
+
+
+def sentences(before: TableView, view: TableView, everything: bool) -> Iterator[str]:
+    """What is to be said after a change; both views are those of nobody in particular."""
+    if view.viewer is not None or before.viewer is not None:
+        raise ValueError("a voice knows what everybody knows")
+    yield from (notice for notice in view.notices if notice not in before.notices)
+    if view.camera.state is CameraState.TROUBLE and before.camera.state is not CameraState.TROUBLE:
+        yield view.camera.sentence
+    if everything:
+        yield from _newly_seated(before, view)
+    yield from _happened(before, view, everything)
+    if view.draw_offer is not None and view.draw_offer is not before.draw_offer:
+        yield say("{side!c} offers a draw.", side=_side(view, view.draw_offer))
+    if view.phase is Phase.OVER:
+        if before.phase is not Phase.OVER:
+            yield view.sign.text
+            yield view.sign.small
+    elif _kind(view, everything) != _kind(before, everything):
+        yield _awaited(view, everything)
+
+
+def _newly_seated(before: TableView, view: TableView) -> Iterator[str]:
+    for seat in SEATS:
+        if (name := view.seats[seat].name) and before.seats[seat].name is None:
+            yield say("{name} sits at {side}.", name=Verbatim(name), side=_side(view, seat))
+
+
+def _happened(before: TableView, view: TableView, everything: bool) -> Iterator[str]:
+    """The events of a stage that has just been opened, or of a turn without stages."""
+    if view.phase is Phase.STAGES:
+        if (before.phase, before.moment, before.stage) != (view.phase, view.moment, view.stage):
+            yield from (event.text for event in view.events if everything or event.kind in CUES_OF_EVENTS)
+    elif (
+        everything and before.phase is Phase.ORDERS and before.moment != view.moment and view.log[:1] != before.log[:1]
+    ):
+        yield from view.log[:1]
+
+
+def _kind(view: TableView, everything: bool) -> tuple[object, ...]:
+    """What the table waits for, without the details that change while hands are at it."""
+    step = (view.phase, view.moment, view.stage)
+    if view.problems:
+        return (*step, view.problems[0].sign)
+    if view.phase in (Phase.SETUP, Phase.STAGES):
+        return (*step, view.sign.text) if everything else step
+    if view.phase is Phase.LOBBY:
+        return (*step, view.sign.text)
+    return (*step, view.sign.seats, bool(view.choices), bool(view.clock and view.clock.paused))
+
+
+def _awaited(view: TableView, everything: bool) -> str:
+    """The sign's sentence, or a shorter one; empty: nothing needs to be said."""
+    if view.phase is Phase.SETUP and not view.problems and not everything:
+        return say("Set up the board.")
+    clock = view.clock
+    if view.phase is Phase.ORDERS and clock and not view.clocks and clock.limit_s <= HURRIED_S and not clock.paused:
+        seats = view.sign.seats
+        return _side(view, next(iter(seats))).capitalize() if everything and len(seats) == 1 else ""
+    return view.sign.text
+
+
+def _side(view: TableView, seat: Seat) -> str:
+    """How a seat is called: by its game's side, or as on the table."""
+    side = view.seats[seat].side
+    return side.name if side else {Seat.SOUTH: say("South"), Seat.NORTH: say("North")}[seat]

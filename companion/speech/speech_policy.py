@@ -1,0 +1,163 @@
+"""How loud the table is: the voice that says what happens, and the hours of silence and dim lamps."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Protocol, Self
+
+from companion.core.clock import Clock
+from companion.core.config import Settings, VoiceSettings
+from companion.core.i18n import best_language, translate
+from companion.core.ports import Utterance
+from companion.speech.announcer import Announcer
+from companion.speech.quiet_hours import is_quiet, loudness
+from companion.table.table import Table
+
+LOOK_S = 1.0
+"""How often the clock on the wall is looked at."""
+_JOIN_S = 2.0
+
+
+class Voice(Protocol):
+    """The machine's own voice."""
+
+    @property
+    def is_there(self) -> bool:
+        """Can it speak?"""
+
+    def say(self, text: str, language: str) -> None:
+        """Speak a sentence; returns at once."""
+
+    def hush(self) -> None:
+        """Stop speaking."""
+
+    def change(self, settings: VoiceSettings) -> None:
+        """Another volume and speed."""
+
+
+class Manners:
+    """Follows a table and the clock on the wall; a context manager, and `close` may be called twice.
+
+    `voice` is the machine's, None: it has none. `set_loudness` (None: there is no panel) is told whether to be silent,
+    and the brightness of lamps (0..1), at once and whenever that changes. Without `start` nothing happens by itself:
+    `step` does what is due. It is what screens that speak ask (`companion.core.ports.Spoken`).
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        settings: Settings,
+        clock: Clock,
+        set_loudness: Callable[[bool, float], None] | None = None,
+        voice: Voice | None = None,
+    ) -> None:
+        self._table = table
+        self._settings = settings
+        self._clock = clock
+        self._set_loudness = set_loudness
+        self._voice = voice
+        self._announcer = Announcer(lambda: table.version, table.view, clock.wall_s())
+        self._announcer.everything = settings.voice.says == "everything"
+        self._told: tuple[bool, float] | None = None
+        self._spoken = 0
+        self._screens = 0
+        self._lock = threading.Lock()
+        self._ends = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._settle()
+        self._spoken = max((each.number for each in self._announcer.recent()), default=0)
+
+    # ---- what screens ask, from any thread ----
+
+    @property
+    def volume(self) -> float:
+        """Of the voice, 0..1."""
+        return self._settings.voice.volume
+
+    @property
+    def speed(self) -> float:
+        """Of the voice; 1 is a calm talker's."""
+        return self._settings.voice.speed
+
+    def recent(self) -> tuple[Utterance, ...]:
+        """The last sentences, oldest first."""
+        return self._announcer.recent()
+
+    def screen_may_speak(self) -> bool:
+        """Do the settings and the hour let a screen speak?"""
+        return self._settings.voice.by in ("auto", "screen") and not self._is_quiet()
+
+    def screen_speaks(self, speaks: bool) -> None:
+        """A screen has begun to speak, or has ended."""
+        with self._lock:
+            self._screens += 1 if speaks else -1
+
+    # ---- settings and time ----
+
+    def change(self, settings: Settings) -> None:
+        """Other settings of voice, quiet hours and panel, at once."""
+        self._settings = settings
+        self._announcer.everything = settings.voice.says == "everything"
+        if self._voice:
+            self._voice.change(settings.voice)
+            if not self._machine_speaks():
+                self._voice.hush()
+        self._settle()
+
+    def step(self) -> None:
+        """Do what is due: quiet hours that begin or end, sentences that were not said yet."""
+        self._settle()
+        fresh = [each for each in self._announcer.recent() if each.number > self._spoken]
+        if not fresh:
+            return
+        self._spoken = fresh[-1].number
+        if self._voice and self._machine_speaks():
+            language = best_language((self._settings.table.language,))
+            for each in fresh:
+                self._voice.say(translate(each.text, language), language)
+
+    def start(self) -> None:
+        """Step by itself after every change of the table."""
+        self._thread = threading.Thread(target=self._run, name="manners", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._ends.set()
+        if self._thread:
+            self._table.redraw()  # it waits for the table's next change
+            self._thread.join(_JOIN_S)
+            self._thread = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- inside ----
+
+    def _run(self) -> None:
+        version = self._table.version
+        while not self._ends.is_set():
+            self.step()
+            version = self._table.wait(version, LOOK_S)
+
+    def _is_quiet(self) -> bool:
+        return is_quiet(self._settings.quiet, self._clock.wall_s())
+
+    def _machine_speaks(self) -> bool:
+        """Is it the machine that speaks? A screen that does goes first."""
+        by = self._settings.voice.by
+        return not self._is_quiet() and (by == "machine" or (by == "auto" and self._screens == 0))
+
+    def _settle(self) -> None:
+        """Tell the panel how loud and how bright it is, where that has changed."""
+        told = loudness(self._settings.panel, self._is_quiet())
+        if told != self._told:
+            self._told = told
+            if self._set_loudness:
+                self._set_loudness(*told)
+            if self._voice and self._is_quiet():
+                self._voice.hush()

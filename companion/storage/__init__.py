@@ -1,0 +1,4 @@
+"""The journal on the disk: its format and migrations, checksums, recovery from damage, the space left.
+
+May import `core`, `games` and `table`.
+"""

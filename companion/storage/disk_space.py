@@ -1,0 +1,119 @@
+"""How much room is left where the games are kept, and what is held in reserve for the game that is on.
+
+A file of some megabytes lies beside the journal and holds nothing: when the disk is full it is given up, and the game
+that is on has room to its end, while no other one may begin. Comforts stop earlier: photographs, pictures of games.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+
+from companion.core.i18n import say
+
+RESERVE_BYTES = 8_000_000
+"""Room for the longest game many times over (0.1 MB), its write-ahead log, and what else is written meanwhile."""
+SHORT_BYTES, FULL_BYTES = 64_000_000, 24_000_000
+"""With less than that, comforts stop; with less than that no game begins."""
+_EASE = 1.25
+"""A disk at the limit must not change its mind with every file: so much more is wanted to go back."""
+
+
+class Level(StrEnum):
+    """How the disk is: `SHORT` has no room for comforts, `FULL` none for another game."""
+
+    PLENTY = "plenty"
+    SHORT = "short"
+    FULL = "full"
+
+
+def free_bytes(folder: Path) -> int:
+    """What is free for everybody on the disk of a folder; raises `OSError`."""
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize
+
+
+class Space:
+    """The room beside one journal; `look` is called now and then, `give_up` by whoever finds the disk full.
+
+    Any thread may call. `free` answers the free bytes of a folder.
+    """
+
+    def __init__(self, journal: Path, free: Callable[[Path], int] = free_bytes) -> None:
+        self.reserve = journal.with_name(f"{journal.stem}.reserve")
+        self.level = Level.PLENTY
+        self._free = free
+        self._lock = threading.Lock()
+        self._was_full = False
+
+    @property
+    def has_room(self) -> bool:
+        """Is there room for what can be done without?"""
+        return self.level is Level.PLENTY
+
+    @property
+    def may_begin(self) -> bool:
+        """Is there room for another game?"""
+        return self.level is not Level.FULL
+
+    @property
+    def sentence(self) -> str:
+        """What people are told; empty: nothing. A figure in it would be told, and spoken, at each change."""
+        if self.level is Level.FULL:
+            return say(
+                "The disk is full: a game that is on can be finished, no other can begin. "
+                "Remove old games or other files."
+            )
+        if self.level is Level.SHORT:
+            return say("The disk is almost full: no photographs are taken. Remove old games or other files.")
+        return ""
+
+    def look(self) -> Level:
+        """Measure anew, and lay the reserve aside again where there is room for it."""
+        with self._lock:
+            try:
+                left = self._free(self.reserve.parent)
+            except OSError:
+                left = 0
+            has_reserve = self._has_reserve() or (
+                left >= self._bound(FULL_BYTES, self._was_full) + RESERVE_BYTES and self._lay_aside()
+            )
+            if not has_reserve or left < self._bound(FULL_BYTES, self.level is Level.FULL):
+                self.level = Level.FULL
+            elif left < self._bound(SHORT_BYTES, self.level is not Level.PLENTY):
+                self.level = Level.SHORT
+            else:
+                self.level = Level.PLENTY
+            self._was_full = self.level is Level.FULL
+            return self.level
+
+    def give_up(self) -> bool:
+        """Give the reserve up; answers whether there was one. From then on the disk is full until `look` finds room."""
+        self.level = Level.FULL
+        try:
+            self.reserve.unlink()
+        except OSError:
+            return False
+        return True
+
+    def _bound(self, limit: int, is_below: bool) -> int:
+        return int(limit * _EASE) if is_below else limit
+
+    def _has_reserve(self) -> bool:
+        try:
+            return self.reserve.stat().st_size >= RESERVE_BYTES
+        except OSError:
+            return False
+
+    def _lay_aside(self) -> bool:
+        try:
+            with self.reserve.open("wb") as file:
+                os.posix_fallocate(file.fileno(), 0, RESERVE_BYTES)
+                os.fsync(file.fileno())
+        except OSError:
+            self.reserve.unlink(missing_ok=True)
+            return False
+        return True

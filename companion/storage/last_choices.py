@@ -1,0 +1,62 @@
+"""What was played last: the game and each game's options, as the host chose them; kept on disk."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from companion.core.files import MAX_TEXT, read_file
+
+log = logging.getLogger(__name__)
+
+
+class _Kept(msgspec.Struct, forbid_unknown_fields=True):
+    """The file: the game that was started last, and the options of every game."""
+
+    last: str = ""
+    options: dict[str, dict[str, Any]] = {}
+
+
+class Choices:
+    """The host's last choices in one JSON file, or in memory alone. A comfort: no trouble with it stops anything."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._kept = _Kept()
+        if path is not None:
+            try:
+                self._kept = msgspec.json.decode(read_file(path, MAX_TEXT), type=_Kept)
+            except FileNotFoundError:
+                pass  # nothing was chosen yet
+            except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+                log.warning("What was chosen last cannot be read from %s: the defaults are offered", path)
+
+    @property
+    def last(self) -> str | None:
+        """The game that was started last, or None."""
+        return self._kept.last or None
+
+    def options(self, game: str) -> Mapping[str, Any] | None:
+        """The options with which a game was started last, as they were chosen; None: never."""
+        return self._kept.options.get(game)
+
+    def keep(self, game: str, options: Mapping[str, Any]) -> None:
+        """Remember a choice."""
+        self._kept = _Kept(game, {**self._kept.options, game: dict(options)})
+        if self._path is None:
+            return
+        unfinished = self._path.with_suffix(".part")
+        try:
+            with unfinished.open("w", encoding="utf-8") as file:
+                json.dump(msgspec.to_builtins(self._kept), file)
+                file.flush()
+                os.fsync(file.fileno())
+            unfinished.replace(self._path)
+        except OSError as error:
+            log.warning("What was chosen cannot be remembered: %s", error.strerror or error)

@@ -1,0 +1,367 @@
+"""What the board says: how it differs from what should lie there, what hands do next, which action explains it."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from typing import Any
+
+from companion.core.errors import Ambiguous
+from companion.core.grid import Square
+from companion.core.i18n import say
+from companion.core.kit import Kit, Layout, Seat
+from companion.core.ports import Reading
+from companion.games.base import Game
+
+
+@dataclass(frozen=True)
+class HandMove:
+    """One thing a hand has to do with the faces of a stack, from the bottom to the top, as they lie afterwards.
+
+    `origin` None: from beside the board, `target` None: off the board; the same square twice: it only turns over.
+    """
+
+    faces: tuple[str, ...]
+    origin: Square | None
+    target: Square | None
+    done: bool = False
+    turned: bool = False
+    """Is a piece turned over on the way?"""
+
+
+@dataclass(frozen=True)
+class Before:
+    """What lay on the board before a play, and the markers that were read there."""
+
+    kit: Kit
+    board: Layout
+    markers: Mapping[Square, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something on the board that should not be so.
+
+    `text` says which piece, where, and how to mend it; `sign` says only what to do. `face` is the piece, `square` where
+    it is seen (or missing), `home` where it belongs.
+    """
+
+    face: str
+    square: Square
+    home: Square | None
+    text: str
+    sign: str
+
+
+def tops(layout: Layout) -> dict[Square, str]:
+    """The face on top of each square: what a camera can see of a layout."""
+    return {square: faces[-1] for square, faces in layout.items() if faces}
+
+
+def remembered(reading: Reading, board: Layout) -> dict[Square, str]:
+    """The face on top of each square; what is hidden now is as it was, unless that piece is seen elsewhere."""
+    seen = {square: face for square, face in reading.seen.items() if square not in reading.unknown}
+    was = tops(board)
+    left = Counter(was.values()) - Counter(seen.values())
+    for square in sorted(reading.unknown & was.keys()):
+        if left[was[square]] > 0:
+            left[was[square]] -= 1
+            seen[square] = was[square]
+    return seen
+
+
+def hand_moves(
+    kit: Kit, before: Layout, after: Layout, reading: Reading | None = None, touched: Collection[Square] = ()
+) -> tuple[HandMove, ...]:
+    """The moves that turn one layout into another, each with whether the reading already shows it.
+
+    Equal pieces are matched on their square, then in the order of their squares; what goes the same way is one move.
+    What turns over under another piece is done where hands have `touched` its square.
+    """
+    before, after = kit.anchored(before), kit.anchored(after)
+    gone, come = _surplus(kit, before, after), _surplus(kit, after, before)
+    ways: dict[tuple[Square | None, Square | None], list[tuple[str, bool]]] = {}
+    for kind in sorted(gone.keys() | come.keys()):
+        for (origin, was), (target, face) in _matched(gone.get(kind, []), come.get(kind, [])):
+            turned = bool(was and face) and was != face
+            ways.setdefault((origin, target), []).append((face or was, turned))
+    moves = []
+    for (origin, target), pieces in ways.items():
+        stack = after[target] if target is not None else before[origin] if origin is not None else ()
+        ordered = tuple(sorted((face for face, _ in pieces), key=stack.index))
+        done = _is_done(ordered, origin, target, after, reading)
+        is_below = origin == target and target is not None and stack[-1] not in ordered
+        done &= not is_below or target in touched
+        moves.append(HandMove(ordered, origin, target, done, any(turned for _, turned in pieces)))
+    return tuple(moves)
+
+
+_Piece = tuple[Square | None, str]
+_NOWHERE: _Piece = (None, "")
+
+
+def _surplus(kit: Kit, one: Layout, other: Layout) -> dict[str, list[_Piece]]:
+    """For each kind of piece the squares where `one` shows a face more often than `other`, and that face."""
+    surplus: dict[str, list[_Piece]] = {}
+    for square in sorted(one):
+        missing = Counter(one[square]) - Counter(other.get(square, ()))
+        for face, count in missing.items():
+            surplus.setdefault(kit.kind(face), []).extend([(square, face)] * count)
+    return surplus
+
+
+def _matched(gone: list[_Piece], come: list[_Piece]) -> Iterator[tuple[_Piece, _Piece]]:
+    """Pairs of where a piece was and where it will be: what stays on its square, then what keeps its face, then any."""
+    gone, come = list(gone), list(come)
+    for same in (itemgetter(0), itemgetter(1)):
+        for old in list(gone):
+            new = next((piece for piece in come if same(piece) == same(old)), None)
+            if new is not None:
+                gone.remove(old)
+                come.remove(new)
+                yield old, new
+    yield from itertools.zip_longest(gone, come, fillvalue=_NOWHERE)
+
+
+def _is_done(
+    faces: tuple[str, ...],
+    origin: Square | None,
+    target: Square | None,
+    after: Layout,
+    reading: Reading | None,
+) -> bool:
+    if reading is None:
+        return False
+    left = origin in (None, target) or (origin not in reading.unknown and reading.seen.get(origin) not in faces)
+    there = target is None or reading.seen.get(target) == after[target][-1]
+    return left and there
+
+
+def agrees(layout: Layout, reading: Reading, before: Layout | None = None) -> bool:
+    """Does a settled reading show exactly this layout?
+
+    Every piece must be seen, but for what has not moved since `before`: a tall neighbour or a resting hand may hide it,
+    also when what lay on top of it has gone.
+    """
+    if not reading.quiet or reading.game is None:
+        return False
+    unmoved = {square for square, stack in (before or {}).items() if layout.get(square) in (stack, stack[:-1] or stack)}
+    expected = {
+        square: face for square, face in tops(layout).items() if square not in unmoved or square not in reading.unknown
+    }
+    visible = {square: face for square, face in reading.seen.items() if square not in reading.unknown}
+    return visible == expected
+
+
+def cards_agree(layout: Layout, reading: Reading) -> bool:
+    """Do the zones that a layout names show exactly its open cards, settled? The order within a fan does not matter."""
+    if not reading.quiet or reading.game is None or reading.unknown & set(layout):
+        return False
+    return all(sorted(reading.fans.get(zone, ())) == sorted(cards) for zone, cards in layout.items())
+
+
+def card_problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tuple[Problem, ...]:
+    """What is wrong in the zones that `target` names while hands turn `before` into it; unknown zones say nothing."""
+    found = []
+    for zone, cards in sorted(target.items()):
+        if zone in reading.unknown:
+            continue
+        seen = set(reading.fans.get(zone, ())) - {"X"}
+        place = zone_words(kit, zone)
+        for card in sorted(seen - set(before.get(zone, ())) - set(cards)):
+            text = say("{card} does not belong in {place}: take it away.", card=card, place=place)
+            sign = say("Take {card} out of lane {lane}", card=card, lane=zone.file)
+            found.append(Problem(card, zone, None, text, sign))
+        if "X" not in reading.fans.get(zone, ()):
+            for card in sorted(set(cards) - seen):
+                text = say("{card} is missing in {place}: lay it there, open.", card=card, place=place)
+                sign = say("Put {card} back into lane {lane}", card=card, lane=zone.file)
+                found.append(Problem(card, zone, zone, text, sign))
+    return tuple(found)
+
+
+def zone_words(kit: Kit, zone: Square) -> str:
+    """A zone of a board of cards, such as “the attacker's stack of lane 3”."""
+    seats = {rank: seat for seat, rank in kit.deck.zones.items()} if kit.deck else {}
+    if zone.rank not in seats:
+        return say("the other's stack of lane {lane}", lane=zone.file)
+    return say("the {side}'s stack of lane {lane}", side=kit.sides[seats[zone.rank]].name, lane=zone.file)
+
+
+def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tuple[Problem, ...]:
+    """What is wrong on the board while hands turn `before` into `target` (the same layout: nothing may move).
+
+    A square may show anything of what lay or will lie there, either face of it, and may be empty while a piece is on
+    its way, but nothing that hides what belongs on top of it; unknown squares say nothing.
+    """
+    before, target = kit.anchored(before), kit.anchored(target)
+    anchored = kit.anchored({square: (face,) for square, face in reading.seen.items()})
+    reading = replace(reading, seen={square: faces[0] for square, faces in anchored.items()})
+    allowed_empty = _emptyable(before, target)
+    wrong: dict[Square, str | None] = {}
+    for square in sorted(set(before) | set(target) | set(reading.seen)):
+        if square in reading.unknown:
+            continue
+        face = reading.seen.get(square)
+        allowed = {*before.get(square, ()), *target.get(square, ())}
+        is_still = before.get(square) == target.get(square)
+        if is_still:
+            allowed = set(target.get(square, ())[-1:])
+        if face is None and (not allowed or square in allowed_empty):
+            continue
+        if face is not None and _went_on_top(square, face, before, target):
+            wrong[square] = face
+            continue
+        if face not in allowed and (is_still or face is None or kit.kind(face) not in map(kit.kind, allowed)):
+            wrong[square] = face
+    return _sentences(kit, wrong, before, target, reading)
+
+
+def _went_on_top(square: Square, face: str, before: Layout, target: Layout) -> bool:
+    """Does a piece that belongs below, such as one that fetches the ball, hide what lay there and belongs on top?"""
+    stack = target.get(square, ())
+    return face in stack[:-1] and before.get(square, ())[-1:] == stack[-1:] and face not in before[square]
+
+
+def _emptyable(before: Layout, target: Layout) -> set[Square]:
+    return {square for square in {*before, *target} if before.get(square, ()) != target.get(square, ())}
+
+
+def _sentences(
+    kit: Kit, wrong: Mapping[Square, str | None], before: Layout, target: Layout, reading: Reading
+) -> tuple[Problem, ...]:
+    """Say each wrong square once, pairing a piece that is missing with the place where it is seen."""
+    found: list[Problem] = []
+    missing = {square for square, face in tops(target).items() if _is_missing(square, face, reading)}
+    lost = {square for square in missing if square in wrong}
+    for square, face in wrong.items():
+        if face is None:
+            continue
+        due = target.get(square, ("",))[-1]
+        if kit.kind(face) == kit.kind(due):
+            lost.discard(square)
+            missing.discard(square)
+            text = say("{piece!c} expected on {square}: turn the piece over.", piece=due, square=square)
+            sign = say("Turn the piece on {square} over", square=square)
+            found.append(Problem(face, square, square, text, sign))
+            continue
+        if face in target.get(square, ())[:-1]:
+            lost.discard(square)
+            missing.discard(square)
+            pattern = {"piece": due, "below": face, "square": square}
+            text = say("{piece!c} belongs on top of the {below} on {square}: lay it there.", **pattern)
+            sign = say("Lay the {piece} on top on {square}", piece=due, square=square)
+            found.append(Problem(due, square, square, text, sign))
+            continue
+        homes = [home for home in sorted(missing) if target[home][-1] == face]
+        below = [home for home in sorted(target) if face in target[home][:-1] or home in reading.unknown]
+        homes += [home for home in below if face in target[home] and home != square]
+        if not homes:
+            text = say("{piece!c} does not belong on {square}: take it off the board.", piece=face, square=square)
+            sign = say("Take the {piece} off {square}", piece=face, square=square)
+            found.append(Problem(face, square, None, text, sign))
+            continue
+        home = homes[0]
+        lost.discard(home)
+        missing.discard(home)
+        found.append(_astray(face, square, home, was_there=face in before.get(home, ())))
+    for square in sorted(lost):
+        found.append(_missed(target[square][-1], square, wrong.get(square)))
+    return tuple(found)
+
+
+def _astray(face: str, square: Square, home: Square, was_there: bool) -> Problem:
+    parts = {"piece": face, "square": square, "home": home}
+    if was_there:
+        text = say("{piece!c} expected on {home}, seen on {square}: move it back.", **parts)
+    else:
+        text = say("{piece!c} expected on {home}, seen on {square}: move it to {home}.", **parts)
+    return Problem(face, square, home, text, say("Move the {piece} {square} to {home}", **parts))
+
+
+def _missed(face: str, square: Square, seen: str | None) -> Problem:
+    if seen:
+        parts = {"piece": face, "square": square, "other": seen}
+        text = say("{piece!c} is missing on {square} ({other} is seen there): put it there.", **parts)
+    else:
+        text = say("{piece!c} is missing on {square}: put it there.", piece=face, square=square)
+    return Problem(face, square, square, text, say("Put the {piece} on {square}", piece=face, square=square))
+
+
+def _is_missing(square: Square, face: str, reading: Reading) -> bool:
+    return square not in reading.unknown and reading.seen.get(square) != face
+
+
+def explain(
+    game: Game[Any, Any],
+    seat: Seat,
+    reading: Reading,
+    outcomes: Iterable[tuple[Any, tuple[Layout, ...]]],
+    before: Before,
+) -> Any:
+    """The one action among `outcomes` (action, layouts after it) that the reading shows, or None.
+
+    What no action has moved may be hidden. Raises `Ambiguous` with the notations when several actions lead to what is
+    seen, or when a piece is gone that may have left the board or lie under one that is carried, such as a ball.
+    """
+    fitting, hidden = [], []
+    for action, layouts in outcomes:
+        agreeing = [layout for layout in layouts if agrees(layout, reading, before.board)]
+        if any(_is_shown(layout, reading, before) for layout in agreeing):
+            fitting.append(action)
+        elif any(_may_be_meant(before.kit, layout, before.board) for layout in agreeing):
+            hidden.append(action)
+    if len(fitting) > 1 or (hidden and not fitting):
+        words = say("The board can mean several plays of {side}", side=game.sides[seat].name)
+        raise Ambiguous(words, tuple(map(game.format, fitting or hidden)))
+    return fitting[0] if fitting else None
+
+
+def hidden_growth(kit: Kit, before: Layout, after: Layout) -> tuple[Square, ...]:
+    """Squares on which a piece comes to lie on one that looks the same: no picture shows it, only its marker. What goes
+    under one that is carried, such as a ball, counts where nothing else of a change can be seen."""
+    is_all_hidden = tops(before) == tops(after)
+    return tuple(
+        square
+        for square, stack in after.items()
+        if len(stack) > len(before.get(square, ()))
+        and before.get(square, ())[-1:] == stack[-1:]
+        and (is_all_hidden or not kit.face(stack[-1]).carried)
+    )
+
+
+def has_new_marker(square: Square, reading: Reading, before: Mapping[Square, int]) -> bool:
+    """Is another marker read on a square than before?"""
+    return reading.markers.get(square) not in (None, before.get(square))
+
+
+def turned_below(before: Layout, after: Layout) -> frozenset[Square]:
+    """Squares where a piece turns over under one that stays on top, such as a ball: no picture shows it."""
+    both = ((square, before[square], after[square]) for square in before.keys() & after.keys())
+    return frozenset(square for square, was, now in both if len(was) == len(now) and was != now and was[-1] == now[-1])
+
+
+def _is_shown(layout: Layout, reading: Reading, before: Before) -> bool:
+    """Does the board show more than that a piece is gone? On a piece that looks the same only its marker tells."""
+    was, now = tops(before.board), tops(layout)
+    grown = hidden_growth(before.kit, before.board, layout)
+    if grown or any(was.get(square) != face for square, face in now.items()):
+        return all(has_new_marker(square, reading, before.markers) for square in grown)
+    gone = _faces(before.board) - _faces(layout)
+    return bool(gone) and gone <= Counter(reading.beside)
+
+
+def _faces(layout: Layout) -> Counter[str]:
+    return Counter(face for stack in layout.values() for face in stack)
+
+
+def _may_be_meant(kit: Kit, layout: Layout, board: Layout) -> bool:
+    """Has a piece left the board, or gone under one that is carried on top? Both look as if it were only lifted."""
+    return _faces(layout).total() < _faces(board).total() or any(
+        kit.face(stack[-1]).carried and len(stack) > len(board[square])
+        for square, stack in layout.items()
+        if square in board
+    )

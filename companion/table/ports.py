@@ -1,0 +1,75 @@
+"""What the table needs of whoever keeps its records: a journal, and the host's last choices.
+
+`companion.storage` implements both; a table in a test may do without choices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from companion.table.records import AnyRecord
+from companion.table.session import Session
+
+
+class RecordJournal(Protocol):
+    """Every accepted input, synced to disk before anybody sees its effect. Methods raise `JournalError`."""
+
+    @property
+    def notice(self) -> str:
+        """What is wrong with the journal, for people; empty: nothing is."""
+
+    def restore(self) -> Session:
+        """The session that the last game's records fold to."""
+
+    def next_number(self) -> int:
+        """The number of the next game."""
+
+    def append(self, game: int, record: AnyRecord, at: float, now_s: float | None = None) -> None:
+        """Keep a record of a game, accepted at a time of day `at` (seconds since 1970) and a monotonic time."""
+
+    def note_clock(self, moment: str, now_s: float) -> None:
+        """Note that the clock of a moment was still running at this monotonic time."""
+
+    def clock_of(self, moment: str) -> float | None:
+        """The last time that was noted for a moment, None: none was."""
+
+    def checkpoint(self) -> None:
+        """A turn is over: bring what was appended into the file itself."""
+
+    def key(self, name: str, length: int = 32) -> bytes:
+        """The random key of a name, made when it is first asked for."""
+
+    def renew_key(self, name: str, length: int = 32) -> bytes:
+        """Another random key in the place of the one of a name."""
+
+
+class LastChoices(Protocol):
+    """What the host chose last, game by game."""
+
+    @property
+    def last(self) -> str | None:
+        """The game that was started last, or None."""
+
+    def options(self, game: str) -> Mapping[str, Any] | None:
+        """The options with which a game was started last, None: never."""
+
+    def keep(self, game: str, options: Mapping[str, Any]) -> None:
+        """Remember a choice."""
+
+
+class ForgetfulChoices:
+    """Choices of one run, kept nowhere; implements `LastChoices`."""
+
+    def __init__(self) -> None:
+        self.last: str | None = None
+        self._options: dict[str, Mapping[str, Any]] = {}
+
+    def options(self, game: str) -> Mapping[str, Any] | None:
+        """The options with which a game was started last, None: never."""
+        return self._options.get(game)
+
+    def keep(self, game: str, options: Mapping[str, Any]) -> None:
+        """Remember a choice until the end."""
+        self.last = game
+        self._options[game] = dict(options)

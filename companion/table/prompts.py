@@ -1,0 +1,308 @@
+"""The one line that says what the table waits for, and the lamps that say it to the seats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from companion.core.i18n import Verbatim, joined, listed, say, say_n
+from companion.core.kit import SEATS, Kit, Seat
+from companion.core.ports import SeatLamps, TurnLamp
+from companion.games import GAMES
+from companion.games.screen import Standing, Tableau
+from companion.table.board_check import Problem, tops
+from companion.table.session import BOTH, Phase, Session
+from companion.table.state import Instruction, Live, instructions
+
+
+@dataclass(frozen=True)
+class Sign:
+    """The one line that says what the table waits for, a smaller one that says why, and for whom it waits."""
+
+    text: str
+    small: str = ""
+    seats: frozenset[Seat] = frozenset()
+
+
+# ---- the sign -----------------------------------------------------------------------------------------------------
+
+
+def sign_of(live: Live, viewer: Seat | None) -> Sign:
+    """What the table waits for, in at most 40 characters, and why; then what lies on the table that has no place."""
+    sign = _awaited_sign(live, viewer)
+    strange = strange_words(live)
+    return replace(sign, small=joined(" ", (sign.small, strange))) if strange else sign
+
+
+def strange_words(live: Live) -> str:
+    """A sentence about a marker in view that belongs to no piece of this game, or is there twice; empty: none is."""
+    session, reading = live.session, live.reading
+    if reading is None or not reading.quiet or not live.watched or session.kit is None or not reading.strangers:
+        return ""
+    if session.phase in (Phase.LOBBY, Phase.OVER):
+        return ""
+    marker = reading.strangers[0]
+    if own := _meaning(session.kit, marker):
+        return say("The {piece} is seen twice (marker {marker}): take one away.", piece=own, marker=marker)
+    return _elsewhere(marker)
+
+
+@lru_cache(maxsize=64)
+def _elsewhere(marker: int) -> str:
+    """Where a marker belongs that is none of the game that is on."""
+    for game in GAMES.values():
+        if other := _meaning(game.kit(game.options({})), marker):
+            return say(
+                "The {piece} of {game} lies here (marker {marker}): take it away.",
+                piece=other,
+                game=game.title,
+                marker=marker,
+            )
+    return say("Marker {marker} belongs to no piece of this game: take it away.", marker=marker)
+
+
+def _meaning(kit: Kit, marker: int) -> str:
+    """What a marker is in a kit: a face, a card or a corner of the board; empty: nothing."""
+    if marker in kit.board.corners:
+        return say("board’s corner")
+    face = kit.face_of_marker(marker)
+    cards = kit.deck.cards if kit.deck else ()
+    return (
+        face.name if face else next((say("card {card}", card=card.name) for card in cards if card.marker == marker), "")
+    )
+
+
+def _awaited_sign(live: Live, viewer: Seat | None) -> Sign:
+    session = live.session
+    if live.early:
+        return Sign(say("Take your hands off the board"), say("The clock was pressed; the board is being read."))
+    if live.choices and session.phase is Phase.ORDERS:
+        return _asked_sign(live, viewer)
+    if live.problems and session.phase is not Phase.LOBBY:
+        problem = live.problems[0]
+        small = live.why_not.message if live.why_not else _perhaps_hidden(live, problem) or problem.text
+        return Sign(problem.sign, small, _owners(session.kit, problem.face))
+    match session.phase:
+        case Phase.LOBBY:
+            return _lobby_sign(live)
+        case Phase.SETUP | Phase.STAGES:
+            return _hands_sign(live)
+        case Phase.ORDERS:
+            return _orders_sign(live, viewer)
+        case Phase.OVER:
+            return _over_sign(session)
+
+
+def _asked_sign(live: Live, viewer: Seat | None) -> Sign:
+    """The board can mean several plays."""
+    (seat,) = live.session.awaited
+    if viewer is seat:
+        hint = say("The board can mean each of them: tap the right one.")
+        return Sign(say("Which play is it?"), hint, frozenset({seat}))
+    side = live.session.playing.sides[seat].name
+    text = say("{side!c}: tap which play it is", side=side)
+    return Sign(text, say("The board can mean several."), frozenset({seat}))
+
+
+def _perhaps_hidden(live: Live, problem: Problem) -> str:
+    """Where a piece that is nowhere seen may lie out of the camera's sight; empty: nowhere."""
+    reading, target = live.reading, live.session.target
+    if reading is None or target is None:
+        return ""
+    if problem.home in reading.unknown:
+        return say(
+            "The camera does not see {square} now: put the piece there straight, or take the hand away.",
+            square=problem.home,
+        )
+    return _out_of_sight(live, problem.face)
+
+
+def _out_of_sight(live: Live, face: str) -> str:
+    """Where a piece that lies nowhere in sight, with this face or its other one, may be; empty: nowhere."""
+    reading, target, kit = live.reading, live.session.target, live.session.kit
+    if reading is None or target is None or kit is None:
+        return ""
+    seen = [kit.kind(each) for each in (*reading.seen.values(), *reading.beside)]
+    if seen.count(kit.kind(face)) >= [kit.kind(each) for each in tops(target).values()].count(kit.kind(face)):
+        return ""
+    hidden = sorted(reading.unknown - set(target))
+    if not hidden:
+        return ""
+    return say(
+        "Is the {piece} on {squares}, where the camera does not see it? Then put it straight.",
+        piece=face,
+        squares=listed(map(str, hidden[:4]), "or"),
+    )
+
+
+def _owners(kit: Kit | None, face: str) -> frozenset[Seat]:
+    seat = kit.face(face).seat if kit and not kit.deck else None
+    return frozenset({seat}) if seat else BOTH
+
+
+def _lobby_sign(live: Live) -> Sign:
+    free = [seat for seat in SEATS if seat not in live.session.seats]
+    if len(free) == 2:
+        return Sign(say("Scan a code to take a seat"), say("Or press any key of a pad."), BOTH)
+    if free:
+        text = say("{seat!c}: take your seat", seat=free[0])
+        return Sign(text, say("Scan the code, or press a key of the pad."), frozenset(free))
+    if live.suggested:
+        text = say("Press ready to start {game}", game=GAMES[live.suggested].title)
+        return Sign(text, say("Its board lies on the table."), BOTH)
+    if live.remembered:
+        text = say("Press ready to start {game}", game=GAMES[live.remembered].title)
+        return Sign(text, say("Or choose another game on a phone, or put its board under the camera."), BOTH)
+    return Sign(say("Choose a game"), say("On a phone, or put its board under the camera."), BOTH)
+
+
+def _hands_sign(live: Live) -> Sign:
+    session = live.session
+    todo = [i for i in instructions(live) if not i.move.done]
+    if todo:
+        hidden = _hidden(live, todo)
+        if hidden:
+            return Sign(
+                say("Camera does not see {squares}", squares=hidden),
+                say("Put the pieces straight, move the hand or the lamp, or confirm by hand."),
+                BOTH,
+            )
+        seats = frozenset(i.seat for i in todo)
+        if session.phase is Phase.SETUP:
+            small = say_n("One piece to go.", "{n} pieces to go.", len(todo))
+        else:
+            is_still = live.watched and live.reading is not None and live.reading.quiet
+            lost = (_out_of_sight(live, i.move.faces[-1]) for i in todo if is_still and i.move.faces)
+            small = next(filter(None, lost), "") or joined(" ", [joined("", (i.text, ".")) for i in todo[1:]])
+        if not live.watched:
+            small = joined(" ", (small, say("Then press ready.")))
+        return Sign(todo[0].text, small, seats if len(todo) > 1 else frozenset({todo[0].seat}))
+    if session.phase is Phase.SETUP:
+        return Sign(say("Take your hands off the board"), say("The camera takes a last look."))
+    title = session.stages[session.stage].title if session.kit and session.kit.deck else say("Nothing to move")
+    return Sign(title, say("The next step follows; ready skips the wait."))
+
+
+def _hidden(live: Live, todo: list[Instruction]) -> str:
+    """The squares that matter and are hidden from the camera, as words."""
+    if not live.watched or live.reading is None or not live.reading.quiet:
+        return ""
+    squares = {square for i in todo for square in (i.move.origin, i.move.target) if square in live.reading.unknown}
+    return listed(sorted(map(str, squares)))
+
+
+def _orders_sign(live: Live, viewer: Seat | None) -> Sign:
+    session = live.session
+    game, awaited = session.playing, session.awaited
+    if shown := game.tableau(session.state, viewer) or game.standing(session.state, viewer):
+        return _clock_sign(live, shown, viewer)
+    names = {seat: game.sides[seat].name for seat in SEATS}
+    offer = _offer(session)
+    if viewer in awaited:
+        grammar = game.pad(session.state, viewer) if viewer else None
+        other = viewer.other if viewer else Seat.SOUTH
+        done = say("{side!c} has handed in.", side=names[other]) if other in session.sealed else ""
+        hint = joined(" ", (done, say("Nobody sees yours before the reveal.")))
+        return Sign(_TO_GO.get(grammar.length if grammar else 0, say("Your orders to go")), offer or hint, awaited)
+    if len(awaited) > 1:
+        return Sign(say("Both: hand in your orders"), offer, awaited)
+    side = names[next(iter(awaited))]
+    if viewer:
+        hint = say("You are done. The table opens both at once.")
+        return Sign(say("Waiting for {sides}", sides=side), offer or hint, awaited)
+    return Sign(say("{side!c}: hand in your orders", side=side), offer or say("The other side is done."), awaited)
+
+
+_TO_GO = {1: say("One order to go"), 2: say("Two orders to go"), 3: say("Three orders to go")}
+_STOPPED = {
+    "start": say("The clock has not been started."),
+    "restart": say("The companion was off. Turn and time are as they were."),
+    "undo": say("A turn was taken back. Turn and time are as they were."),
+}
+
+
+def _offer(session: Session) -> str:
+    """That a draw is offered; empty: none is."""
+    seat = session.draw_offer
+    return say("{side!c} offers a draw.", side=session.playing.sides[seat].name) if seat else ""
+
+
+def _clock_sign(live: Live, shown: Tableau | Standing, viewer: Seat | None) -> Sign:
+    """What a game says is awaited, or that its clock stands still, or who has handed in already."""
+    session = live.session
+    sides = session.playing.sides
+    laid = next(iter(live.laid.values()), None) if session.is_open or len(session.awaited) == 1 else None
+    laid = live.laid.get(viewer) if viewer in session.awaited and laid is None else laid
+    if laid:
+        hint = say("{laid}. If not, lay the cards apart or tap them.", laid=Verbatim(laid))
+        return Sign(say("Read right? Then press ready"), hint, BOTH)
+    if session.paused:
+        is_start = session.paused == "start"
+        text = say("Press ready to start the clock") if is_start else say("Press ready to go on")
+        return Sign(text, _STOPPED.get(session.paused, say("The clock stands still.")), BOTH)
+    offer = _offer(session)
+    if session.countdown and session.countdown.has_run_out:
+        (seat,) = session.awaited
+        return Sign(say("{side!c}: time is over", side=sides[seat].name), offer or shown.hint, session.awaited)
+    if session.sealed and viewer not in session.awaited:
+        names = listed(sides[seat].name for seat in sorted(session.awaited))
+        return Sign(say("Waiting for {sides}", sides=names), offer or say("Both open together."), session.awaited)
+    return Sign(shown.sign, offer or _unseen(live) or shown.hint, session.awaited)
+
+
+def _unseen(live: Live) -> str:
+    """What the camera does not see of a board on which the seat on turn may play by hand; empty: nothing."""
+    session, reading = live.session, live.reading
+    if session.board is None or live.has_cards or len(session.awaited) != 1 or not live.watched:
+        return ""
+    if reading is None or not reading.quiet or not reading.unknown:
+        return ""
+    if reading.foreign:
+        return say(
+            "The camera does not see a marker on {squares}: put the piece straight, or take away what lies there.",
+            squares=joined(", ", map(str, sorted(reading.foreign)[:4])),
+        )
+    squares = joined(", ", map(str, sorted(reading.unknown)[:4]))
+    return say("The camera does not see {squares}: put the pieces there straight.", squares=squares)
+
+
+def _over_sign(session: Session) -> Sign:
+    outcome, game = session.outcome, session.playing
+    if outcome is None or not outcome.winners:
+        is_again = game.replays_ties and game.outcome(session.state)
+        return Sign(
+            say("A tie: play it again") if is_again else say("Nobody wins"), outcome.reason if outcome else "", BOTH
+        )
+    names = listed(game.sides[seat].name for seat in sorted(outcome.winners))
+    return Sign(say("{side!c} wins", side=names), outcome.reason, outcome.winners)
+
+
+# ---- the lamps ----------------------------------------------------------------------------------------------------
+
+
+def lamps_of(live: Live) -> dict[Seat, SeatLamps]:
+    """The steady pattern of every seat's lamps; depends on how many orders are entered, never on which.
+
+    While a phone asks for a pad's seat, the order lamps show its mark and nothing else.
+    """
+    return {seat: replace(_seat_lamps(live, seat), mark=live.claims.get(seat, frozenset())) for seat in SEATS}
+
+
+def _seat_lamps(live: Live, seat: Seat) -> SeatLamps:
+    session = live.session
+    wrong = TurnLamp.WRONG if live.problems and session.phase is not Phase.LOBBY else None
+    if session.phase is Phase.ORDERS:
+        if seat in session.sealed:
+            return SeatLamps(frozenset({1, 2, 3}), wrong or TurnLamp.OFF)
+        count = live.drafts.get(seat, 0)
+        entered = frozenset(range(1, count - (count - 1) // 3 * 3 + 1)) if count else frozenset()
+        steady = TurnLamp.ON if session.is_open or session.playing.tableau(session.state, None) else TurnLamp.PULSE
+        turn = steady if seat in session.awaited else TurnLamp.OFF
+        if session.paused:
+            turn = TurnLamp.PULSE
+        return SeatLamps(entered, wrong or turn)
+    if session.phase in (Phase.STAGES, Phase.SETUP):
+        wanted = any(i.seat is seat and not i.move.done for i in instructions(live))
+        step = frozenset({session.stage + 1}) if session.phase is Phase.STAGES else frozenset()
+        return SeatLamps(step, wrong or (TurnLamp.HANDS if wanted else TurnLamp.OFF))
+    return SeatLamps()

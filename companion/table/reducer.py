@@ -1,0 +1,431 @@
+"""The fold of a journal: `advance(session, record)` is the next session, and the cues that announce it.
+
+Pure: it either raises and nothing happened, or answers. The table writes the record to disk before anybody sees the new
+session, so that a restart ends in the same place by folding the same records. Times come with the records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from companion.core.errors import Illegal, Malformed, Refusal, Stale
+from companion.core.i18n import say
+from companion.core.kit import Seat
+from companion.core.ports import Cue, Signal
+from companion.games import game_named
+from companion.games.base import Drawn, Event, Outcome
+from companion.table.chance.fairness import Pledge
+from companion.table.chance.pledges import contribute, with_draw, without
+from companion.table.clocks import Countdown, next_bank
+from companion.table.records import (
+    Abandon,
+    AnyRecord,
+    Begin,
+    Commit,
+    Contribute,
+    Disclose,
+    FreeSeat,
+    HandIn,
+    MoveSeat,
+    NewGame,
+    OfferDraw,
+    Pause,
+    Resign,
+    Resume,
+    StageDone,
+    TakeBack,
+    TakeSeat,
+    TimeOut,
+    Undo,
+)
+from companion.table.session import BOTH, Phase, Sealed, Session, Sitter, Turn, chance, receipt
+
+MAX_NAME = 24
+CUES_OF_EVENTS = {
+    "bounce": Cue.BOUNCED,
+    "shot": Cue.SHOT,
+    "blast": Cue.SHOT,
+    "flag_taken": Cue.FLAG_TAKEN,
+    "combat": Cue.COMBAT,
+    "face_off": Cue.FACE_OFF,
+    "face_off_again": Cue.FACE_OFF_AGAIN,
+}
+"""The kinds of events that are heard as well as seen."""
+
+Advance = tuple[Session, tuple[Signal, ...]]
+
+
+def advance(session: Session, record: AnyRecord) -> Advance:
+    """The session after a record, and the cues that announce it; raises a `CompanionError` and changes nothing."""
+    match record:
+        case TakeSeat():
+            return _take_seat(session, record)
+        case FreeSeat():
+            seats = {seat: sitter for seat, sitter in session.seats.items() if seat != record.seat}
+            return replace(without(session, record.seat), seats=seats), ()
+        case MoveSeat():
+            return _move_seat(session, record)
+        case Commit():
+            return replace(session, pledge=Pledge(record.commitment)), ()
+        case Contribute():
+            return contribute(session, record), ()
+        case NewGame():
+            return _new_game(session, record)
+        case Begin():
+            return _begin(session, record)
+        case HandIn():
+            return _hand_in(session, record)
+        case TakeBack():
+            return _take_back(session, record)
+        case StageDone():
+            return _stage_done(session, record)
+        case TimeOut():
+            return _time_out(session, record)
+        case Pause():
+            return _pause(session, record)
+        case Resume():
+            return _resume(session, record)
+        case Undo():
+            return _undo(session)
+        case Resign():
+            reason = say("{side!c} resigns.", side=session.playing.sides[record.seat].name)
+            return _finish(session, Outcome(frozenset({record.seat.other}), reason))
+        case OfferDraw():
+            return _offer_draw(session, record)
+        case Abandon():
+            ended = Outcome(frozenset(), say("The host ended the game."))
+            return replace(_finish(session, ended)[0], score=session.score), ()
+        case Disclose():
+            if session.phase is not Phase.OVER:
+                raise Illegal(Refusal.WRONG_PHASE, say("The game is not over yet"))
+            return replace(session, before=None, is_disclosed=True), ()
+
+
+def checked_name(text: str) -> str:
+    """A name as it is kept; raises `Malformed` for one that is too long or cannot be shown."""
+    name = text.strip()
+    if len(name) > MAX_NAME or not name.isprintable():
+        raise Malformed(say("A name has at most {number} printable characters", number=MAX_NAME))
+    return name
+
+
+def _take_seat(session: Session, record: TakeSeat) -> Advance:
+    if record.seat in session.seats:
+        raise Illegal(
+            Refusal.SEAT_TAKEN,
+            say("{seat!c} is taken: sit down on the other side, or ask the host to free the seat", seat=record.seat),
+        )
+    sitter = Sitter(checked_name(record.name), record.nonce, record.door)
+    signal = Signal(Cue.SEAT_TAKEN, frozenset({record.seat}))
+    return replace(session, seats={**session.seats, record.seat: sitter}), (signal,)
+
+
+def _move_seat(session: Session, record: MoveSeat) -> Advance:
+    sitter = session.seats.get(record.seat)
+    if sitter is None:
+        raise Illegal(Refusal.WRONG_PHASE, say("Nobody sits at {seat!c}: take the seat", seat=record.seat))
+    moved = Sitter(record.name or sitter.name, record.nonce or sitter.nonce, record.door)
+    return replace(session, seats={**session.seats, record.seat: moved}), (
+        Signal(Cue.SEAT_TAKEN, frozenset({record.seat})),
+    )
+
+
+def _new_game(session: Session, record: NewGame) -> Advance:
+    game = game_named(record.game)
+    options = game.options(record.options)
+    has_begun = session.phase is Phase.SETUP and session.tick > 0  # a turn was taken back
+    if session.phase in (Phase.ORDERS, Phase.STAGES) or has_begun:
+        raise Illegal(Refusal.WRONG_PHASE, say("A game is on: end it before you start another one"))
+    is_drawn = record.chance is None or game.drawn(options) is not Drawn.PLAY
+    seed = record.seed if record.chance is None else record.chance.seed if is_drawn else 0
+    state = game.setup(options, chance(seed, 0))
+    board = game.expected(state)
+    fresh = Session(
+        seats=session.seats,
+        number=record.number,
+        game=game,
+        options=options,
+        raw_options=record.options,
+        seed=seed,
+        chance=record.chance,
+        is_chosen=record.is_chosen,
+        is_drawn=is_drawn,
+        state=state,
+        phase=Phase.SETUP,
+        board=board,
+        score=record.score,
+    )
+    if board is None:
+        return _await_orders(fresh, 0.0)
+    return fresh, (Signal(Cue.HANDS_WANTED, BOTH),)
+
+
+def _begin(session: Session, record: Begin) -> Advance:
+    if session.phase is not Phase.SETUP:
+        raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to set up now"))
+    return _await_orders(session, record.now_s)
+
+
+def _await_orders(session: Session, now_s: float) -> Advance:
+    """A new turn: nothing sealed, everybody in `to_act` is asked; a game with a clock begins with the clock stopped."""
+    opened = replace(session, phase=Phase.ORDERS, tick=session.tick + 1, sealed={}, stage=0, has_reverted=False)
+    if session.playing.chess_clock(session.state):
+        return _await_player(opened, now_s)
+    limit_s = session.playing.time_limit(session.state)
+    if limit_s is None:
+        opened = replace(opened, countdown=None, paused="")
+    else:
+        countdown = Countdown(limit_s, limit_s)
+        begins = session.countdown is None and not session.turns
+        if begins:
+            return replace(opened, countdown=countdown, paused="start"), (Signal(Cue.PAUSED, BOTH),)
+        opened = replace(opened, countdown=countdown if session.paused else countdown.started(now_s))
+    due = opened.awaited
+    cue = Cue.ORDERS_WANTED if len(due) > 1 else Cue.TURN_PASSES
+    return opened, (Signal(cue, due),)
+
+
+def _await_player(opened: Session, now_s: float) -> Advance:
+    """The next decision by a chess clock: it runs on for the same seat, and passes to the other."""
+    game, before = opened.playing, opened.bank
+    (seat,) = game.to_act(opened.state)
+    clock = game.chess_clock(opened.state)
+    if clock is None:
+        raise RuntimeError("no chess clock runs in this state")
+    bank = next_bank(before, opened.countdown, clock, seat)
+    countdown = Countdown(clock.seconds, bank.left_s[seat])
+    running = replace(opened, bank=bank, countdown=countdown if opened.paused else countdown.started(now_s))
+    goes_on = before is not None and before.seat is seat
+    return running, () if goes_on else (Signal(Cue.TURN_PASSES, frozenset({seat})),)
+
+
+def _hand_in(session: Session, record: HandIn) -> Advance:
+    earlier = _before_time_out(session, record)
+    if earlier is not None:
+        after, signals = _hand_in(earlier, record)
+        return replace(after, tick=session.tick + 1), signals
+    game, seat = session.playing, record.seat
+    if record.moment != session.moment or session.phase is not Phase.ORDERS:
+        raise Stale(say("That order belongs to a turn that is over: look at the page again"))
+    if seat not in game.to_act(session.state):
+        raise Illegal(Refusal.NOT_TO_ACT, say("{side!c} is not to act now", side=game.sides[seat].name))
+    if session.paused:
+        raise Illegal(Refusal.PAUSED, say("The clock stands still: press ready to go on"))
+    action = game.parse(record.action)
+    game.check(session.state, seat, action)
+    if seat in session.sealed:
+        raise Illegal(Refusal.ALREADY_SEALED, say("Your order is sealed already: take it back first"))
+    text = game.format(action)
+    owner = session.seats[seat].nonce if seat in session.seats else ""
+    sealed = Sealed(text, record.salt, record.at, receipt(session.moment, seat, text, record.salt), owner)
+    full = replace(session, sealed={**session.sealed, seat: sealed})
+    signal = Signal(Cue.SEALED, frozenset({seat}))
+    if full.awaited:
+        return full, (signal,)
+    revealed, signals = _reveal(full, record.now_s, go_on_s=max(record.now_s, record.read_s))
+    return revealed, ((signal, *signals) if len(full.sealed) > 1 else signals)
+
+
+def _before_time_out(session: Session, record: HandIn) -> Session | None:
+    """The session in which an action counts that was given in time and is heard only after the time-out; else None."""
+    earlier = session.before
+    if earlier is None or record.moment != earlier.moment or session.phase is not Phase.ORDERS or session.sealed:
+        return None
+    turn = session.turns[-1]
+    if not turn.by_time or turn.due_s is None or earlier.countdown is None:
+        return None
+    if record.seat not in turn.sealed or not 0 < record.now_s <= turn.due_s:
+        return None
+    limit_s = earlier.countdown.limit_s
+    countdown = Countdown(limit_s, limit_s, turn.due_s - limit_s)
+    return replace(earlier, seats=session.seats, pledge=session.pledge, sealed={}, countdown=countdown)
+
+
+def _reveal(session: Session, now_s: float, by_time: bool = False, go_on_s: float | None = None) -> Advance:
+    """Everybody has handed in at `now_s`: one `apply`, then hands follow; the next clock runs from `go_on_s`."""
+    session = with_draw(session)
+    go_on_s = now_s if go_on_s is None else go_on_s
+    game, countdown = session.playing, session.countdown
+    actions = {seat: game.parse(sealed.action) for seat, sealed in session.sealed.items()}
+    step = game.apply(session.state, actions, session.rng)
+    due_s = countdown.due_s if countdown else None
+    turn = Turn(session.moment, session.sealed, step.stages, step.events, now_s, by_time, due_s)
+    after = replace(
+        session,
+        state=step.state,
+        turns=(*session.turns, turn),
+        sealed={},
+        phase=Phase.STAGES,
+        stage=0,
+        draw_offer=None,
+        countdown=countdown.stopped(now_s) if countdown else None,
+        before=replace(session, countdown=countdown.stopped(now_s) if countdown else None),
+    )
+    signals = (Signal(Cue.REVEAL, BOTH),) if len(session.sealed) > 1 else ()
+    if not step.stages:
+        settled, more = _next_turn(replace(after, board=game.expected(step.state)), go_on_s)
+        heard = () if settled.outcome else _event_signals(step.events)
+        return settled, (*signals, *(heard or more))
+    return after, (*signals, *_stage_signals(after))
+
+
+def _event_signals(events: tuple[Event, ...]) -> tuple[Signal, ...]:
+    """The cues of what happened."""
+    return tuple(
+        Signal(CUES_OF_EVENTS[event.kind], frozenset({event.seat} if event.seat else BOTH))
+        for event in events
+        if event.kind in CUES_OF_EVENTS
+    )
+
+
+def _stage_signals(session: Session) -> tuple[Signal, ...]:
+    """The cues of the stage that is shown now: its number, what happened in it, whose hands are wanted."""
+    stage = session.stages[session.stage]
+    happened = _event_signals(stage.events)
+    if session.has_moves and not happened:
+        happened = (Signal(Cue.HANDS_WANTED, BOTH),)
+    return (Signal(Cue.STEP, BOTH, session.stage + 1), *happened)
+
+
+def _stage_done(session: Session, record: StageDone) -> Advance:
+    if session.phase is not Phase.STAGES or (record.moment, record.stage) != (session.moment, session.stage):
+        raise Stale(say("That step is done already"))
+    agreed = Signal(Cue.BOARD_AGREES, BOTH)
+    if session.stage + 1 < len(session.stages):
+        shown = replace(session, stage=session.stage + 1, board=session.stages[session.stage].expected)
+        return shown, (agreed, *_stage_signals(shown))
+    board = session.playing.expected(session.state)
+    settled, signals = _next_turn(replace(session, board=board), record.now_s)
+    return settled, (agreed, *signals)
+
+
+def _next_turn(session: Session, now_s: float) -> Advance:
+    outcome = session.playing.outcome(session.state)
+    return _finish(session, outcome) if outcome else _await_orders(session, now_s)
+
+
+# ---- time -----------------------------------------------------------------------------------------------------------
+
+
+def _time_out(session: Session, record: TimeOut) -> Advance:
+    """The turn passes, or, where only the alarm sounds, stays with its clock at nothing; the alarm itself is no cue."""
+    countdown = session.countdown
+    if record.moment != session.moment or session.phase is not Phase.ORDERS or countdown is None:
+        raise Stale(say("That turn is over"))
+    game = session.playing
+    (seat,) = session.awaited
+    if session.bank:
+        lost = replace(session, countdown=Countdown(countdown.limit_s, 0.0))
+        return _finish(
+            lost, Outcome(frozenset({seat.other}), say("{side!c} has no time left.", side=game.sides[seat].name))
+        )
+    action = game.on_timeout(session.state, seat)
+    if action is None:
+        return replace(session, countdown=Countdown(countdown.limit_s, 0.0)), ()
+    text = game.format(action)
+    sealed = Sealed(text, "", 0.0, receipt(session.moment, seat, text, ""))
+    after, signals = _reveal(replace(session, sealed={seat: sealed}), record.now_s, by_time=True)
+    return after, tuple(signal for signal in signals if signal.cue is not Cue.TURN_PASSES)
+
+
+def _pause(session: Session, record: Pause) -> Advance:
+    if session.phase is not Phase.ORDERS or session.countdown is None or session.paused:
+        raise Illegal(Refusal.WRONG_PHASE, say("No clock is running"))
+    return replace(session, countdown=session.countdown.stopped(record.now_s), paused=record.by), (
+        Signal(Cue.PAUSED, BOTH),
+    )
+
+
+def _resume(session: Session, record: Resume) -> Advance:
+    if session.countdown is None or not session.paused:
+        raise Illegal(Refusal.WRONG_PHASE, say("The clock does not stand still"))
+    return replace(session, countdown=session.countdown.started(record.now_s), paused=""), (Signal(Cue.RESUMED, BOTH),)
+
+
+# ---- ends, and ways back -----------------------------------------------------------------------------------------
+
+
+def _finish(session: Session, outcome: Outcome) -> Advance:
+    if session.outcome is not None or session.phase in (Phase.LOBBY, Phase.OVER):
+        raise Illegal(Refusal.GAME_OVER, say("The game is over already"))
+    south, north, ties = session.score
+    score = (
+        south + (outcome.winners == {Seat.SOUTH}),
+        north + (outcome.winners == {Seat.NORTH}),
+        ties + (not outcome.winners),
+    )
+    over = replace(
+        session,
+        phase=Phase.OVER,
+        outcome=outcome,
+        score=score,
+        sealed={},
+        draw_offer=None,
+        countdown=None,
+        bank=replace(session.bank, left_s=session.bank.counted(session.countdown)) if session.bank else None,
+        paused="",
+        tick=session.tick + 1,
+    )
+    return over, (Signal(Cue.WON if outcome.winners else Cue.TIE, outcome.winners or BOTH),)
+
+
+def _take_back(session: Session, record: TakeBack) -> Advance:
+    if session.before and record.moment == session.before.moment and record.seat is session.may_revert:
+        return _revert(session, session.before, record)
+    if record.moment != session.moment or session.phase is not Phase.ORDERS:
+        raise Illegal(Refusal.TOO_LATE, say("Too late: the orders are open"))
+    if record.seat not in session.sealed:
+        raise Illegal(Refusal.WRONG_PHASE, say("You have nothing to take back"))
+    sealed = {seat: kept for seat, kept in session.sealed.items() if seat != record.seat}
+    return replace(session, sealed=sealed), (Signal(Cue.TAKEN_BACK, frozenset({record.seat})),)
+
+
+def _revert(session: Session, earlier: Session, record: TakeBack) -> Advance:
+    """A seat gets its turn back, with the time that was left when it acted; once a turn.
+
+    Where the board has changed it is put back first, as in a set-up, with the clock standing still.
+    """
+    countdown, has_changed = earlier.countdown, earlier.board != session.board
+    if countdown and not session.paused and not has_changed:
+        countdown = countdown.started(record.now_s)
+    undone = replace(
+        earlier,
+        seats=session.seats,
+        pledge=session.pledge,
+        sealed={},
+        phase=Phase.SETUP if has_changed else earlier.phase,
+        put_back=session.board or {},
+        tick=session.tick + 1,
+        countdown=countdown,
+        paused=session.paused,
+        has_reverted=True,
+    )
+    return undone, (Signal(Cue.TAKEN_BACK, frozenset({record.seat})),)
+
+
+def _undo(session: Session) -> Advance:
+    """Back to the beginning of the last turn; the board has to be put back as in a set-up, the clock stands still."""
+    earlier = session.before
+    if earlier is None or session.phase is Phase.LOBBY:
+        raise Illegal(Refusal.WRONG_PHASE, say("There is no turn to take back"))
+    undone = replace(
+        earlier,
+        seats=session.seats,
+        pledge=session.pledge,
+        sealed={},
+        phase=Phase.SETUP if earlier.board is not None else Phase.ORDERS,
+        put_back=session.target or {},
+        tick=session.tick + 1,
+        outcome=None,
+        draw_offer=None,
+        paused="undo" if earlier.countdown else "",
+    )
+    return undone, (Signal(Cue.TAKEN_BACK, BOTH),)
+
+
+def _offer_draw(session: Session, record: OfferDraw) -> Advance:
+    if session.phase not in (Phase.ORDERS, Phase.STAGES):
+        raise Illegal(Refusal.WRONG_PHASE, say("A draw can be offered while the game is on"))
+    if session.draw_offer is record.seat.other:
+        return _finish(session, Outcome(frozenset(), say("Both agreed on a draw.")))
+    return replace(session, draw_offer=record.seat), (Signal(Cue.OFFER, BOTH),)

@@ -1,0 +1,121 @@
+"""The key that calls the staff of a café: called, answered, taken back, and forgotten after a while."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from enum import StrEnum
+
+from companion.core.clock import Clock
+from companion.core.errors import Illegal, Refusal
+from companion.core.i18n import say
+
+FORGOTTEN_S = 300.0
+"""So long a call stands that nobody ends."""
+BETWEEN_S = 20.0
+"""So long after a call the key does not call once more."""
+
+
+class Call(StrEnum):
+    """How a call stands."""
+
+    NONE = "none"
+    CALLED = "called"
+    COMING = "coming"
+    """Somebody has answered."""
+
+
+class StaffBell:
+    """One call at a time; every method may be called from any thread.
+
+    `when_changed` is called after every change, in the thread that made it.
+    """
+
+    def __init__(self, clock: Clock, when_changed: Callable[[], None] = lambda: None) -> None:
+        self._clock = clock
+        self._when_changed = when_changed
+        self._lock = threading.Lock()
+        self._call = Call.NONE
+        self._by = ""
+        self._since_s = 0.0
+        self._called_s: float | None = None
+        self._number = 0
+        self._is_heard = False
+
+    @property
+    def is_heard(self) -> bool:
+        """Is there a key, and anybody who would hear it?"""
+        return self._is_heard
+
+    @property
+    def call(self) -> Call:
+        """How the call stands."""
+        return self._call
+
+    @property
+    def by(self) -> str:
+        """Who has called: a seat, `table` or `host`."""
+        return self._by
+
+    @property
+    def number(self) -> int:
+        """Counts the calls since the start."""
+        return self._number
+
+    def sentence(self) -> str:
+        """What the pages say of it; empty: nobody is called."""
+        told = {Call.CALLED: say("The staff is called."), Call.COMING: say("Somebody is coming.")}
+        return told.get(self._call, "")
+
+    def hear(self, is_heard: bool) -> None:
+        """There is a key that is heard, or there is none any more; a call that stands goes with it."""
+        with self._lock:
+            if self._is_heard == is_heard:
+                return
+            self._is_heard = is_heard
+            if not is_heard:
+                self._call, self._by = Call.NONE, ""
+        self._when_changed()
+
+    def ring(self, by: str) -> None:
+        """Call somebody; while somebody is called already it changes nothing. Raises `Illegal`."""
+        now_s = self._clock.monotonic_s()
+        with self._lock:
+            if not self._is_heard:
+                raise Illegal(Refusal.WRONG_PHASE, say("Nobody can be called from here now: ask somebody in person."))
+            if self._call is not Call.NONE:
+                return
+            wait_s = BETWEEN_S if self._called_s is None else BETWEEN_S - (now_s - self._called_s)
+            if self._called_s is not None and wait_s > 0:
+                raise Illegal(
+                    Refusal.WRONG_PHASE,
+                    say("The staff was called a moment ago: wait {seconds} seconds", seconds=f"{wait_s:.0f}"),
+                )
+            self._called_s = now_s
+            self._number += 1
+            self._set(Call.CALLED, by, now_s)
+        self._when_changed()
+
+    def cancel(self) -> None:
+        """Nobody needs to come any more; also how the staff ends a call."""
+        with self._lock:
+            if self._call is Call.NONE:
+                return
+            self._set(Call.NONE, "", self._clock.monotonic_s())
+        self._when_changed()
+
+    def answer(self) -> None:
+        """Somebody of the staff comes; without a call it changes nothing."""
+        with self._lock:
+            if self._call is not Call.CALLED:
+                return
+            self._set(Call.COMING, self._by, self._clock.monotonic_s())
+        self._when_changed()
+
+    def step(self) -> None:
+        """Forget a call that has stood too long."""
+        if self._call is not Call.NONE and self._clock.monotonic_s() - self._since_s >= FORGOTTEN_S:
+            self.cancel()
+
+    def _set(self, call: Call, by: str, now_s: float) -> None:
+        self._call, self._by, self._since_s = call, by, now_s

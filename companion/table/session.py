@@ -1,0 +1,276 @@
+"""One game at the table as a value: what `companion.table.reducer` folds from the records of its journal."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from random import Random
+from typing import Any
+
+from companion.core.errors import Illegal, Refusal
+from companion.core.i18n import say
+from companion.core.kit import SEATS, Kit, Layout, Seat
+from companion.games.base import Drawn, Event, Game, Outcome, Stage
+from companion.table.chance.fairness import FairChance, Pledge
+from companion.table.clocks import Bank, Countdown
+
+BOTH = frozenset(SEATS)
+
+
+class Phase(StrEnum):
+    """Where a table stands. `ORDERS`: actions are collected; `STAGES`: hands follow what was revealed."""
+
+    LOBBY = "lobby"
+    SETUP = "setup"
+    ORDERS = "orders"
+    STAGES = "stages"
+    OVER = "over"
+
+
+# ---- the session --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sitter:
+    """Who sits at a seat, and through which door (`phone` or `pad`)."""
+
+    name: str
+    nonce: str
+    door: str
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """An action handed in. `receipt` is public at once, the rest after the reveal.
+
+    `owner` is the nonce of whoever sat there: who takes the seat later may take the action back, but never see it.
+    """
+
+    action: str
+    salt: str
+    at: float
+    receipt: str
+    owner: str = ""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A turn that was revealed: what was sealed, and what came of it.
+
+    `acted_s` is the monotonic time of what completed it; `by_time`: that was the clock, nobody acted; `due_s` is when
+    its time ran out, or would have (None: never).
+    """
+
+    moment: str
+    sealed: Mapping[Seat, Sealed]
+    stages: tuple[Stage, ...]
+    events: tuple[Event, ...]
+    acted_s: float = 0.0
+    by_time: bool = False
+    due_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Session:
+    """The table's public and secret state. Never hand one to a page: `views` filters it for a viewer."""
+
+    seats: Mapping[Seat, Sitter] = field(default_factory=dict)
+    number: int = 0
+    game: Game[Any, Any] | None = None
+    options: Any = None
+    raw_options: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    """What chance is drawn from; 0 as long as nothing has been drawn."""
+    chance: FairChance | None = None
+    """Where the seed comes from; None: somebody chose it, or an older version of the program drew it."""
+    is_chosen: bool = False
+    """Did the host choose the seed?"""
+    is_drawn: bool = False
+    """Has chance been drawn, so that no contribution can change it any more?"""
+    is_disclosed: bool = False
+    """Is it over for good, so that everything that was hidden may be told?"""
+    pledge: Pledge | None = None
+    """The commitment for the next game, with what seats have given to it."""
+    state: Any = None
+    phase: Phase = Phase.LOBBY
+    tick: int = 0
+    sealed: Mapping[Seat, Sealed] = field(default_factory=dict)
+    stage: int = 0
+    turns: tuple[Turn, ...] = ()
+    board: Layout | None = None
+    """What should lie on the board before the current stage is carried out; None: the board is not checked."""
+    put_back: Layout = field(default_factory=dict)
+    """What lies on the board in a set-up that puts a turn back; empty in one that begins a game."""
+    outcome: Outcome | None = None
+    score: tuple[int, int, int] = (0, 0, 0)
+    draw_offer: Seat | None = None
+    countdown: Countdown | None = None
+    """The clock of the decision that is due; None: it may take as long as it likes."""
+    bank: Bank | None = None
+    """What each seat has left on its chess clock, of which `countdown` is the one that runs; None: there is none."""
+    paused: str = ""
+    """Who has stopped the clock; empty: nobody."""
+    has_reverted: bool = False
+    """Was the action of this turn taken back once already?"""
+    before: Session | None = None
+    """The session in which the last turn was taken, for taking it back; its clock stands still at that time."""
+
+    @property
+    def moment(self) -> str:
+        """What an action must name to be in time: it changes with every turn, not when the other seat hands in."""
+        return f"{self.number}.{self.tick}"
+
+    @property
+    def is_between(self) -> bool:
+        """Is no game on, so that what seats give belongs to the next one?"""
+        return self.phase in (Phase.LOBBY, Phase.OVER)
+
+    @property
+    def draws(self) -> Drawn:
+        """When the game on the table draws something from its seed."""
+        return self.game.drawn(self.options) if self.game else Drawn.NEVER
+
+    @property
+    def chosen_words(self) -> str:
+        """What of this game's chance the host has chosen, as a sentence; empty: nothing."""
+        if self.game is None:
+            return ""
+        return chosen_words(self.game, self.options, self.is_chosen)
+
+    @property
+    def rng(self) -> Random:
+        """The chance of the turn that is due. A turn that was taken back draws the same once more."""
+        counts_turns = self.chance is not None or self.is_chosen
+        return chance(self.seed, len(self.turns) + 1 if counts_turns else self.tick)
+
+    @property
+    def is_opened(self) -> bool:
+        """May everybody see where chance came from? When the game is over and nothing hidden can be of use any more."""
+        if self.phase is not Phase.OVER or self.game is None:
+            return False
+        return self.is_disclosed or not self.game.hides(self.options)
+
+    @property
+    def kit(self) -> Kit | None:
+        """What lies on the table, or None in the lobby."""
+        return self.game.kit(self.options) if self.game else None
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages of the turn that was revealed last."""
+        return self.turns[-1].stages if self.turns else ()
+
+    @property
+    def opened(self) -> tuple[Turn, ...]:
+        """The turns of which every stage has been shown: only their orders may be told."""
+        hidden = self.phase is Phase.STAGES and self.stage + 1 < len(self.stages)
+        return self.turns[:-1] if hidden else self.turns
+
+    @property
+    def target(self) -> Layout | None:
+        """What should lie on the board when hands are done; None: nobody checks now."""
+        if self.phase is Phase.STAGES:
+            return self.stages[self.stage].expected
+        return self.board if self.is_checked else None
+
+    @property
+    def awaited(self) -> frozenset[Seat]:
+        """Who still has to hand in an action."""
+        if self.phase is not Phase.ORDERS or self.game is None:
+            return frozenset()
+        return self.game.to_act(self.state) - set(self.sealed)
+
+    @property
+    def is_checked(self) -> bool:
+        """Must the board be as it was left, unless hands are at work? Not while an action waits to be decided."""
+        return self.game is None or self.phase is not Phase.ORDERS or self.game.is_checked(self.state)
+
+    @property
+    def has_moves(self) -> bool:
+        """Has a hand anything to do for the current stage?"""
+        if self.phase is Phase.STAGES and self.stages[self.stage].todo:
+            return True
+        return self.target is not None and (self.board or {}) != self.target
+
+    @property
+    def may_revert(self) -> Seat | None:
+        """The seat that may take back what it did in the last turn; None: nobody."""
+        earlier = self.before
+        if earlier is None or earlier.game is None or earlier.has_reverted or self.sealed or not self.turns:
+            return None
+        if self.phase is not Phase.ORDERS or self.turns[-1].by_time or len(self.turns[-1].sealed) != 1:
+            return None
+        ((seat, sealed),) = self.turns[-1].sealed.items()
+        return seat if self.playing.is_reversible(earlier.state, seat, self.playing.parse(sealed.action)) else None
+
+    @property
+    def is_open(self) -> bool:
+        """May anybody at the table act for the seat on turn, as on a chess clock?"""
+        return bool(self.open_actions)
+
+    @property
+    def open_actions(self) -> frozenset[str]:
+        """What anybody at the table may do for the seat on turn."""
+        if self.phase is not Phase.ORDERS or self.game is None:
+            return frozenset()
+        if tableau := self.game.tableau(self.state, None):
+            return frozenset(choice.text for choice in tableau.choices)
+        standing = self.game.standing(self.state, None)
+        return frozenset({standing.open_action}) if standing and standing.open_action else frozenset()
+
+    @property
+    def is_tie_to_replay(self) -> bool:
+        """Is this the end of a game whose tie is played again?"""
+        if self.game is None or self.outcome is None or not self.game.replays_ties:
+            return False
+        return not self.outcome.winners and self.outcome == self.game.outcome(self.state)
+
+    def sealed_at(self, seat: Seat, moment: str) -> Sealed | None:
+        """What a seat has handed in for a moment, sealed or revealed already."""
+        if moment == self.moment and seat in self.sealed:
+            return self.sealed[seat]
+        return next((turn.sealed.get(seat) for turn in self.turns if turn.moment == moment), None)
+
+    def candidates(self, seat: Seat) -> Iterator[tuple[Any, tuple[Layout, ...]]]:
+        """Every legal action of a seat that has the turn, with how hands that make it may leave the board.
+
+        They may have followed its stages already, such as a piece that is turned over.
+        """
+        game = self.playing
+        for play in game.plays(self.state, seat):
+            action = game.parse(play.text)
+            step = game.apply(self.state, {seat: action}, self.rng)
+            laid = game.as_laid(self.state, seat, action, step)
+            after = (laid, *(stage.expected for stage in step.stages)) if laid is not None else ()
+            yield action, tuple(layout for layout in after if layout is not None)
+
+    @property
+    def playing(self) -> Game[Any, Any]:
+        """The game; raises `Illegal` when none is chosen."""
+        if self.game is None:
+            raise Illegal(Refusal.NO_GAME, say("No game is on: choose one first"))
+        return self.game
+
+
+def receipt(moment: str, seat: Seat, action: str, salt: str) -> str:
+    """SHA-256 of `"MOMENT SEAT ACTION SALT"` in UTF-8, 64 hexadecimal digits: everyone can check it after the reveal.
+
+    >>> receipt("1.1", Seat.SOUTH, "UUS", "00")[:8]
+    '6b5ecad5'
+    """
+    return hashlib.sha256(f"{moment} {seat} {action} {salt}".encode()).hexdigest()
+
+
+def chance(seed: int, place: int) -> Random:
+    """The chance of one turn, counted from 1 (0: the set-up): the same for the live game and for its replay.
+
+    In games of older versions `place` is the tick of the turn's moment, which also counts what was taken back.
+    """
+    return Random(f"{seed}/{place}")
+
+
+def chosen_words(game: Game[Any, Any], options: Any, is_chosen: bool) -> str:
+    """What of a game's chance was chosen by the host, as a sentence; empty: nothing, or nothing is drawn in it."""
+    return game.chosen(options) or (game.seed_chosen if is_chosen and game.drawn(options) is not Drawn.NEVER else "")

@@ -1,0 +1,178 @@
+"""The table at one moment, with what is known beside the game and need not survive a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from companion.core.errors import Illegal
+from companion.core.grid import Square
+from companion.core.i18n import listed, say
+from companion.core.kit import SEATS, Kit, Layout, Seat
+from companion.core.ports import CameraState, CameraStatus, Reading
+from companion.table import board_check
+from companion.table.board_check import HandMove, Problem
+from companion.table.seats.claims import Mark
+from companion.table.session import Phase, Session
+
+NO_CAMERA = CameraStatus(CameraState.NONE)
+
+
+@dataclass(frozen=True)
+class EarlyPress:
+    """The end of a turn that a seat gave while hands were still at the board: it waits for the camera, as stamped."""
+
+    seat: Seat
+    action: str
+    at_s: float
+
+
+@dataclass(frozen=True)
+class Live:
+    """The table at one moment: the session, and what is known beside it and need not survive a restart.
+
+    `drafts`: how many orders are entered on each seat's pad. `overruled`: problems that somebody confirmed by hand.
+    `suggested`: the game whose board lies there while none is on. `choices`: the plays that the board can mean.
+    `laid`: the action of a seat that the table shows laid open, until somebody says yes. `why_not`: the rule that the
+    board breaks as hands have left it. `notices`: standing troubles, as sentences.
+    """
+
+    session: Session
+    version: int = 0
+    reading: Reading | None = None
+    camera: CameraStatus = NO_CAMERA
+    problems: tuple[Problem, ...] = ()
+    overruled: frozenset[Problem] = frozenset()
+    drafts: Mapping[Seat, int] = field(default_factory=dict)
+    suggested: str | None = None
+    remembered: str | None = None
+    """The game that the host started last."""
+    choices: tuple[str, ...] = ()
+    why_not: Illegal | None = None
+    laid: Mapping[Seat, str] = field(default_factory=dict)
+    fans_before: Layout = field(default_factory=dict)
+    """The cards that lay open when the decision that is due began."""
+    markers_before: Mapping[Square, int] = field(default_factory=dict)
+    """The markers that were read on the board when it was last as it should be."""
+    touched: frozenset[Square] = frozenset()
+    """The squares whose pieces were seen and hidden since hands were told what to do now: somebody was there."""
+    early: EarlyPress | None = None
+    panel: str = ""
+    notices: tuple[str, ...] = ()
+    claims: Mapping[Seat, Mark] = field(default_factory=dict)
+    """The marks of the phones that ask for a pad's seat."""
+
+    @property
+    def has_cards(self) -> bool:
+        """Do cards lie on this game's board, and no pieces?"""
+        kit = self.session.kit
+        return kit is not None and kit.deck is not None
+
+    @property
+    def agrees(self) -> bool:
+        """Does the camera see what should lie on the board when hands are done?"""
+        return self.shows(self.session.target)
+
+    def shows(self, layout: Layout | None) -> bool:
+        """Does the camera see this layout?"""
+        if layout is None or self.reading is None:
+            return False
+        if self.has_cards:
+            return board_check.cards_agree(layout, self.reading)
+        if not board_check.agrees(layout, self.reading, self.before) or _missed_and_hidden(self, layout):
+            return False
+        if not board_check.turned_below(self.before, layout) <= self.touched:
+            return False
+        grown = board_check.hidden_growth(self.session.kit, self.before, layout) if self.session.kit else ()
+        return all(board_check.has_new_marker(square, self.reading, self.markers_before) for square in grown)
+
+    @property
+    def before(self) -> Layout:
+        """What lay on the board before hands began: nothing where a game is set up."""
+        return self.session.put_back if self.session.phase is Phase.SETUP else self.session.board or {}
+
+    @property
+    def watched(self) -> bool:
+        """Does the camera see this game's board, so that it can tick things off?"""
+        game = self.session.game
+        return bool(game and self.reading and self.reading.game == game.name)
+
+
+def problems_of(live: Live) -> tuple[Problem, ...]:
+    """What is wrong on the board now; while something moves, what was wrong before stays."""
+    session, reading, target = live.session, live.reading, live.session.target
+    if session.phase in (Phase.LOBBY, Phase.OVER) or target is None or reading is None or not live.watched:
+        return ()
+    if not reading.quiet:
+        return live.problems
+    if live.has_cards and session.kit:
+        found = board_check.card_problems(session.kit, live.before, target, reading)
+    else:
+        if session.kit is None:
+            return ()
+        found = board_check.problems(session.kit, live.before, target, reading)
+        told = {problem.home for problem in found}
+        found += tuple(problem for problem in _missed_and_hidden(live, target) if problem.home not in told)
+    return tuple(problem for problem in found if problem not in live.overruled)
+
+
+def _missed_and_hidden(live: Live, layout: Layout) -> tuple[Problem, ...]:
+    """What was missed when its place was last seen: that a hand hides the place now mends nothing."""
+    hidden = live.reading.unknown if live.reading else frozenset()
+    return tuple(p for p in live.problems if p.home in hidden and p.face in layout.get(p.home, ()))
+
+
+def is_in_hand(live: Live, found: tuple[Problem, ...]) -> bool:
+    """Is all that is wrong that the seat on turn holds one of its pieces, or one that is nobody's?"""
+    session, reading = live.session, live.reading
+    if session.phase is not Phase.ORDERS or len(session.awaited) != 1 or len(found) != 1 or reading is None:
+        return False
+    (problem,), (seat,), kit = found, session.awaited, session.kit
+    is_gone = problem.square == problem.home and problem.square not in reading.seen
+    return is_gone and kit is not None and kit.face(problem.face).seat in (None, seat)
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """A move of a hand in words, and whose hand it is."""
+
+    move: HandMove
+    seat: Seat
+    text: str
+
+
+def instructions(live: Live) -> tuple[Instruction, ...]:
+    """What hands have to do now, with what the camera has ticked off."""
+    session = live.session
+    kit, target = session.kit, session.target
+    if session.phase is Phase.STAGES and (todo := session.stages[session.stage].todo):
+        done = live.watched and live.agrees
+        return tuple(Instruction(HandMove((), None, None, done), seat, text) for seat, text in todo)
+    if kit is None or kit.deck or target is None or session.phase not in (Phase.STAGES, Phase.SETUP):
+        return ()
+    moves = board_check.hand_moves(kit, live.before, target, live.reading if live.watched else None, live.touched)
+    told = (Instruction(move, *_who_and_what(kit, move)) for move in moves)
+    return tuple(sorted(told, key=lambda instruction: SEATS.index(instruction.seat)))
+
+
+def _who_and_what(kit: Kit, move: HandMove) -> tuple[Seat, str]:
+    """The seat whose piece is on top moves; at most 40 characters say what."""
+    seat = kit.face(move.faces[-1]).seat or Seat.SOUTH
+    side = kit.sides[seat].name
+    pieces = [kit.kind(face) for face in reversed(move.faces)]
+    own = pieces[0].removeprefix(f"{side} ")
+    if len(pieces) > 1:
+        what = listed(piece.split()[-1] for piece in pieces)
+    else:
+        what = own if own == pieces[0] else say("your {piece}", piece=own)
+    origin, target = move.origin, move.target
+    if origin is not None and origin == target:
+        return seat, say("{side!c}: turn {what} on {square} over", side=side, what=what, square=target)
+    if origin is None:
+        return seat, say("{side!c}: put {what} on {square}", side=side, what=what, square=target)
+    if target is None:
+        return seat, say("{side!c}: take {what} off {square}", side=side, what=what, square=origin)
+    parts = {"side": side, "what": what, "origin": origin, "target": target}
+    if move.turned:
+        return seat, say("{side!c}: move {what} {origin} to {target}, turned over", **parts)
+    return seat, say("{side!c}: move {what} {origin} to {target}", **parts)

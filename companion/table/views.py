@@ -1,0 +1,366 @@
+"""What somebody may know of the table: the only way from a session to a page, a lamp or a voice.
+
+Everything here is computed for one viewer; a sealed action reaches nobody but its seat, and a revealed one only step
+by step.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from companion.core.errors import Illegal
+from companion.core.grid import Square
+from companion.core.i18n import Verbatim, joined, say
+from companion.core.kit import SEATS, Kit, Layout, Seat, Side
+from companion.core.ports import CameraState, CameraStatus
+from companion.games.base import Event, Order, Outcome, PadGrammar
+from companion.games.screen import Standing, Tableau, Tally
+from companion.table.board_check import Problem
+from companion.table.chance.chance_view import ChanceView, chance_of, pledge_of
+from companion.table.clocks import Countdown
+from companion.table.prompts import Sign, sign_of
+from companion.table.seats.claims import sentence_of
+from companion.table.session import Phase, Sealed, Session
+from companion.table.state import Instruction, Live, instructions
+
+
+@dataclass(frozen=True)
+class SeatView:
+    """A seat as everybody may see it. `name` is as it was typed (None: free), `entered`: orders on the pad so far.
+
+    `sitting` changes with whoever sits there and tells nothing else: who acts on what is shown names it.
+    """
+
+    seat: Seat
+    side: Side | None
+    name: str | None
+    door: str
+    awaited: bool
+    sealed_at: float | None
+    receipt: str | None
+    entered: int
+    sitting: str
+
+
+@dataclass(frozen=True)
+class ClaimSign:
+    """That a phone asks for a pad's seat: the numbers of the order lamps that blink, and the notice that says so."""
+
+    lamps: tuple[int, ...]
+    notice: str
+
+
+@dataclass(frozen=True)
+class Opened:
+    """An order that everybody may check: `receipt` is SHA-256 of `"moment seat action salt"`."""
+
+    seat: Seat
+    moment: str
+    action: str
+    salt: str
+    receipt: str
+
+
+@dataclass(frozen=True)
+class ClockView:
+    """The clock of the decision that is due. Times are those of `Table.now_s`, seconds.
+
+    `due_s`: when it runs out (None: it stands still with `left_s`). `paused` says who stopped it (`start`: nobody has
+    started it yet; `restart`, `undo`); `has_run_out`: the time is over and only the alarm sounded.
+    """
+
+    limit_s: float
+    left_s: float
+    due_s: float | None
+    paused: str
+    has_run_out: bool
+
+
+@dataclass(frozen=True)
+class TableView:
+    """Everything that a page may show to one viewer (`viewer` None: everybody)."""
+
+    version: int
+    viewer: Seat | None
+    phase: Phase
+    moment: str
+    game: str | None
+    title: str
+    turn: int
+    stage: int
+    stage_title: str
+    sign: Sign
+    kit: Kit | None
+    layout: Layout
+    """What lay on the board before the stage that is shown."""
+    target: Layout | None
+    """What should lie there when hands are done; None: nobody checks."""
+    unknown: frozenset[Square]
+    problems: tuple[Problem, ...]
+    instructions: tuple[Instruction, ...]
+    seats: Mapping[Seat, SeatView]
+    orders: tuple[Mapping[Seat, Order], ...]
+    """The orders of the turn's stages that are open."""
+    steps: int
+    """How many stages a turn can have; how many this one has is not told before the last."""
+    events: tuple[Event, ...]
+    opened: tuple[Opened, ...]
+    tallies: tuple[Tally, ...]
+    """Sums to be shown with the stage: its own, or the last ones before it in this turn."""
+    tableau: Tableau | None
+    """What a game of cards and counters shows this viewer; None: the board says it all."""
+    standing: Standing | None
+    """What a game of pieces shows this viewer beside its board; None: the board says it all."""
+    clock: ClockView | None
+    clocks: Mapping[Seat, ClockView]
+    """Both seats' chess clocks, of which `clock` runs; empty: there are none."""
+    laid: str | None
+    """The action that cards or pieces laid open mean: ready says yes."""
+    fans: Layout
+    """The open cards that the camera reads, by zone."""
+    is_open: bool
+    """Anybody at the table may act for the seat on turn."""
+    pad: PadGrammar | None
+    mine: Sealed | None
+    back: str | None
+    """The moment to name in order to take back what the viewer handed in or did last; None: nothing."""
+    score: tuple[int, int, int]
+    outcome: Outcome | None
+    draw_offer: Seat | None
+    can_undo: bool
+    log: tuple[str, ...]
+    camera: CameraStatus
+    watched: bool
+    panel: str
+    suggested: str | None
+    choices: tuple[str, ...]
+    why_not: Illegal | None
+    """The rule that the board breaks as hands have left it."""
+    notices: tuple[str, ...]
+    claims: Mapping[Seat, ClaimSign]
+    """The phones that ask for a pad's seat: for the table screen, and nothing of them but the pad's mark."""
+    chance: ChanceView | None = None
+    """Where the chance of this game comes from; None: there is none in it."""
+    pledge: ChanceView | None = None
+    """The chance that seats can give to now; None: they cannot."""
+    can_disclose: bool = False
+    """Is it over, but still hides where its chance came from because it can be taken back?"""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a game has come, and whether the camera works; cheap to ask.
+
+    `turns` are the moments of the turns so far, `number` is the game's.
+    """
+
+    number: int
+    phase: Phase
+    moment: str
+    turns: tuple[str, ...]
+    is_right: bool
+    """Nothing is known to be wrong on the board."""
+    camera: CameraState
+
+
+def progress_of(live: Live) -> Progress:
+    """How far the table's game has come."""
+    session = live.session
+    turns = tuple(turn.moment for turn in session.turns)
+    return Progress(session.number, session.phase, session.moment, turns, not live.problems, live.camera.state)
+
+
+def turn_title(moment: str, turns: Sequence[str]) -> str:
+    """What a photograph of a moment shows, in a game with turns of these moments.
+
+    >>> turn_title("3.2", ("3.1", "3.2"))
+    'Turn 2'
+    """
+    if moment.endswith(".0"):
+        return say("Set-up")
+    return say("Turn {number}", number=turns.index(moment) + 1) if moment in turns else say("Taken back")
+
+
+def view_of(live: Live, viewer: Seat | None) -> TableView:
+    """The table as `viewer` may know it."""
+    session = live.session
+    game = session.game
+    in_stages = session.phase is Phase.STAGES
+    stages = session.stages if in_stages or session.phase is Phase.OVER else ()
+    open_stages = stages[: session.stage + 1] if in_stages else stages
+    playing = session.phase in (Phase.ORDERS, Phase.STAGES)
+    mine = _own_sealed(session, viewer)
+    standing = _standing(session, viewer)
+    return TableView(
+        version=live.version,
+        viewer=viewer,
+        phase=session.phase,
+        moment=session.moment,
+        game=game.name if game else None,
+        title=game.title if game else "Tabletop Companion",
+        turn=(standing.turn if standing else 0) or len(session.turns) + (not in_stages),
+        stage=session.stage,
+        stage_title=session.stages[session.stage].title if in_stages else "",
+        sign=sign_of(live, viewer),
+        kit=session.kit,
+        layout=session.board or {},
+        target=session.target,
+        unknown=live.reading.unknown if live.reading and live.watched else frozenset(),
+        problems=live.problems,
+        instructions=instructions(live),
+        seats={seat: _seat_view(live, seat) for seat in SEATS},
+        orders=tuple(stage.orders for stage in open_stages),
+        steps=_steps(session) if stages else 0,
+        events=session.stages[session.stage].events if in_stages else (),
+        opened=_opened(session),
+        tallies=_tallies(session) if in_stages else (),
+        tableau=_tableau(live, viewer),
+        standing=standing,
+        clock=_clock_view(session.countdown, session.paused),
+        clocks=_chess_clocks(session),
+        laid=_laid(live, viewer),
+        fans=live.reading.fans if live.reading and live.watched else {},
+        is_open=session.is_open,
+        pad=game.pad(session.state, viewer) if game and viewer and playing else None,
+        mine=mine,
+        back=_back(session, viewer),
+        score=session.score,
+        outcome=session.outcome,
+        draw_offer=session.draw_offer,
+        can_undo=session.before is not None,
+        log=_log(session),
+        camera=live.camera,
+        watched=live.watched,
+        panel=live.panel,
+        suggested=live.suggested,
+        choices=live.choices if viewer in session.awaited else (),
+        why_not=live.why_not if live.problems else None,
+        notices=live.notices,
+        claims={seat: ClaimSign(tuple(sorted(mark)), sentence_of(seat)) for seat, mark in sorted(live.claims.items())},
+        chance=chance_of(session),
+        pledge=pledge_of(session),
+        can_disclose=session.phase is Phase.OVER and not session.is_opened and session.chance is not None,
+    )
+
+
+def _tableau(live: Live, viewer: Seat | None) -> Tableau | None:
+    """What the game shows; where cards are asked for in no named lane, in the only one where North's lie open."""
+    game, kit = live.session.game, live.session.kit
+    tableau = game.tableau(live.session.state, viewer) if game else None
+    if tableau is None or tableau.entry is None or tableau.entry.zones or kit is None or kit.deck is None:
+        return tableau
+    fans = live.reading.fans if live.reading and live.watched else {}
+    lanes = [zone.file for zone, cards in fans.items() if cards and zone.rank == kit.deck.zones[Seat.NORTH]]
+    if len(lanes) != 1:
+        return tableau
+    zones = {seat: Square(lanes[0], rank) for seat, rank in kit.deck.zones.items()}
+    return replace(tableau, entry=replace(tableau.entry, zones=zones))
+
+
+def _clock_view(countdown: Countdown | None, paused: str) -> ClockView | None:
+    if countdown is None:
+        return None
+    return ClockView(countdown.limit_s, countdown.left_s, countdown.due_s, paused, countdown.has_run_out)
+
+
+def _standing(session: Session, viewer: Seat | None) -> Standing | None:
+    """What a game of pieces shows; while a turn is shown stage by stage, what held before it, and nobody acts."""
+    if session.game is None:
+        return None
+    if session.phase is not Phase.STAGES or session.before is None:
+        return session.game.standing(session.state, viewer)
+    earlier = session.game.standing(session.before.state, viewer)
+    return earlier and replace(earlier, open_action="", keys=(), sheet=None, placing=None, duel=None)
+
+
+def _chess_clocks(session: Session) -> Mapping[Seat, ClockView]:
+    bank = session.bank
+    if bank is None:
+        return {}
+    running = _clock_view(session.countdown, session.paused)
+    left_s = bank.counted(session.countdown)
+    limit_s = running.limit_s if running else max(left_s.values())
+    still = {seat: ClockView(limit_s, left_s[seat], None, "", left_s[seat] <= 0) for seat in SEATS}
+    return {**still, bank.seat: running} if running else still
+
+
+def _laid(live: Live, viewer: Seat | None) -> str | None:
+    """What the viewer has laid open; what is open to anybody to confirm is open to everybody."""
+    if live.session.is_open:
+        return next(iter(live.laid.values()), None)
+    return live.laid.get(viewer) if viewer in live.session.awaited else None
+
+
+def _back(session: Session, viewer: Seat | None) -> str | None:
+    if viewer is None:
+        return None
+    if viewer in session.sealed and session.phase is Phase.ORDERS:
+        return session.moment
+    return session.before.moment if session.before and viewer is session.may_revert else None
+
+
+def _own_sealed(session: Session, viewer: Seat | None) -> Sealed | None:
+    """What the viewer has sealed, but not what somebody sealed who sat there before."""
+    if viewer is None or viewer not in session.sealed or viewer not in session.seats:
+        return None
+    sealed = session.sealed[viewer]
+    return sealed if sealed.owner == session.seats[viewer].nonce else None
+
+
+def _seat_view(live: Live, seat: Seat) -> SeatView:
+    session = live.session
+    sitter, sealed = session.seats.get(seat), session.sealed.get(seat)
+    return SeatView(
+        seat=seat,
+        side=session.game.sides[seat] if session.game else None,
+        name=Verbatim(sitter.name) if sitter else None,
+        door=sitter.door if sitter else "",
+        awaited=seat in session.awaited,
+        sealed_at=sealed.at if sealed else None,
+        receipt=sealed.receipt if sealed else None,
+        entered=live.drafts.get(seat, 0),
+        sitting=sitting_of(sitter.nonce if sitter else None),
+    )
+
+
+def sitting_of(nonce: str | None) -> str:
+    """What tells one sitting at a seat from another, of the nonce of its token (None: the seat is free).
+
+    >>> sitting_of(None), len(sitting_of("secret"))
+    ('', 12)
+    """
+    return hashlib.sha256(f"sitting {nonce}".encode()).hexdigest()[:12] if nonce else ""
+
+
+def _steps(session: Session) -> int:
+    """A turn that a win cuts short looks as long as any other until it is over."""
+    grammar = session.playing.pad(session.state, Seat.SOUTH)
+    return max(grammar.length if grammar else 0, len(session.stages))
+
+
+def _tallies(session: Session) -> tuple[Tally, ...]:
+    shown = session.stages[: session.stage + 1]
+    return next((stage.tallies for stage in reversed(shown) if stage.tallies), ())
+
+
+def _opened(session: Session) -> tuple[Opened, ...]:
+    """Both orders of the last turn that is wholly revealed; an action of one seat alone may keep a card hidden."""
+    if not session.opened or len(session.opened[-1].sealed) < len(SEATS):
+        return ()
+    turn = session.opened[-1]
+    return tuple(
+        Opened(seat, turn.moment, sealed.action, sealed.salt, sealed.receipt)
+        for seat, sealed in sorted(turn.sealed.items())
+    )
+
+
+def _log(session: Session) -> tuple[str, ...]:
+    """The last sentences, newest first; of the current turn only the steps before the one that is shown."""
+    lines = []
+    for number, turn in enumerate(session.turns, start=1):
+        current = session.phase is Phase.STAGES and number == len(session.turns)
+        events = (e for stage in turn.stages[: session.stage] for e in stage.events) if current else iter(turn.events)
+        lines += [joined(". ", (number, event.text)) for event in events]
+    return tuple(reversed(lines[-12:]))

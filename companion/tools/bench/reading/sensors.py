@@ -1,0 +1,159 @@
+"""What stands between a table and the reader in a real room: light that wavers, a sensor's noise, a webcam's codec.
+
+Unlike `View.noise` and `View.jpeg_quality`, every frame is lit, made noisy and encoded anew, so that the codec's own
+steps of 8 x 8 pixels flicker with the noise as those of a webcam do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from random import Random
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from vision.detection.markers import Luma
+
+_FIELD_PX = 64
+"""So far one field of noise is shifted, at random, from frame to frame."""
+_WHITE = 230.0
+"""Brightness of paper, of 255, at which `noise` is given."""
+_GHOST = 14.0
+"""A change of brightness that a webcam's filter takes for half noise, half movement."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """The light of a room and the sensor that looks at it.
+
+    `noise` is the standard deviation on white paper in full light, of 255; `shot` the share of its variance that goes
+    with the light (the rest stays in the dark, and `gain` multiplies it). `light` is a factor. `flicker` and `bands`
+    are how much light the lamps on alternating current lose, for the whole picture and for the rows that are exposed
+    in turn (`band_px` rows a period, by the picture's height); `beat` how far their phase goes on from frame to frame,
+    in periods. `jitter` is the standard deviation of the exposure from frame to frame, `drift` how much light is lost
+    by the hundredth frame. `smoothing` is the share that a webcam's filter keeps of the frame before, `quality` JPEG's.
+    """
+
+    noise: float = 1.5
+    shot: float = 0.5
+    gain: float = 1.0
+    light: float = 1.0
+    flicker: float = 0.0
+    bands: float = 0.0
+    band_px: float = 0.3
+    beat: float = 0.37
+    jitter: float = 0.0
+    drift: float = 0.0
+    smoothing: float = 0.0
+    quality: int | None = None
+
+
+class Sensor:
+    """Turns clean pictures of one size into the frames of a camera, the same ones at every run.
+
+    `Sensor(room, seed).frame(luma)`: (height, width) in, (height, width) out.
+    """
+
+    def __init__(self, room: Room, seed: int) -> None:
+        self.room = room
+        self._rng = np.random.default_rng(seed)
+        self._field: NDArray[np.float32] | None = None
+        self._shown: tuple[Luma, NDArray[np.float32]] | None = None
+        self._before: NDArray[np.float32] | None = None
+        self._number = 0
+        self._phase = float(self._rng.random())
+
+    def frame(self, luma: Luma) -> Luma:
+        """The next frame of what looks so when nothing troubles it."""
+        room = self.room
+        lit = luma.astype(np.float32) * self._lighting(luma.shape[0])
+        noisy = lit + self._noise(lit) if room.noise else lit
+        if room.smoothing:
+            noisy = self._smoothed(noisy)
+        picture = np.asarray(noisy.round().clip(0, 255), np.uint8)
+        self._number += 1
+        if room.quality is None:
+            return picture
+        data = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, room.quality])[1]
+        return np.asarray(cv2.imdecode(data, cv2.IMREAD_GRAYSCALE), np.uint8)
+
+    def _lighting(self, rows: int) -> NDArray[np.float32]:
+        """(rows, 1): how much light each row gets in this frame."""
+        room = self.room
+        phase = self._phase + room.beat * self._number
+        whole = room.light * (1 - room.drift * min(1.0, self._number / 100))
+        whole *= 1 - room.flicker * (0.5 + 0.5 * math.sin(2 * math.pi * phase))
+        whole *= 1 + room.jitter * float(self._rng.standard_normal())
+        wave = np.sin(2 * np.pi * (np.arange(rows) / (room.band_px * rows) + phase))
+        return (whole * (1 - room.bands * (0.5 + 0.5 * wave)))[:, None].astype(np.float32)
+
+    def _noise(self, lit: NDArray[np.float32]) -> NDArray[np.float32]:
+        room, (height, width) = self.room, lit.shape
+        if self._field is None or self._field.shape != (height + _FIELD_PX, width + _FIELD_PX):
+            shape = height + _FIELD_PX, width + _FIELD_PX
+            self._field = self._rng.standard_normal(shape, np.float32)
+        row, column = self._rng.integers(0, _FIELD_PX, 2)
+        part = self._field[row : row + height, column : column + width]
+        variance = (1 - room.shot) * room.gain**2 + room.shot * room.gain * lit / _WHITE
+        return np.asarray(part * (room.noise * float(self._rng.choice((-1, 1)))) * cv2.sqrt(variance), np.float32)
+
+    def _smoothed(self, noisy: NDArray[np.float32]) -> NDArray[np.float32]:
+        """A filter over time, as webcams have: small changes fade in, large ones go through."""
+        if self._before is None or self._before.shape != noisy.shape:
+            self._before = noisy
+        change = noisy - self._before
+        keep = self.room.smoothing / (1 + (change / _GHOST) ** 2)
+        self._before = np.asarray(noisy - keep * change, np.float32)
+        return self._before
+
+
+# ---- rooms, by what troubles them ----------------------------------------------------------------------------------
+
+
+def _between(low: float, high: float, share: float) -> float:
+    return low + (high - low) * share
+
+
+def _dim(share: float, room: Room) -> Room:
+    """Light down to .18; the sensor makes up for it with gain, and its noise grows with that."""
+    light = _between(1.0, 0.18, share)
+    return replace(room, light=light, noise=_between(2.0, 8.0, share), shot=0.3)
+
+
+RANGES: Mapping[str, Callable[[float, Random], Room]] = {
+    "noise": lambda share, _: Room(noise=_between(0.0, 14.0, share), shot=0.0),
+    "shot noise": lambda share, _: Room(noise=_between(0.0, 14.0, share), shot=0.9),
+    "low light": lambda share, _: _dim(share, Room()),
+    "jpeg": lambda share, rng: Room(noise=rng.uniform(1.0, 4.0), quality=round(_between(90, 15, share))),
+    "flicker": lambda share, rng: Room(noise=2.0, flicker=_between(0.02, 0.2, share), beat=rng.uniform(0.02, 0.5)),
+    "bands": lambda share, rng: Room(
+        noise=2.0, bands=_between(0.02, 0.2, share), band_px=rng.uniform(0.25, 0.7), beat=rng.uniform(0.02, 0.98)
+    ),
+    "exposure": lambda share, _: Room(noise=2.0, jitter=_between(0.005, 0.05, share)),
+    "drift": lambda share, _: Room(noise=2.0, drift=_between(0.1, 0.6, share)),
+    "webcam": lambda share, rng: Room(
+        noise=_between(2.0, 10.0, share), smoothing=rng.uniform(0.5, 0.9), quality=rng.choice((None, 80, 55))
+    ),
+    "mixed": lambda _, rng: mixed_room(rng),
+}
+"""By name: the room at a share 0 to 1 of the way from harmless to severe."""
+
+
+def mixed_room(rng: Random) -> Room:
+    """Noise, darkness, a codec and lamps, each anywhere in its range or not at all."""
+    room = _dim(rng.random(), Room()) if rng.random() < 0.5 else Room(noise=rng.uniform(0, 8))
+    if rng.random() < 0.7:
+        room = replace(room, quality=round(rng.uniform(15, 90)))
+    if rng.random() < 0.5:
+        flicker, bands = rng.uniform(0, 0.1), rng.uniform(0, 0.1)
+        room = replace(room, flicker=flicker, bands=bands, beat=rng.uniform(0.02, 0.98))
+    return replace(
+        room,
+        shot=rng.uniform(0, 0.9),
+        jitter=rng.choice((0.0, rng.uniform(0, 0.02))),
+        drift=rng.choice((0.0, rng.uniform(0, 0.4))),
+        smoothing=rng.choice((0.0, 0.0, rng.uniform(0.3, 0.8))),
+    )

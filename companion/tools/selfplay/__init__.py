@@ -1,0 +1,57 @@
+"""Whole games through the real doors: people at phones and pads, hands on the rendered table."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from collections.abc import Iterator
+from random import Random
+
+from companion.core.clock import FakeClock
+from companion.core.config import Settings, TableSettings, WebSettings
+from companion.core.kit import SEATS, Seat
+from companion.games import game_named
+from companion.service.app import Companion
+from companion.table.session import chance
+from companion.tools.selfplay.cards import CardMatch, ways_to_play
+from companion.tools.selfplay.people import FRAME_S, Match, Phone, Player, Report, Stuck
+from companion.tools.selfplay.plays import PlayMatch
+
+__all__ = ["Phone", "Report", "Stuck", "match_at", "play_games"]
+
+
+def play_games(name: str, games: int, seed: int) -> Iterator[Report]:
+    """So many games with the seeds `seed`, `seed + 1` …; each a fresh installation in a temporary folder."""
+    for number in itertools.islice(itertools.count(seed), games):
+        yield _play_game(name, number)
+
+
+def _play_game(name: str, seed: int) -> Report:
+    clock = FakeClock()
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(
+            state_dir=folder,
+            web=WebSettings(host="127.0.0.1", port=0),
+            table=TableSettings(reading_time_s=FRAME_S),
+        )
+        with Companion(settings, simulate=True, clock=clock, threads=False) as companion:
+            return match_at(companion, clock, name, seed).play()
+
+
+def match_at(companion: Companion, clock: FakeClock, name: str, seed: int) -> Match:
+    """A game at a simulated installation whose seats are free; `seed` decides who plays how."""
+    if companion.simulation is None:
+        raise Stuck("There is no simulation to play in")
+    game, rng = game_named(name), Random(f"{name}/{seed}")
+    has_cards = game.kit(game.options({})).deck is not None
+    options = ways_to_play(seed) if has_cards else {}
+    at_pad = rng.choice([(), (Seat.SOUTH,), (Seat.NORTH,), SEATS])
+    if options.get("way") == "full":
+        at_pad = ()  # hidden hands need phones
+    url = f"http://127.0.0.1:{companion.server.port}"
+    players = {
+        seat: Player(seat, None if seat in at_pad else Phone(url, seat), Random(f"{seed}/{seat}")) for seat in SEATS
+    }
+    state = game.setup(game.options({**options, "way": "full"} if has_cards else {}), chance(seed, 0))
+    kind = CardMatch if has_cards else PlayMatch
+    return kind(companion, companion.simulation, clock, game, seed, rng, options, players, state)

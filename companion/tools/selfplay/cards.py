@@ -1,0 +1,271 @@
+"""Games of cards: hidden hands on two phones, or real cards on the rendered table, where the program is the referee.
+
+The people play the full game in either case; as referee the table hears only of turns and combats, and reads the stacks
+that hands lay open.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from companion.core.grid import Square
+from companion.core.kit import SEATS, Layout, Seat
+from companion.games.base import Step
+from companion.games.binmat.counter import OpenCards
+from companion.games.binmat.state import LANES, State
+from companion.table.session import Phase, chance
+from companion.table.views import TableView
+from companion.tools.selfplay import people
+from companion.tools.selfplay.people import Match, Stuck
+
+DAWDLES = 0.02
+"""How often somebody lets the time of a turn run out."""
+WAVERS = 0.1
+WRONG = 0.3
+"""How often a hand leaves a strange card in a lane while a combat is put away."""
+
+_PAD_KEYS = {"c": ("a",), "!": ("b", "ready")}
+
+
+def ways_to_play(seed: int) -> dict[str, Any]:
+    """The options of a game: both ways with both editions in turn."""
+    way = ("referee", "full")[seed // 2 % 2]
+    return {"way": way, "edition": ("rulebook", "hackmud")[seed % 2]}
+
+
+@dataclass
+class CardMatch(Match):
+    """A game of lanes; `state` is the full game as the people know it, `laid` the open cards that hands have laid."""
+
+    laid: Layout = field(default_factory=dict)
+
+    def play_to_the_end(self) -> None:
+        """Sit down, start the clock, take turns."""
+        for player in self.players.values():
+            self.sit_down(player)
+        self.companion.table.new_game(self.game.name, self.options, self.seed)
+        self.simulation.world.set_up({})
+        self._press_table()
+        while self.look().phase is not Phase.OVER and self.turns < people.MAX_TURNS:
+            self._pass_stages()
+            if self.look().phase is Phase.ORDERS:
+                self.turns += 1
+                self._take_turn()
+
+    @property
+    def _is_referee(self) -> bool:
+        return bool(self.options["way"] == "referee")
+
+    def check(self, before: TableView, after: TableView) -> None:
+        """Turns left, and with hidden hands everything that anybody sees, must be those of the people's own game."""
+
+    def straighten(self) -> None:
+        """Lay the open cards in straight fans again."""
+        self.simulation.world.set_up(self.laid)
+
+    def _pass_stages(self) -> None:
+        """Let the parts of a combat be shown; no hands are wanted where the cards are on phones."""
+        for _ in range(people.PATIENCE_FRAMES):
+            if self.look().phase is not Phase.STAGES:
+                return
+            self.clock.advance(people.FRAME_S)
+            self.companion.step_keys()
+        raise Stuck(f"The combat does not end: the table says “{self.look().sign.text}”")
+
+    # ---- turns -------------------------------------------------------------------------------------------------------
+
+    def _take_turn(self) -> None:
+        if not self.game.to_act(self.state):
+            # Nobody can play on with the cards in hand, which the referee does not see: it counts to the last turn.
+            self._press(self._due_seat(), ".")
+            return
+        (seat,) = self.game.to_act(self.state)
+        view, rng = self.look(), self.players[seat].rng
+        if rng.random() < DAWDLES and view.clock is not None:
+            self.clock.advance(view.clock.limit_s)
+            self.companion.step_keys()
+            self._follow(seat, "--", view.moment)
+        elif self._is_referee:
+            self._play_with_cards(seat, view)
+        else:
+            self._play_on_phone(seat, view)
+        self._compare()
+
+    def _follow(self, seat: Seat, action: str, moment: str) -> Step[Any]:
+        """Carry an action out in the people's own game."""
+        tick = int(moment.rpartition(".")[2])
+        step = self.game.apply(self.state, {seat: action}, chance(self.seed, tick))
+        self.state = step.state
+        return step
+
+    def _compare(self) -> None:
+        """What the table shows must be what the people's own game shows."""
+        table = self.companion.table
+        if self._is_referee:
+            seen, mine = table.view().tableau, self.game.tableau(self.state, None)
+            self.count.misread += seen is None or mine is None or seen.count != mine.count
+            return
+        for viewer in (None, *SEATS):
+            self.count.misread += table.view(viewer).tableau != self.game.tableau(self.state, viewer)
+
+    def _play_on_phone(self, seat: Seat, view: TableView) -> None:
+        """Hand an action in; now and then take it back first, where that is allowed."""
+        player, action = self.players[seat], _choose(list(self.game.legal_actions(self.state, seat)), self.rng)
+        if player.phone is None:
+            raise Stuck("Hidden hands need a phone")
+        if self.game.is_reversible(self.state, seat, action) and player.rng.random() < WAVERS:
+            player.phone.post("hand-in", {"moment": view.moment, "action": action})
+            if self.look().phase is Phase.ORDERS:
+                player.phone.post("take-back", {"moment": view.moment})
+                view = self.look()
+            else:
+                self._follow(seat, action, view.moment)
+                return
+        player.phone.post("hand-in", {"moment": view.moment, "action": action})
+        self._follow(seat, action, view.moment)
+
+    # ---- real cards --------------------------------------------------------------------------------------------------
+
+    def _play_with_cards(self, seat: Seat, view: TableView) -> None:
+        before = self.state
+        legal = [action for action in self.game.legal_actions(before, seat) if _is_seen(before, action)]
+        action = _choose(legal, self.rng)
+        step = self._follow(seat, action, view.moment)
+        if not step.stages:
+            self._press(seat, ".")
+            return
+        self._lay(_open_stacks(before))
+        self._fight(seat, _stacks(before, seat, action))
+
+    def _press(self, seat: Seat, action: str) -> None:
+        """One press for the side on turn: its pad, its phone, or the table's button."""
+        phone = self.players[seat].phone
+        if phone is not None:
+            phone.post("hand-in", {"moment": self.look().moment, "action": action})
+        elif action == ".":
+            self._press_table() if self.rng.random() < 0.3 else self.press(seat, "ready")
+        else:
+            for key in _PAD_KEYS[action]:
+                self.press(seat, key)
+
+    def _press_table(self) -> None:
+        hands = self.simulation.hands
+        for act in (hands.press, hands.release):
+            act("table")
+            for _ in range(3):
+                self.clock.advance(0.02)
+                self.companion.step_keys()
+
+    def _fight(self, seat: Seat, stacks: OpenCards) -> None:
+        """Call the combat, lay both stacks open, say yes to what the camera reads, and put the cards away."""
+        mine, theirs = Square(stacks.lane or 0, 1), Square(stacks.lane or 0, 0)
+        others = {zone: cards for zone, cards in _open_stacks(self.state).items() if zone != theirs}
+        self._press(seat, "c")
+        self._lay({**others, mine: stacks.attacker, theirs: stacks.defender}, askew=True)
+        said = self._read_aloud()
+        self.count.misread += said != str(stacks)
+        self._say_yes(seat, said)
+        self._put_away(others, mine, theirs)
+        if self.look().phase is Phase.ORDERS and self.look().clock is None:
+            self._press(self._due_seat(), "!" if self.game.outcome(self.state) else ".")
+
+    def _lay(self, layout: Layout, askew: bool = False) -> None:
+        """Lay open cards on the table, perhaps not quite straight, and let the camera look."""
+        world, self.laid = self.simulation.world, layout
+        world.set_up(layout)
+        if askew:
+            cards = {card for stack in layout.values() for card in stack}
+            for piece in [piece for piece in world.pieces() if piece.face in cards]:
+                world.nudge(piece.id, self.rng.uniform(-2, 2), self.rng.uniform(-2, 2))
+                world.turn(piece.id, piece.turn_deg + self.rng.uniform(-5, 5))
+        self.round(5)
+
+    def _read_aloud(self) -> str:
+        """What the camera reads; hands lay the fans straight where it does not see everything."""
+        for frame in range(people.PATIENCE_FRAMES):
+            laid = self.look().laid
+            if laid is not None:
+                return laid
+            if frame == people.PATIENCE_FRAMES // 2:
+                self.straighten()
+            self.round()
+        raise Stuck(f"The camera does not read the cards: {self.look().fans}")
+
+    def _say_yes(self, seat: Seat, said: str) -> None:
+        phone = self.players[seat].phone
+        if phone is not None:
+            phone.post("hand-in", {"moment": self.look().moment, "action": said})
+        else:
+            self.press(seat, "ready")
+        if self.look().phase is not Phase.STAGES:
+            raise Stuck(f"The combat was not worked out: the table says “{self.look().sign.text}”")
+
+    def _put_away(self, others: Layout, mine: Square, theirs: Square) -> None:
+        """Follow the stages of a combat; now and then a strange card is left in the lane first."""
+        while (view := self.look()).phase is Phase.STAGES:
+            place = (view.moment, view.stage, view.phase)
+            if view.instructions:
+                target = view.target or {}
+                expected = _open_stacks(self.state).get(theirs, ())
+                self.count.misread += sorted(target.get(theirs, ())) != sorted(expected)
+                kept = {zone: cards for zone, cards in target.items() if cards}
+                if self.rng.random() < WRONG:
+                    self._leave_a_strange_card({**others, **kept}, mine)
+                self.laid = {**others, **kept}
+                self.simulation.world.set_up(self.laid)
+            self.until("The combat is put away", *place)
+
+    def _leave_a_strange_card(self, layout: Layout, zone: Square) -> None:
+        """A card that was in neither stack lies there: the table must name it."""
+        view = self.look()
+        used = {card for cards in (*layout.values(), *view.layout.values(), *view.fans.values()) for card in cards}
+        deck = view.kit.deck if view.kit else None
+        strange = self.rng.choice([card.name for card in deck.cards if card.name not in used]) if deck else ""
+        self.count.wrong += 1
+        self.simulation.world.set_up({**layout, zone: (strange,)})
+        for _ in range(people.PATIENCE_FRAMES):
+            self.round()
+            if any(problem.face == strange for problem in self.look().problems):
+                self.count.noticed += 1
+                return
+
+    def _due_seat(self) -> Seat:
+        return next(seat for seat in SEATS if self.look().seats[seat].awaited)
+
+
+def _stacks(state: State, seat: Seat, action: str) -> OpenCards:
+    """The stacks that an action brings together, the card that it plays included."""
+    lane = int(action[-1])
+    played = (action[1:3],) if action[0] == "u" else ()
+    attacker = state.attack[lane] + (played if seat is Seat.NORTH else ())
+    defender = state.defence[lane] + (played if seat is Seat.SOUTH else ())
+    return OpenCards(lane, attacker, defender, state.is_up[lane], state.attack_up.intersection(state.attack[lane]))
+
+
+def _open_stacks(state: State) -> dict[Square, tuple[str, ...]]:
+    """The defender stacks and the attacker's cards that lie face up, by their zones."""
+    lanes = zip(itertools.count(), state.defence, state.is_up, strict=False)
+    return {Square(lane, 0): stack for lane, stack, is_up in lanes if is_up} | _open_attack(state)
+
+
+def _open_attack(state: State) -> dict[Square, tuple[str, ...]]:
+    stacks = {Square(lane, 1): tuple(filter(state.attack_up.__contains__, state.attack[lane])) for lane in LANES}
+    return {zone: cards for zone, cards in stacks.items() if cards}
+
+
+def _is_seen(state: State, action: str) -> bool:
+    """Can the camera tell which combat this would be? Stacks that lay open before, or none, have to be tapped in."""
+    if action[0] != "c":
+        return True
+    lane = int(action[-1])
+    attack, defence = state.attack[lane], state.defence[lane]
+    return bool(attack) and not (state.attack_up.issuperset(attack) and (state.is_up[lane] or not defence))
+
+
+def _choose(legal: list[str], rng: Random) -> str:
+    """An action of somebody who likes to draw, to play and to fight, and seldom passes."""
+    weights = {"d": 5.0, "p": 1.0, "u": 2.0, "c": 4.0, "x": 0.2, "-": 0.1}
+    return rng.choices(legal, [weights[action[0]] for action in legal])[0]

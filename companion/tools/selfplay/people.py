@@ -1,0 +1,213 @@
+"""People at phones (HTTP) and pads (mock pins) in front of the whole companion, on a fake clock.
+
+They know the rules from the game itself and keep a position of their own, so that table and rules are held against each
+other.
+"""
+
+from __future__ import annotations
+
+import http.cookiejar
+import json
+import time
+import urllib.error
+import urllib.request
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import msgspec
+
+from companion.core.clock import FakeClock
+from companion.core.errors import CompanionError
+from companion.core.kit import Seat
+from companion.games.base import Game
+from companion.service.app import Companion, Simulation
+from companion.table.views import TableView
+
+FRAME_S = 0.1
+PATIENCE_FRAMES = 60
+MAX_TURNS = 400
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What happened in one game."""
+
+    game: str
+    seed: int
+    winners: list[str] | None
+    reason: str
+    turns: int
+    frames: int
+    wrong_placements_made: int
+    wrong_placements_noticed: int
+    misread_layouts: int
+    seconds: float
+
+    def is_good(self) -> bool:
+        """Did it end, with every layout read right and every wrong placement noticed?"""
+        noticed = self.wrong_placements_made == self.wrong_placements_noticed
+        return self.winners is not None and noticed and self.misread_layouts == 0
+
+    def sentence(self) -> str:
+        """The report for people."""
+        who = "did not end" if self.winners is None else " and ".join(self.winners) + " won" if self.winners else "tie"
+        return (
+            f"Game {self.seed}: {who} after {self.turns} turns. {self.reason} {self.frames} frames, "
+            f"{self.wrong_placements_noticed} of {self.wrong_placements_made} wrong placements noticed, "
+            f"{self.misread_layouts} layouts misread, {self.seconds:.1f} s."
+        )
+
+
+class Stuck(CompanionError):
+    """The table waits for something that the simulated people have done."""
+
+    kind = "stuck"
+
+
+@dataclass
+class Count:
+    frames: int = 0
+    wrong: int = 0
+    noticed: int = 0
+    misread: int = 0
+
+
+class Phone:
+    """A browser without a screen: one seat, its cookie, JSON requests."""
+
+    def __init__(self, base_url: str, seat: Seat) -> None:
+        self._base_url = base_url.rstrip("/")
+        self._seat = seat
+        self.cookies = http.cookiejar.CookieJar()
+        jar = urllib.request.HTTPCookieProcessor(self.cookies)
+        self._browser = urllib.request.build_opener(urllib.request.ProxyHandler({}), jar)
+
+    def post(self, action: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """POST to the seat; raises `Stuck` with the server's own words when it is refused."""
+        request = urllib.request.Request(
+            f"{self._base_url}/api/seat/{self._seat}/{action}",
+            json.dumps(body).encode(),
+            {"Content-Type": "application/json", "Origin": self._base_url},
+        )
+        return self._send(action, request)
+
+    def get(self, what: str) -> dict[str, Any]:
+        """GET of the seat's own; raises `Stuck`."""
+        return self._send(what, urllib.request.Request(f"{self._base_url}/api/seat/{self._seat}/{what}"))
+
+    def _send(self, what: str, request: urllib.request.Request) -> dict[str, Any]:
+        try:
+            with self._browser.open(request, timeout=30) as answer:
+                return dict(json.load(answer))
+        except urllib.error.HTTPError as error:
+            with error:
+                raise Stuck(f"{what}: {error.read().decode()}") from None
+
+
+@dataclass
+class Player:
+    """A simulated person at one seat, with a phone or at a pad."""
+
+    seat: Seat
+    phone: Phone | None
+    rng: Random
+
+
+@dataclass
+class Match(ABC):
+    """One game being played; how people play it is said by `play_to_the_end`."""
+
+    companion: Companion
+    simulation: Simulation
+    clock: FakeClock
+    game: Game[Any, Any]
+    seed: int
+    rng: Random
+    options: Mapping[str, Any]
+    players: dict[Seat, Player]
+    state: Any
+    count: Count = field(default_factory=Count)
+    turns: int = 0
+
+    def play(self) -> Report:
+        """Sit down, set up, play to the end; a game that gets stuck is reported with what the table waits for."""
+        began_s = time.perf_counter()
+        reason = "It was broken off."
+        try:
+            self.play_to_the_end()
+        except Stuck as stuck:
+            reason = stuck.message
+        outcome = self.look().outcome
+        return Report(
+            self.game.name,
+            self.seed,
+            sorted(outcome.winners) if outcome else None,
+            outcome.reason if outcome else reason,
+            self.turns,
+            self.count.frames,
+            self.count.wrong,
+            self.count.noticed,
+            self.count.misread,
+            round(time.perf_counter() - began_s, 2),
+        )
+
+    @abstractmethod
+    def play_to_the_end(self) -> None:
+        """Sit down, set up, play; raises `Stuck`."""
+
+    @abstractmethod
+    def check(self, before: TableView, after: TableView) -> None:
+        """Hold what the table has just accepted against what is true, and count what differs."""
+
+    def mend(self, view: TableView) -> None:  # noqa: B027 - nothing, where hands never go ahead
+        """Put back what the table says is not where it belongs."""
+
+    @abstractmethod
+    def straighten(self) -> None:
+        """Lay straight what the camera does not see."""
+
+    def look(self) -> TableView:
+        """The table as everybody sees it."""
+        return self.companion.table.view()
+
+    def round(self, frames: int = 1) -> None:
+        """Let some frames pass, and hold what the table accepts against what is true."""
+        for _ in range(frames):
+            before = self.look()
+            self.clock.advance(FRAME_S)
+            self.companion.step()
+            self.count.frames += 1
+            after = self.look()
+            if (after.moment, after.stage, after.phase) != (before.moment, before.stage, before.phase):
+                self.check(before, after)
+
+    def until(self, done: str, *before: object) -> None:
+        """Let frames pass until the table has moved on from `before`; raises `Stuck` with what it waits for."""
+        for frame in range(PATIENCE_FRAMES):
+            view = self.look()
+            if (view.moment, view.stage, view.phase) != before:
+                return
+            if frame == PATIENCE_FRAMES // 2 and "does not see" in f"{view.sign.text} {view.sign.small}":
+                self.straighten()
+            if frame == PATIENCE_FRAMES // 4:
+                self.mend(view)
+            self.round()
+        raise Stuck(f"{done}: the table still says “{self.look().sign.text}” ({self.look().sign.small})")
+
+    def sit_down(self, player: Player) -> None:
+        """With a name on a phone, or by any key of the pad."""
+        if player.phone:
+            player.phone.post("take", {"name": f"Player {player.seat}"})
+        else:
+            self.press(player.seat, "ready")
+
+    def press(self, seat: Seat, key: str) -> None:
+        """Press and release a pad's key, with the time that a finger and the debouncing take."""
+        hands = self.simulation.hands
+        for act in (hands.press, hands.release):
+            act(f"{seat}_{key}")
+            for _ in range(3):
+                self.clock.advance(0.02)
+                self.companion.step_keys()

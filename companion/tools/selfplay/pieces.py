@@ -1,0 +1,304 @@
+"""Hands on the rendered board: they follow the instructions, err now and then, and mend it as they are told."""
+
+from __future__ import annotations
+
+import secrets
+from random import Random
+from typing import Any
+
+from companion.core.grid import Square
+from companion.core.kit import SEATS, Layout, Seat
+from companion.core.ports import WorldPiece
+from companion.games.base import Game, PadGrammar
+from companion.table.board_check import HandMove, Problem, hand_moves, tops
+from companion.table.session import Phase, chance
+from companion.table.views import TableView
+from companion.tools.selfplay import people
+from companion.tools.selfplay.people import Match, Player, Stuck
+
+ASKEW, NEAT = 0.12, 0.06
+"""So far from the middle of its square, by its width, a hand puts a piece at most; the latter beside others."""
+WRONG = 0.15
+"""How often a hand puts a piece on a wrong square."""
+
+
+class PieceMatch(Match):
+    """A game whose pieces stand on the squares of a board."""
+
+    def play_to_the_end(self) -> None:
+        for player in self.players.values():
+            self.sit_down(player)
+        self.companion.table.new_game(self.game.name, self.options, self.seed)
+        self.simulation.world.set_up({})
+        self.round(3)
+        while self.look().phase is not Phase.OVER and self.turns < people.MAX_TURNS:
+            self._work_with_hands()
+            if self.look().phase is Phase.ORDERS:
+                self.turns += 1
+                self.give_orders()
+
+    def check(self, before: TableView, after: TableView) -> None:
+        """The layout that the table has accepted must lie there, unless hands have gone ahead unchecked."""
+        is_told = before.target is not None and after.target is not None and after.outcome is None
+        if is_told and after.kit is not None and after.phase is not Phase.SETUP:
+            self.count.misread += tops(after.kit.anchored(after.layout)) != self._truth()
+
+    def _truth(self) -> dict[Square, str]:
+        """The face on top of each square of the rendered table."""
+        return {piece.square: piece.face for piece in self.simulation.world.pieces() if piece.square}
+
+    # ---- hands -------------------------------------------------------------------------------------------------------
+
+    def _work_with_hands(self) -> None:
+        """Follow the instructions of the set-up or of all stages of a turn."""
+        while (view := self.look()).phase in (Phase.SETUP, Phase.STAGES):
+            place = (view.moment, view.stage, view.phase)
+            self.mend(view)
+            view = self.look()
+            for move in [i.move for i in view.instructions if not (i.move.done or self._is_there(i.move))]:
+                self.follow(move, view.target or {})
+                now = self.look()
+                if (now.moment, now.stage, now.phase) != place:
+                    break
+            self.until("Hands are done", *place)
+
+    def _is_there(self, move: HandMove) -> bool:
+        """Do hands see that nothing is left to be done, though the camera does not?"""
+        lying = [(piece.face, piece.square) for piece in self.simulation.world.pieces()]
+        has_come = all((face, move.target) in lying for face in move.faces)
+        return has_come and move.origin != move.target and not any((face, move.origin) in lying for face in move.faces)
+
+    def follow(self, move: HandMove, layout: Layout, wrong: float = WRONG) -> None:
+        """One move towards a layout, now and then (that often) first to a wrong square."""
+        if self._is_big(move.faces[-1]):
+            squares = [square for square, faces in layout.items() if move.faces[-1] in faces]
+            is_along = len({square.file for square in squares}) == 1
+            self.put(self.piece(move.faces[-1], move.origin), move.target, 90.0 if is_along else 0.0)
+            self.round(1)
+            return
+        pieces = [self.piece(face, move.origin) for face in move.faces]
+        if move.origin is not None and move.origin == move.target:
+            self.turn_over(self._other_face(move.faces[-1], move.origin))
+            return
+        if self.rng.random() < wrong and (square := self._wrong_square(move)) is not None:
+            self.count.wrong += 1
+            self.put(pieces[-1], square)
+            problem = self.wait_for_problem(square)
+            if problem is None:
+                return
+            self.count.noticed += 1
+            self.put(pieces[-1], problem.home or move.target)
+            pieces = pieces[:-1]
+            if pieces:
+                self._put_under(pieces, move)
+            else:
+                self._restack(layout.get(move.target, ()) if move.target else (), move.target)
+                self.round(1)
+        else:
+            for piece in pieces:
+                self.put(piece, move.target)
+            self._restack(layout.get(move.target, ()) if move.target else (), move.target)
+            self.round(1)
+        for face in move.faces if move.turned else ():
+            piece = self.piece(face, move.target)
+            if piece.face != face:
+                self.turn_over(piece)
+
+    def _restack(self, faces: tuple[str, ...], square: Square | None) -> None:
+        """Lay on top what was on a square before and belongs above what has come, such as a ball."""
+        there = [piece.face for piece in self.simulation.world.pieces() if piece.square == square]
+        if set(there) == set(faces) and there != list(faces):
+            for face in faces[1:]:
+                self.put(self.piece(face, square), square)
+
+    def turn_over(self, piece: WorldPiece) -> None:
+        """A hand turns a piece over where it lies."""
+        world = self.simulation.world
+        world.hold_hand(piece.square)
+        self.round(1)
+        world.flip(piece.id)
+        world.hold_hand(None)
+        self.round(1)
+
+    def _is_big(self, face: str) -> bool:
+        kit = self.look().kit
+        return kit is not None and kit.face(face).size != (1, 1)
+
+    def _put_under(self, pieces: list[WorldPiece], move: HandMove) -> None:
+        """The rest of a stack goes below the piece that is there already: lift it, put them down, put it back."""
+        top = self.piece(move.faces[-1], move.target)
+        for piece in (*pieces, top):
+            self.put(piece, move.target)
+        self.round(1)
+
+    def mend(self, view: TableView) -> None:
+        """Put straight what may be hidden; where that mends nothing or hands went ahead of a face-off, lay the board as
+        it is wanted."""
+        if view.problems and "does not see" in view.sign.small:
+            self.straighten()
+            self.round(4)
+            view = self.look()
+        if view.kit is None or view.target is None or not (view.problems or self._went_ahead(view)):
+            return
+        lying: dict[Square, tuple[str, ...]] = {}
+        for piece in self.simulation.world.pieces():
+            if piece.square is not None:
+                lying[piece.square] = (*lying.get(piece.square, ()), piece.face)
+        for move in hand_moves(view.kit, lying, view.target):
+            self.follow(move, view.target, wrong=0.0)
+
+    def _went_ahead(self, view: TableView) -> bool:
+        """Does a piece that is to go on, or to be turned, no longer lie where it comes from, but elsewhere?"""
+        assert view.kit is not None
+        kind = view.kit.kind
+        lying = {(kind(piece.face), piece.square) for piece in self.simulation.world.pieces()}
+        moves = [i.move for i in view.instructions if i.move.origin and not i.move.done]
+        return any(not {(kind(m.faces[-1]), m.origin), (kind(m.faces[-1]), m.target)} & lying for m in moves)
+
+    def straighten(self) -> None:
+        """Put every piece straight on the middle of its square, as the sign asks when one hides another."""
+        world = self.simulation.world
+        for piece in world.pieces():
+            if piece.square is not None:
+                world.turn(piece.id, 90.0 * round(piece.turn_deg / 90))
+                world.move_to(piece.id, piece.square)
+
+    def piece(self, face: str, square: Square | None) -> WorldPiece:
+        """The uppermost piece with that face there, or with its other one; raises `Stuck` when there is none."""
+        kit = self.look().kit
+        there = [piece for piece in reversed(self.simulation.world.pieces()) if piece.square == square]
+        for piece in there:
+            if piece.face == face:
+                return piece
+        for piece in there:
+            if kit is not None and kit.kind(piece.face) == kit.kind(face):
+                return piece
+        raise Stuck(f"There is no {face} on {square or 'the table beside the board'}")
+
+    def _other_face(self, face: str, square: Square) -> WorldPiece:
+        """The uppermost piece on a square that would show that face if it were turned over."""
+        kit = self.look().kit
+        for piece in reversed(self.simulation.world.pieces()):
+            is_other = kit is not None and piece.face != face and kit.kind(piece.face) == kit.kind(face)
+            if piece.square == square and is_other:
+                return piece
+        raise Stuck(f"Nothing on {square} can be turned over to {face}")
+
+    def _wrong_square(self, move: HandMove) -> Square | None:
+        """An empty square that no piece comes from or goes to."""
+        view = self.look()
+        if view.kit is None:
+            return None
+        busy = {*self._truth(), *view.kit.board.holes, *view.layout, move.target, move.origin}
+        for instruction in view.instructions:
+            busy |= {instruction.move.target, instruction.move.origin}
+        free = [square for square in view.kit.board.squares if square not in busy]
+        return self.rng.choice(free) if free else None
+
+    def put(self, piece: WorldPiece, square: Square | None, turn_deg: float = 0.0) -> None:
+        """A hand carries a piece to a square, is seen over it, puts it down a little askew, and goes.
+
+        `turn_deg` is how it is meant to lie: a piece that covers two squares lies across or, by 90, along.
+        """
+        world = self.simulation.world
+        if square is None:
+            world.take_off(piece.id)
+            return
+        askew_mm, askew_deg = self._carelessness(piece.face, square)
+        world.hold_hand(square)
+        self.round(1)
+        world.turn(piece.id, turn_deg + self.rng.uniform(-askew_deg, askew_deg))
+        world.move_to(piece.id, square)
+        world.nudge(piece.id, self.rng.uniform(-askew_mm, askew_mm), self.rng.uniform(-askew_mm, askew_mm))
+        self.round(1)
+        world.hold_hand(None)
+
+    def _carelessness(self, face: str, square: Square) -> tuple[float, float]:
+        """How far from the middle (mm) and how askew (degrees) a piece is put down: with care beside other pieces."""
+        kit, taken = self.look().kit, self._truth()
+        around = [square.shifted(files, ranks) for files in (-1, 0, 1) for ranks in (-1, 0, 1)]
+        if kit is None or self._is_big(face):
+            return 2.0, 5.0
+        if any(near in taken for near in around if near != square):
+            return kit.board.square_mm * NEAT, 10.0
+        return kit.board.square_mm * ASKEW, 40.0
+
+    def wait_for_problem(self, square: Square) -> Problem | None:
+        """What the table says about a wrong square once the board is quiet, or once hands have put straight what the
+        sign asks for; None when it never says a word."""
+        for frame in range(people.PATIENCE_FRAMES):
+            self.round()
+            for problem in self.look().problems:
+                if problem.square == square:
+                    return problem
+            if frame == people.PATIENCE_FRAMES // 2 and "does not see" in self.look().sign.small:
+                self.straighten()
+        return None
+
+    # ---- orders --------------------------------------------------------------------------------------------------
+
+    def give_orders(self) -> None:
+        """Both seats hand in, one after the other in any order."""
+        view = self.look()
+        due = sorted(self.game.to_act(self.state), key=lambda _: self.rng.random())
+        chosen = {seat: self._choose(seat) for seat in SEATS if seat in due}
+        for seat in due:
+            self._hand_in(self.players[seat], view.moment, *chosen[seat])
+        tick = int(view.moment.rpartition(".")[2])
+        actions = {seat: self.game.parse(text) for seat, (text, _) in chosen.items()}
+        self.state = self.game.apply(self.state, actions, chance(self.seed, tick)).state
+        if self.look().moment == view.moment and self.look().phase is Phase.ORDERS:
+            raise Stuck(f"Both have handed in, but the table says “{self.look().sign.text}”")
+
+    def _choose(self, seat: Seat) -> tuple[str, tuple[str, ...]]:
+        """An action, and the pad keys that spell it."""
+        player, grammar = self.players[seat], self.game.pad(self.state, seat)
+        if player.phone or grammar is None or not grammar.ready_is_key:
+            text = self.game.format(_best(self.game, self.state, seat, player.rng))
+            return text, () if player.phone or grammar is None else (*_spell(grammar, text), "ready")
+        draft: tuple[str, ...] = ()
+        while grammar.count(draft) < grammar.length:  # ready is a key among others, until nothing is left to order
+            draft = (*draft, player.rng.choice([*(key.pad for key in grammar.keys), "ready"]))
+        return grammar.text(draft) or "", (*draft, "ready")
+
+    def _hand_in(self, player: Player, moment: str, text: str, keys: tuple[str, ...]) -> None:
+        """Hand an action in; now and then somebody changes their mind first."""
+        wavers = player.rng.random() < 0.2
+        if player.phone:
+            body = {"moment": moment, "action": text, "salt": f"{player.rng.getrandbits(128):032x}"}
+            if wavers and self.look().seats[player.seat.other].sealed_at is None:
+                player.phone.post("hand-in", body | {"salt": secrets.token_hex(16)})
+                player.phone.post("take-back", {"moment": moment})
+            player.phone.post("hand-in", body)
+            return
+        if not keys:  # what a pad cannot say is said at the table's own page
+            self.companion.table.hand_in(player.seat, moment, text)
+            return
+        if wavers:
+            self.press(player.seat, keys[0])
+            self.press(player.seat, "back")
+        for key in keys:
+            self.press(player.seat, key)
+
+
+def _spell(grammar: PadGrammar, text: str) -> tuple[str, ...]:
+    """The pad keys that give a text, for grammars of one letter a key."""
+    pads = {key.letter: key.pad for key in grammar.keys}
+    return tuple(pads[letter] for letter in text)
+
+
+def _best(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> Any:
+    """An action of somebody who sees a win that is near and plays at random otherwise."""
+    own = [game.random_action(state, seat, rng) for _ in range(48)]
+    others = [other for other in game.to_act(state) if other is not seat]
+    replies = [{other: game.random_action(state, other, rng) for other in others} for _ in range(2)]
+
+    def gain(action: Any) -> float:
+        total = rng.random()
+        for reply in replies:
+            outcome = game.outcome(game.apply(state, {seat: action, **reply}, Random(0)).state)
+            if outcome and outcome.winners:
+                total += 10 if seat in outcome.winners else -10
+        return total
+
+    return max(own, key=gain)

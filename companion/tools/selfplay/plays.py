@@ -1,0 +1,154 @@
+"""Hands that play in turns under the camera, and people who tap instead; they err and are told the rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from companion.core.grid import Square
+from companion.core.kit import Layout, Seat
+from companion.games.screen import Play
+from companion.table.board_check import hand_moves, tops
+from companion.table.session import Phase, chance
+from companion.table.views import TableView
+from companion.tools.selfplay import people
+from companion.tools.selfplay.people import Stuck
+from companion.tools.selfplay.pieces import PieceMatch
+
+BY_HAND = 0.75
+"""How often a play is made on the board; else it is tapped, and hands follow."""
+WRONG_PLAY = 0.1
+"""How often a hand makes a move first that is no play."""
+
+
+class PlayMatch(PieceMatch):
+    """A game in which seats take turns: a play is made on the board and recognised, or tapped and followed."""
+
+    def give_orders(self) -> None:
+        """One decision: of both seats together, or of the seat on turn."""
+        due = self.game.to_act(self.state)
+        if len(due) > 1:
+            super().give_orders()
+            return
+        (seat,) = due
+        play = self._choose_play(seat)
+        action = self.game.parse(play.text)
+        step = self.game.apply(self.state, {seat: action}, self._chance())
+        laid = self.game.as_laid(self.state, seat, action, step)
+        before = self._place()
+        is_seen = laid is not None and dict(laid) != dict(self.look().layout)
+        if laid is None or not is_seen or self.players[seat].rng.random() > BY_HAND:
+            self._tap(seat, play)
+        else:
+            if self.rng.random() < WRONG_PLAY:
+                self._play_wrongly(seat)
+            self._make(seat, play, laid)
+        self.until(f"{play.text} is made", *before)
+        self.state = step.state
+
+    def _place(self) -> tuple[str, int, Phase]:
+        view = self.look()
+        return view.moment, view.stage, view.phase
+
+    def _chance(self) -> Any:
+        return chance(self.seed, int(self.look().moment.rpartition(".")[2]))
+
+    def _choose_play(self, seat: Seat) -> Play:
+        """A play that the phone would offer: what the game's random player does, or what comes to the same."""
+        plays = {play.text: play for play in self.game.plays(self.state, seat)}
+        for _ in range(20):
+            text = self.game.format(self.game.random_action(self.state, seat, self.players[seat].rng))
+            if text in plays:
+                return plays[text]
+        return self.players[seat].rng.choice(list(plays.values()))
+
+    def _tap(self, seat: Seat, play: Play) -> None:
+        """On the phone; at a pad ready does what needs no board, and the table's own page the rest."""
+        player, moment = self.players[seat], self.look().moment
+        grammar = self.game.pad(self.state, seat)
+        if player.phone:
+            player.phone.post(
+                "hand-in", {"moment": moment, "action": play.text, "salt": f"{player.rng.getrandbits(64):x}"}
+            )
+        elif grammar is not None and grammar.text(()) == play.text:
+            self.press(seat, "ready")
+        else:
+            self.companion.table.hand_in(seat, moment, play.text)
+
+    # ---- hands -------------------------------------------------------------------------------------------------------
+
+    def _make(self, seat: Seat, play: Play, laid: Layout) -> None:
+        """Make a play on the board; where it can mean several, say which."""
+        view, kit = self.look(), self.look().kit
+        if kit is None:
+            raise Stuck("There is no board")
+        before = (view.moment, view.stage, view.phase)
+        for move in hand_moves(kit, view.layout, laid):
+            self.follow(move, laid, wrong=0.0)
+        for _ in range(people.PATIENCE_FRAMES):
+            now = self.companion.table.view(seat)
+            if (now.moment, now.stage, now.phase) != before:
+                return
+            if now.choices:
+                self._answer(seat, play, now)
+                return
+            self.round()
+
+    def _answer(self, seat: Seat, play: Play, view: TableView) -> None:
+        """The board can mean several plays: tap the one that was meant."""
+        if play.text not in view.choices:
+            raise Stuck(f"{play.text} was played, the table asks for one of {', '.join(view.choices)}")
+        self._tap(seat, play)
+
+    def _play_wrongly(self, seat: Seat) -> None:
+        """Put one of the own pieces where no play leads, wait until the table says so and why, put it back."""
+        view = self.look()
+        found = self._no_play(seat, view)
+        if found is None:
+            return
+        origin, target, face = found
+        self.count.wrong += 1
+        piece = self.piece(face, origin)
+        self.put(piece, target)
+        problem = self.wait_for_problem(target)
+        if problem is None:
+            return
+        said = self.look().why_not
+        self.count.noticed += problem.home == origin and said is not None and said.rule is not None
+        self.put(piece, origin)
+        for _ in range(people.PATIENCE_FRAMES):
+            if not self.look().problems:
+                return
+            self.round()
+        raise Stuck(f"{face} is back on {origin}, but the table says “{self.look().sign.text}”")
+
+    def _no_play(self, seat: Seat, view: TableView) -> tuple[Square, Square, str] | None:
+        """An own piece that lies alone, an empty square, and its face, where the result is no play."""
+        if view.kit is None:
+            return None
+        board, legal = view.layout, self._legal_pictures(seat)
+        own = [
+            (square, faces[0])
+            for square, faces in board.items()
+            if len(faces) == 1 and view.kit.face(faces[0]).seat is seat and view.kit.face(faces[0]).size == (1, 1)
+        ]
+        free = [square for square in view.kit.board.squares if square not in board]
+        self.rng.shuffle(own)
+        self.rng.shuffle(free)
+        for origin, face in own:
+            for target in free[:4]:
+                after = {**tops(board), target: face}
+                del after[origin]
+                if after not in legal:
+                    return origin, target, face
+        return None
+
+    def _legal_pictures(self, seat: Seat) -> list[dict[Square, str]]:
+        """What the board may show after a play."""
+        pictures = []
+        for play in self.game.plays(self.state, seat):
+            action = self.game.parse(play.text)
+            step = self.game.apply(self.state, {seat: action}, self._chance())
+            for layout in (self.game.as_laid(self.state, seat, action, step), *(s.expected for s in step.stages)):
+                if layout is not None:
+                    pictures.append(tops(layout))
+        return pictures

@@ -1,1 +1,0 @@
-"""What the table says aloud, and when it is quiet."""

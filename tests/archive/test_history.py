@@ -1,0 +1,409 @@
+"""The games played: listed, told again, given away and brought in, removed, forgotten, counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+from history_tools import SHORT, made_game, play
+
+from companion.archive.history import MOST_TURNS, History
+from companion.archive.photographs import PhotographFolder
+from companion.archive.played_games import Ending
+from companion.archive.replay import GameFile
+from companion.archive.scoresheet import read_sheet, write_sheet
+from companion.archive.summary import NAP_S
+from companion.cli.main import main
+from companion.core.clock import FakeClock
+from companion.core.errors import Illegal, Malformed
+from companion.core.kit import SEATS, Seat
+from companion.games import GAMES
+from companion.storage.journal import Journal
+from companion.table.table import Table
+
+
+class Room:
+    """A table, its journal and its history."""
+
+    def __init__(self, folder: Path, journal: Journal, table: Table, clock: FakeClock) -> None:
+        self.journal, self.table, self.clock, self.folder = journal, table, clock, folder
+        self.album = PhotographFolder(folder / "photographs")
+        self.past = self.fresh()
+
+    def fresh(self) -> History:
+        """As after a restart: nothing is in memory."""
+        return History(
+            self.journal,
+            self.folder / "history",
+            self.clock,
+            on_table=lambda: self.table.progress().number,
+            album=self.album,
+        )
+
+    def play(self, name: str = "outbuffered", turns: int = 2, seed: int = 1, end: str = "resign") -> None:
+        play(self.table, self.clock, name, turns, seed, end)
+
+
+@contextmanager
+def a_room(folder: Path) -> Iterator[Room]:
+    clock = FakeClock()
+    with Journal(folder / "journal.sqlite") as journal, Table(journal, clock) as table:
+        yield Room(folder, journal, table, clock)
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Room]:
+    with a_room(tmp_path) as opened:
+        for seat, name in zip(SEATS, ("Ann", "Bob"), strict=True):
+            opened.table.take_seat(seat, name)
+        yield opened
+
+
+def names(room: Room, number: int) -> list[str]:
+    line = room.past.line(number)
+    assert line is not None
+    return [player.name for seat in SEATS for player in line.players.get(seat, ())]
+
+
+# ---- the list --------------------------------------------------------------------------------------------------------
+
+
+def test_a_line_tells_who_played_what_when_and_how_it_ended(room: Room) -> None:
+    room.play(turns=2)
+    (line,) = room.past.lines()
+    assert (line.number, line.title, line.turns, line.begun) == (1, "Outbuffered", 2, 1_700_000_000.0)
+    assert (line.ending, line.winners, line.reason) == (Ending.WON, (Seat.NORTH,), "Purple resigns.")
+    assert line.players[Seat.SOUTH][0].door == "phone"
+    assert names(room, 1) == ["Ann", "Bob"]
+    assert line.length_s == room.clock.monotonic_s() - 0.0
+    assert not line.options
+    assert room.past.line(2) is None
+
+
+def test_options_that_differ_are_told_in_words(room: Room) -> None:
+    row = GAMES["outbuffered"].option_rows[1]
+    label, value = row.choices[1]
+    room.table.new_game("outbuffered", {row.name: value}, 1)
+    room.table.abandon()
+    (line,) = room.past.lines()
+    assert line.options == ((row.title, label),)
+    assert line.ending is Ending.ABANDONED
+
+
+def test_a_game_that_is_on_has_a_line_and_no_replay(room: Room) -> None:
+    room.play(end="on")
+    (line,) = room.past.lines()
+    assert (line.ending, line.has_replay, line.reason) == (Ending.ON, False, "")
+    for ask in (room.past.replay, room.past.as_json, room.past.as_text, room.past.picture):
+        with pytest.raises(Illegal, match="still on"):
+            ask(1)
+
+
+def test_what_is_hidden_stays_so_while_a_game_can_be_taken_back(room: Room) -> None:
+    room.play("binmat", turns=6)
+    assert room.past.lines()[0].ending is Ending.WON
+    for ask in (room.past.replay, room.past.as_json, room.past.as_text, room.past.picture):
+        with pytest.raises(Illegal, match="can still be taken back"):
+            ask(1)
+    room.play(turns=1)
+    assert room.past.replay(1).scene(3).hands
+    assert room.past.replay(2).places > 1  # nothing is hidden in this one
+
+
+def test_the_newest_come_first_and_by_pages(room: Room) -> None:
+    for seed in range(3):
+        room.play(turns=1, seed=seed)
+    assert [line.number for line in room.past.lines()] == [3, 2, 1]
+    assert [line.number for line in room.past.lines(1, 1)] == [2]
+    assert room.past.count() == 3
+
+
+def test_a_game_is_folded_once_and_kept_as_a_small_file(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    room.play()
+    before = room.past.lines()
+    monkeypatch.setattr(room.journal, "legible", lambda game: pytest.fail(f"game {game} is folded again"))
+    assert room.past.lines() == before
+    assert room.fresh().lines() == before
+    (room.folder / "history" / "1.json").write_text("{", encoding="utf-8")
+    monkeypatch.undo()
+    assert room.fresh().lines() == before
+
+
+def test_a_turn_taken_back_after_the_end_is_counted_anew(room: Room) -> None:
+    room.play(turns=2)
+    assert room.past.lines()[0].turns == 2
+    room.table.undo()
+    assert room.past.lines()[0].ending is Ending.ON
+    assert room.past.lines()[0].turns == 1
+
+
+def test_who_sat_there_is_who_sat_there_then(room: Room) -> None:
+    room.play(turns=1)
+    room.table.free_seat(Seat.SOUTH)
+    room.table.take_seat(Seat.SOUTH, "Cleo")
+    room.play(turns=1, seed=2, end="on")
+    room.table.free_seat(Seat.NORTH)
+    room.table.take_seat(Seat.NORTH, "Dan", "pad")
+    room.table.resign(Seat.SOUTH)
+    assert names(room, 1) == ["Ann", "Bob"]
+    assert names(room, 2) == ["Cleo", "Bob", "Dan"]
+
+
+def test_time_asleep_does_not_count(tmp_path: Path) -> None:
+    with a_room(tmp_path) as room:
+        room.play(turns=1, end="on")
+        room.clock.advance(9 * 3600.0)
+        room.table.resign(Seat.SOUTH)
+        (line,) = room.past.lines()
+        assert NAP_S < line.length_s < NAP_S + 60
+    with a_room(tmp_path) as room:  # a clock stood still meanwhile: the journal knows exactly how long
+        room.table.new_game("binmat", {"way": "clock"}, 1)
+        room.table.resume("host")
+        room.clock.advance(4.0)
+    later = FakeClock(100.0, 1_700_100_000.0)
+    with Journal(tmp_path / "journal.sqlite") as journal, Table(journal, later) as table:
+        table.abandon()
+        line = History(journal, None, later).lines()[0]
+        assert line.length_s < 10
+
+
+@pytest.mark.parametrize("damage", ["x", '{"is":"hand_in","seat":"south","moment":"1.9","action":"UUU"}'])
+def test_a_damaged_game_is_listed_with_a_sentence(room: Room, damage: str) -> None:
+    room.play(turns=2)
+    room.play(turns=1)
+    room.journal._db.execute(
+        "UPDATE entries SET record = ? WHERE id = (SELECT MAX(id) - 2 FROM entries WHERE game = 1)", (damage.encode(),)
+    )
+    new, old = room.past.lines()
+    assert new.ending is Ending.WON
+    assert old.ending is Ending.BROKEN
+    assert "cannot be read" in old.reason or "rules have changed" in old.reason
+    assert room.journal.notice == ""
+    with pytest.raises(Malformed):
+        room.past.replay(1)
+    room.journal._db.execute("DELETE FROM entries WHERE id = (SELECT MIN(id) FROM entries WHERE game = 1)")
+    assert room.fresh().lines()[1].ending is Ending.BROKEN
+
+
+# ---- telling again ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_every_game_is_told_again_to_its_end(room: Room, name: str) -> None:
+    game = GAMES[name]
+    room.past.bring_in(msgspec.json.encode(made_game(name, 3, 400)))
+    replay = room.past.replay(1)
+    assert replay.trouble == ""
+    assert replay.turns[-1].last == replay.places - 1
+    assert [turn.first for turn in replay.turns] == [1, *(turn.last + 1 for turn in replay.turns[:-1])]
+    scenes = [replay.scene(place) for place in range(replay.places)]
+    assert [scene.place for scene in scenes] == list(range(replay.places))
+    assert scenes[0].turn == 0
+    assert {scene.turn for scene in scenes[1:]} == set(range(1, len(replay.turns) + 1))
+    if game.kit(game.options(SHORT[name])).deck:
+        assert scenes[-1].lanes
+        assert scenes[1].count
+    else:
+        assert any(scene.moves for scene in scenes)
+        assert len({str(scene.layout) for scene in scenes}) > 4
+    with pytest.raises(IndexError):
+        replay.scene(replay.places)
+
+
+def test_photographs_belong_to_the_end_of_their_turn(room: Room) -> None:
+    for moment in ("1.0", "1.2"):
+        room.album.keep(1, moment, b"jpeg")
+    room.play(turns=2)
+    replay = room.past.replay(1)
+    assert [replay.photograph(turn) for turn in range(3)] == ["1.0", "", "1.2"]
+
+
+def test_a_replay_is_made_once(room: Room) -> None:
+    room.play()
+    assert room.past.replay(1) is room.past.replay(1)
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_what_is_given_away_can_be_brought_in_elsewhere(room: Room, tmp_path: Path, name: str) -> None:
+    room.play(name, turns=3)
+    room.play(turns=0, end="abandon")
+    text, plain = room.past.as_text(1), room.past.as_json(1)
+    assert read_sheet(text) == msgspec.json.decode(plain, type=GameFile)
+    (tmp_path / "other").mkdir()
+    with a_room(tmp_path / "other") as other:
+        number = other.past.bring_in(text.encode())
+        line = other.past.line(number)
+        assert line is not None
+        mine = room.past.line(1)
+        assert mine is not None
+        assert replace(line, length_s=mine.length_s, players=mine.players, is_imported=False) == mine
+        assert line.is_imported
+        assert [sitters[-1].name for sitters in line.players.values()] == ["Ann", "Bob"]
+        assert other.past.as_text(number) == text
+        with pytest.raises(Illegal, match="here already: number 1"):
+            other.past.bring_in(plain)
+        other.play(turns=1)
+        assert [line.number for line in other.past.lines()] == [2, 1]
+        assert other.fresh().lines() == other.past.lines()
+    with pytest.raises(Illegal, match="here already: number 1"):
+        room.past.bring_in(plain)
+
+
+def test_a_number_in_the_making_is_not_given_away(room: Room) -> None:
+    promised = room.journal.next_number()
+    assert room.past.bring_in(msgspec.json.encode(made_game("arena", 1, 2))) == promised + 1
+    assert room.journal.next_number() == promised + 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"seed":4', '"seed":4,"x":1', "This is no game file"),
+        ('"outbuffered"', '"chess"', "There is no game “chess”"),
+        ('"options":{}', '"options":{"x":1}', "Option of outbuffered"),
+        ('"7.2"', '"7.3"', "Turn 2: the receipt of"),
+        ('"reason":"Purple resigns."', '"reason":"Moo."', "not over after its last turn"),
+        ('"players":{}', '"players":{"south":"' + "n" * 25 + '"}', "A name has at most 24"),
+        ('"begun":0.0', '"begun":1e300', "no time that a calendar knows"),
+    ],
+)
+def test_a_file_that_does_not_fit_is_refused(room: Room, old: str, new: str, words: str) -> None:
+    text = msgspec.json.encode(made_game("outbuffered", 4, 2)).decode()
+    assert old in text
+    with pytest.raises(Malformed) as refused:
+        room.past.bring_in(text.replace(old, new).encode())
+    assert words in refused.value.message
+    assert room.past.count() == 0
+
+
+def test_files_of_no_sense_are_refused(room: Room) -> None:
+    game = made_game("outbuffered", 4, 2)
+    endless = msgspec.structs.replace(game, turns=game.turns * MOST_TURNS)
+    for content, words in (
+        (b"\xff\xd8\xff", "This is no game file"),
+        (b"{" * 5000, "This is no game file"),
+        (b"", "has no line"),
+        (msgspec.json.encode(made_game("outbuffered", 4, 0)), "The game has 0 turns"),
+        (msgspec.json.encode(endless), "at most 1000000 bytes"),
+    ):
+        with pytest.raises(Malformed, match=words):
+            room.past.bring_in(content)
+    changed = write_sheet(game).replace("1. south", "1. south x", 1)
+    with pytest.raises(Malformed, match="Turn 1 cannot be played"):
+        room.past.bring_in(changed.encode())
+
+
+# ---- removing and forgetting -----------------------------------------------------------------------------------------
+
+
+def test_a_game_goes_with_its_photographs_and_its_number_stays_free(room: Room) -> None:
+    room.play(turns=1)
+    room.album.keep(1, "1.0", b"jpeg")
+    room.play(turns=1, seed=2)
+    room.past.lines()
+    with pytest.raises(Illegal, match="Game 2 lies on the table"):
+        room.past.remove(2)
+    room.past.remove(1)
+    assert [line.number for line in room.past.lines()] == [2]
+    assert room.album.moments(1) == ()
+    assert not (room.folder / "history" / "1.json").exists()
+    number = room.past.bring_in(msgspec.json.encode(made_game("scouts", 1, 3)))
+    assert number == 3
+    room.past.remove(3)
+    assert room.journal.next_number() == 4
+    with pytest.raises(Malformed, match="no game 3"):
+        room.past.remove(3)
+
+
+def test_the_table_is_restored_as_before_beside_games_from_elsewhere(room: Room) -> None:
+    room.play(turns=1, end="on")
+    room.past.bring_in(msgspec.json.encode(made_game("arena", 1, 2)))
+    restored = room.journal.restore()
+    assert (restored.number, len(restored.turns)) == (1, 1)
+    assert set(restored.seats) == set(SEATS)
+
+
+def test_a_player_can_be_forgotten(room: Room) -> None:
+    room.play(turns=1)
+    room.past.bring_in(msgspec.json.encode(made_game("arena", 1, 2, {Seat.NORTH: "ANN"})))
+    assert room.past.forget(" ann ") == 2
+    room.play(turns=1, seed=2)
+    assert (names(room, 1), names(room, 2), names(room, 3)) == (["—", "Bob"], ["—"], ["Ann", "Bob"])
+    assert '[South "—"]' in room.past.as_text(1)
+    assert b'"ANN"' not in room.past.as_json(2)
+    assert [(record.name, record.total.games) for record in room.past.statistics()] == [("Bob", 2), ("Ann", 1)]
+    kept = room.journal._db.execute("SELECT * FROM forgotten").fetchall()
+    assert b"ann" not in repr(kept).lower().encode()
+    with pytest.raises(Malformed, match="Nobody of that name"):
+        room.past.forget("Zoe")
+
+
+def test_a_damaged_journal_keeps_what_was_brought_in(tmp_path: Path) -> None:
+    with a_room(tmp_path) as room:
+        number = room.past.bring_in(msgspec.json.encode(made_game("arena", 1, 2)))
+        for _ in range(40):
+            room.play(turns=0, end="abandon")
+    path = tmp_path / "journal.sqlite"
+    whole = path.read_bytes()
+    good = len(whole) * 2 // 3
+    path.write_bytes(whole[:good] + bytes(len(whole) - good))
+    with a_room(tmp_path) as room:
+        assert "damaged" in room.journal.notice
+        line = room.past.line(number)
+        assert line is not None
+        assert line.title == "Robot Arena"
+
+
+# ---- statistics ------------------------------------------------------------------------------------------------------
+
+
+def test_players_are_told_apart_by_name_and_counted_by_game(room: Room) -> None:
+    room.play(turns=2)
+    room.play(turns=2, seed=2, end="abandon")
+    room.table.free_seat(Seat.SOUTH)
+    room.table.take_seat(Seat.SOUTH, "BOB")
+    room.play(turns=1, seed=3)  # against himself
+    ann, bob = room.past.statistics()
+    assert (ann.name, ann.total.games, ann.total.wins, ann.total.ties) == ("Ann", 1, 0, 0)
+    assert (bob.total.games, bob.total.wins) == (1, 1)
+    (own,) = bob.by_game
+    assert own.title == "Outbuffered"
+    assert own.median_s == 5.0  # two seconds until all is shown, one for South, two for North
+    assert sum(count for _, count in own.commands) <= 6
+    assert ann.total.median_s == 3.0
+
+
+# ---- the command line ------------------------------------------------------------------------------------------------
+
+
+def test_the_command_line_lists_exports_imports_and_tells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "here").mkdir()
+    with a_room(tmp_path / "here") as room:
+        room.table.take_seat(Seat.SOUTH, "Ann")
+        room.play(turns=2)
+    here, there = (["--state-dir", str(tmp_path / name)] for name in ("here", "there"))
+    file = tmp_path / "game.txt"
+    assert main(["export", "1", "--text", "-o", str(file), *here]) == 0
+    assert main(["import", str(file), *there]) == 0
+    assert "is game 1 now" in capsys.readouterr().out
+    assert main(["import", str(file), *there]) == 1
+    assert "here already: number 1" in capsys.readouterr().err
+    assert main(["history", *there]) == 0
+    assert "Ann – north (from elsewhere): 2 turns. Purple resigns." in capsys.readouterr().out
+    assert main(["history", "--json", *here]) == 0
+    assert json.loads(capsys.readouterr().out)["players"]["south"] == [{"name": "Ann", "door": "phone"}]
+    for told in (["replay", str(file)], ["replay", "1", *there], ["replay", "1", *here]):
+        assert main(told) == 0
+        assert capsys.readouterr().out.splitlines()[-1] == "Purple resigns."
+    assert main(["export", "1", *here]) == 0
+    assert json.loads(capsys.readouterr().out)["game"] == "outbuffered"
+    assert main(["export", "5", *here]) == 1
+    assert "There is no game 5" in capsys.readouterr().err

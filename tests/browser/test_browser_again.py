@@ -1,0 +1,193 @@
+"""A phone that slept, lost its network, went back, has a second tab or shows yesterday's game ends in the right page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webdriver import WebDriver
+from service import PHONE, Client, browser, says, tap, until
+from tour import cdp
+
+from companion.core.clock import FakeClock
+from companion.core.config import CameraSettings, Settings, WebSettings
+from companion.core.kit import SEATS, Seat
+from companion.service.app import Companion
+
+pytestmark = pytest.mark.browser
+
+OFFLINE = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+
+
+@pytest.fixture(scope="module")
+def window() -> Iterator[WebDriver]:
+    with browser(PHONE) as opened:
+        cdp(opened, "Network.enable")
+        yield opened
+
+
+@contextmanager
+def opened(folder: Path, port: int = 0) -> Iterator[Companion]:
+    """The service in this process, on a clock that stands, without anything that runs by itself."""
+    settings = Settings(
+        state_dir=str(folder),
+        camera=CameraSettings(source="none"),
+        web=WebSettings(host="127.0.0.1", port=port),
+    )
+    with Companion(settings, simulate=True, clock=FakeClock(), threads=False) as companion:
+        yield companion
+
+
+def url(companion: Companion) -> str:
+    return f"http://127.0.0.1:{companion.server.port}"
+
+
+def begin(companion: Companion) -> str:
+    """A new game of sealed orders, set up; answers its moment."""
+    table = companion.table
+    table.new_game("outbuffered", {}, 1)
+    table.confirm("host", table.view().moment, 0, force=True)
+    return table.view().moment
+
+
+def sit(window: WebDriver, companion: Companion, seat: str = "south") -> None:
+    """The window's browser takes a seat and opens its page."""
+    client = Client(url(companion))
+    client.post(f"/api/seat/{seat}/take", name="Mara")
+    cdp(window, "Network.clearBrowserCookies")
+    for cookie in client.jar:
+        cdp(window, "Network.setCookie", name=cookie.name, value=cookie.value, url=url(companion))
+    window.get(f"{url(companion)}/seat/{seat}")
+
+
+@contextmanager
+def asleep(window: WebDriver) -> Iterator[None]:
+    """The page is hidden behind another one and frozen, as in a pocket; afterwards it is looked at again."""
+    page = window.current_window_handle
+    window.switch_to.new_window("tab")
+    other = window.current_window_handle
+    window.switch_to.window(page)
+    cdp(window, "Target.activateTarget", targetId=other)
+    cdp(window, "Page.setWebLifecycleState", state="frozen")
+    try:
+        yield
+    finally:
+        cdp(window, "Page.setWebLifecycleState", state="active")
+        window.switch_to.window(other)
+        window.close()
+        window.switch_to.window(page)
+        cdp(window, "Target.activateTarget", targetId=page)
+
+
+def sealed(companion: Companion, seat: Seat = Seat.SOUTH) -> bool:
+    return companion.table.view().seats[seat].sealed_at is not None
+
+
+def test_a_phone_that_slept_for_ten_minutes(tmp_path: Path, window: WebDriver) -> None:
+    """Frozen in the middle of a draft; by the time it wakes the turn was played and another game has begun."""
+    with opened(tmp_path) as companion:
+        moment = begin(companion)
+        sit(window, companion)
+        says(window, "orders to go")
+        tap(window, ".order[data-letter='U']")
+        with asleep(window):
+            for seat in SEATS:
+                companion.table.hand_in(seat, moment, "III")
+            companion.table.abandon()
+            begin(companion)
+        says(window, "orders to go")
+        until("an empty buffer", lambda: "3 missing" in window.find_element(By.ID, "hand-in").text)
+        assert window.find_element(By.ID, "live").get_attribute("data-moment") == companion.table.view().moment
+
+
+def test_the_network_goes_and_comes_back(tmp_path: Path, window: WebDriver) -> None:
+    with opened(tmp_path) as companion:
+        begin(companion)
+        sit(window, companion)
+        says(window, "orders to go")
+        cdp(window, "Network.emulateNetworkConditions", offline=True, **OFFLINE)
+        for letter in "UUS":
+            tap(window, f".order[data-letter='{letter}']")
+        tap(window, "#hand-in")
+        until("a word about it", lambda: window.find_element(By.ID, "said").text)
+        assert not sealed(companion)
+        cdp(window, "Network.emulateNetworkConditions", offline=False, **OFFLINE)
+        until("the orders are still there", lambda: window.find_element(By.ID, "hand-in").text == "Hand in")
+        tap(window, "#hand-in")
+        until("the seal", lambda: sealed(companion))
+        says(window, "Waiting for lime")
+
+
+def test_the_service_is_restarted(tmp_path: Path, window: WebDriver) -> None:
+    """The page finds the new service by itself, with the draft that had been entered."""
+    with opened(tmp_path) as companion:
+        begin(companion)
+        sit(window, companion)
+        says(window, "orders to go")
+        tap(window, ".order[data-letter='U']")
+        port = companion.server.port
+    until("the loss is told", lambda: window.find_element(By.ID, "lost").is_displayed())
+    with opened(tmp_path, port):
+        until("the loss is over", lambda: not window.find_element(By.ID, "lost").is_displayed())
+        until("the draft", lambda: "2 missing" in window.find_element(By.ID, "hand-in").text)
+
+
+def test_the_browsers_back_key(tmp_path: Path, window: WebDriver) -> None:
+    """Sealed, off to the rules, meanwhile the turn goes on, back: the page of now, and never the slots of before."""
+    with opened(tmp_path) as companion:
+        moment = begin(companion)
+        sit(window, companion)
+        says(window, "orders to go")
+        for letter in "UUS":
+            tap(window, f".order[data-letter='{letter}']")
+        tap(window, "#hand-in")
+        says(window, "Waiting for lime")
+        window.get(f"{url(companion)}/rules/outbuffered")
+        companion.table.hand_in(Seat.NORTH, moment, "III")
+        window.back()
+        says(window, "move your robot")
+        assert not window.find_elements(By.CSS_SELECTOR, ".order")
+
+
+def test_two_tabs_of_one_seat(tmp_path: Path, window: WebDriver) -> None:
+    """What one hands in, the other shows as sealed; what one takes back, the other may enter anew."""
+    with opened(tmp_path) as companion:
+        begin(companion)
+        sit(window, companion)
+        says(window, "orders to go")
+        first = window.current_window_handle
+        window.switch_to.new_window("tab")
+        second = window.current_window_handle
+        try:
+            window.get(f"{url(companion)}/seat/south")
+            says(window, "orders to go")
+            for letter in "UUS":
+                tap(window, f".order[data-letter='{letter}']")
+            tap(window, "#hand-in")
+            says(window, "Waiting for lime")
+            window.switch_to.window(first)
+            says(window, "Waiting for lime")
+            tap(window, "[data-post$='take-back']")
+            says(window, "orders to go")
+            window.switch_to.window(second)
+            says(window, "orders to go")
+            assert not sealed(companion)
+        finally:
+            window.switch_to.window(second)
+            window.close()
+            window.switch_to.window(first)
+
+
+def test_a_stale_page_of_yesterdays_game(tmp_path: Path, window: WebDriver) -> None:
+    """The seat was freed while nobody looked: the page leads to where one can sit down again."""
+    with opened(tmp_path) as companion:
+        begin(companion)
+        sit(window, companion)
+        says(window, "orders to go")
+        with asleep(window):
+            companion.table.free_seat(Seat.SOUTH)
+            companion.table.abandon()
+        until("the way back in", lambda: window.current_url.endswith("/join/south"))

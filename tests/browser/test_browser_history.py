@@ -1,0 +1,111 @@
+"""The replay in a real browser: keys, slider, links of the notation, receipts; and removing a game by a second key."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import msgspec
+import pytest
+from history_tools import made_game, play
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webdriver import WebDriver
+from service import browser, tap, until
+from web_fixtures import HOST_KEY, open_place
+
+from companion.core.kit import Seat
+from web.server.sse import serve
+
+pytestmark = pytest.mark.browser
+
+_SCRUB = """const scrub = document.getElementById('scrub'); scrub.value = arguments[0];
+scrub.dispatchEvent(new Event('input', { bubbles: true }));"""
+_STEP_MS = """const done = arguments[0], from = performance.now();
+new MutationObserver((_, all) => { all.disconnect(); requestAnimationFrame(() => done(performance.now() - from)); })
+  .observe(document.getElementById('scene'), { childList: true });
+document.getElementById('next').click();"""
+
+
+def shown(window: WebDriver) -> str:
+    return str(window.execute_script("return document.querySelector('#scene .at')?.innerText"))
+
+
+def now(window: WebDriver) -> str:
+    return str(window.execute_script("return document.querySelector('#turns [aria-current]').innerText"))
+
+
+def press(window: WebDriver, key: str, words: str) -> None:
+    window.find_element(By.CSS_SELECTOR, "#turns a").send_keys(key)
+    until(f"“{words}” after a key", lambda: words in shown(window))
+
+
+def test_a_replay_steps_scrubs_and_proves(tmp_path: Path) -> None:
+    with open_place(tmp_path) as place:
+        place.table.take_seat(Seat.SOUTH, "Ann")
+        play(place.table, place.clock, "outbuffered", 6)
+        play(place.table, place.clock, "outbuffered", 1, seed=2)
+        game = io.BytesIO(msgspec.json.encode(made_game("binmat", 3, 30)))
+        place.browser().post("/history", headers={"X-Host-Key": HOST_KEY}, data={"file": (game, "game.json")})
+        with serve(place.app, "127.0.0.1", 0, 16) as server, browser((1024, 768)) as window:
+            server.start()
+            url = f"http://127.0.0.1:{server.port}"
+            window.get(f"{url}/history")
+            window.find_element(By.CSS_SELECTOR, 'a[href="/history/1"]').click()
+            until("the replay", lambda: window.find_elements(By.ID, "turns"))
+            _steps(window)
+            _proves(window)
+            window.get(f"{url}/history/3?at=5")
+            press(window, Keys.ARROW_RIGHT, "Turn 6")
+            assert not [line for line in window.get_log("browser") if line["level"] == "SEVERE"]
+            _removes(window, url)
+
+
+def _steps(window: WebDriver) -> None:
+    assert shown(window) == "The start"
+    press(window, Keys.ARROW_RIGHT, "Step 1 of 3")
+    press(window, Keys.ARROW_RIGHT, "Step 2 of 3")
+    assert window.current_url.endswith("?at=2")
+    press(window, Keys.ARROW_LEFT, "Step 1 of 3")
+    press(window, Keys.ARROW_DOWN, "Turn 2")
+    assert now(window).split()[0] == "2"
+    press(window, Keys.END, "Turn 6")
+    press(window, Keys.HOME, "The start")
+    window.execute_script(_SCRUB, 10)
+    until("turn 4 by the slider", lambda: "Turn 4" in shown(window))
+    assert now(window).split()[0] == "4"
+    assert window.find_element(By.ID, "back").get_attribute("href").endswith("?at=9")
+    tap(window, '#turns a[href="?at=6"]')
+    until("turn 2 by the notation", lambda: "Turn 2" in shown(window))
+    tap(window, "#play")
+    assert window.find_element(By.ID, "play").get_attribute("aria-pressed") == "true"
+    until("the game to play by itself", lambda: "Turn 3" in shown(window))
+    tap(window, "#play")
+    assert window.find_element(By.ID, "play").get_attribute("aria-pressed") == "false"
+    window.set_script_timeout(5)
+    assert min(window.execute_async_script(_STEP_MS) for _ in range(4)) < 50
+
+
+def _proves(window: WebDriver) -> None:
+    tap(window, "#scene summary")
+    until("the key of the receipts", lambda: window.find_element(By.CSS_SELECTOR, "[data-check]").is_displayed())
+
+    def verdicts() -> list[str]:
+        tap(window, "[data-check]")
+        script = "return [...document.querySelectorAll('#scene .verdict')].map(one => one.innerText.trim())"
+        return list(window.execute_script(script))
+
+    until("both receipts to fit", lambda: verdicts() == ["fits", "fits"])
+
+
+def _removes(window: WebDriver, url: str) -> None:
+    window.get(f"{url}/host")
+    window.find_element(By.NAME, "key").send_keys(HOST_KEY)
+    window.find_element(By.NAME, "key").submit()
+    until("the host's page", lambda: window.find_elements(By.CSS_SELECTOR, "#options, .host"))
+    window.get(f"{url}/history/1")
+    tap(window, '[data-arm="remove"]')
+    until("the second key", lambda: window.find_element(By.ID, "remove").is_displayed())
+    tap(window, "#remove")
+    until("the list without it", lambda: window.current_url.endswith("/history"))
+    assert not window.find_elements(By.CSS_SELECTOR, 'a[href="/history/1"]')

@@ -1,0 +1,504 @@
+"""A turn of each game by somebody who neither points nor sees: keys go to what has the focus, found by what it is called.
+
+Everything is read from Chromium's accessibility tree, as a screen reader does; no selector, no pointer. The other seat
+plays at the table itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium.webdriver import ActionChains, Keys
+from selenium.webdriver.remote.webdriver import WebDriver
+from service import PHONE, Client, browser, until, wait
+from tour import cdp
+
+from companion.core.clock import FakeClock
+from companion.core.config import CameraSettings, Settings, WebSettings
+from companion.core.kit import SEATS, Seat
+from companion.service.app import Companion
+from companion.table.session import Phase
+
+pytestmark = pytest.mark.browser
+
+BOUNCE_S = 0.45
+"""Right after a turn a finger that bounces is not heard."""
+FOCUS = """
+const here = document.activeElement;
+const { outlineStyle, outlineWidth } = getComputedStyle(here);
+const { top, bottom } = here.getBoundingClientRect();
+return [here !== document.body, outlineStyle, parseFloat(outlineWidth), bottom > 0 && top < innerHeight];
+"""
+NAMELESS = ("generic", "none", "unknown", "")
+
+
+@dataclass(frozen=True)
+class Node:
+    """Something that a screen reader finds; `text` is all that stands in it."""
+
+    role: str
+    name: str
+    text: str
+    states: Mapping[str, Any]
+    element: int
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether Tab stops here."""
+        return bool(self.states.get("focusable")) and self.role not in ("RootWebArea", "status")
+
+    def __str__(self) -> str:
+        return f"{self.role} “{self.name}”"
+
+
+def _state(value: Mapping[str, Any]) -> Any:
+    """The value of a state; of one that points at something: that element."""
+    related = value.get("relatedNodes", [])
+    return related[0]["backendDOMNodeId"] if related else value.get("value")
+
+
+class Reader:
+    """A person with a keyboard and a screen reader, at a seat's page."""
+
+    def __init__(self, window: WebDriver, companion: Companion) -> None:
+        self._window = window
+        self.table = companion.table
+        self.url = f"http://127.0.0.1:{companion.server.port}"
+        client = Client(self.url)
+        client.post("/api/seat/south/take", name="Mara")
+        cdp(window, "Network.clearBrowserCookies")
+        for cookie in client.jar:
+            cdp(window, "Network.setCookie", name=cookie.name, value=cookie.value, url=self.url)
+
+    def open(self) -> None:
+        """The page of the seat."""
+        self._window.get(f"{self.url}/seat/south")
+
+    # ---- what is read ----
+
+    def nodes(self) -> list[Node]:
+        """Everything on the page, in the order in which it is read."""
+        told = {node["nodeId"]: node for node in cdp(self._window, "Accessibility.getFullAXTree")["nodes"]}
+        found: list[Node] = []
+
+        def read(raw: dict[str, Any]) -> str:
+            here = len(found)
+            found.append(Node("", "", "", {}, 0))
+            inside = [read(told[child]) for child in raw.get("childIds", []) if child in told]
+            role, name = (str(raw.get(key, {}).get("value", "")) for key in ("role", "name"))
+            text = name if role == "StaticText" else " ".join(filter(None, inside)) if role != "InlineTextBox" else ""
+            states = {each["name"]: _state(each["value"]) for each in raw.get("properties", [])}
+            if not raw.get("ignored"):
+                found[here] = Node(role, name, text, states, raw.get("backendDOMNodeId", 0))
+            return text
+
+        read(next(node for node in told.values() if "parentId" not in node))
+        return [node for node in found if node.role]
+
+    def names(self) -> list[str]:
+        """All that is named or written on the page."""
+        return [node.name for node in self.nodes() if node.name and node.role != "InlineTextBox"]
+
+    def hears(self, *words: str) -> None:
+        """Wait for the sign to say so; the focus must still be somewhere, and everything that takes it has a name."""
+        until(f"a sign with {words}", lambda: self._says(words))
+        self.is_well()
+
+    def _says(self, words: tuple[str, ...]) -> bool:
+        told = [node for node in self.nodes() if node.role == "status" and node.states.get("live") == "polite"]
+        return any(all(word in node.text for word in words) for node in told)
+
+    def refused(self, words: str) -> None:
+        """Wait for a refusal, said at once."""
+        until(
+            f"the refusal “{words}”",
+            lambda: any(node.role == "alert" and words in node.text for node in self.nodes()),
+        )
+
+    def is_well(self) -> None:
+        """No stop of Tab without a name and a role."""
+        bare = [str(node) for node in self.nodes() if node.is_reached and not (node.name and node.role not in NAMELESS)]
+        assert not bare, bare
+
+    def twin(self) -> str:
+        """The board in words."""
+        return next(node.name for node in self.nodes() if node.role in ("application", "image") and " " in node.name)
+
+    def focus(self) -> Node:
+        """What has the focus, and is seen to have it; of a board: the square."""
+        here, style, width, is_seen = self._window.execute_script(FOCUS)
+        assert here, "the focus is lost"
+        assert style != "none", "nobody sees where the focus is"
+        assert width >= 2, "nobody sees where the focus is"
+        assert is_seen, "the focus is out of sight"
+        held = self._held()
+        return next(node for node in self.nodes() if node.element == held)
+
+    def _held(self) -> int:
+        """The element that keys go to; the tree’s own word for it comes later than the page’s."""
+        held = cdp(self._window, "Runtime.evaluate", expression="document.activeElement")["result"]["objectId"]
+        return int(cdp(self._window, "DOM.describeNode", objectId=held)["node"]["backendNodeId"])
+
+    # ---- what is pressed ----
+
+    def press(self, *keys: str) -> None:
+        """Keys to what has the focus."""
+        ActionChains(self._window, duration=0).send_keys(*keys).perform()
+
+    def go(self, name: str, role: str = "button") -> Node:
+        """Tab, or Shift and Tab, to something of this name; the order of Tab is the order of reading."""
+        self.waits_for(name, role)
+        stops = [node for node in self.nodes() if node.is_reached and not node.states.get("disabled")]
+        target = next(number for number, node in enumerate(stops) if self._is(node, name, role))
+        held = self._held()
+        before = [number for number, node in enumerate(stops) if node.element == held]
+        if before or self._window.execute_script("return document.activeElement === document.body"):
+            self.tab(target - before[0] if before else target + 1)
+        else:
+            self._tab_on(len(stops), name, role)
+        found = self.focus()
+        assert self._is(found, name, role), f"Tab leads to {found}, not to {role} “{name}”"
+        return found
+
+    def tab(self, steps: int) -> None:
+        """Tab onwards, or back with Shift."""
+        chain = ActionChains(self._window, duration=0)
+        if steps < 0:
+            chain.key_down(Keys.SHIFT).send_keys(Keys.TAB * -steps).key_up(Keys.SHIFT).perform()
+        else:
+            chain.send_keys(Keys.TAB * steps).perform()
+
+    def _tab_on(self, most: int, name: str, role: str) -> None:
+        """From the sign, which is no stop itself, stop by stop."""
+        for _ in range(most):
+            self.press(Keys.TAB)
+            if self._is(self.focus(), name, role):
+                return
+
+    @staticmethod
+    def _is(node: Node, name: str, role: str) -> bool:
+        return node.role == role and node.name.startswith(name)
+
+    def waits_for(self, name: str, role: str = "button") -> None:
+        """Until there is such a thing."""
+        until(f"{role} “{name}”", lambda: any(self._is(node, name, role) for node in self.nodes()), 5)
+
+    def does(self, name: str, key: str = Keys.ENTER) -> None:
+        """Go to a key and press it."""
+        self.go(name)
+        self.press(key)
+
+    def cursor(self) -> str:
+        """The square of the board on which the keyboard is, and what stands there; empty before the first arrow."""
+        nodes = self.nodes()
+        here = next(node.states.get("activedescendant") for node in nodes if node.role == "application")
+        return next((str(node.name) for node in nodes if here and node.element == here), "")
+
+    def _is_on(self, square: str) -> bool:
+        return self.cursor().split(",")[0] == square
+
+    def square(self, *squares: str) -> None:
+        """On the board: by arrows to each square, Enter on it."""
+        held = self._held()
+        if not any(node.role == "application" and node.element == held for node in self.nodes()):
+            self.go("", "application")
+        if not self.cursor():
+            self.press(Keys.ARROW_UP)
+        for square in squares:
+            here = self.cursor()
+            across, along = ord(square[0]) - ord(here[0]), int(square[1:]) - int(here.split(",")[0][1:])
+            self.press(
+                (Keys.ARROW_RIGHT if across > 0 else Keys.ARROW_LEFT) * abs(across)
+                + (Keys.ARROW_UP if along > 0 else Keys.ARROW_DOWN) * abs(along)
+            )
+            until(f"the cursor on {square}", partial(self._is_on, square), 5)
+            self.press(Keys.ENTER)
+
+
+# ---- what the others do ------------------------------------------------------------------------------------------------
+
+
+def hands_follow(reader: Reader) -> None:
+    """Hands at the table do all that is to be done."""
+    while (view := reader.table.view()).phase in (Phase.SETUP, Phase.STAGES):
+        reader.table.confirm("host", view.moment, view.stage, force=True)
+
+
+def plays(reader: Reader, seat: Seat, action: str = "") -> None:
+    """A seat hands an action in, the first legal one where none is named; hands follow."""
+    moment = reader.table.view().moment
+    reader.table.hand_in(seat, moment, action or reader.table.plays(seat, moment)[0].text)
+    hands_follow(reader)
+
+
+@pytest.fixture(scope="module")
+def window() -> Iterator[WebDriver]:
+    with browser(PHONE) as opened:
+        cdp(opened, "Network.enable")
+        cdp(opened, "Accessibility.enable")
+        yield opened
+
+
+@contextmanager
+def playing(window: WebDriver, folder: Path, game: str, **options: Any) -> Iterator[Reader]:
+    """A game that has been set up, and South's page of it."""
+    settings = Settings(
+        state_dir=str(folder), camera=CameraSettings(source="none"), web=WebSettings(host="127.0.0.1", port=0)
+    )
+    with Companion(settings, simulate=True, clock=FakeClock(), threads=False) as companion:
+        reader = Reader(window, companion)
+        companion.table.new_game(game, options, 1)
+        hands_follow(reader)
+        reader.open()
+        yield reader
+
+
+def run_into_somebody(reader: Reader) -> None:
+    """Both run ahead until there is a face-off."""
+    while not ((view := reader.table.view()).standing and view.standing.duel):
+        (seat,) = (seat for seat in SEATS if view.seats[seat].awaited)
+        legal = [play for play in reader.table.plays(seat, view.moment) if not play.key]
+        ahead = 1 if seat is Seat.SOUTH else -1
+        best = max(
+            legal,
+            key=lambda play: (
+                "against" in play.label,
+                (play.squares[-1].rank - play.squares[0].rank) * ahead if play.squares else -99,
+            ),
+            default=None,
+        )
+        plays(reader, seat, best.text if best and best.squares else ".")
+
+
+# ---- the games ---------------------------------------------------------------------------------------------------------
+
+
+def test_outbuffered(tmp_path: Path, window: WebDriver) -> None:
+    """Three orders, two of them change places, one is entered anew; in, back, and in again."""
+    with playing(window, tmp_path, "outbuffered") as reader:
+        reader.hears("Three orders to go", "Nobody sees yours")
+        assert "purple robot a1" in reader.twin()
+        for name in ("up", "right", "shoot"):
+            reader.does(name)
+        reader.go("Slot 1: up")
+        reader.press(Keys.ARROW_RIGHT)
+        assert reader.focus().name == "Slot 2: up", "the focus goes with the order"
+        reader.press(Keys.DELETE)
+        assert reader.focus().name == "Slot 2: free"
+        reader.does("Slot 3: shoot", Keys.SPACE)
+        reader.does("Remove")
+        assert reader.focus().name == "Slot 3: free"
+        reader.does("Hand in: 2 missing")
+        reader.refused("2 missing")
+        reader.press("ui")
+        assert [each for each in reader.names() if each.startswith("Slot")] == [
+            "Slot 1: right",
+            "Slot 2: up",
+            "Slot 3: idle",
+        ]
+        reader.does("Hand in")
+        reader.hears("Waiting for lime")
+        reader.focus()
+        reader.does("Take back")
+        reader.hears("Three orders to go")
+        reader.focus()
+        reader.press("uus")
+        reader.does("Hand in")
+        reader.hears("Waiting for lime")
+        reader.table.hand_in(Seat.NORTH, reader.table.view().moment, "III")
+        reader.hears("move your robot", "a1 to a2")
+        reader.does("Done")
+        reader.hears("move your robot", "a2 to a3")
+        reader.focus()
+
+
+def test_scouts(tmp_path: Path, window: WebDriver) -> None:
+    """A scout is placed; when all stand, one of them dashes, and the clock is pressed."""
+    with playing(window, tmp_path, "scouts") as reader:
+        reader.hears("White: place a scout on rank 1", "Scouts are placed in turns")
+        assert reader.twin() == "The board is empty"
+        reader.square("c1")
+        reader.does("Place a scout on c1")
+        reader.hears("c1")
+        reader.does("Done")
+        reader.hears("Black: place a scout on rank 10")
+        reader.focus()
+        assert reader.twin() == "white scout c1"
+        for number, place in enumerate(("c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10")):
+            plays(reader, SEATS[(number + 1) % 2], f"@{place}")
+        reader.hears("White: play 1 of 1")
+        assert "white scout c1, black scout c10, white scout d1" in reader.twin()
+        reader.square("c1")
+        assert reader.cursor() == "c1, white scout"
+        reader.square("c2")
+        wait(BOUNCE_S)
+        reader.does("Dash c1 to c2")
+        reader.hears("c1 to c2")
+        reader.does("Done")
+        reader.hears("White: press the clock")
+        assert "white scout c2" in reader.twin()
+        wait(BOUNCE_S)
+        reader.does("Press the clock")
+        reader.hears("Black: play 1 of 2")
+        reader.focus()
+
+
+def test_robot_arena(tmp_path: Path, window: WebDriver) -> None:
+    """Orders for three robots, one of them changed, sealed."""
+    with playing(window, tmp_path, "arena") as reader:
+        reader.hears("Petrol: orders for your robots")
+        assert "petrol robot 1 b1 (30)" in reader.twin()
+        reader.does("Move")
+        reader.does("North")
+        reader.does("Attack")
+        reader.does("East")
+        reader.press("d")
+        reader.waits_for("3: 30 points, defend")
+        reader.does("1: 30 points, move north")
+        assert reader.focus().states["pressed"] == "true"
+        reader.does("Attack")
+        reader.waits_for("1: 30 points, attack north")
+        reader.does("2: 30 points, attack east")
+        reader.does("Attack")
+        reader.square("e2")
+        reader.waits_for("2: 30 points, attack north")
+        reader.does("Hand in")
+        reader.hears("Waiting for coral")
+        assert not [name for name in reader.names() if "attack" in name]
+        reader.focus()
+
+
+def test_kahmate(tmp_path: Path, window: WebDriver) -> None:
+    """The placing, a run and the end of the round, and a card in a face-off."""
+    with playing(window, tmp_path, "kahmate", starter="south", ball_card=1) as reader:
+        reader.hears("Both: place your six pieces")
+        assert "blue big d2" in reader.twin()
+        reader.square("d2", "d1")
+        assert "blue big d1" in reader.twin()
+        assert reader.cursor() == "d1, blue big"
+        reader.does("Hand in")
+        reader.hears("Waiting for pink")
+        plays(reader, Seat.NORTH, "R@f10 R@g10 B@e10 T@d10 F@h10 S@e11")
+        reader.hears("Blue: run or end the round")
+        reader.focus()
+        reader.square("c2", "c3", "c4")
+        reader.does("Run c2 to c4")
+        reader.does("Done")
+        reader.hears("Blue: run or end the round")
+        assert "blue regular c4" in reader.twin()
+        wait(BOUNCE_S)
+        reader.does("End the round")
+        reader.hears("Pink")
+        reader.focus()
+        run_into_somebody(reader)
+        reader.hears("Both: choose a card")
+        reader.focus()
+        reader.does("Hand in: choose a card")
+        reader.refused("Choose a card first")
+        reader.does("Card 4")
+        reader.does("Hand in 4")
+        reader.hears("Waiting for pink")
+        reader.focus()
+
+
+def test_binmat_by_cards(tmp_path: Path, window: WebDriver) -> None:
+    """A card is drawn, and in the next turn played; lanes say what lies in them."""
+    with playing(window, tmp_path, "binmat", way="full") as reader:
+        reader.hears("Press ready to start the clock")
+        reader.does("Start the clock")
+        reader.hears("Defender: draw, play or declare combat")
+        reader.focus()
+        reader.does("Draw lane")
+        reader.does("Lane 3: Attacker no card, Defender no card. Deck: 13 cards (10^)")
+        reader.hears("Attacker: draw")
+        assert "10^" in reader.names()
+        plays(reader, Seat.NORTH, "--")
+        reader.hears("Defender: draw, play")
+        reader.does("10^")
+        reader.does("Lane 0")
+        reader.hears("Attacker: draw")
+        reader.waits_for("Lane 0: Attacker no card, Defender 1 card (10^)")
+        reader.focus()
+        reader.does("Hide hand")
+        reader.waits_for("Lane 0: Attacker no card, Defender 1 card.")
+        assert "10^" not in " ".join(reader.names())
+
+
+def test_binmat_by_the_clock(tmp_path: Path, window: WebDriver) -> None:
+    """The clock is started and pressed."""
+    with playing(window, tmp_path, "binmat", way="clock") as reader:
+        reader.hears("Press ready to start the clock")
+        reader.does("Start the clock")
+        reader.hears("Defender: your turn")
+        reader.focus()
+        wait(BOUNCE_S)
+        reader.does("Turn done")
+        reader.hears("Attacker: your turn")
+        reader.waits_for("Waiting for attacker")
+        reader.focus()
+
+
+# ---- the peek guard ----------------------------------------------------------------------------------------------------
+
+
+def covers(reader: Reader) -> None:
+    """Switch the peek guard on, in the menu."""
+    reader.go("Menu", "DisclosureTriangle")
+    reader.press(Keys.ENTER)
+    reader.does("Cover what I enter", Keys.SPACE)
+    reader.press(Keys.ESCAPE)
+    assert reader.focus().name == "Menu"
+
+
+def test_what_is_covered_has_names_that_tell_nothing(tmp_path: Path, window: WebDriver) -> None:
+    """Orders are entered by letters under the shutter; Enter opens it, the page covers again, the focus goes along."""
+    with playing(window, tmp_path, "outbuffered") as reader:
+        reader.hears("Three orders to go")
+        covers(reader)
+        before = reader.names()
+        reader.press("ul")
+        reader.waits_for("Hand in: 1 missing")
+        assert set(reader.names()) - set(before) == {"Hand in: 1 missing"}, "and that number is free to all"
+        reader.does("Covered: touch it to look")
+        reader.waits_for("Slot 2: left")
+        assert reader.focus().name == "Slot 1: up"
+        window.execute_script("document.dispatchEvent(new Event('visibilitychange'))")
+        reader.waits_for("Covered")
+        assert reader.focus().name == "Covered: touch it to look"
+        assert "Slot" not in " ".join(reader.names())
+        reader.press("s")
+        reader.does("Hand in")
+        reader.hears("Waiting for lime")
+        reader.focus()
+
+
+def test_what_is_placed_or_ordered_under_the_shutter_has_no_name(tmp_path: Path, window: WebDriver) -> None:
+    """A placing and a sheet of orders."""
+    with playing(window, tmp_path, "kahmate") as reader:
+        reader.hears("Both: place your six pieces")
+        reader.square("d2")
+        reader.waits_for("", "application")
+        covers(reader)
+        reader.waits_for("Covered")
+        told = " ".join(reader.names())
+        assert not [word for word in ("big", "smart", "d2") if word in told], told
+        reader.does("Covered")
+        assert "blue big d2" in reader.focus().name
+        reader.table.abandon()
+        reader.table.new_game("arena", {}, 1)
+        hands_follow(reader)
+        reader.hears("Petrol: orders for your robots")
+        reader.focus()
+        window.execute_script("document.dispatchEvent(new Event('visibilitychange'))")
+        reader.waits_for("Covered")
+        before = reader.names()
+        reader.press("1", "n")
+        reader.does("Covered")
+        reader.waits_for("1: 30 points, move north")
+        assert "move north" not in " ".join(before)

@@ -1,0 +1,77 @@
+"""The host in a real browser: a game set up and started, settings changed, the service begun anew, keys tried out."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webdriver import WebDriver
+from service import Client, browser, running, tap, until
+
+from companion.core.config import read_settings
+
+pytestmark = pytest.mark.browser
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+def test_the_host_sets_up_changes_settings_restarts_and_tries_the_keys(tmp_path: Path) -> None:
+    port = str(free_port())  # the page must find it again after the restart
+    with running(tmp_path, "--simulate", "--port", port) as service, browser((1024, 768)) as window:
+        window.get(f"{service.url}/check")
+        window.find_element(By.NAME, "key").send_keys(service.host_key)
+        window.find_element(By.CSS_SELECTOR, "form button").click()
+        until("the check page", lambda: window.current_url.endswith("/check"))
+
+        # Keys light up on the page, lamps on the panel.
+        tap(window, "#begin")
+        finger = Client(service.url)
+        until("a lamp to tap", lambda: window.find_element(By.CSS_SELECTOR, "[data-lamp=north_2]").is_enabled())
+        finger.post("/workbench/press", button="south_up")
+        until("the key on the page", lambda: "down" in _classes(window, "[data-key=south_up]"))
+        finger.post("/workbench/release", button="south_up")
+        until("the key let go", lambda: _classes(window, "[data-key=south_up]") == "tried")
+        tap(window, "[data-lamp=north_2]")
+        until("the lamp", lambda: finger.get("/workbench/state")["lamps"]["north_2"] > 0)
+        tap(window, "#end")
+        until("the table’s own lamps", lambda: finger.get("/workbench/state")["lamps"]["north_2"] == 0)
+        assert "north_2" not in str(finger.get("/api/view")["seats"])
+
+        # A game is started with an option, by one tap; a hand over the board, or the camera would tick the set-up off.
+        finger.post("/workbench/hand", square="a1")
+        window.get(f"{service.url}/host?game=outbuffered")
+        tap(window, "[data-option=turn_limit] input[value='1']")
+        tap(window, "#start")
+        until("the game", lambda: finger.get("/api/view")["phase"] == "setup")
+        until("what comes next", lambda: "Begin" in window.find_element(By.ID, "host-foot").text)
+        finger.post("/workbench/hand", square=None)
+        until("the board is seen", lambda: finger.get("/api/view")["phase"] == "orders")
+
+        # Settings: one that works at once, one that waits for a restart, which keeps the game.
+        window.get(f"{service.url}/settings")
+        tap(window, "input[name='table.theme'][value=dark]")
+        field = window.find_element(By.ID, "web.viewers")
+        field.clear()
+        field.send_keys("30")
+        tap(window, ".foot button")
+        until("the answer", lambda: "Saved: 2 settings." in window.find_element(By.TAG_NAME, "main").text)
+        assert read_settings((tmp_path / "settings.toml").read_text()).web.viewers == 30
+        tap(window, "[data-arm=restart]")
+        tap(window, "#restart")
+        until("a page without a word of a restart", lambda: window.find_elements(By.CSS_SELECTOR, ".waits") == [])
+        assert window.current_url.endswith("/settings")
+        assert finger.get("/api/view")["game"] == "outbuffered", "the game goes on"
+        assert json.loads((tmp_path / "choices.json").read_text())["last"] == "outbuffered"
+        logs = [entry for entry in window.get_log("browser") if "403" not in entry["message"]]
+        assert [entry["message"] for entry in logs if "refused" not in entry["message"].lower()] == []
+
+
+def _classes(window: WebDriver, selector: str) -> str:
+    script = "return document.querySelector(arguments[0])?.className ?? ''"
+    return str(window.execute_script(script, selector))

@@ -1,0 +1,147 @@
+"""One phone that goes round between both seats, and a table screen that speaks, in a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webdriver import WebDriver
+from service import PHONE, browser, says, sign, tap, until
+from web_fixtures import Place, open_place
+
+from companion.core.config import Settings, VoiceSettings
+from companion.core.kit import Seat
+from companion.speech.speech_policy import Manners
+from web.app import Welcome
+from web.server.sse import serve
+
+pytestmark = pytest.mark.browser
+
+VOICE = """
+window.spoken = [];
+class Said { constructor(text) { this.text = text; } }
+Object.defineProperty(window, 'SpeechSynthesisUtterance', { value: Said });
+Object.defineProperty(window, 'speechSynthesis', { value: {
+  pending: false, getVoices: () => [{ lang: 'en' }], addEventListener() {}, cancel() {},
+  speak(said) { window.spoken.push([said.text, said.lang, said.volume, said.rate]); },
+} });
+"""
+
+
+HIDE = """
+Object.defineProperty(document, 'hidden', { value: true });
+document.dispatchEvent(new Event('visibilitychange'));
+"""
+
+
+@dataclass
+class Served:
+    """A table whose pages are on a port, and how it speaks."""
+
+    place: Place
+    url: str
+    manners: Manners
+
+
+@pytest.fixture(scope="module")
+def window() -> Iterator[WebDriver]:
+    with browser(PHONE) as opened:
+        yield opened
+
+
+@pytest.fixture
+def served(tmp_path: Path, window: WebDriver) -> Iterator[Served]:
+    welcome = Welcome()
+    with open_place(tmp_path, welcome=welcome) as place, serve(place.app, "127.0.0.1", 0, 16) as server:
+        manners = Manners(place.table, Settings(voice=VoiceSettings(volume=0.5, speed=1.5)), place.clock)
+        object.__setattr__(welcome, "voice", manners)
+        server.start()
+        yield Served(place, f"http://127.0.0.1:{server.port}", manners)
+        window.get("about:blank")
+
+
+def enter(window: WebDriver, letters: str) -> None:
+    for letter in letters:
+        tap(window, f".order[data-letter='{letter}']")
+
+
+def at(window: WebDriver, path: str) -> None:
+    until(path, lambda: window.current_url.endswith(path))
+
+
+def test_one_phone_plays_both_sides_of_a_turn(window: WebDriver, served: Served) -> None:
+    table = served.place.table
+    window.get(f"{served.url}/pass")
+    window.find_element(By.NAME, "south").send_keys("Mara")
+    window.find_element(By.CSS_SELECTOR, "form.join .go").click()
+    says(window, "Choose a game")
+    served.place.to_orders()
+    says(window, "Hand the phone to Mara")
+    tap(window, "[name=seat][value=south]")
+    at(window, "/seat/south")
+    enter(window, "UU")
+    until("the draft", lambda: len(window.find_elements(By.CSS_SELECTOR, ".slot.full")) == 2)
+    window.back()
+    says(window, "Hand the phone to Mara")
+    window.forward()  # to a side that is covered: the cover again
+    says(window, "Hand the phone to Mara")
+    assert not window.find_elements(By.CSS_SELECTOR, ".order, .slot")
+    tap(window, "[name=seat][value=north]")
+    at(window, "/seat/north")
+    until("north's keys", lambda: window.find_elements(By.CSS_SELECTOR, ".order"))
+    kept = "return Object.keys(sessionStorage).filter(name => name.includes('south'))"
+    until("south's draft to be gone", lambda: window.execute_script(kept) == [])
+    window.execute_script(HIDE)  # the phone is locked, or another page is looked at
+    says(window, "Hand the phone to Mara")
+    tap(window, "[name=seat][value=north]")
+    at(window, "/seat/north")
+    tap(window, "#cover-now")
+    says(window, "Hand the phone to Mara")
+    tap(window, "[name=seat][value=south]")
+    at(window, "/seat/south")
+    enter(window, "UII")
+    until("a full buffer", lambda: "missing" not in window.find_element(By.ID, "hand-in").text)
+    tap(window, "#hand-in")
+    says(window, "Hand the phone to lime")  # the cover comes by itself
+    at(window, "/pass")
+    assert "UII" not in window.page_source
+    tap(window, "[name=seat][value=north]")
+    at(window, "/seat/north")
+    enter(window, "III")
+    until("a full buffer", lambda: "missing" not in window.find_element(By.ID, "hand-in").text)
+    tap(window, "#hand-in")
+    says(window, "Purple: move your robot a1 to a2")  # what both may see, with the key for both
+    at(window, "/pass")
+    tap(window, "[data-refused=force]")
+    until("the next step", lambda: table.view().stage == 1)
+    window.back()
+    until("no side", lambda: "/seat/" not in window.current_url and sign(window))
+
+
+def test_a_table_screen_speaks_after_one_tap_and_says_nothing_twice(window: WebDriver, served: Served) -> None:
+    said = "return window.spoken.map(([text]) => text)"
+    mark = window.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": VOICE})
+    try:
+        window.get(f"{served.url}/?screen")
+        says(window, "Scan a code")
+        served.place.to_orders()
+        says(window, "Both: hand in")
+        assert window.execute_script(said) == []
+        window.find_element(By.ID, "sound").click()
+        until("the stream of a screen that speaks", lambda: served.manners._screens == 1)
+        assert not window.find_element(By.ID, "sound").is_displayed()
+        served.place.table.hand_in(Seat.SOUTH, "1.1", "UUS")
+        until("the sentence", lambda: "Lime: hand in your orders" in window.execute_script(said))
+        assert window.execute_script("return window.spoken.at(-1).slice(1)") == ["en", 0.5, 1.5]
+        assert window.execute_script(said) == ["The table speaks.", "Lime: hand in your orders"]
+        window.get(f"{served.url}/?screen&kiosk")
+        says(window, "Lime: hand in")
+        until("a kiosk that speaks unasked", lambda: served.manners._screens == 1)
+        assert window.execute_script(said) == [], "what was said is not said again"
+        served.place.table.resign(Seat.NORTH)
+        until("the result", lambda: window.execute_script(said) == ["Purple wins", "Lime resigns."])
+    finally:
+        window.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", mark)

@@ -1,0 +1,60 @@
+"""Settings are read strictly; every refusal names the place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from companion.core.config import Settings, load_settings, read_settings
+from companion.core.errors import ConfigError
+
+
+def test_nothing_is_the_default() -> None:
+    assert read_settings("") == Settings() == load_settings(None)
+    assert Settings().panel.south.up == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("colour = 1", "unknown field `colour`"),
+        ("[web]\nprot = 80", "unknown field `prot` in [web]"),
+        ("[web]\nport = 80000", "<= 65535 in [web.port]"),
+        ("[camera]\nmodel = 'box'", "Invalid enum value 'box' in [camera.model]"),
+        ("[camera]\nsize = '640x480'", "Invalid enum value '640x480' in [camera.size]"),
+        ("[camera]\nfield_of_view_deg = 5", "in [camera.field_of_view_deg]"),
+        ("[camera]\nmains_hz = 55", "in [camera.mains_hz]"),
+        ("[panel.south]\nup = 99", "[panel.south.up]"),
+        ("[panel]\nbuzzer = 5", "pin 5 is both buzzer and south.up"),
+        ("[panel.north]\nlamps_active_low = ['lamp_9']", "lamp_9: no such lamp"),
+        ("[web\nport = 1", "not TOML"),
+    ],
+)
+def test_wrong_settings_are_refused_with_their_place(text: str, words: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        read_settings(text, "my.toml")
+    assert str(refused.value).startswith("my.toml: ")
+    assert words in str(refused.value)
+
+
+def test_the_camera_is_asked_for_what_the_settings_say() -> None:
+    assert Settings().camera.size_px == (1920, 1080)
+    camera = read_settings("[camera]\nsize = '1280x720'\nfield_of_view_deg = 78.5\nmains_hz = 60").camera
+    assert (camera.size_px, camera.field_of_view_deg, camera.mains_hz, camera.model) == ((1280, 720), 78.5, 60, "auto")
+    assert Settings(state_dir="/var/lib/table").lenses_path == Path("/var/lib/table/lenses.json")
+
+
+def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_settings(tmp_path / "missing.toml")
+    binary = tmp_path / "binary.toml"
+    binary.write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match=r"binary\.toml: cannot be read"):
+        load_settings(binary)
+
+
+def test_pins_can_be_left_out() -> None:
+    settings = read_settings('[panel]\ntable_button = ""\n[panel.south]\nready = 10\nlamp_turn = 4\n')
+    assert settings.panel.table_button == ""
+    assert settings.panel.south.up == ""

@@ -1,0 +1,201 @@
+"""Every file that the program is told to open is an ordinary one of bounded size, and is never waited for."""
+
+from __future__ import annotations
+
+import os
+import resource
+import socket
+import struct
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from companion import MAX_PIXELS
+from companion.cli.main import main
+from companion.core.clock import FakeClock
+from companion.core.config import CameraSettings, MqttSettings, load_settings
+from companion.core.errors import CameraError, CompanionError, ConfigError
+from companion.core.files import expanded, is_video_device, open_file, read_file
+from companion.mqtt.broker import Refused, make_client
+from vision.cameras import files
+from vision.cameras.catalogue import open_camera
+from web.security.tls import BadCertificate, certificate_context
+
+CERTIFICATES = Path(__file__).parents[1] / "certificates"
+
+
+def pipe(folder: Path) -> Path:
+    path = folder / "pipe.png"
+    os.mkfifo(path)
+    return path
+
+
+def door(folder: Path) -> Path:
+    path = folder / "door.png"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+    return path
+
+
+def ring(folder: Path) -> Path:
+    path = folder / "ring.png"
+    path.symlink_to(path)
+    return path
+
+
+def link_to_zero(folder: Path) -> Path:
+    path = folder / "link.png"
+    path.symlink_to("/dev/zero")
+    return path
+
+
+def sparse(folder: Path) -> Path:
+    path = folder / "sparse.png"
+    with path.open("wb") as file:
+        file.truncate(10**12)
+    return path
+
+
+HOSTILE: tuple[Callable[[Path], Path], ...] = (
+    pipe,
+    door,
+    ring,
+    link_to_zero,
+    sparse,
+    lambda folder: folder,
+    lambda folder: Path("/dev/zero"),
+    lambda folder: Path("/dev/tty"),
+    lambda folder: Path("/proc/kmsg"),
+    lambda folder: Path("/proc/self/environ"),
+    lambda folder: Path("/sys/kernel/mm/transparent_hugepage/enabled"),
+    lambda folder: Path("~nobody-of-this-name/x"),
+    lambda folder: Path("a\0b"),
+    lambda folder: folder / ("n" * 5000),
+)
+
+
+@pytest.fixture(params=HOSTILE, ids=lambda make: make.__name__)
+def hostile(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return Path(request.param(tmp_path))
+
+
+@pytest.fixture(autouse=True)
+def _bounded() -> object:
+    """A fault here would take all memory of the machine."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (3_000_000_000, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+@pytest.mark.timeout(20)
+def test_what_is_no_ordinary_file_is_refused_at_once(hostile: Path) -> None:
+    with pytest.raises(OSError, match=r"ordinary|Larger|directory|No such|levels|too long"):
+        read_file(hostile, 1_000_000)
+
+
+@pytest.mark.timeout(20)
+def test_no_door_reads_such_a_thing(hostile: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(CameraError):
+        open_camera(CameraSettings(source=str(hostile)), FakeClock())
+    with pytest.raises(CameraError):
+        open_camera(CameraSettings(source=f"{hostile}/x.mp4"), FakeClock())
+    with pytest.raises(BadCertificate):
+        certificate_context(str(hostile), str(CERTIFICATES / "key.pem"))
+    with pytest.raises(BadCertificate):
+        certificate_context(str(CERTIFICATES / "certificate.pem"), str(hostile))
+    with pytest.raises(Refused):
+        make_client(MqttSettings(tls=True, ca_file=str(hostile)), version5=True)
+    with pytest.raises(Refused):
+        make_client(MqttSettings(user="a", password_file=str(hostile)), version5=True)
+    with pytest.raises(ConfigError):
+        load_settings(hostile)
+    if "\0" in str(hostile):
+        return  # no command line can say that
+    state = str(tmp_path / "state")
+    Path(state).mkdir()
+    for command in (
+        ["kit", "outbuffered", "--board", str(hostile), "-o", str(tmp_path / "x.pdf")],
+        ["import", str(hostile), "--state-dir", state],
+        ["replay", str(hostile), "--state-dir", state],
+        ["binlog", str(hostile)],
+        ["restore", str(hostile), "--state-dir", state],
+        ["doctor", "--settings", str(hostile)],
+    ):
+        assert main(command) == 1, command
+        assert capsys.readouterr().err.startswith("companion: "), "one line, no trace"
+
+
+def test_a_film_is_one_and_not_a_list_of_other_files(tmp_path: Path) -> None:
+    for name, text in (("list.mp4", "#EXTM3U\n/dev/zero\n"), ("list.mkv", "ffconcat version 1.0\nfile /dev/zero\n")):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(CameraError, match="is not a film that can be read"):
+            open_camera(CameraSettings(source=str(tmp_path / name)), FakeClock())
+
+
+def test_a_folder_of_too_many_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_ENTRIES", 5)
+    for number in range(6):
+        (tmp_path / f"{number}.txt").touch()
+    with pytest.raises(CameraError, match="holds more than 5 files: take a smaller folder"):
+        files.pictures_in(tmp_path)
+
+
+def png(width: int, height: int) -> bytes:
+    """A grey PNG of one bit a pixel, all black: some kilobytes for any size."""
+
+    def part(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    squeeze, rows = zlib.compressobj(9), b""
+    row = bytes(1 + (width + 7) // 8)
+    for _ in range(height):
+        rows += squeeze.compress(row)
+    rows += squeeze.flush()
+    head = part(b"IHDR", struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + head + part(b"IDAT", rows) + part(b"IEND", b"")
+
+
+def test_a_small_file_does_not_become_a_huge_picture(tmp_path: Path) -> None:
+    """In a process of its own: what is asked is how much memory it takes at most."""
+    assert MAX_PIXELS < 30_000 * 30_000
+    (tmp_path / "huge.png").write_bytes(png(30_000, 30_000))
+    assert (tmp_path / "huge.png").stat().st_size < 1_000_000
+    program = (
+        "import resource, sys; from pathlib import Path; from vision.cameras.files import load_luma\n"
+        "try: load_luma(Path(sys.argv[1]))\n"
+        "except Exception as error: print(type(error).__name__)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "huge.png")]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.split()
+    assert said[0] == "CameraError"
+    assert int(said[1]) < 400_000, "kB"
+
+
+def test_ordinary_files_are_read_and_links_to_them_too(tmp_path: Path) -> None:
+    file, link = tmp_path / "a.txt", tmp_path / "b.txt"
+    file.write_bytes(b"12345")
+    link.symlink_to(file)
+    assert read_file(link, 5) == b"12345"
+    with pytest.raises(OSError, match="Longer than 4 bytes"):
+        read_file(file, 4)
+    with pytest.raises(OSError, match="ordinary"):
+        open_file(link, follow_link=False)
+    with open_file(file, follow_link=False) as handle:
+        assert not os.get_inheritable(handle.fileno())
+    assert expanded("~") == Path.home()
+
+
+def test_only_video_devices_are_cameras(tmp_path: Path) -> None:
+    (tmp_path / "video0").touch()
+    assert not any(is_video_device(path) for path in (tmp_path / "video0", "/dev/zero", tmp_path / "none"))
+
+
+def test_errors_are_the_programs_own(tmp_path: Path) -> None:
+    with pytest.raises(CompanionError):
+        load_settings(tmp_path / "none")

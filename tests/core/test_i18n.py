@@ -1,0 +1,404 @@
+"""Languages: what is said remembers its pattern, catalogues are complete, and everybody gets the language he chose."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+
+import pytest
+from babel.messages.catalog import Catalog, Message
+from babel.messages.pofile import read_po
+from web_fixtures import Place, error_of, open_place, page_of
+from words_tools import PACKAGES, ROOT, brackets, extracted, stray, strays_of_json, strays_of_page
+
+from companion.core import i18n
+from companion.core.config import TableSettings
+from companion.core.grid import Square
+from companion.core.i18n import (
+    LANGUAGES,
+    Verbatim,
+    best_language,
+    joined,
+    listed,
+    plain_words,
+    say,
+    say_n,
+    speak,
+    speaking,
+    spoken,
+    translate,
+    words_for_scripts,
+)
+from companion.core.kit import SEATS, Seat
+from companion.games import GAMES
+from companion.table.board_check import HandMove
+from companion.table.state import _who_and_what
+from web.context import static_version
+
+__all__ = ["brackets"]
+
+SQUARE = Square(0, 0)
+FOREIGN = tuple(code for code in LANGUAGES if code != "en")
+STUB = r"""
+msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=utf-8\n"
+"Plural-Forms: nplurals=2; plural=(n != 1);\n"
+
+msgid "lime"
+msgstr "lima"
+
+msgid "south"
+msgstr "sur"
+
+msgid "{many} and {end}"
+msgstr "{many} y {end}"
+
+msgid "{side!c} bounces and stays on {square}."
+msgstr "En {square} rebota y se queda {side}."
+
+msgid "One piece to go."
+msgid_plural "{n} pieces to go."
+msgstr[0] "Falta una pieza."
+msgstr[1] "Faltan {n} piezas."
+
+msgid "Scan a code to take a seat"
+msgstr "Escanea un código para sentarte"
+
+msgid "{seat!c}: take your seat"
+msgstr "{seat!c}: toma asiento"
+
+msgid "There is no such page"
+msgstr "No existe esa página"
+
+msgid "This browser does not sit at {seat!c}: take the seat, or ask the host to free it"
+msgstr "Este navegador no está en {seat}: toma asiento o pide que lo liberen"
+
+#: web/static/seat.js web/context.py
+msgid "Choose a card first"
+msgstr "Primero elige una carta"
+
+#: web/static/entry.js
+msgid "{n} order is missing"
+msgid_plural "{n} orders are missing"
+msgstr[0] "Falta {n} orden"
+msgstr[1] "Faltan {n} órdenes"
+"""
+
+
+@pytest.fixture
+def spanish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A small Spanish catalogue in the place of the real one."""
+    file = tmp_path / "es.po"
+    file.write_text(STUB, encoding="utf-8")
+    (tmp_path / "fr.po").write_text("", encoding="utf-8")
+    monkeypatch.setattr(i18n, "LOCALE", tmp_path)
+    i18n._catalogue.cache_clear()
+    yield file
+    i18n._catalogue.cache_clear()
+    speak("en")
+
+
+@pytest.fixture
+def place(tmp_path: Path, spanish: Path) -> Iterator[Place]:
+    with open_place(tmp_path) as opened:
+        yield opened
+
+
+# ---- what is said ------------------------------------------------------------------------------------------------
+
+
+def test_what_is_said_is_english_and_remembers_how_to_say_it(spanish: Path) -> None:
+    said = say("{side!c} bounces and stays on {square}.", side=say("lime"), square="c3")
+    assert said == "Lime bounces and stays on c3."
+    assert {said: 1}["Lime bounces and stays on c3."] == 1
+    assert translate(said, "es") == "En c3 rebota y se queda lima."
+    assert translate(said, "fr") == "Lime bounces and stays on c3."
+    assert translate("Lime bounces and stays on c3.", "es") == "Lime bounces and stays on c3."
+    assert json.dumps(said) == '"Lime bounces and stays on c3."'
+
+
+def test_a_number_chooses_its_form(spanish: Path) -> None:
+    one, two = (say_n("One piece to go.", "{n} pieces to go.", number) for number in (1, 2))
+    assert (one, two) == ("One piece to go.", "2 pieces to go.")
+    assert (translate(one, "es"), translate(two, "es")) == ("Falta una pieza.", "Faltan 2 piezas.")
+    assert translate(say_n("{n} win", "{n} wins", 3), "es") == "3 wins"
+
+
+def test_lists_and_sentences_after_one_another(spanish: Path) -> None:
+    assert listed([]) == ""
+    assert listed(["a2"]) == "a2"
+    assert listed(["a2", "b3"], "or") == "a2 or b3"
+    names = listed([say("lime"), "purple", "white"])
+    assert (names, translate(names, "es")) == ("lime, purple and white", "lima, purple y white")
+    both = joined(" ", [say("Scan a code to take a seat"), "", say_n("One piece to go.", "{n} pieces to go.", 1)])
+    assert both == "Scan a code to take a seat One piece to go."
+    assert translate(both, "es") == "Escanea un código para sentarte Falta una pieza."
+    assert joined("{}", ["a", "b"]) == "a{}b"
+    assert translate(names.capitalize(), "es") == "Lima, purple y white"
+
+
+def test_what_somebody_typed_is_never_translated(spanish: Path) -> None:
+    for name, there in (("lime", "Toma, lima"), (Verbatim("lime"), "Toma, lime")):
+        assert translate(say("Toma, {name}", name=name), "es") == there
+    assert plain_words(Verbatim("lime")) == "lime"
+    with pytest.raises(NotImplementedError):
+        plain_words(3)
+
+
+def test_the_language_that_is_spoken_is_put_back(spanish: Path) -> None:
+    with speaking("es"):
+        assert (spoken(), plain_words(say("lime"))) == ("es", "lima")
+    assert (spoken(), plain_words(say("lime"))) == ("en", "lime")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "code"),
+    [(["es-MX", "en"], "es"), (["de", "FR-ch"], "fr"), (["de"], "en"), ([], "en"), (["", "en-GB", "es"], "en")],
+)
+def test_the_first_language_that_can_be_spoken(wanted: list[str], code: str) -> None:
+    assert best_language(wanted) == code
+
+
+# ---- the catalogues ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def sentences() -> Catalog:
+    """Every sentence of the program."""
+    return extracted()
+
+
+def faults_of(catalogue: Catalog, sentences: Catalog) -> list[str]:
+    """What is wrong with a catalogue: nothing is missing, doubtful or out of date, and every part has its place."""
+    wanted, here = ({_id(message) for message in each if message.id} for each in (sentences, catalogue))
+    faults = [f"is new: {text}" for text, _ in sorted(wanted - here)]
+    faults += [f"is no longer said: {text}" for text, _ in sorted(here - wanted)]
+    faults += [f"is obsolete: {text}" for text in map(str, catalogue.obsolete)]
+    for message in catalogue:
+        if message.id:
+            faults += [f"{fault}: {_id(message)[0]}" for fault in _faults(message)]
+    return faults
+
+
+def _id(message: Message) -> tuple[str, str]:
+    return (message.id, "") if isinstance(message.id, str) else (str(message.id[0]), str(message.id[1]))
+
+
+def _faults(message: Message) -> Iterator[str]:
+    if message.fuzzy:
+        yield "is fuzzy"
+    texts = [message.string] if isinstance(message.string, str) else list(message.string)
+    if not all(texts):
+        yield "is not translated"
+        return
+    one, many = _id(message)
+    for text in texts:
+        try:
+            names = _names(text)
+        except ValueError as error:
+            yield f"“{text}” cannot be filled ({error})"
+            continue
+        if names != _names(many or one) and not (many and text is not texts[-1] and names == _names(one)):
+            yield f"“{text}” has other parts"
+        if text != text.strip():
+            yield f"“{text}” begins or ends with a blank"
+
+
+def _names(pattern: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(pattern) if name is not None}
+
+
+@pytest.mark.parametrize("code", FOREIGN)
+def test_every_sentence_is_translated(code: str, sentences: Catalog) -> None:
+    with (ROOT / f"companion/locale/{code}.po").open("rb") as file:
+        faults = faults_of(read_po(file, locale=code), sentences)
+    assert not faults, f"{len(faults)} faults in {code}.po:\n" + "\n".join(faults)
+
+
+def test_faults_of_a_catalogue_are_found() -> None:
+    english, spanish = Catalog(), Catalog(locale="es")
+    for text in ("new", "{a} to {b}", "{n} x {a}", "fuzzy", "empty", "blank", "braces {a}"):
+        english.add(text)
+    english.add(("one of {b}", "{n} of {b}"))
+    english.add(("one", "{n}"))
+    spanish.add("{a} to {b}", "{b} desde {a!c}")
+    spanish.add("{n} x {a}", "{n} x {b}")
+    spanish.add("fuzzy", "vago", flags=["fuzzy"])
+    spanish.add("empty", "")
+    spanish.add("blank", "blanco ")
+    spanish.add("braces {a}", "llaves {a")
+    spanish.add(("one of {b}", "{n} of {b}"), ("uno de {b}", "{n} de {b}"))
+    spanish.add(("one", "{n}"), ("uno", "dos"))
+    spanish.add("old", "viejo")
+    assert faults_of(spanish, english) == [
+        "is new: new",
+        "is no longer said: old",
+        "“{n} x {b}” has other parts: {n} x {a}",
+        "is fuzzy: fuzzy",
+        "is not translated: empty",
+        "“blanco ” begins or ends with a blank: blank",
+        "“llaves {a” cannot be filled (expected '}' before end of string): braces {a}",
+        "“dos” has other parts: one",
+    ]
+
+
+def test_every_pattern_is_a_literal_that_can_be_found(sentences: Catalog) -> None:
+    faults = []
+    for path in (path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+            if called not in ("say", "say_n") or path.name == "languages.py" or "bench" in path.parts:
+                continue
+            for pattern in node.args[: 1 if called == "say" else 2]:
+                if not isinstance(pattern, ast.Constant):
+                    faults.append(f"{path.relative_to(ROOT)}:{node.lineno}: is not written out")
+                elif pattern.value != str(pattern.value).strip():
+                    faults.append(f"{path.relative_to(ROOT)}:{node.lineno}: begins or ends with a blank")
+    assert not faults, "\n".join(faults)
+
+
+def test_every_part_of_a_pattern_has_a_name(sentences: Catalog) -> None:
+    nameless = [message.id for message in sentences if any("" in _names(pattern) for pattern in _id(message))]
+    assert not nameless
+
+
+# ---- for each viewer ---------------------------------------------------------------------------------------------
+
+
+def test_a_browser_gets_the_language_that_it_asks_for_or_has_chosen(place: Place) -> None:
+    browser = place.browser()
+    spaniard = {"Accept-Language": "de;q=0.9, es-ES, en;q=0.5"}
+    assert "Scan a code" in page_of(browser, "/watch")
+    page = browser.get("/watch", headers=spaniard).get_data(as_text=True)
+    assert '<html lang="es"' in page
+    assert "Escanea un código para sentarte" in page
+    assert browser.post("/language", data={"code": "en", "back": "/watch"}).headers["Location"] == "/watch"
+    assert "Scan a code" in browser.get("/watch", headers=spaniard).get_data(as_text=True)
+
+
+def test_the_table_screen_speaks_the_language_of_the_settings(tmp_path: Path, spanish: Path) -> None:
+    with open_place(tmp_path, table_settings=TableSettings(language="es")) as place:
+        browser = place.browser()
+        assert '<html lang="es"' in page_of(browser, "/")
+        assert '<html lang="en"' in page_of(browser, "/watch")
+        browser.set_cookie("language", "fr")
+        assert '<html lang="fr"' in page_of(browser, "/")
+
+
+@pytest.mark.parametrize(
+    ("back", "there"),
+    [
+        ("/seat/south", "/seat/south"),
+        ("//elsewhere.example/", "/"),
+        ("https://elsewhere.example/", "/"),
+        ("/\\elsewhere.example/", "/"),
+        ("/\t/elsewhere.example/", "/"),
+        ("", "/"),
+    ],
+)
+def test_the_door_for_languages_leads_back_and_nowhere_else(back: str, there: str, place: Place) -> None:
+    answer = place.browser().post("/language", data={"code": "es", "back": back})
+    assert (answer.status_code, answer.headers["Location"]) == (303, there)
+    cookie = answer.headers["Set-Cookie"]
+    assert cookie.startswith("language=es;")
+    assert {"HttpOnly", "SameSite=Lax"} <= set(cookie.split("; "))
+
+
+def test_the_door_for_languages_knows_languages_and_its_own_pages_only(place: Place) -> None:
+    browser = place.browser()
+    assert browser.post("/language", data={"code": "xx"}).status_code == 404
+    foreign = browser.post("/language", data={"code": "es"}, headers={"Origin": "https://elsewhere.example"})
+    assert foreign.status_code == 403
+    assert browser.get("/language").status_code == 405
+
+
+def test_a_stream_keeps_its_language(place: Place) -> None:
+    browser, english = place.browser(), place.browser()
+    with browser.get("/live/watch", headers={"Accept-Language": "es"}, buffered=False) as stream:
+        chunks = iter(stream.response)
+        next(chunks)
+        assert "Escanea un código para sentarte" in next(chunks).decode()
+        english.post("/api/seat/north/take", json={"name": ""})
+        assert "South: take your seat" in page_of(english, "/watch")
+        assert "Sur: toma asiento" in next(chunks).decode()
+        assert spoken() == "en"
+
+
+def test_a_refusal_comes_in_the_language_of_who_asked(place: Place) -> None:
+    browser = place.browser()
+    english = browser.post("/api/seat/south/resign", json={})
+    assert error_of(english)["message"].startswith("This browser does not sit at South")
+    browser.set_cookie("language", "es")
+    refused = error_of(browser.post("/api/seat/south/resign", json={}))
+    assert refused["message"] == "Este navegador no está en sur: toma asiento o pide que lo liberen"
+    assert (refused["kind"], refused["reason"]) == ("illegal", "not_your_seat")
+    page = browser.get("/nowhere", headers={"Accept": "text/html"}).get_data(as_text=True)
+    assert "No existe esa página" in page
+    view = browser.get("/api/view").get_json()
+    assert view["sign"]["text"] == "Escanea un código para sentarte"
+    assert place.browser().get("/api/view").get_json()["sign"]["text"] == "Scan a code to take a seat"
+
+
+def test_names_of_people_stay_as_they_are(place: Place) -> None:
+    browser = place.sit("south", "lime")
+    browser.set_cookie("language", "es")
+    assert browser.get("/api/view").get_json()["seats"]["south"]["name"] == "lime"
+    assert "lime" in page_of(browser, "/")
+
+
+def test_scripts_get_their_own_words_and_no_others(place: Place, spanish: Path) -> None:
+    browser = place.browser()
+    path = f"/static/{static_version()}/words.es.js"
+    words = json.loads(page_of(browser, path).removeprefix("export default ").removesuffix(";\n"))
+    assert words == {
+        "Choose a card first": "Primero elige una carta",
+        "{n} order is missing": "Falta {n} orden",
+        "{n} orders are missing": "Faltan {n} órdenes",
+    }
+    assert words == words_for_scripts("es")
+    assert words_for_scripts("en") == {}
+    assert [browser.get(f"/static/x/words.{code}.js").status_code for code in ("en", "xx", "es.js")] == [200, 404, 404]
+    before = static_version()
+    spanish.write_text(STUB.replace("Primero", "Antes"), encoding="utf-8")
+    assert static_version() != before
+
+
+# ---- the language that nobody speaks -----------------------------------------------------------------------------
+
+
+def test_what_was_not_translated_is_found(brackets: None) -> None:
+    whole = say("{side!c}: take your seat", side=say("south"))
+    assert stray(translate(say("{seat!c}: take your seat", seat=Seat.SOUTH), "es")) == ""
+    assert stray(translate(say("{seat!c}: take your seat", seat="hidden word"), "es")) == "hidden word"
+    assert stray(translate(whole, "es")) == "south take your seat"
+    assert stray(translate(f"{whole} now", "es")) == "South take your seat now"
+    assert stray("c3 12 x SHA-256 5d") == ""
+    page = (
+        '<p title="A tip">⟦x⟧ c3</p><input placeholder="Your name"><img alt="A view"><b class="mono">UUS and so on</b>'
+        '<p data-body=\'{"label": "Word", "moment": "1.1"}\' data-hint="Not now">Mara ⟦y⟧</p><script>let it = be</script>'
+    )
+    assert strays_of_page(page, ["Mara"]) == {"A tip", "Your name", "A view", "Word", "Not now"}
+    assert strays_of_json({"hint": "Word", "moment": "word", "log": ["1. Two words"]}) == {"Word", "1. Two words"}
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_what_hands_are_told_of_pieces_is_known_to_the_catalogues(name: str, brackets: None) -> None:
+    """A piece is called without its side there: “your robot”, “robot and flag”."""
+    game = GAMES[name]
+    kit = game.kit(game.options({}))
+    if kit.deck is not None:
+        return
+    places = ((None, SQUARE), (SQUARE, None), (SQUARE, SQUARE), (SQUARE, Square(1, 1)))
+    faces = [(face.name,) for face in kit.faces] + [(face.name, kit.faces[-1].name) for face in kit.faces[:3]]
+    for stack in faces:
+        for origin, target in places:
+            _, told = _who_and_what(kit, HandMove(stack, origin, target, turned=origin != target))
+            assert not stray(translate(told, "es")), told
+
+
+def test_both_seats_are_words() -> None:
+    assert [say("{seat!c}", seat=seat) for seat in SEATS] == ["South", "North"]

@@ -1,0 +1,379 @@
+"""Everything the games say to people, in a language that nobody speaks: what has no brackets was never given to `say`.
+
+Random games of every game are played with every option, wrong things are asked of them, hands wrong the board.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
+from random import Random
+from string import Formatter
+from typing import Any
+
+import pytest
+import scouts_examples
+import scouts_examples_rocks
+from games.kahmate.test_kahmate_refusals import refusals
+from words_tools import PACKAGES, ROOT, bracketed, stray
+
+from companion.core.errors import CompanionError, Malformed
+from companion.core.grid import Square
+from companion.core.i18n import Said, Verbatim, joined, packed, say, translate, unpacked
+from companion.core.kit import SEATS, Deck, Face, Kit, Seat, Side
+from companion.games import GAMES
+from companion.games.base import Event, Example, Game, Key, OptionRow, Outcome, Preset, Rule, Stage, Step
+from companion.games.kahmate.legal import Reason
+from companion.games.screen import (
+    Badge,
+    ChoiceKey,
+    Count,
+    Direction,
+    Duel,
+    Duellist,
+    Lane,
+    OrderKind,
+    Play,
+    Standing,
+    Tableau,
+    Tally,
+    Unit,
+)
+from companion.table.board_check import tops
+
+EACH = pytest.mark.parametrize("name", GAMES)
+LONGEST = 80
+"""After so many decisions a random game is left."""
+SPARSE, BENT = 6, 5
+"""What is costly is asked in every so-many-th position, of so many bent actions."""
+
+SHOWN: Mapping[type, tuple[str, ...]] = {
+    Badge: ("text",),
+    ChoiceKey: ("label", "hint"),
+    Count: ("label",),
+    Deck: ("lane_piles", "side_piles"),
+    Direction: ("label",),
+    Duel: ("hint",),
+    Duellist: ("face", "text"),
+    Event: ("text", "why"),
+    Example: ("caption",),
+    Face: ("name",),
+    Key: ("label",),
+    Kit: ("title", "notes"),
+    Lane: ("name",),
+    OptionRow: ("title", "sentence"),
+    OrderKind: ("label",),
+    Outcome: ("reason",),
+    Play: ("label",),
+    Preset: ("label",),
+    Rule: ("title", "text"),
+    Side: ("name",),
+    Stage: ("title",),
+    Standing: ("sign", "hint", "facts"),
+    Tableau: ("acting", "sign", "hint", "facts", "piles"),
+    Tally: ("total", "worth"),
+    Unit: ("note",),
+}
+"""What people read or hear of each kind of thing: its fields. Everything else in them is followed."""
+GARBAGE = (
+    *("", "?", "@", ".", "7", "-", "@z9", "z9-a1", "c1-c2-c3", "c1^c2-c3", "a1^z99", "R@a1", "R@a1-c3", "R@b1-a1"),
+    *("B@j9", "z9!z8", "9:Z", "1:N 1:N", "1:Q", "N " * 30, "a1-" * 200, "4x", "p0 d1 --", "⟂", "UU", "c7//p0a"),
+)
+"""Texts that are no action in one game or another."""
+SQUARE = re.compile(r"[a-h]\d{1,2}")
+NOTATION = re.compile(r"\b[a-h]\d{1,2}\b|\ba[NESW]\b")
+"""What is the same in every language: squares, an arena robot's attack; single letters and cards are so anyway."""
+
+
+@pytest.fixture(autouse=True)
+def in_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every language but English is the one that nobody speaks."""
+    monkeypatch.setattr("companion.core.i18n._lookup", pieces_in_brackets)
+
+
+def pieces_in_brackets(language: str, one: str, many: str, n: int | None) -> str:
+    """A known pattern with each of its pieces in brackets, so that its parts have to bring their own."""
+    pattern = many if many and n != 1 else one
+    return _in_pieces(pattern) if bracketed(language, one, many, n).startswith("⟦") else pattern
+
+
+@cache
+def _in_pieces(pattern: str) -> str:
+    told = ""
+    for words, name, form, conversion in Formatter().parse(pattern):
+        told += f"⟦{words}⟧" if words else ""
+        told += (
+            "" if name is None else f"{{{name}{'!' + conversion if conversion else ''}{':' + form if form else ''}}}"
+        )
+    return told
+
+
+# ---- what was told -------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Told:
+    """What a game has said, by where, and how it reads in the other language."""
+
+    strays: dict[str, str] = field(default_factory=dict)
+    checked: set[tuple[str, str]] = field(default_factory=set)
+
+    def hear(self, where: str, text: object) -> None:
+        """Note a text that keeps English words, or does not survive being kept as JSON."""
+        if not isinstance(text, str) or (text, getattr(text, "pattern", "")) in self.checked:
+            return
+        self.checked.add((text, getattr(text, "pattern", "")))
+        words = translate(text, "es")
+        kept = unpacked(json.loads(json.dumps(packed(text))))
+        if translate(kept, "es") != words:
+            self.strays[text] = f"{where} (kept)"
+        for each in typed(text):
+            words = words.replace(each, " ")
+        if stray(NOTATION.sub(" ", words)):
+            self.strays[text] = where
+
+    def hear_all(self, where: str, thing: object) -> None:
+        """Note what is shown of a thing and of everything within it."""
+        if isinstance(thing, str) or thing is None:
+            return
+        if isinstance(thing, Mapping):
+            thing = tuple(thing.values())
+        if isinstance(thing, tuple | list):
+            for each in thing:
+                self.hear_all(where, each)
+            return
+        shown = SHOWN.get(type(thing), ())
+        for name in shown:
+            self.hear_texts(f"{where}: {type(thing).__name__}.{name}", getattr(thing, name))
+        if is_dataclass(thing) and not isinstance(thing, type):
+            for one in fields(thing):
+                if one.name not in shown and one.init:
+                    self.hear_all(where, getattr(thing, one.name))
+
+    def hear_texts(self, where: str, value: object) -> None:
+        """Note a text, or several."""
+        if isinstance(value, Mapping):
+            several = [*value.values(), *(key for key in value if not isinstance(key, Seat))]
+        else:
+            several = [*value] if isinstance(value, tuple | list) else [value]
+        for each in several:
+            self.hear(where, each)
+
+    def hear_refusal(self, where: str, refusal: CompanionError) -> None:
+        """Note why something was refused."""
+        self.hear(where, refusal.message)
+
+
+def typed(text: object) -> Iterator[str]:
+    """What in a sentence was typed by somebody: the same in every language."""
+    if isinstance(text, Verbatim) and text:
+        yield text
+    if isinstance(text, Said):
+        for part in text.parts.values():
+            yield from typed(part)
+
+
+def nothing_left(told: Told) -> None:
+    lines = "\n".join(f"    {where}: {text}" for text, where in told.strays.items())
+    assert not told.strays, f"{len(told.strays)} texts are not translated:\n{lines}"
+    assert len(told.checked) > 30, "hardly anything was told"
+
+
+# ---- games ---------------------------------------------------------------------------------------------------------
+
+
+def ways(game: Game[Any, Any]) -> list[dict[str, Any]]:
+    """The options that a game is played with: none, each other choice that is a word, one that is a number, presets."""
+    others = []
+    for row in game.option_rows:
+        values = [value for _, value in row.choices[1:]]
+        others += [
+            {row.name: value} for value in (values if all(isinstance(each, str) for each in values) else values[:1])
+        ]
+    return [{}, *others, *(dict(preset.options) for preset in game.presets if preset.options)]
+
+
+def listen(told: Told, game: Game[Any, Any], state: Any, sparse: bool) -> None:
+    """What a position says to everybody."""
+    for viewer in (None, *SEATS):
+        told.hear_all("standing", game.standing(state, viewer))
+        told.hear_all("tableau", game.tableau(state, viewer))
+    for seat in game.to_act(state):
+        if pad := game.pad(state, seat):
+            told.hear_all("pad", pad)
+        if sparse:
+            plays = itertools.islice(game.plays(state, seat), 400)
+            told.hear_all("plays", [play for play in plays if play.label != play.text])
+
+
+def hear_step(told: Told, step: Step[Any]) -> None:
+    """What happened, and what hands do for it."""
+    told.hear_all("step", (*step.events, *step.stages))
+    for stage in step.stages:
+        for _, sentence in stage.todo:
+            told.hear("todo", sentence)
+        for tally in stage.tallies:
+            for label, worth in tally.parts:
+                told.hear("tally", label)
+                told.hear("tally", worth)
+
+
+def hear_refusals(told: Told, game: Game[Any, Any], state: Any, actions: list[Any], rng: Random) -> None:
+    """Try what may not be done here: actions of other positions and of the wrong seat, and some that never were."""
+    due = game.to_act(state)
+    for seat in SEATS:
+        written = [game.format(action) for action in rng.sample(actions, min(len(actions), BENT))]
+        written += [bent(text, rng) for text in written]
+        if seat in due:
+            written += [bent(game.format(game.random_action(state, seat, rng)), rng) for _ in range(BENT)]
+        for text in written:
+            try:
+                game.check(state, seat, game.parse(text))
+            except CompanionError as refusal:
+                told.hear_refusal("check", refusal)
+        try:
+            game.require(state, {seat: actions[0]} if actions else {})
+        except CompanionError as refusal:
+            told.hear_refusal("require", refusal)
+
+
+def bent(notation: str, rng: Random) -> str:
+    """An action with one of its squares elsewhere, or with another sign."""
+    square = f"{rng.choice('abcdefgh')}{rng.randint(1, 11)}"
+    places = list(SQUARE.finditer(notation))
+    if places and rng.random() < 0.8:
+        place = rng.choice(places)
+        return notation[: place.start()] + square + notation[place.end() :]
+    return f"{notation}{rng.choice('-^*!x&')}{square}" if places else rng.choice((f"{square}-{square}", "."))
+
+
+def hear_hands(told: Told, game: Game[Any, Any], state: Any, rng: Random) -> None:
+    """Move one piece by hand, most often to a square nearby, or show another face of it."""
+    layout = game.expected(state)
+    if not layout:
+        return
+    kit = game.kit(state.options)
+    for seat in game.to_act(state):
+        for _ in range(BENT):
+            seen = dict(tops(layout))
+            origin = rng.choice(list(seen))
+            target = rng.choice((*kit.board.squares, *(2 * around(kit, origin)), origin))
+            face = seen.pop(origin)
+            seen[target] = rng.choice((face, face, face, *(each.name for each in kit.faces)))
+            if broken := game.why_not(state, seat, seen):
+                told.hear_refusal("why_not", broken)
+
+
+def around(kit: Kit, square: Square) -> list[Square]:
+    """The squares of a board within two steps."""
+    near = (square.shifted(files, ranks) for files in range(-2, 3) for ranks in range(-2, 3))
+    return [each for each in near if each in kit.board.squares]
+
+
+def play_and_listen(told: Told, game: Game[Any, Any], options: dict[str, Any], seed: int) -> None:
+    """One random game."""
+    rng = Random(f"{game.name}/{seed}")
+    state = game.setup(game.options(options), rng)
+    actions: list[Any] = []
+    for number in range(LONGEST):
+        sparse = number % SPARSE == seed % SPARSE
+        listen(told, game, state, sparse)
+        due = sorted(game.to_act(state))
+        if sparse or not due:
+            hear_refusals(told, game, state, actions, rng)
+            hear_hands(told, game, state, rng)
+        if not due:
+            break
+        taken = {seat: game.random_action(state, seat, rng) for seat in due}
+        actions += taken.values()
+        for action in taken.values():
+            told.hear_texts("commands", tuple(game.commands(action)))
+        step = game.apply(state, taken, rng)
+        hear_step(told, step)
+        state = step.state
+    told.hear_all("outcome", game.outcome(state))
+
+
+@EACH
+def test_what_a_game_is_called_is_translated(name: str) -> None:
+    game, told = GAMES[name], Told()
+    for text in (game.title, game.summary, *(side.name for side in game.sides.values())):
+        told.hear("name", text)
+    told.hear_all("words", (game.option_rows, game.rules, game.presets))
+    for row in game.option_rows:
+        for label, _ in row.choices:
+            told.hear(f"choice of {row.name}", label)
+        if row.free_text:
+            for text in ("", ".", "s.\n...", "sSnN?", "ssSnN", "sSnN\n." * 30):
+                try:
+                    game.kit(game.options({row.name: text}))
+                except Malformed as refusal:
+                    told.hear_refusal(f"option {row.name}", refusal)
+    kit = game.kit(game.options({}))
+    told.hear_all("kit", kit)
+    told.hear("board", kit.board.name)
+    nothing_left(told)
+
+
+@EACH
+def test_what_a_game_tells_is_translated(name: str) -> None:
+    game, told = GAMES[name], Told()
+    for seed, options in enumerate(ways(game)):
+        play_and_listen(told, game, options, seed)
+    for text in GARBAGE:
+        try:
+            game.parse(text)
+        except CompanionError as refusal:
+            told.hear_refusal(f"parse of {text!r}", refusal)
+    nothing_left(told)
+
+
+def test_every_reason_of_scouts_is_translated() -> None:
+    told = Told()
+    for example in itertools.chain(*scouts_examples.PLAYS.values(), *scouts_examples_rocks.ROCKS_AND_HANDS.values()):
+        told.hear_refusal(str(example.tried), example.refused())
+    nothing_left(told)
+
+
+def test_every_reason_of_kahmate_is_translated() -> None:
+    told = Told()
+    for reason in Reason:
+        for refusal in refusals(reason):
+            told.hear_refusal(str(reason), refusal)
+    nothing_left(told)
+
+
+def test_a_part_that_was_not_translated_is_found() -> None:
+    told = Told()
+    sentence = say("The {rock} covers {square}.", rock="strange thing", square="c3")
+    told.hear("here", joined(" ", (say("The game is over."), sentence)))
+    told.hear("there", f"{say('The game is over.')}")
+    assert list(told.strays.values()) == ["here", "there"]
+
+
+def test_patterns_are_literal_and_have_their_parts() -> None:
+    """Only a literal pattern can be found for the catalogues; a part that is missing would fail when it is told."""
+    wrong = []
+    for path in sorted(each for package in PACKAGES for each in (ROOT / package).rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if not re.search(r"^from companion.core.i18n import .*\bsay", text, re.MULTILINE):
+            continue
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("say", "say_n"):
+                is_counted = node.func.id == "say_n"
+                given = {keyword.arg for keyword in node.keywords} | ({"n"} if is_counted else set())
+                if not all(_has_parts(pattern, given) for pattern in node.args[: 2 if is_counted else 1]):
+                    wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert not wrong
+
+
+def _has_parts(pattern: ast.expr, given: set[str | None]) -> bool:
+    """Is it a literal whose names are given? None among them stands for parts that are not written there."""
+    if not isinstance(pattern, ast.Constant) or not isinstance(pattern.value, str):
+        return False
+    return None in given or {name for _, name, _, _ in Formatter().parse(pattern.value) if name} <= given

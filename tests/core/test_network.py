@@ -1,0 +1,261 @@
+"""Getting in: names that are remembered, sides by one tap, the Wi-Fi, the console, and seats that go from door to door."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from web_fixtures import SALT, Place, error_of, open_place, page_of
+
+from companion.cli.greeting import greeting
+from companion.core.clock import FakeClock
+from companion.core.config import WifiSettings
+from companion.core.errors import Illegal
+from companion.core.kit import Seat
+from companion.core.network import LOOK_S, Network, Wifi, hotspot
+from companion.core.ports import PadKey, Press
+from companion.storage.journal import Journal
+from companion.table.seats.claims import SEEN_S
+from web.app import Welcome
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with open_place(tmp_path, welcome=Welcome(lambda: Wifi("Table; one", "ab:12345"), None, True)) as opened:
+        yield opened
+
+
+# ---- a side and a name -------------------------------------------------------------------------------------------------
+
+
+def test_a_name_used_before_is_one_tap_away(place: Place) -> None:
+    phone = place.browser()
+    assert "known_name" not in page_of(phone, "/join")
+    phone.post("/join/south", data={"name": "Mara"})
+    phone.post("/api/seat/south/leave", json={})
+    phone.post("/join/north", data={"name": "Jonas"})
+    phone.post("/api/seat/north/leave", json={})
+    for path in ("/join", "/join/south"):
+        page = page_of(phone, path)
+        assert page.index('value="Jonas" checked') < page.index('value="Mara"')
+    assert 'value="Mara"' not in page_of(place.browser(), "/join"), "names stay in their browser"
+    assert phone.post("/join/south", data={"name": "", "known_name": "Mara"}).status_code == 303
+    assert place.table.view().seats[Seat.SOUTH].name == "Mara"
+
+
+def test_four_names_are_kept_and_an_empty_one_is_none(place: Place) -> None:
+    phone = place.browser()
+    for name in ("Ada", "Bea", "Cem", "Dag", "Eva", ""):
+        assert phone.post("/join/south", data={"name": name}).status_code == 303
+        phone.post("/api/seat/south/leave", json={})
+    page = page_of(phone, "/join")
+    assert [name for name in ("Ada", "Bea", "Cem", "Dag", "Eva") if f'value="{name}"' in page] == [
+        "Bea",
+        "Cem",
+        "Dag",
+        "Eva",
+    ]
+
+
+def test_the_join_page_says_who_sits_where(place: Place) -> None:
+    mara = place.sit("south", "Mara")
+    assert "Go to your seat" in page_of(mara, "/join")
+    other = page_of(place.browser(), "/join")
+    assert "Mara sits here." in other
+    assert other.count("Sit here") == 1
+    assert "Mara sits opposite." in page_of(place.browser(), "/join/north")
+    place.sit("north")
+    assert "Both sides are taken" in page_of(place.browser(), "/join")
+
+
+def test_a_forged_cookie_of_names_is_no_name(place: Place) -> None:
+    phone = place.browser()
+    phone.set_cookie("names", "WyJFdmUiXQ.forged")
+    assert "Eve" not in page_of(phone, "/join")
+
+
+# ---- the Wi-Fi ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wifi", "text"),
+    [
+        (Wifi("Table"), "WIFI:T:nopass;S:Table;;"),
+        (Wifi('a"b\\c;d', "p:;12345", True), 'WIFI:T:WPA;S:a\\"b\\\\c\\;d;P:p\\:\\;12345;H:true;;'),
+    ],
+)
+def test_a_wifi_is_written_as_phones_read_it(wifi: Wifi, text: str) -> None:
+    assert wifi.text == text
+    assert not wifi.password or wifi.password not in repr(wifi)
+
+
+def test_the_lobby_shows_the_wifi_to_scan(place: Place) -> None:
+    page = page_of(place.browser(), "/")
+    assert "Scan first to join it:" in page
+    assert "Table; one" in page
+    assert "ab:12345" not in page, "the password is in the code alone"
+
+
+MANAGER = {
+    "--active": "1111:802-3-ethernet\n2222:802-11-wireless\n",
+    "2222": (
+        "802-11-wireless.mode:ap\n802-11-wireless.ssid:Spiel\\:tisch\n802-11-wireless.hidden:no\n"
+        "802-11-wireless-security.key-mgmt:wpa-psk\n802-11-wireless-security.psk:a\\\\b\\:c1234\n"
+    ),
+}
+
+
+def test_the_hotspot_is_asked_of_the_network_manager() -> None:
+    assert hotspot(lambda command: MANAGER.get(command[-1], "")) == Wifi("Spiel:tisch", "a\\b:c1234")
+    client = {**MANAGER, "2222": MANAGER["2222"].replace("mode:ap", "mode:infrastructure")}
+    assert hotspot(lambda command: client.get(command[-1], "")) is None, "a network that others run"
+    untold = {**MANAGER, "2222": MANAGER["2222"].replace("a\\\\b\\:c1234", "")}
+    assert hotspot(lambda command: untold.get(command[-1], "")) is None, "without its password there is no code"
+    assert hotspot(lambda _: "") is None
+
+
+def test_a_hotspot_that_comes_up_later_is_found(tmp_path: Path) -> None:
+    clock, told, changes = FakeClock(), {}, []
+
+    def run(command: Sequence[str]) -> str:
+        return told.get(command[-1], "")
+
+    with Network(WifiSettings(), clock, lambda: changes.append(1), run) as network:
+        network.wifi()
+        network.settle()
+        told.update(MANAGER)
+        network.wifi()
+        network.settle()
+        assert network.wifi() is None, "what was said is believed for a minute"
+        clock.advance(LOOK_S)
+        network.wifi()
+        network.settle()
+        assert network.wifi() == Wifi("Spiel:tisch", "a\\b:c1234")
+        assert changes == [1]
+
+
+def test_the_settings_go_before_the_hotspot() -> None:
+    network = Network(WifiSettings("Mine", "secret123"), FakeClock(), run=lambda _: pytest.fail("it must not be asked"))
+    assert network.wifi() == Wifi("Mine", "secret123")
+
+
+def test_the_console_shows_codes_only_to_people() -> None:
+    urls = ("http://192.0.2.7:8080/", "http://table.local:8080/")
+    wifi = Wifi("Table", "secret123")
+    plain, terminal = (
+        greeting(["No camera."], urls, "abcde-fghij", simulated=True, wifi=wifi, on_terminal=on_terminal)
+        for on_terminal in (False, True)
+    )
+    for text in (plain, terminal):
+        assert "No camera." in text
+        assert "http://192.0.2.7:8080/s\n" in text
+        assert "host key abcde-fghij" in text
+        assert "secret123" not in text
+    assert "█" not in plain
+    assert terminal.count("Scan") == 2
+
+
+# ---- from the phone to the pad and back --------------------------------------------------------------------------------
+
+
+def sealed_at_south(place: Place) -> tuple[str, str]:
+    """South's order is sealed by phone; answers the moment and the receipt."""
+    moment = place.to_orders()
+    receipt = place.table.hand_in(Seat.SOUTH, moment, "UUS", SALT)
+    return moment, receipt
+
+
+def test_from_the_phone_to_the_pad_and_back_keeps_the_sealed_order(place: Place) -> None:
+    phone = place.sit("south", "Mara")
+    place.sit("north")
+    moment, receipt = sealed_at_south(place)
+    assert phone.post("/api/seat/south/by-pad", json={}).status_code == 200
+    shown = place.table.view().seats[Seat.SOUTH]
+    assert (shown.door, shown.name, shown.receipt) == ("pad", "Mara", receipt)
+    page = page_of(phone, "/seat/south")
+    assert "You play by the pad" in page
+    assert "UUS" not in page
+    assert phone.post("/api/seat/south/by-phone", json={}).status_code == 200
+    assert phone.post("/api/seat/south/mine", json={}).get_json()["action"] == "UUS"
+    assert place.table.view().moment == moment
+
+
+def test_the_pad_takes_back_what_the_phone_has_sealed(place: Place) -> None:
+    phone = place.sit("south", "Mara")
+    place.sit("north")
+    sealed_at_south(place)
+    phone.post("/api/seat/south/by-pad", json={})
+    press(place, PadKey.BACK)
+    assert place.table.view().seats[Seat.SOUTH].receipt is None
+
+
+def test_without_pads_nobody_goes_to_one(tmp_path: Path) -> None:
+    with open_place(tmp_path) as place:
+        answer = place.sit("south").post("/api/seat/south/by-pad", json={})
+        assert (answer.status_code, error_of(answer)["message"]) == (409, "There are no pads here: go on by phone")
+
+
+def press(place: Place, key: PadKey, held: bool = False) -> None:
+    place.table.pressed(Press(Seat.SOUTH, key, place.clock.monotonic_s(), held))
+    place.table.step()
+
+
+def test_a_phone_is_let_in_by_the_pads_back_key(place: Place) -> None:
+    press(place, PadKey.READY)  # the pad sits down
+    place.sit("north")
+    _, receipt = sealed_at_south(place)
+    phone = place.browser()
+    assert "Take it to this phone" in page_of(phone, "/join/south")
+    assert phone.post("/join/south/claim").location == "/seat/south"
+    assert place.table.view().notices == (
+        "A phone asks for South’s seat. If it shows the pad’s mark, hold Back there to let it in.",
+    )
+    place.clock.advance(SEEN_S)
+    waiting = page_of(phone, "/seat/south")
+    assert "Hold Back at the pad of South" in waiting
+    assert 'http-equiv="refresh"' in waiting
+    assert "Hold Back" not in page_of(place.browser(), "/seat/south")
+    press(place, PadKey.BACK)
+    assert place.table.view().seats[Seat.SOUTH].receipt == receipt, "the key answers the phone and does nothing else"
+    press(place, PadKey.BACK, held=True)
+    assert place.table.view().notices == ()
+    page = page_of(phone, "/seat/south")
+    assert "Sealed at" in page
+    assert "UUS" not in page
+    assert phone.post("/api/seat/south/mine", json={}).get_json()["action"] is None, "whose hand it was nobody knows"
+    assert phone.post("/api/seat/south/take-back", json={"moment": place.table.view().moment}).status_code == 200
+
+
+def test_a_claim_waits_a_minute_and_for_pads_only(place: Place) -> None:
+    press(place, PadKey.READY)
+    phone = place.browser()
+    phone.post("/join/south/claim")
+    place.clock.advance(61)
+    place.table.step()
+    assert place.table.view().notices == ()
+    press(place, PadKey.BACK, held=True)
+    assert phone.get("/seat/south").status_code == 403
+    place.sit("north")
+    assert place.browser().post("/join/north/claim").status_code == 409
+    place.browser().post("/join/south/claim")
+    place.table.free_seat(Seat.SOUTH)
+    place.table.step()
+    assert place.table.view().notices == (), "a seat that was freed is free"
+
+
+def test_the_journal_folds_to_the_same_seats(place: Place, tmp_path: Path) -> None:
+    phone = place.sit("south", "Mara")
+    phone.post("/api/seat/south/by-pad", json={})
+    sealed_at_south(place)
+    live = place.table.view(Seat.SOUTH)
+    with Journal(tmp_path / "journal.sqlite", read_only=True) as journal:
+        session = journal.restore()
+    sitter = session.seats[Seat.SOUTH]
+    assert (sitter.name, sitter.door) == ("Mara", "pad")
+    assert session.sealed[Seat.SOUTH].receipt == live.seats[Seat.SOUTH].receipt
+
+
+def test_nobody_moves_a_free_seat(place: Place) -> None:
+    with pytest.raises(Illegal, match="Nobody sits at South"):
+        place.table.play_by(Seat.SOUTH, "pad")

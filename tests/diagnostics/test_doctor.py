@@ -1,0 +1,78 @@
+"""What `companion doctor` says of cameras."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from camera_tools import UsbBus, Webcam
+
+from companion.cli.doctor import Finding, Grade, examine
+from companion.core.clock import FakeClock
+from companion.core.config import CameraSettings, PanelSettings, Settings
+from vision.cameras.catalogue import CameraOpener
+from vision.cameras.lenses import LensShelf
+from vision.pose.optics import Lens
+
+
+@pytest.fixture
+def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> UsbBus:
+    monkeypatch.setitem(sys.modules, "picamera2", None)
+    return UsbBus(monkeypatch, tmp_path)
+
+
+def told(folder: Path, source: str = "auto") -> list[Finding]:
+    settings = Settings(
+        state_dir=str(folder / "state"), camera=CameraSettings(source=source), panel=PanelSettings(enabled="no")
+    )
+    return [finding for finding in examine(settings) if finding.topic in ("camera", "lens")]
+
+
+def test_a_camera_that_works_is_named_with_its_size_and_lens(bus: UsbBus, tmp_path: Path) -> None:
+    webcam = bus.plug(0, Webcam(size=(1280, 720)))
+    assert told(tmp_path) == [
+        Finding("camera", Grade.OK, "usb:0, 1280 x 720."),
+        Finding(
+            "lens",
+            Grade.OK,
+            "About 67 degrees across; the board teaches the rest, companion calibrate measures it.",
+        ),
+    ]
+    assert webcam.opened[0].released == 1
+
+
+def test_other_cameras_are_offered(bus: UsbBus, tmp_path: Path) -> None:
+    bus.plug(0, Webcam(), "Laptop")
+    bus.plug(2, Webcam(), "Table", "B2")
+    words = [finding.text for finding in told(tmp_path, "usb:Table")]
+    assert words[0] == "usb:2, 1920 x 1080."
+    assert words[2:] == ["Laptop is connected: to use it, [camera] source = “usb:Laptop”."]
+
+
+def test_a_covered_lens_is_noted(bus: UsbBus, tmp_path: Path) -> None:
+    bus.plug(0, Webcam()).light = 0.01
+    assert told(tmp_path)[0] == Finding(
+        "camera",
+        Grade.NOTE,
+        "usb:0, 1920 x 1080: The camera sees only black: take the cap off its lens, or switch on a lamp.",
+    )
+
+
+def test_no_camera_is_a_note_and_a_busy_one_a_failure(bus: UsbBus, tmp_path: Path) -> None:
+    (nothing,) = told(tmp_path)
+    assert nothing.grade is Grade.NOTE
+    assert nothing.text.endswith("or try another number. Without a camera play goes by taps.")
+    assert told(tmp_path, "usb:0")[0].grade is Grade.FAIL
+    bus.plug(0, Webcam()).busy = True
+    assert told(tmp_path)[0].grade is Grade.FAIL
+    assert "close other programs" in told(tmp_path)[0].text
+    assert told(tmp_path, "none")[0].text == "Switched off in the settings: play goes by taps."
+
+
+def test_a_measured_lens_is_said_to_be_one(bus: UsbBus, tmp_path: Path) -> None:
+    bus.plug(0, Webcam())
+    settings = Settings(state_dir=str(tmp_path / "state"), camera=CameraSettings(source="usb:0"))
+    with_camera = CameraOpener(settings.camera, FakeClock()).open()
+    LensShelf(settings.lenses_path, settings.camera).measured(with_camera, Lens(0.8), 0.001)
+    assert told(tmp_path, "usb:0")[1].text == "64.0 degrees across, measured by companion calibrate."

@@ -1,0 +1,392 @@
+"""What the doctor reads of a machine and how it judges: Raspberry Pis made of files, good ones and bad ones."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections import namedtuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from companion.diagnostics import machine as doctor
+from companion.diagnostics import network, probes
+from companion.diagnostics.findings import Finding, Grade
+from companion.diagnostics.probes import Disk, Machine, Memory, Throttling, Wireless
+
+Usage = namedtuple("Usage", "total used free")
+
+
+@dataclass
+class Pi:
+    """A machine of files and answers to commands."""
+
+    root: Path
+    answers: dict[tuple[str, ...], str] = field(default_factory=dict)
+    asked: list[tuple[str, ...]] = field(default_factory=list)
+
+    def run(self, command: Sequence[str]) -> str:
+        self.asked.append(tuple(command))
+        return self.answers.get(tuple(command), "")
+
+    @property
+    def machine(self) -> Machine:
+        return Machine(self.root, self.run)
+
+    def write(self, path: str, content: str) -> None:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content)
+
+    def card(self, **facts: str) -> None:
+        """An SD card or an eMMC, whose second part is the root's file system."""
+        disk = "sys/devices/platform/mmc0/block/mmcblk0"
+        for name, value in ({"type": "SD", "name": "SC32G", "date": "08/2021"} | facts).items():
+            self.write(f"{disk}/device/{name}", f"{value}\n")
+        self.write(f"{disk}/mmcblk0p2/partition", "2\n")
+        devices = self.root / "sys/dev/block"
+        devices.mkdir(parents=True, exist_ok=True)
+        (devices / "179:2").symlink_to(self.root / disk / "mmcblk0p2")
+        self.mount("rw")
+
+    def mount(self, how: str, super_block: str = "rw") -> None:
+        self.write(
+            "proc/self/mountinfo",
+            "25 1 179:1 / /boot/firmware rw,relatime shared:1 - vfat /dev/mmcblk0p1 rw\n"
+            f"26 1 179:2 / / {how},noatime shared:2 - ext4 /dev/root {super_block},errors=remount-ro\n"
+            "27 1 0:22 / /run rw,nosuid - tmpfs tmpfs rw,size=803480k\nbroken line\n",
+        )
+
+
+@pytest.fixture
+def pi(tmp_path: Path) -> Pi:
+    made = Pi(tmp_path / "root")
+    made.write("proc/device-tree/model", "Raspberry Pi 5 Model B Rev 1.0\0")
+    made.write("proc/meminfo", "MemTotal:        8245316 kB\nMemFree: 1 kB\nMemAvailable:    7000123 kB\n")
+    made.write("sys/class/thermal/thermal_zone0/type", "cpu-thermal\n")
+    made.write("sys/class/thermal/thermal_zone0/temp", "48312\n")
+    made.answers["vcgencmd", "get_throttled"] = "throttled=0x0\n"
+    made.card()
+    return made
+
+
+def graded(*findings: Finding) -> list[tuple[str, Grade]]:
+    return [(each.topic, each.grade) for each in findings]
+
+
+# ---- board, warmth, voltage ------------------------------------------------------------------------------------------
+
+
+def test_the_board_and_its_memory(pi: Pi) -> None:
+    assert probes.memory(pi.machine) == Memory(8245, 7000)
+    assert doctor.board(pi.machine) == Finding(
+        "machine", Grade.OK, "Raspberry Pi 5 Model B Rev 1.0, 7000 of 8245 MB of memory are free."
+    )
+    pi.write("proc/meminfo", "MemTotal: 8245316 kB\nMemAvailable: 60000 kB\n")
+    assert doctor.board(pi.machine).grade is Grade.WARN
+    pi.write("proc/meminfo", "nonsense")
+    assert doctor.board(pi.machine).text == "Raspberry Pi 5 Model B Rev 1.0."
+
+
+def test_another_machine_is_named_too(tmp_path: Path) -> None:
+    pc = Pi(tmp_path)
+    pc.write("sys/class/dmi/id/product_name", "NUC11\n")
+    assert doctor.board(pc.machine).text == "NUC11."
+    assert list(doctor.power(pc.machine)) == []
+    assert list(doctor.warmth(pc.machine)) == []
+
+
+@pytest.mark.parametrize(
+    ("degrees", "grade"), [(-5.0, Grade.OK), (74.9, Grade.OK), (75.0, Grade.NOTE), (80.0, Grade.WARN)]
+)
+def test_warmth(pi: Pi, degrees: float, grade: Grade) -> None:
+    pi.write("sys/class/thermal/thermal_zone0/temp", f"{degrees * 1000:.0f}\n")
+    (found,) = doctor.warmth(pi.machine)
+    assert found.grade is grade
+    assert f"{degrees:.0f} °C" in found.text
+
+
+def test_the_processors_zone_is_chosen_else_the_warmest(pi: Pi) -> None:
+    pi.write("sys/class/thermal/thermal_zone1/type", "rp1_adc\n")
+    pi.write("sys/class/thermal/thermal_zone1/temp", "61000\n")
+    assert probes.temperature_c(pi.machine) == 48.312
+    pi.write("sys/class/thermal/thermal_zone0/type", "acpitz\n")
+    assert probes.temperature_c(pi.machine) == 61.0
+    pi.write("sys/class/thermal/thermal_zone1/temp", "unreadable")
+    assert probes.temperature_c(pi.machine) == 48.312
+
+
+THROTTLED = [
+    (0x0, [Grade.OK], "The voltage is right"),
+    (0x1, [Grade.WARN], "The voltage is too low now"),
+    (0x10000, [Grade.WARN], "The voltage was too low since"),
+    (0x50000, [Grade.WARN, Grade.NOTE], "The voltage was too low since"),
+    (0x50005, [Grade.WARN, Grade.WARN], "The voltage is too low now"),
+    (0x80008, [Grade.WARN], "The processor is slowed down now"),
+    (0x20000, [Grade.NOTE], "The processor was slowed down for a while"),
+    (0xE0000, [Grade.NOTE], "The processor was slowed down for a while"),
+]
+
+
+@pytest.mark.parametrize("way", ["command", "file", "new file"])
+@pytest.mark.parametrize(("bits", "grades", "words"), THROTTLED)
+def test_every_flag_of_the_firmware(pi: Pi, way: str, bits: int, grades: list[Grade], words: str) -> None:
+    pi.answers.clear()
+    if way == "command":
+        pi.answers["vcgencmd", "get_throttled"] = f"throttled={bits:#x}\n"
+    elif way == "file":
+        pi.write("sys/devices/platform/soc/soc:firmware/get_throttled", f"{bits:x}\n")
+    else:
+        pi.write("sys/devices/platform/soc@107c000000/soc@107c000000:firmware/get_throttled", f"{bits:x}\n")
+    found = list(doctor.power(pi.machine))
+    assert [each.grade for each in found] == grades
+    assert found[0].text.startswith(words)
+    assert bool(pi.asked) is (way == "command")
+
+
+@pytest.mark.parametrize("said", ["", "throttled=", "throttled=x", "error=1", "throttled=0x1ffffffffff"])
+def test_a_firmware_that_says_nothing_is_noted(pi: Pi, said: str) -> None:
+    pi.answers["vcgencmd", "get_throttled"] = said
+    (found,) = doctor.power(pi.machine)
+    assert found.grade is Grade.NOTE
+
+
+@pytest.mark.parametrize(("alarm", "flags"), [("0", Throttling()), ("1", Throttling(under_voltage=True)), ("", None)])
+def test_the_alarm_of_the_voltage_alone(pi: Pi, alarm: str, flags: Throttling | None) -> None:
+    pi.answers.clear()
+    pi.write("sys/class/hwmon/hwmon0/name", "cpu_thermal\n")
+    pi.write("sys/class/hwmon/hwmon2/name", "rpi_volt\n")
+    pi.write("sys/class/hwmon/hwmon2/in0_lcrit_alarm", f"{alarm}\n")
+    assert probes.throttling(pi.machine) == flags
+
+
+# ---- the disk --------------------------------------------------------------------------------------------------------
+
+
+def test_an_sd_card_tells_its_name_alone(pi: Pi) -> None:
+    assert probes.disk(pi.machine, "179:2") == Disk("SD", "SC32G", "08/2021", None, None, None)
+    assert list(doctor.disk_health(pi.machine, Path("/"))) == [
+        Finding("disk", Grade.OK, "SD SC32G: no error is known. It does not tell its wear.")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("life", "spare", "grade", "words"),
+    [
+        ("0x01 0x02", "0x01", Grade.OK, "MMC SC32G: 20 % of its life are used."),
+        ("0x09 0x01", "0x01", Grade.WARN, "MMC SC32G is nearly worn out: save a backup and use a new card."),
+        ("0x0b 0x01", "0x01", Grade.WARN, "MMC SC32G is nearly worn out: save a backup and use a new card."),
+        ("0x02 0x02", "0x02", Grade.WARN, "MMC SC32G is nearly worn out: save a backup and use a new card."),
+        ("0x00 0x00", "0x00", Grade.OK, "MMC SC32G: no error is known. It does not tell its wear."),
+        ("garbage", "", Grade.OK, "MMC SC32G: no error is known. It does not tell its wear."),
+    ],
+)
+def test_an_emmc_tells_its_wear(tmp_path: Path, life: str, spare: str, grade: Grade, words: str) -> None:
+    pi = Pi(tmp_path)
+    pi.card(type="MMC", life_time=life, pre_eol_info=spare)
+    assert list(doctor.disk_health(pi.machine, Path("/"))) == [Finding("disk", grade, words)]
+
+
+def test_errors_of_the_file_system_and_the_kernel_are_told(pi: Pi) -> None:
+    pi.write("sys/fs/ext4/mmcblk0p2/errors_count", "3\n")
+    pi.write(
+        "dev/kmsg",
+        "6,1,1,-;mmc0: new high speed SDHC card\n3,2,2,-;mmcblk0: I/O error, dev mmcblk0, sector 1\n"
+        "3,3,3,-;EXT4-fs error (device mmcblk0p2): bad block\n6,4,4,-;usb 1-1: new device\n",
+    )
+    found = list(doctor.disk_health(pi.machine, Path("/")))
+    assert [each.text.partition(":")[0] for each in found] == [
+        "The file system has found 3 errors on SD SC32G",
+        "The kernel’s log has 2 lines about errors of a disk",
+    ]
+    assert {each.grade for each in found} == {Grade.WARN}
+
+
+def test_a_disk_that_is_none_is_left_out(pi: Pi) -> None:
+    assert list(doctor.disk_health(pi.machine, Path("/run/x"))) == [], "a memory disk"
+    assert probes.disk(pi.machine, "179:1") is None, "no such device here"
+    pi.write("proc/self/mountinfo", "")
+    assert list(doctor.disk_health(pi.machine, Path("/"))) == []
+
+
+@pytest.mark.parametrize(("how", "super_block"), [("ro", "rw"), ("rw", "ro")])
+def test_a_file_system_that_can_only_be_read_is_a_failure(pi: Pi, tmp_path: Path, how: str, super_block: str) -> None:
+    pi.mount(how, super_block)
+    found = doctor.space(pi.machine, tmp_path / "state")
+    assert found.grade is Grade.FAIL
+    assert "can only be read" in found.text
+
+
+@pytest.mark.parametrize(
+    ("free_mb", "grade", "words"),
+    [(199, Grade.FAIL, "Only 199 MB free for "), (499, Grade.WARN, "Make room soon."), (500, Grade.OK, "500 MB free")],
+)
+def test_space(pi: Pi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_mb: int, grade: Grade, words: str) -> None:
+    asked: list[Path] = []
+
+    def usage(path: Path) -> Usage:
+        asked.append(path)
+        return Usage(0, 0, free_mb * 1_000_000)
+
+    monkeypatch.setattr("shutil.disk_usage", usage)
+    found = doctor.space(pi.machine, tmp_path / "state" / "deep")
+    assert (found.grade, words in found.text) == (grade, True)
+    assert asked == [tmp_path], "the next folder that exists"
+
+
+# ---- the clock and versions ------------------------------------------------------------------------------------------
+
+
+def synced(pi: Pi) -> None:
+    pi.write("run/systemd/timesync/synchronized", "")
+
+
+def told_yes(pi: Pi) -> None:
+    pi.answers["timedatectl", "show", "-p", "NTPSynchronized", "--value"] = "yes\n"
+
+
+def told_no(pi: Pi) -> None:
+    pi.answers["timedatectl", "show", "-p", "NTPSynchronized", "--value"] = "no\n"
+
+
+def own_clock(pi: Pi) -> None:
+    told_no(pi)
+    pi.write("sys/class/rtc/rtc0/name", "rpi-rtc\n")
+
+
+@pytest.mark.parametrize(
+    ("made", "grade", "words"),
+    [
+        (synced, Grade.OK, "The network has set it."),
+        (told_yes, Grade.OK, "The network has set it."),
+        (told_no, Grade.NOTE, "No network has set the clock"),
+        (own_clock, Grade.OK, "The machine’s own clock has set it."),
+        (lambda _: None, Grade.OK, "It is "),
+    ],
+)
+def test_who_has_set_the_clock(pi: Pi, made: Callable[[Pi], None], grade: Grade, words: str) -> None:
+    made(pi)
+    found = doctor.clock(pi.machine)
+    assert (found.grade, words in found.text) == (grade, True)
+
+
+def test_a_clock_that_was_never_set(pi: Pi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", lambda: 3600.0)
+    synced(pi)
+    assert doctor.clock(pi.machine).grade is Grade.NOTE
+
+
+def test_versions_are_in_one_line(pi: Pi) -> None:
+    pi.write("etc/os-release", 'NAME="Debian"\nPRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\n')
+    pi.write("proc/sys/kernel/osrelease", "6.6.31+rpt-rpi-2712\n")
+    pi.write("proc/device-tree/chosen/bootloader/version", "5e0f8a1d3c7b\0")
+    text = doctor.versions(pi.machine).text
+    for words in (
+        "companion ",
+        "Python 3.",
+        "OpenCV ",
+        "12 (bookworm)",
+        "6.6.31+rpt-rpi-2712",
+        "bootloader 5e0f8a1d3c",
+    ):
+        assert words in text
+
+
+def test_a_machine_that_tells_nothing_breaks_nothing(tmp_path: Path) -> None:
+    bare = Pi(tmp_path / "nothing")
+    found = list(doctor.thorough_look(bare.machine, tmp_path / "state"))
+    found += [*network.wifi(bare.machine), *network.service(bare.machine), network.name(bare.machine)]
+    assert {each.topic for each in found} == {"machine", "disk", "clock", "versions", "network"}
+
+
+def test_odd_bytes_break_nothing(pi: Pi) -> None:
+    for path in list(pi.root.rglob("*")):
+        if path.is_file():
+            path.write_bytes(bytes(range(256)) * 3)
+    list(doctor.thorough_look(pi.machine, Path("/")))
+    list(network.wifi(pi.machine))
+
+
+# ---- the network and the service -------------------------------------------------------------------------------------
+
+
+def test_wireless(pi: Pi) -> None:
+    pi.write("sys/class/net/eth0/address", "")
+    pi.write("sys/class/net/wlan0/wireless/x", "")
+    pi.write("sys/class/net/wlan1/wireless/x", "")
+    pi.write(
+        "proc/net/wireless",
+        "Inter-| sta-|   Quality        |\n face | tus | link level noise |\n wlan0: 0000   38.  -78.  -256        0\n",
+    )
+    pi.answers["iw", "dev", "wlan0", "get", "power_save"] = "Power save: on\n"
+    pi.answers["iw", "dev", "wlan1", "get", "power_save"] = "Power save: off\n"
+    assert probes.wireless(pi.machine) == (Wireless("wlan0", True, -78), Wireless("wlan1", False, None))
+    sleepy, awake = network.wifi(pi.machine)
+    assert sleepy.grade is Grade.NOTE
+    assert "sudo iw dev wlan0 set power_save off" in sleepy.text
+    assert "-78 dBm" in sleepy.text
+    assert awake == Finding("wifi", Grade.OK, "wlan1 is awake.")
+
+
+@pytest.mark.parametrize(
+    ("kind", "soft", "blocked"), [("wlan", "1", True), ("wlan", "0", False), ("bluetooth", "1", False)]
+)
+def test_a_blocked_radio(pi: Pi, kind: str, soft: str, blocked: bool) -> None:
+    pi.write("sys/class/rfkill/rfkill0/type", f"{kind}\n")
+    pi.write("sys/class/rfkill/rfkill0/soft", f"{soft}\n")
+    assert [("wifi", Grade.NOTE)] * blocked == graded(*network.wifi(pi.machine))
+
+
+def test_where_phones_reach_the_table() -> None:
+    assert graded(*network.reach(["127.0.0.1"])) == [("network", Grade.NOTE)]
+    assert [each.text for each in network.reach(["192.0.2.7:8080", "table.local:8080"], "Table")] == [
+        "Phones reach the table at 192.0.2.7:8080, table.local:8080.",
+        "This machine runs the hotspot Table.",
+    ]
+
+
+def test_the_name_in_the_network(pi: Pi) -> None:
+    assert network.name(pi.machine).grade is Grade.NOTE
+    pi.write("run/avahi-daemon/pid", "400\n")
+    name = socket.gethostname().partition(".")[0]
+    assert network.name(pi.machine) == Finding("network", Grade.OK, f"Its name in the network is {name}.local.")
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("LoadState=not-found\nActiveState=inactive\n", []),
+        ("LoadState=loaded\nActiveState=active\nNRestarts=0\n", [("service", Grade.OK)]),
+        ("LoadState=loaded\nActiveState=active\nNRestarts=2\n", [("service", Grade.NOTE)]),
+        ("LoadState=loaded\nActiveState=failed\nNRestarts=2\n", [("service", Grade.FAIL)]),
+        ("nonsense", []),
+    ],
+)
+def test_what_systemd_says(pi: Pi, said: str, found: list[tuple[str, Grade]]) -> None:
+    pi.answers["systemctl", "show", network.UNIT, "-p", "LoadState,ActiveState,NRestarts"] = said
+    assert graded(*network.service(pi.machine)) == found
+
+
+def test_a_port_that_is_taken() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        number = taken.getsockname()[1]
+        assert network.port("127.0.0.1", number).grade is Grade.FAIL
+    assert network.port("127.0.0.1", 0).grade is Grade.OK
+
+
+# ---- commands --------------------------------------------------------------------------------------------------------
+
+
+def test_a_command_that_is_missing_fails_or_hangs_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, body in (("well", "echo 7"), ("badly", "echo 7; exit 1"), ("slowly", "sleep 5")):
+        script = tmp_path / name
+        script.write_text(f"#!/bin/sh\n{body}\n")
+        script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(probes, "COMMAND_S", 0.1)
+    assert [probes.run_command([name]) for name in ("missing-one", "badly", "slowly")] == ["", "", ""]
+    monkeypatch.setattr(probes, "COMMAND_S", 5.0)
+    assert probes.run_command(["well"]) == "7\n"

@@ -1,0 +1,393 @@
+"""Robot Arena: the worked examples and every sentence of the rulebook and the rulings."""
+
+from __future__ import annotations
+
+import pytest
+from arena_tools import GAME, NORTH, SOUTH, Places, at, play, points, robots, squares, start, titles, told, winners
+
+from companion.core.errors import Illegal
+from companion.core.grid import Square
+from companion.core.kit import Seat
+from companion.games.arena.board import WALLS_MAP
+from companion.games.arena.state import Reason
+
+# ---- the worked examples ----------------------------------------------------------------------------------------------
+
+
+def test_worked_example_a_failure_makes_others_fail() -> None:
+    step = play(at({1: "b2", 2: "b3"}, {1: "b4"}), "1:N 2:N", "1:D")
+    assert squares(step, SOUTH) == {1: "b2", 2: "b3"}
+    assert [event.text for event in told(step, "bounce")] == [
+        "Petrol robot 1 bounces and stays on b2.",
+        "Petrol robot 2 bounces and stays on b3.",
+    ]
+    assert [event.why for event in told(step, "bounce")] == [
+        "Petrol robot 2 does not leave b3.",
+        "Coral robot 1 does not leave b4.",
+    ]
+    assert [(event.square, event.edge) for event in told(step, "bounce")] == [("b2", (0, 1)), ("b3", (0, 1))]
+
+
+def test_worked_example_without_c_all_move() -> None:
+    step = play(at({1: "b2", 2: "b3"}, {1: "h9"}), "1:N 2:N", "1:D")
+    assert squares(step, SOUTH) == {1: "b3", 2: "b4"}
+    assert [event.text for event in told(step, "move")] == [
+        "Petrol robot 1 moves north, b2 to b3.",
+        "Petrol robot 2 moves north, b3 to b4.",
+    ]
+
+
+def test_worked_example_a_swap() -> None:
+    step = play(at({1: "b2"}, {1: "b3"}), "1:N", "1:S")
+    assert (squares(step, SOUTH), squares(step, NORTH)) == ({1: "b3"}, {1: "b2"})
+
+
+def test_worked_example_a_defender_loses_3_and_6_and_4() -> None:
+    step = play(at({1: "e5", 2: "d5"}, {1: "f5", 2: "e6"}), "1:D 2:aE", "1:aW 2:X")
+    assert points(step, SOUTH) == {1: 30 - 13, 2: 30 - 6}, "robot 2 stands beside the self-destruct too, unshielded"
+    assert points(step, NORTH) == {1: 30 - 6}
+
+
+# ---- the rulebook: order and precedence ---------------------------------------------------------------------------------
+
+
+def test_a_turn_has_the_rulebooks_order() -> None:
+    state = at({1: "a1", 2: "c3", 3: "e5"}, {1: "i9", 2: "e6"}, turn=5)
+    step = play(state, "1:N 2:D 3:aN", "1:X 2:-")
+    expected = ["Defend", "Armed", "Moves", "Spawn", "Attacks", "Self-destruct", "End of the turn"]
+    assert titles(step) == expected
+    assert [stage.events[0].kind for stage in step.stages] == [
+        "defend",
+        "armed",
+        "move",
+        "spawn",
+        "shot",
+        "blast",
+        "leave",
+    ]
+    assert all(len(stage.title) <= 24 and stage.orders == {} for stage in step.stages)
+
+
+def test_stages_in_which_nothing_happens_are_left_out() -> None:
+    assert titles(play(start(), "1:N", "1:-")) == ["Moves"]
+    assert titles(play(start(), "1:D", "1:aS")) == ["Defend", "Attacks"]
+
+
+def test_a_turn_in_which_nothing_happens_has_one_stage() -> None:
+    step = play(start(), "1:-", "3:-")
+    assert titles(step) == ["End of the turn"]
+    assert [event.text for event in step.events] == ["No robot does anything."]
+    assert step.stages[0].expected == GAME.expected(step.state)
+
+
+def test_each_stage_expects_what_lies_there_when_hands_are_done() -> None:
+    state = at({1: "a1"}, {1: ("b2", 6), 2: "e5"}, turn=5, board="n....\n.....\n.....\n.....\ns.S..")
+    step = play(state, "1:X", "2:W")
+    assert titles(step) == ["Armed", "Moves", "Spawn", "Self-destruct", "End of the turn"]
+    layouts = [" ".join(sorted(map(str, stage.expected or ()))) for stage in step.stages]
+    assert layouts == ["a1 b2 e5", "a1 b2 d5", "a1 b2 c1 d5", "a1 b2 c1 d5", "c1 d5"]
+    assert step.stages[2].expected is not None
+    assert step.stages[2].expected[Square.parse("c1")] == ("petrol robot 2",)
+
+
+# ---- the rulebook: defending --------------------------------------------------------------------------------------------
+
+
+def test_a_defender_stays_and_takes_half_of_attacks_and_self_destructs_rounded_down() -> None:
+    step = play(at({1: "c3"}, {1: "c4", 2: "d4"}, attack=13, blast=7), "1:D", "1:aS 2:X")
+    assert robots(step, SOUTH) == {1: ("c3", 30 - 6 - 3)}
+    shot, blast = told(step, "shot")[0], told(step, "blast")[0]
+    assert shot.text == "Coral robot 1 attacks south and hits petrol robot 1 on c3: 6 points."
+    assert shot.why == blast.why == "Behind its shield a robot takes half, rounded down."
+    assert blast.text == "Coral robot 2 blows up on d4 and hits petrol robot 1 (3) and coral robot 1 (7)."
+    assert told(step, "defend")[0].text == "Petrol robot 1 shelters on c3."
+
+
+def test_every_single_hit_is_halved_for_itself() -> None:
+    step = play(at({1: "c3"}, {1: "c4", 2: "d3"}, attack=13), "1:D", "1:aS 2:aW")
+    assert points(step, SOUTH) == {1: 30 - 6 - 6}, "not half of 26"
+
+
+def test_the_shield_lasts_one_turn() -> None:
+    state = play(at({1: "c3"}, {1: "c4"}), "1:D", "1:-").state
+    assert points(play(state, "1:-", "1:aS"), SOUTH) == {1: 18}
+
+
+# ---- the rulebook: self-destructing -------------------------------------------------------------------------------------
+
+
+def test_a_self_destruct_hits_all_eight_around_whoever_they_are() -> None:
+    ring = ["d4", "d5", "d6", "e4", "e6", "f4", "f5", "f6"]
+    south: Places = {1: "e5", 2: ring[0], 3: ring[1], 4: ring[2], 5: "g5"}
+    north: Places = dict(enumerate(ring[3:], start=1))
+    step = play(at(south, north), "1:X", "1:-")
+    assert points(step, SOUTH) == {2: 24, 3: 24, 4: 24, 5: 30}, "g5 is two squares away"
+    assert set(points(step, NORTH).values()) == {24}
+    assert told(step, "armed")[0].text == "Petrol robot 1 arms its self-destruct on e5."
+    assert told(step, "leave")[0].text == "Petrol robot 1 leaves the board."
+    assert told(step, "leave")[0].why == "It has blown itself up."
+
+
+def test_a_self_destruct_is_not_stopped_by_death() -> None:
+    step = play(at({1: ("c3", 5), 2: "a1"}, {1: "c4"}), "1:X", "1:aS")
+    assert points(step, NORTH) == {1: 24}
+    assert points(step, SOUTH) == {2: 30}
+
+
+def test_self_destructs_reach_each_other_and_end_with_nothing() -> None:
+    step = play(at({1: "c3", 2: "a1"}, {1: "d4", 2: "i9"}), "1:X", "1:X")
+    assert [event.text for event in told(step, "blast")] == [
+        "Petrol robot 1 blows up on c3 and hits coral robot 1 (6).",
+        "Coral robot 1 blows up on d4 and hits petrol robot 1 (6).",
+    ]
+    assert (points(step, SOUTH), points(step, NORTH)) == ({2: 30}, {2: 30})
+
+
+def test_a_self_destruct_alone_hits_nobody() -> None:
+    step = play(at({1: "c3", 2: "a1"}, {1: "i9"}), "1:X", "1:-")
+    assert told(step, "blast")[0].text == "Petrol robot 1 blows up on c3 and hits nobody."
+
+
+def test_walls_do_not_shield_from_self_destructs() -> None:
+    step = play(at({1: "a1"}, {1: "b2"}, board="n..\n#..\ns#."), "1:X", "1:-")
+    assert points(step, NORTH) == {1: 24}
+
+
+# ---- the rulebook and the rulings: moving -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("south", "north", "orders", "why"),
+    [
+        ({1: "a1"}, {1: "i9"}, ("1:S", "1:-"), "South leads off the board."),
+        ({1: "a1"}, {1: "i9"}, ("1:W", "1:-"), "West leads off the board."),
+        ({1: "c6"}, {1: "i9"}, ("1:N", "1:-"), "North leads into the wall on c7."),
+        ({1: "c3"}, {1: "c4"}, ("1:N", "1:-"), "Coral robot 1 does not leave c4."),
+        ({1: "c4"}, {1: "c5"}, ("1:N", "1:aS"), "Coral robot 1 does not leave c5."),
+        ({1: "c4"}, {1: "c5"}, ("1:N", "1:X"), "Coral robot 1 does not leave c5."),
+        ({1: "e4", 2: "a1"}, {1: "e6"}, ("1:N", "1:S"), "Petrol robot 1 and coral robot 1 try for e5."),
+        (
+            {1: "e4", 2: "e6"},
+            {1: "f5"},
+            ("1:N 2:S", "1:W"),
+            "Petrol robot 1, petrol robot 2 and coral robot 1 try for e5.",
+        ),
+    ],
+)
+def test_a_move_fails_and_says_why(south: Places, north: Places, orders: tuple[str, str], why: str) -> None:
+    step = play(at(south, north, board=WALLS_MAP), *orders)
+    bounce = told(step, "bounce")[0]
+    assert bounce.why == why
+    assert squares(step, SOUTH) == south
+
+
+def test_a_robot_that_cannot_move_stays_without_a_shield() -> None:
+    step = play(at({1: "a1"}, {1: "a2"}), "1:W", "1:aS")
+    assert robots(step, SOUTH) == {1: ("a1", 18)}
+
+
+def test_all_that_try_for_a_square_fail_even_when_one_would_have_failed_anyway() -> None:
+    """c4 is held by a robot that stays; both that try for it name each other, and nobody enters."""
+    step = play(at({1: "c3", 2: "b4"}, {1: "c4"}), "1:N 2:E", "1:D")
+    assert squares(step, SOUTH) == {1: "c3", 2: "b4"}
+    assert {event.why for event in told(step, "bounce")} == {"Petrol robot 1 and petrol robot 2 try for c4."}
+
+
+def test_nobody_enters_a_contested_square_that_is_left() -> None:
+    step = play(at({1: "c3", 2: "b4"}, {1: "c4"}), "1:N 2:E", "1:N")
+    assert squares(step, SOUTH) == {1: "c3", 2: "b4"}
+    assert squares(step, NORTH) == {1: "c5"}
+
+
+def test_a_contest_holds_up_those_behind() -> None:
+    step = play(at({1: "e3", 2: "e4"}, {1: "e6"}), "1:N 2:N", "1:S")
+    assert squares(step, SOUTH) == {1: "e3", 2: "e4"}
+    assert [event.why for event in told(step, "bounce")] == [
+        "Petrol robot 2 does not leave e4.",
+        "Petrol robot 2 and coral robot 1 try for e5.",
+        "Petrol robot 2 and coral robot 1 try for e5.",
+    ]
+
+
+def test_chains_and_rotations_succeed() -> None:
+    step = play(at({1: "c3", 2: "d3"}, {1: "d4", 2: "c4"}), "1:E 2:N", "1:W 2:S")
+    assert squares(step, SOUTH) == {1: "d3", 2: "d4"}
+    assert squares(step, NORTH) == {1: "c4", 2: "c3"}
+
+
+# ---- the rulebook: attacking --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("letter", "square"), [("N", "e6"), ("E", "f5"), ("S", "e4"), ("W", "d5")])
+def test_an_attack_hits_the_next_square_in_its_direction(letter: str, square: str) -> None:
+    step = play(at({1: "e5"}, {1: square}), f"1:a{letter}", "1:-")
+    assert points(step, NORTH) == {1: 18}
+    shot = told(step, "shot")[0]
+    assert (shot.square, shot.to, shot.seat) == ("e5", square, SOUTH)
+
+
+def test_an_attack_reaches_one_square_only() -> None:
+    assert points(play(at({1: "e5"}, {1: "e7"}), "1:aN", "1:-"), NORTH) == {1: 30}
+
+
+def test_friendly_fire_is_weaker_and_halved_by_a_shield_too() -> None:
+    state = at({1: "e5", 2: "e6"}, {1: "i9"})
+    step = play(state, "1:aN", "1:-")
+    assert points(step, SOUTH) == {1: 30, 2: 22}
+    assert told(step, "shot")[0].text == "Petrol robot 1 attacks north and hits petrol robot 2 on e6: 8 points."
+    assert told(step, "shot")[0].why == "It is of its own side."
+    assert points(play(state, "1:aN 2:D", "1:-"), SOUTH) == {1: 30, 2: 26}
+
+
+def test_an_attack_falls_after_the_moves_so_it_can_be_dodged() -> None:
+    state = at({1: "e5"}, {1: "e6"})
+    assert points(play(state, "1:aN", "1:W"), NORTH) == {1: 30}
+    assert points(play(at({1: "e5"}, {1: "e7"}), "1:aN", "1:S"), NORTH) == {1: 18}, "it walks into the attack"
+
+
+@pytest.mark.parametrize(
+    ("square", "order", "why", "to"),
+    [
+        ("e5", "aN", "Nothing stands on e6.", "e6"),
+        ("a1", "aW", "West leads off the board.", None),
+        ("c6", "aN", "North leads into the wall on c7.", None),
+    ],
+)
+def test_attacks_on_nothing_are_legal_and_do_nothing(square: str, order: str, why: str, to: str | None) -> None:
+    step = play(at({1: square}, {1: "i9"}, board=WALLS_MAP), f"1:{order}", "1:-")
+    miss = told(step, "miss")[0]
+    assert (miss.why, miss.to, miss.square) == (why, to, square)
+    assert points(step, NORTH) == {1: 30}
+
+
+def test_attacks_fire_together() -> None:
+    step = play(at({1: ("e5", 12), 2: "a1"}, {1: ("e6", 12), 2: "i9"}), "1:aN", "1:aS")
+    assert (points(step, SOUTH), points(step, NORTH)) == ({2: 30}, {2: 30})
+
+
+# ---- the rulings: spawning ----------------------------------------------------------------------------------------------
+
+
+def test_spawning_turns_are_every_fifth_the_last_included() -> None:
+    state, spawning = start(), []
+    while not state.outcome:
+        for turn in range(5):
+            assert state.turn <= 30, turn
+            step = play(state, "1:-", "1:-")
+            if told(step, "spawn") or told(step, "no_spawn"):
+                spawning.append(state.turn)
+            state = step.state
+    assert spawning == [5, 10, 15, 20, 25, 30]
+
+
+def test_a_new_robot_gets_the_lowest_free_number_in_the_order_listed() -> None:
+    step = play(at({2: "a1", 4: "b1"}, {1: "a9"}, turn=5), "2:-", "1:-")
+    assert squares(step, SOUTH) == {1: "c1", 2: "a1", 3: "g1", 4: "b1"}
+    assert squares(step, NORTH) == {1: "a9", 2: "c9", 3: "g9"}
+    assert [event.text for event in told(step, "spawn")] == [
+        "Petrol robot 1 appears on c1: put down its tag.",
+        "Petrol robot 3 appears on g1: put down its tag.",
+        "Coral robot 2 appears on c9: put down its tag.",
+        "Coral robot 3 appears on g9: put down its tag.",
+    ]
+
+
+def test_an_occupied_spawn_point_gives_nothing() -> None:
+    step = play(at({1: "b1"}, {1: "g1", 2: "d9"}, turn=5), "1:E", "2:W")
+    assert squares(step, SOUTH) == {1: "c1"}, "one robot of its own moved there, an enemy stands on the other"
+    assert squares(step, NORTH) == {1: "g1", 2: "c9", 3: "g9"}
+    assert [(event.text, event.why) for event in told(step, "no_spawn")] == [
+        ("No petrol robot appears on c1.", "Petrol robot 1 stands there."),
+        ("No petrol robot appears on g1.", "Coral robot 1 stands there."),
+        ("No coral robot appears on c9.", "Coral robot 2 stands there."),
+    ]
+
+
+def test_a_spawn_point_that_is_left_in_the_moves_is_free() -> None:
+    assert squares(play(at({1: "c1"}, {1: "i9"}, turn=5), "1:N", "1:-"), SOUTH) == {1: "c2", 2: "c1", 3: "g1"}
+
+
+def test_at_most_eight_robots_armed_ones_counted() -> None:
+    south: Places = {number: f"{'abdefhi'[number - 1]}3" for number in range(1, 8)}
+    step = play(at(south, {1: "i9"}, turn=5), "1:X", "1:-")
+    assert sorted(squares(step, SOUTH)) == [2, 3, 4, 5, 6, 7, 8], "8 appears, 1 blows up afterwards"
+    why = told(step, "no_spawn")[0].why
+    assert why == "Petrol has 8 robots, as many as a side may have."
+
+
+def test_a_new_robot_has_no_order_but_can_be_hit() -> None:
+    step = play(at({1: "a1"}, {1: "c2"}, turn=5), "1:-", "1:aS")
+    assert points(step, SOUTH) == {1: 30, 2: 18, 3: 30}
+    with pytest.raises(Illegal) as refused:
+        play(at({1: "a1"}, {1: "c2"}, turn=5), "1:- 2:D", "1:aS")
+    assert refused.value.reason is Reason.NOT_ON_BOARD
+
+
+def test_a_new_robot_can_die_at_once() -> None:
+    step = play(at({1: "a1"}, {1: "c2"}, turn=5, hit_points=12), "1:-", "1:aS")
+    assert sorted(squares(step, SOUTH)) == [1, 3]
+    assert told(step, "leave")[0].why == "It has no hit points left."
+
+
+def test_no_spawning_turns_when_they_are_off() -> None:
+    assert not told(play(at({1: "a1"}, {1: "i9"}, turn=5, spawn_every=0), "1:-", "1:-"), "spawn")
+
+
+# ---- the rulings: leaving and the end -----------------------------------------------------------------------------------
+
+
+def test_robots_leave_together_at_the_end_and_act_until_then() -> None:
+    state = at({1: ("c3", 12), 2: "a1"}, {1: "c4", 2: "d3"})
+    step = play(state, "1:aE", "1:aS")
+    assert points(step, NORTH) == {1: 30, 2: 18}, "the dying robot fires too"
+    assert titles(step) == ["Attacks", "End of the turn"]
+    assert step.stages[0].expected is not None
+    assert Square.parse("c3") in step.stages[0].expected
+    assert step.stages[1].expected == GAME.expected(step.state)
+
+
+def test_a_robot_with_exactly_no_points_leaves_and_one_with_one_stays() -> None:
+    state = at({1: "c3"}, {1: ("c4", 12), 2: "i9"})
+    assert points(play(state, "1:aN", "1:-"), NORTH) == {2: 30}
+    assert points(play(at({1: "c3"}, {1: ("c4", 13)}), "1:aN", "1:-"), NORTH) == {1: 1}
+
+
+def test_a_side_without_robots_loses_even_if_the_next_turn_would_spawn() -> None:
+    step = play(at({1: "c3"}, {1: ("c4", 5)}, turn=4), "1:aN", "1:-")
+    assert winners(step) == {SOUTH}
+    assert step.state.outcome is not None
+    assert step.state.outcome.reason == "Coral has no robot left."
+    assert step.events[-1].kind == "won"
+    assert GAME.to_act(step.state) == frozenset()
+    assert list(GAME.legal_actions(step.state, SOUTH)) == []
+
+
+def test_a_robot_that_spawned_in_the_same_turn_saves_its_side() -> None:
+    step = play(at({1: "c3"}, {1: ("c4", 5)}, turn=5), "1:aN", "1:-")
+    assert step.state.outcome is None
+    assert squares(step, NORTH) == {2: "c9", 3: "g9"}
+
+
+def test_both_without_robots_is_a_tie() -> None:
+    step = play(at({1: "c3"}, {1: "c4"}), "1:X", "1:X")
+    assert winners(step) == frozenset()
+    assert step.events[-1].text == "Neither side has a robot left: a tie."
+    assert step.events[-1].kind == "tie"
+
+
+@pytest.mark.parametrize(
+    ("south", "north", "winner", "reason"),
+    [
+        ({1: ("a1", 1), 2: ("b1", 1)}, {1: "i9"}, {SOUTH}, "Turn 30 was the last one: petrol has 2 robots, coral 1."),
+        ({1: ("a1", 9)}, {3: "i9"}, {NORTH}, "Turn 30 was the last one, 1 robot each: coral has 30 points, petrol 9."),
+        ({1: "a1"}, {3: "i9"}, set(), "Turn 30 was the last one: 1 robot and 30 points each, a tie."),
+    ],
+)
+def test_after_the_last_turn_robots_count_then_points(
+    south: Places, north: Places, winner: set[Seat], reason: str
+) -> None:
+    assert play(at(south, north, turn=29, spawn_every=0), "1:-", "3:-" if 3 in north else "1:-").state.outcome is None
+    step = play(at(south, north, turn=30, spawn_every=0), "1:-", "3:-" if 3 in north else "1:-")
+    assert winners(step) == winner
+    assert step.events[-1].text == reason
+    assert titles(step)[-1] == "End of the turn"

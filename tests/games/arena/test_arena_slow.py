@@ -1,0 +1,227 @@
+"""A second Robot Arena, slow and written from the rulebook alone, and random games in which both must agree.
+
+It shares no code with the game: squares are pairs counted from 1, robots a dict by side and number.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from companion.core.kit import SEATS
+from companion.games.arena import Arena
+from companion.games.arena.moves import failures
+
+Place = tuple[int, int]
+Name = tuple[str, int]
+COMPASS = {"N": (0, 1), "E": (1, 0), "S": (0, -1), "W": (-1, 0)}
+CODES = ("N", "E", "S", "W", "aN", "aE", "aS", "aW", "D", "X", "-")
+
+
+@dataclass(frozen=True)
+class Slow:
+    """A position: the map's rows from the lowest rank up, robots as (side, number, place, points), options, turn."""
+
+    rows: tuple[str, ...]
+    robots: tuple[tuple[str, int, Place, int], ...]
+    options: tuple[tuple[str, int], ...]
+    turn: int = 1
+    result: str = ""
+
+    def option(self, name: str) -> int:
+        return dict(self.options)[name]
+
+    def tile(self, place: Place) -> str:
+        """The map's character there; # beyond the edge too."""
+        file, rank = place
+        on_board = 1 <= rank <= len(self.rows) and 1 <= file <= len(self.rows[0])
+        return self.rows[rank - 1][file - 1] if on_board else "#"
+
+    def squares_of(self, character: str) -> list[Place]:
+        width, height = len(self.rows[0]), len(self.rows)
+        every = sorted((file, rank) for file in range(1, width + 1) for rank in range(1, height + 1))
+        return [place for place in every if self.tile(place) == character]
+
+
+def slow_start(options: dict[str, Any]) -> Slow:
+    numbers = {
+        "turns": 30,
+        "hit_points": 30,
+        "spawn_every": 5,
+        "max_robots": 8,
+        "attack": 12,
+        "friendly": 8,
+        "blast": 6,
+    }
+    standard = ".nN.n.Nn.\n" + ".........\n" * 7 + ".sS.s.Ss."
+    text = options.get("board", standard)
+    numbers |= {name: value for name, value in options.items() if name != "board"}
+    empty = Slow(tuple(reversed(text.split("\n"))), (), tuple(sorted(numbers.items())))
+    robots = [
+        (side, number, place, numbers["hit_points"])
+        for side, letter in (("south", "s"), ("north", "n"))
+        for number, place in enumerate(empty.squares_of(letter), start=1)
+    ]
+    return replace(empty, robots=tuple(robots))
+
+
+def step(place: Place, letter: str) -> Place:
+    return place[0] + COMPASS[letter][0], place[1] + COMPASS[letter][1]
+
+
+def slow_moves(places: dict[Any, Place], tries: dict[Any, Place], is_free: Any) -> set[Any]:
+    """The largest set of movers that can all move together: found by trying every set, the largest first."""
+    wanted = Counter(tries.values())
+    hopeful = [name for name in tries if is_free(tries[name]) and wanted[tries[name]] == 1]
+    for size in range(len(hopeful), -1, -1):
+        for chosen in itertools.combinations(hopeful, size):
+            left = {place for name, place in places.items() if name not in chosen}
+            if all(tries[name] not in left for name in chosen):
+                return set(chosen)
+    return set()
+
+
+def slow_turn(position: Slow, orders: dict[Name, str]) -> Slow:
+    """The next position by the rulebook, part after part; robots without an order are left out of `orders`."""
+    places = {(side, number): place for side, number, place, _ in position.robots}
+    points = {(side, number): left for side, number, _, left in position.robots}
+    tries = {name: step(places[name], code) for name, code in orders.items() if code in COMPASS}
+    for name in slow_moves(places, tries, lambda place: position.tile(place) != "#"):
+        places[name] = tries[name]
+    every = position.option("spawn_every")
+    if every and position.turn % every == 0:
+        for side, letter in (("south", "S"), ("north", "N")):
+            for place in position.squares_of(letter):
+                taken = {number for owner, number in places if owner == side}
+                if place not in places.values() and len(taken) < position.option("max_robots"):
+                    name = (side, min(set(range(1, 9)) - taken))
+                    places[name], points[name] = place, position.option("hit_points")
+    hits: list[tuple[Name, int]] = []
+    for name, code in orders.items():
+        for victim, place in places.items():
+            if code.startswith("a") and place == step(places[name], code[1]):
+                hits.append((victim, position.option("friendly" if victim[0] == name[0] else "attack")))
+            away = max(abs(place[0] - places[name][0]), abs(place[1] - places[name][1]))
+            if code == "X" and away == 1:
+                hits.append((victim, position.option("blast")))
+    for victim, damage in hits:
+        points[victim] -= damage // 2 if orders.get(victim) == "D" else damage
+    kept = sorted(name for name in places if points[name] > 0 and orders.get(name) != "X")
+    robots = tuple((side, number, places[side, number], points[side, number]) for side, number in kept)
+    return replace(position, robots=robots, turn=position.turn + 1, result=slow_result(position, robots))
+
+
+def slow_result(position: Slow, robots: tuple[tuple[str, int, Place, int], ...]) -> str:
+    """`south`, `north`, `tie`, or nothing while the game goes on."""
+    count = Counter(side for side, *_ in robots)
+    total: Counter[str] = Counter()
+    for side, _, _, left in robots:
+        total[side] += left
+    if not count["south"] or not count["north"]:
+        return next(iter(count), "tie")
+    if position.turn < position.option("turns"):
+        return ""
+    marks = {side: (count[side], total[side]) for side in ("south", "north")}
+    if marks["south"] == marks["north"]:
+        return "tie"
+    return max(marks, key=lambda side: marks[side])
+
+
+def slow_orders(position: Slow, side: str) -> Iterator[dict[Name, str]]:
+    """Every robot left out or with an order, at least one with."""
+    names = sorted((owner, number) for owner, number, *_ in position.robots if owner == side)
+    for codes in itertools.product(("", *CODES), repeat=len(names)):
+        chosen = {name: code for name, code in zip(names, codes, strict=True) if code}
+        if chosen:
+            yield chosen
+
+
+def slow_count(position: Slow, depth: int) -> tuple[int, int]:
+    """How many sequences of orders there are to a depth, ended games included, and how many positions."""
+    level: Counter[Slow] = Counter({position: 1})
+    for _ in range(depth):
+        after: Counter[Slow] = Counter()
+        for before, ways in level.items():
+            if before.result:
+                after[before] += ways
+                continue
+            for south, north in itertools.product(slow_orders(before, "south"), list(slow_orders(before, "north"))):
+                after[slow_turn(before, south | north)] += ways
+        level = after
+    return level.total(), len(level)
+
+
+# ---- both games agree ---------------------------------------------------------------------------------------------------
+
+GAME = Arena()
+ARENAS: list[dict[str, Any]] = [
+    {},
+    {"board": "nN.\nS#N\n..s", "spawn_every": 1, "turns": 12},
+    {"board": "nn.nn\n.....\nss.ss", "hit_points": 50, "spawn_every": 0},
+    {"board": "N..N\nn#.n\n.##.\nS.sS", "spawn_every": 2, "max_robots": 3, "attack": 7, "friendly": 5, "blast": 3},
+    {"board": "nN" * 6 + "\n" + "." * 12 + "\n" + "sS" * 6, "spawn_every": 3, "hit_points": 60},
+]
+
+
+@pytest.mark.parametrize("number", range(len(ARENAS)))
+def test_random_games_agree_with_the_slow_game(number: int) -> None:
+    options = ARENAS[number]
+    rng = Random(f"arena/{number}")
+    turns = 0
+    for _ in range(25):
+        state, slow = GAME.setup(GAME.options(options), rng), slow_start(options)
+        while not state.outcome:
+            actions = {seat: GAME.random_action(state, seat, rng) for seat in SEATS}
+            orders = {(str(seat), robot): code for seat in SEATS for robot, code in actions[seat].given}
+            if number == 2:  # nobody blows up: crowds meet
+                orders = {name: "D" if code == "X" else code for name, code in orders.items()}
+                actions = {seat: GAME.parse(spelt(orders, str(seat))) for seat in SEATS}
+            state, slow = GAME.apply(state, actions, rng).state, slow_turn(slow, orders)
+            turns += 1
+            assert plain(GAME.dump(state)) == plain_slow(slow)
+    assert turns > 25
+
+
+def spelt(orders: dict[Name, str], side: str) -> str:
+    return " ".join(f"{number}:{code}" for (owner, number), code in sorted(orders.items()) if owner == side)
+
+
+def plain(dumped: Any) -> tuple[dict[Name, tuple[str, int]], int, str]:
+    robots = {
+        (str(seat), int(number)): (robot["square"], robot["points"])
+        for seat, side in dumped["robots"].items()
+        for number, robot in side.items()
+    }
+    outcome = dumped["outcome"]
+    return robots, dumped["turn"], "" if outcome is None else next(iter(outcome["winners"]), "tie")
+
+
+def plain_slow(slow: Slow) -> tuple[dict[Name, tuple[str, int]], int, str]:
+    robots = {
+        (side, number): (f"{'abcdefghijkl'[file - 1]}{rank}", left) for side, number, (file, rank), left in slow.robots
+    }
+    return robots, slow.turn, slow.result
+
+
+@settings(max_examples=300)
+@given(
+    st.dictionaries(st.tuples(st.integers(0, 3), st.integers(0, 3)), st.sampled_from("NESW.."), max_size=9),
+    st.sets(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=3),
+)
+def test_the_moves_that_succeed_are_the_largest_set_that_can(crowd: dict[Place, str], walls: Iterable[Place]) -> None:
+    """On 4 x 4 squares with walls: whoever the algorithm lets move is exactly the largest set that fits together."""
+    free = {(file, rank) for file in range(4) for rank in range(4)} - set(walls)
+    standing = [(place, code) for place, code in crowd.items() if place in free]
+    places = [place for place, _ in standing]
+    tries = {robot: step(place, code) for robot, (place, code) in enumerate(standing) if code in COMPASS}
+    number = {place: index for index, place in enumerate(sorted(free))}
+    failed = failures([number[place] for place in places], {robot: number.get(to) for robot, to in tries.items()})
+    assert set(tries) - set(failed) == slow_moves(dict(enumerate(places)), tries, free.__contains__)

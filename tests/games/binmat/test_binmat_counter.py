@@ -1,0 +1,227 @@
+"""The clock and the referee of BINMAT: counting, calling combats, and cards laid open."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from companion.core.errors import Illegal, Malformed
+from companion.core.grid import Square
+from companion.core.kit import Seat
+from companion.games import game_named
+from companion.games.base import Step
+from companion.games.binmat.counter import Counter, OpenCards, parse_counter
+
+GAME = game_named("binmat")
+SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
+
+
+def begun(way: str = "clock", **options: Any) -> Counter:
+    state: Counter = GAME.setup(GAME.options({"way": way, **options}), Random(0))
+    return state
+
+
+def press(state: Counter, *texts: str) -> Counter:
+    """Each action by whoever is to act."""
+    for text in texts:
+        state = step(state, text).state
+    return state
+
+
+def step(state: Counter, text: str) -> Step[Counter]:
+    (seat,) = GAME.to_act(state)
+    action = GAME.parse(text)
+    GAME.check(state, seat, action)
+    return GAME.apply(state, {seat: action}, Random(0))
+
+
+def test_turns_are_counted_down_from_110_and_the_defender_begins() -> None:
+    state = begun()
+    assert (state.turns_left, GAME.to_act(state)) == (110, {SOUTH})
+    state = press(state, ".")
+    assert (state.turns_left, GAME.to_act(state)) == (109, {NORTH})
+
+
+def test_when_all_turns_are_over_the_defender_has_won() -> None:
+    state = press(begun(), *["."] * 109)
+    assert GAME.outcome(state) is None
+    outcome = GAME.outcome(press(state, "--"))
+    assert outcome is not None
+    assert (outcome.winners, outcome.reason) == ({SOUTH}, "All 110 turns are over.")
+
+
+@pytest.mark.parametrize(("seconds", "limit"), [(5, 5), (0.25, 0.25), (0, None)])
+def test_a_turn_has_its_seconds_and_casual_play_none(seconds: float, limit: float | None) -> None:
+    assert GAME.time_limit(begun(seconds=seconds)) == limit
+
+
+def test_a_combat_stops_the_clock_and_its_end_ends_the_turn() -> None:
+    state = press(begun(), ".", "c")
+    assert (GAME.time_limit(state), GAME.to_act(state), state.turns_left) == (None, {NORTH}, 109)
+    state = press(state, ".")
+    assert (GAME.time_limit(state), GAME.to_act(state), state.turns_left) == (5, {SOUTH}, 108)
+
+
+def test_the_attacker_wins_only_by_a_combat() -> None:
+    state = begun()
+    with pytest.raises(Illegal, match="declare it first"):
+        step(state, "!")
+    won = press(state, "c", "!")
+    outcome = GAME.outcome(won)
+    assert outcome is not None
+    assert outcome.winners == {NORTH}
+    assert won.turns_left == 109, "the turn that ends the game counts"
+
+
+@pytest.mark.parametrize("timeout", ["pass", "alarm"])
+def test_time_out_is_a_pass_or_only_an_alarm(timeout: str) -> None:
+    assert GAME.on_timeout(begun(timeout=timeout), SOUTH) == ("--" if timeout == "pass" else None)
+
+
+def test_players_of_a_side_take_its_turns_one_after_the_other() -> None:
+    state, names = begun(defenders=2, attackers=3), []
+    for _ in range(8):
+        tableau = GAME.tableau(state, None)
+        assert tableau is not None
+        names.append(tableau.acting)
+        state = press(state, ".")
+    assert names == [
+        "defender 1", "attacker 1", "defender 2", "attacker 2", "defender 1", "attacker 3", "defender 2", "attacker 1",
+    ]  # fmt: skip
+
+
+def test_cards_are_not_played_in_the_clock() -> None:
+    for text in ("p8&3", "d0", "x8&3"):
+        with pytest.raises(Illegal, match="played on the table"):
+            step(begun(), text)
+    with pytest.raises(Illegal, match="choose the referee"):
+        step(press(begun(), "c"), "5& / 4^")
+
+
+def test_the_referee_works_the_worked_example_out() -> None:
+    state = press(begun("referee"), ".", "c3")
+    done = step(state, "3: 5& 3% >+ / 4^ 2#")
+    assert [stage.title for stage in done.stages] == ["Cards open", "Powers", "Damage"]
+    powers = done.stages[1].tallies
+    assert [(tally.seat, tally.total, tally.reached, tally.is_greater) for tally in powers] == [
+        (NORTH, "8", 3, True),
+        (SOUTH, "6", 0, False),
+    ]
+    last = done.stages[-1]
+    assert last.expected == {Square(3, 1): (), Square(3, 0): ()}
+    assert last.todo == ((NORTH, "Attacker: 5 cards to the attacker discard"),)
+    after = done.state
+    assert (after.due, GAME.to_act(after), GAME.time_limit(after)) == (1, {NORTH}, None)
+    assert GAME.tableau(after, None).sign == "Attacker: draw 1 card from lane deck 3"  # type: ignore[union-attr] # it has one
+    assert press(after, ".").turns_left == 108
+    won = press(after, "!")
+    assert won.turns_left == 108
+    outcome = GAME.outcome(won)
+    assert outcome is not None
+    assert outcome.reason == "The lane deck owes a card and has none."
+
+
+def test_a_stack_that_stays_is_expected_on_the_table() -> None:
+    done = step(press(begun("referee"), ".", "c2"), "2& / 4^")
+    assert done.stages[-1].expected == {Square(2, 1): (), Square(2, 0): ("4^",)}
+    assert done.stages[-1].todo == ((SOUTH, "Defender: 2& to the lane discard"),)
+    assert done.state.turns_left == 108
+
+
+def test_without_a_lane_nothing_is_expected_on_the_table() -> None:
+    assert step(press(begun("referee"), ".", "c"), "2& / 4^").stages[-1].expected is None
+
+
+def test_traps_of_a_stack_that_lay_open_do_nothing() -> None:
+    hidden = step(press(begun("referee"), ".", "c"), "8& / @^ 2#").stages
+    lay_open = step(press(begun("referee"), ".", "c"), "8& / @^u 2#u").stages
+    assert "takes 8&" in hidden[1].events[0].text
+    assert lay_open[1].events[0].why == "It lay face up before the combat."
+
+
+def test_in_the_hackmud_edition_attacker_cards_may_have_lain_open_and_the_stack_may_be_empty() -> None:
+    hackmud = press(begun("referee", edition="hackmud"), ".", "c2")
+    rested = step(hackmud, "@&u 8& / 4^").stages
+    assert [event.text for event in rested[1].events] == ["Attacker’s @& does nothing."]
+    bounced = step(hackmud, "2: / 4^ ?^")
+    assert bounced.stages[-1].expected == {Square(2, 1): (), Square(2, 0): ("4^",)}
+    with pytest.raises(Illegal, match="at least one card in the attacker stack"):
+        step(press(begun("referee"), ".", "c2"), "2: / 4^ ?^")
+
+
+def test_the_combat_is_in_the_lane_that_changed_where_other_attacker_cards_lie_open() -> None:
+    state = press(begun("referee", edition="hackmud"), ".", "c")
+    before = {Square(1, 1): ("9&",), Square(3, 1): ("5&",)}
+    assert GAME.laid_open(state, before, before) is None, "nothing was turned up yet"
+    fans = {**before, Square(3, 1): ("5&", "3%"), Square(3, 0): ("4^",)}
+    assert GAME.laid_open(state, fans, before) == "3: 5&u 3% / 4^"
+    fans = {**before, Square(1, 0): ("4^",)}
+    assert GAME.laid_open(state, fans, before) == "1: 9&u / 4^"
+
+
+def test_a_break_laid_face_up_does_not_mean_that_the_stack_lay_open() -> None:
+    assert not OpenCards.parse("8& / @^ >#u").defender_open
+
+
+@pytest.mark.parametrize(
+    ("text", "normal"),
+    [
+        ("5& / ", "5& /"),
+        ("5& /", "5& /"),
+        ("2: / ?^", "2: / ?^"),
+        ("/ 4^", "/ 4^"),
+        ("5&u 3% / 4^", "5&u 3% / 4^"),
+        ("0: 5& a% / 4^u 2#", "0: 5& a% / 4^u 2#u"),
+        ("c5", "c5"),
+        (".", "."),
+    ],
+)
+def test_notation_has_one_spelling(text: str, normal: str) -> None:
+    assert parse_counter(text) == normal
+    assert parse_counter(normal) == normal
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("/", "one of the two stacks"),
+        ("4^", "An action is"),
+        ("5& 4^", "An action is"),
+        ("6: 5& / 4^", "“6:” is not a card"),
+        ("5& 5& / 4^", "named twice"),
+        ("5& / 5&", "there twice"),
+        ("1& / 4^", "is not a card"),
+        ("c6", "After c expected"),
+        ("", "An action is"),
+    ],
+)
+def test_wrong_notation_says_what_was_expected(text: str, words: str) -> None:
+    with pytest.raises(Malformed, match=words):
+        GAME.parse(text)
+
+
+def test_open_cards_mean_the_combat_of_the_one_lane_where_the_attackers_lie_open() -> None:
+    state = press(begun("referee"), ".", "c")
+    fans = {Square(3, 1): ("5&", "3%"), Square(3, 0): ("4^", "2#"), Square(1, 0): ("9&",)}
+    assert GAME.laid_open(state, fans, {Square(1, 0): ("9&",)}) == "3: 5& 3% / 4^ 2#"
+    assert GAME.laid_open(state, fans, {Square(3, 0): ("4^", "2#")}) == "3: 5& 3% / 4^u 2#u"
+    assert GAME.laid_open(state, {Square(3, 1): ("5&", "X")}, {}) is None, "a card is not read"
+    assert GAME.laid_open(state, {Square(3, 1): ("5&",), Square(2, 1): ("6&",)}, {}) is None, "two lanes"
+    assert GAME.laid_open(press(state, "."), fans, {}) is None, "no combat is on"
+
+
+def test_every_press_can_be_taken_back_but_not_a_combat_that_was_worked_out() -> None:
+    state = begun("referee")
+    assert all(GAME.is_reversible(state, SOUTH, text) for text in (".", "c", "--", "!"))
+    assert not GAME.is_reversible(state, SOUTH, "5& / 4^")
+
+
+def test_pads_have_ready_for_the_turn_a_for_combat_b_for_the_attackers_win() -> None:
+    turn, combat = GAME.pad(begun(), SOUTH), GAME.pad(press(begun(), "c"), SOUTH)
+    assert turn is not None
+    assert combat is not None
+    assert (turn.text(()), turn.text(("a",)), turn.is_at_once(("a",)), turn.held_ready) == (".", "c", True, "c")
+    assert not turn.accepts((), "b")
+    assert (combat.text(()), combat.text(("b",)), combat.is_at_once(("b",)), combat.held_ready) == (".", "!", False, "")

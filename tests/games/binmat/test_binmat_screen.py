@@ -1,0 +1,132 @@
+"""Notation, options, screens and the kit of the card game."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from binmat_tools import GAME, at, attacking, start
+
+from companion.core.errors import Illegal, Malformed
+from companion.core.kit import SEATS, Seat
+from companion.games.binmat.cards import DECK
+from companion.games.binmat.combat import ATTACKER, DEFENDER
+from companion.games.binmat.orders import ORDERS, Reason
+from companion.games.screen import Choice, Count
+
+# ---- notation and options ------------------------------------------------------------------------------------
+
+
+def test_notation_every_text_is_its_own_action() -> None:
+    assert len(ORDERS) == 1 + 7 + 6 + 78 * (6 + 6 + 7)
+    for text in ORDERS:
+        assert GAME.format(GAME.parse(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "An action is d3 or da, p8&3"),
+        ("-", "An action is"),
+        ("D3", "An action is"),
+        ("d", "After d expected a lane 0 to 5, or a"),
+        ("d6", "After d expected a lane 0 to 5, or a"),
+        ("d 3", "After d expected"),
+        ("c6", "After c expected a lane 0 to 5"),
+        ("ca", "After c expected a lane 0 to 5"),
+        ("p10&3", "After p expected a card and a lane 0 to 5, such as p8&3"),
+        ("p8&a", "After p expected"),
+        ("pX3", "After p expected"),
+        ("u>+", "After u expected a card and a lane 0 to 5, such as u>\\+2"),
+        ("x8&6", "After x expected a card and a lane 0 to 5, or a"),
+        ("--\n", "An action is"),
+    ],
+)
+def test_notation_is_strict_and_says_what_was_expected(text: str, expected: str) -> None:
+    with pytest.raises(Malformed, match=expected):
+        GAME.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"edition": "2021"}, "Invalid enum value '2021' - at `\\$.edition`"),
+        ({"way": "solo"}, "Invalid enum value 'solo'"),
+        ({"turns": 1}, ">= 2"),
+        ({"turns": 999}, "<= 998"),
+        ({"seconds": 601}, "<= 600"),
+        ({"seconds": -1}, ">= 0"),
+        ({"timeout": "lose"}, "Invalid enum value 'lose'"),
+        ({"defenders": 17}, "<= 16"),
+        ({"deck": ["5&"]}, "Option deck: 1 cards, expected all 78: "),
+        ({"deck": [*DECK, "5&"]}, "Option deck: 5& is there 2 times, expected each card once"),
+        ({"deck": [*DECK[1:], "X"]}, "“X” is not a card"),
+        ({"deck": "5&"}, "Expected `array"),
+    ],
+)
+def test_options_that_make_no_game_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(Malformed, match=words):
+        GAME.options(options)
+
+
+def test_actions_of_another_way_are_refused_in_the_full_game() -> None:
+    for action in (".", "c", "!", "5& / 4^"):
+        with pytest.raises(Illegal, match="The full game knows no such action") as refusal:
+            GAME.check(start(), DEFENDER, GAME.parse(action))
+        assert refusal.value.reason is Reason.OTHER_WAY
+
+
+def test_a_turn_that_runs_over_its_time_is_a_pass_or_only_sounds() -> None:
+    assert GAME.on_timeout(start(), DEFENDER) == "--"
+    assert GAME.on_timeout(start(timeout="alarm"), DEFENDER) is None
+
+
+# ---- screens and kit -----------------------------------------------------------------------------------------
+
+
+def test_the_tableau_offers_exactly_the_legal_actions_to_who_is_to_act() -> None:
+    state = at(start(), 2, attack="5& @^", defence="4^", south="8& >+")
+    mine = GAME.tableau(state, DEFENDER)
+    assert mine
+    assert [choice.text for choice in mine.choices] == list(GAME.legal_actions(state, DEFENDER))
+    assert Choice("p8&3", "down", "8&", "3") in mine.choices
+    assert Choice("u>+2", "up", ">+", "2") in mine.choices
+    assert Choice("c2", "combat", None, "2") in mine.choices
+    assert Choice("--", "pass") in mine.choices
+    assert {choice.key for choice in mine.choices} <= {key.name for key in mine.keys}
+    for viewer in (ATTACKER, None):
+        other = GAME.tableau(state, viewer)
+        assert other
+        assert other.choices == ()
+    attacker = GAME.tableau(attacking(at(state, attacker_deck="9&")), ATTACKER)
+    assert attacker
+    assert Choice("da", "deck") in attacker.choices
+
+
+def test_the_tableau_shows_counts_piles_and_words() -> None:
+    state = at(start(), 2, attack="5& @^", defence="4^", south="8&", north="3& 4&", attacker_deck="9&", discard="7^")
+    seen = GAME.tableau(state, DEFENDER)
+    assert seen
+    assert seen.count == Count(110, 110, "turns left")
+    assert (seen.acting, seen.sign) == ("defender", "Defender: draw, play or declare combat")
+    lane = seen.lanes[2]
+    assert (lane.name, lane.north, lane.south, lane.discard) == ("2", (None, None), ("4^",), ("7^",))
+    assert seen.lanes[0].deck == (None,) * 13
+    assert seen.lanes[5].deck == (None,) * 12 + ("2#",), "bottom first: only the top card shows"
+    assert seen.piles == {"Attacker deck": (None,), "Attacker discard": ()}
+    assert seen.hands == {DEFENDER: ("8&",), ATTACKER: (None, None)}
+    assert seen.facts == {DEFENDER: "hand 1", ATTACKER: "hand 2, deck 1"}
+    assert [key.name for key in seen.keys] == ["down", "up", "draw", "combat", "pass"]
+    assert [key.name for key in seen.keys if key.is_main] == ["down"]
+
+
+def test_the_kit_has_78_cards_on_six_lanes_of_two_zones() -> None:
+    kit = GAME.kit(GAME.options({}))
+    assert kit.deck
+    assert [card.name for card in kit.deck.cards] == list(DECK)
+    assert [card.marker for card in kit.deck.cards] == list(range(100, 178))
+    ten = kit.deck.cards[8]
+    assert (ten.name, ten.value, ten.suit, ten.drawing) == ("a&", "10", "&", "suit-form")
+    assert (kit.board.files, kit.board.ranks, kit.board.corners) == (6, 2, (16, 17, 18, 19))
+    assert kit.deck.zones == {Seat.SOUTH: 0, Seat.NORTH: 1}
+    assert {GAME.sides[seat].name for seat in SEATS} == {"defender", "attacker"}

@@ -1,0 +1,251 @@
+"""What nobody may learn, what may be taken back, and what is true of every position of random games."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+from binmat_tools import GAME, at, attacking, every_card, play, start
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from companion.core.errors import Illegal
+from companion.core.i18n import packed
+from companion.core.kit import SEATS, Seat
+from companion.games.binmat.cards import DECK, Cards
+from companion.games.binmat.combat import ATTACKER, DEFENDER
+from companion.games.binmat.orders import ORDERS
+from companion.games.binmat.state import LANES, State
+
+EDITIONS = st.sampled_from(("rulebook", "hackmud"))
+SEEDS = st.integers(0, 2**32)
+
+
+def random_game(edition: str, seed: int, turns: int = 110) -> Iterator[tuple[State, str]]:
+    """Positions of a random game with the action taken in each; the last with none. Half of the turns are plays."""
+    rng = Random(seed)
+    state: State = GAME.setup(GAME.options({"edition": edition, "turns": turns}), rng)
+    while due := GAME.to_act(state):
+        legal = list(GAME.legal_actions(state, *due))
+        bold = [action for action in legal if action[0] in "puc"]
+        action = rng.choice(bold if bold and rng.random() < 0.5 else legal)
+        yield state, action
+        state = GAME.apply(state, dict.fromkeys(due, action), rng).state
+    yield state, ""
+
+
+def some_position(edition: str, seed: int) -> State:
+    """A position somewhere in a random game."""
+    path = list(random_game(edition, seed))
+    return path[Random(seed).randrange(len(path))][0]
+
+
+def rehidden(state: State, viewer: Seat | None, rng: Random, keep_stacks: bool = False) -> State:
+    """Another state that looks the same to the viewer: all cards that he cannot see change places."""
+    hidden: list[str] = []
+    tops = [deck[:1] if shown else () for deck, shown in zip(state.decks, state.are_open, strict=True)]
+
+    def gather(pile: Cards, is_known: bool) -> bool:
+        if not is_known:
+            hidden.extend(pile)
+        return is_known
+
+    for deck, top in zip(state.decks, tops, strict=True):
+        gather(deck[len(top) :], False)
+    gather(state.attacker_deck, False)
+    sees_south, sees_north = (gather(hand, viewer is seat) for hand, seat in zip(state.hands, SEATS, strict=True))
+    sees_defence = [keep_stacks or viewer is DEFENDER or is_up for is_up in state.is_up]
+    sees_attack = keep_stacks or viewer is ATTACKER
+    for lane in LANES:
+        gather(state.defence[lane], sees_defence[lane])
+        for card in state.attack[lane]:
+            gather((card,), sees_attack or card in state.attack_up)
+    rng.shuffle(hidden)
+
+    def dealt(pile: Cards, is_known: bool) -> Cards:
+        return pile if is_known else tuple(hidden.pop() for _ in pile)
+
+    return replace(
+        state,
+        decks=tuple((*top, *dealt(deck[len(top) :], False)) for deck, top in zip(state.decks, tops, strict=True)),
+        attacker_deck=dealt(state.attacker_deck, False),
+        hands=(dealt(state.hands[0], sees_south), dealt(state.hands[1], sees_north)),
+        defence=tuple(dealt(pile, known) for pile, known in zip(state.defence, sees_defence, strict=True)),
+        attack=tuple(
+            tuple(card for each in pile for card in dealt((each,), sees_attack or each in state.attack_up))
+            for pile in state.attack
+        ),
+    )
+
+
+def refusal(state: State, seat: Seat, action: str) -> tuple[Any, ...] | None:
+    try:
+        GAME.check(state, seat, action)
+    except Illegal as error:
+        return error.reason, error.message, error.rule
+    return None
+
+
+# ---- what nobody may learn -------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(EDITIONS, SEEDS, st.sampled_from((None, *SEATS)))
+def test_states_that_differ_only_in_hidden_cards_look_the_same(edition: str, seed: int, viewer: Seat | None) -> None:
+    state = some_position(edition, seed)
+    other = rehidden(state, viewer, Random(seed))
+    assert every_card(other) == sorted(DECK)
+    assert GAME.view(state, viewer) == GAME.view(other, viewer)
+    assert GAME.tableau(state, viewer) == GAME.tableau(other, viewer)
+    assert GAME.to_act(state) == GAME.to_act(other)
+    if viewer:
+        assert GAME.legal_actions(state, viewer) == GAME.legal_actions(other, viewer)
+        for action in Random(seed).sample(list(ORDERS), 200):
+            assert refusal(state, viewer, action) == refusal(other, viewer, action)
+
+
+@settings(max_examples=60)
+@given(EDITIONS, SEEDS)
+def test_events_tell_nobody_what_stays_hidden(edition: str, seed: int) -> None:
+    """Draws, passes and face-down plays of the seat on turn, told to the others."""
+    state = some_position(edition, seed)
+    if state.outcome:
+        return
+    for viewer in (None, state.seat.other):
+        other = rehidden(state, viewer, Random(seed))
+        pairs = [(action, action) for action in GAME.legal_actions(state, state.seat) if action[0] == "d"]
+        hands = zip(*(position.hands[SEATS.index(state.seat)] for position in (state, other)), strict=True)
+        pairs += [(f"p{mine}4", f"p{theirs}4") for mine, theirs in hands]
+        for one, same in pairs:
+            if refusal(state, state.seat, one) is None and refusal(other, state.seat, same) is None:
+                assert told(state, one) == told(other, same)
+
+
+@settings(max_examples=60)
+@given(EDITIONS, SEEDS)
+def test_events_of_a_combat_tell_nothing_of_hands_and_decks(edition: str, seed: int) -> None:
+    state = some_position(edition, seed)
+    if state.outcome:
+        return
+    other = rehidden(state, None, Random(seed), keep_stacks=True)
+    for action in GAME.legal_actions(state, state.seat):
+        if action[0] == "c":
+            assert told(state, action) == told(other, action)
+
+
+def told(state: State, action: str) -> bytes:
+    """Everything that a step says, and the parts that its sentences are made of."""
+    step = GAME.apply(state, {state.seat: action}, Random(1))
+    return msgspec.json.encode([step.events, step.stages], enc_hook=packed)
+
+
+def test_views_hide_hands_face_down_cards_and_the_order_of_decks() -> None:
+    state = at(start(), 2, attack="5& @^", defence="4^ 9^", south="8&", north="3& 4&", attacker_deck="9&", discard="7^")
+    everybody, defender, attacker = (GAME.view(state, viewer) for viewer in (None, DEFENDER, ATTACKER))
+    lane = everybody["lanes"][2]
+    assert lane == {
+        "deck": ["X"] * 13,
+        "deck_open": False,
+        "discard": ["7^"],
+        "defender": ["X", "X"],
+        "defender_open": False,
+        "attacker": ["X", "X"],
+        "attacker_open": [False, False],
+    }
+    assert everybody["hands"] == {"south": ["X"], "north": ["X", "X"]}
+    assert everybody["attacker_deck"] == ["X"]
+    assert everybody["lanes"][3]["deck"] == [DECK[39], *["X"] * 12]
+    assert (defender["lanes"][2]["defender"], defender["lanes"][2]["attacker"]) == (["4^", "9^"], ["X", "X"])
+    assert defender["hands"] == {"south": ["8&"], "north": ["X", "X"]}
+    assert (attacker["lanes"][2]["defender"], attacker["lanes"][2]["attacker"]) == (["X", "X"], ["5&", "@^"])
+    assert GAME.view(at(state, 2, is_up=True), None)["lanes"][2]["defender"] == ["4^", "9^"]
+
+
+def test_the_dump_names_every_card_in_the_same_shape() -> None:
+    state = at(start(), 2, attack="5& @^", defence="4^", south="8&", attacker_deck="9&", attacker_discard="2#")
+    everything = GAME.dump(state)
+    assert everything["lanes"][0]["deck"] == list(DECK[:13])
+    assert everything["lanes"][2]["attacker"] == ["5&", "@^"]
+    assert (everything["attacker_deck"], everything["attacker_discard"]) == (["9&"], ["2#"])
+    assert (everything["turns_left"], everything["to_act"], everything["outcome"]) == (110, ["south"], None)
+    assert "X" not in str(everything)
+    assert everything.keys() == GAME.view(state, None).keys()
+    assert everything["lanes"][0].keys() == GAME.view(state, None)["lanes"][0].keys()
+
+
+# ---- what may be taken back ------------------------------------------------------------------------------------
+
+
+def reversible(state: State, action: str) -> bool:
+    assert action in GAME.legal_actions(state, state.seat)
+    return GAME.is_reversible(state, state.seat, action)
+
+
+def test_passes_and_cards_played_face_down_may_be_taken_back_draws_and_combats_not() -> None:
+    state = at(start(), 2, attack="5&", defence="4^", south="8& >+")
+    assert reversible(state, "--")
+    assert reversible(state, "p8&2")
+    for action in ("d0", "d5", "c2", "u>+2"):
+        assert not reversible(state, action), action
+
+
+def test_cards_played_face_up_may_be_taken_back_when_nothing_turned_up() -> None:
+    assert reversible(at(start(), 2, defence="4^", is_up=True, south="8&"), "u8&2")
+    bounce = attacking(at(start(), 2, north="?&"))
+    assert reversible(bounce, "u?&2"), "there is no defender stack"
+    assert reversible(at(bounce, 2, defence="4^", is_up=True), "u?&2"), "it lay open before"
+    assert not reversible(at(bounce, 2, defence="4^"), "u?&2")
+    hackmud = attacking(at(start(edition="hackmud"), 2, north="?&"))
+    assert not reversible(hackmud, "u?&2"), "a combat"
+
+
+def test_what_ended_the_game_or_cost_a_hand_may_not_be_taken_back() -> None:
+    last = attacking(start(turns=2))
+    assert not reversible(last, "--")
+    assert not reversible(at(last, north="5&"), "p5&0")
+    second = play(at(start(edition="hackmud"), south="8&"), "--", "d0").state
+    assert not reversible(second, "--")
+    assert reversible(at(second, south=""), "--"), "an empty hand costs nothing"
+    assert not reversible(second, "x8&0")
+
+
+# ---- what is true of every position ----------------------------------------------------------------------------
+
+
+@settings(max_examples=40)
+@given(EDITIONS, SEEDS)
+def test_every_position_keeps_78_cards_each_in_one_place(edition: str, seed: int) -> None:
+    for number, (state, action) in enumerate(random_game(edition, seed)):
+        assert every_card(state) == sorted(DECK)
+        assert state.turns_left == 110 - number
+        assert not any(shown and not stack for shown, stack in zip(state.is_up, state.defence, strict=True))
+        if action:
+            assert state.seat is (DEFENDER if number % 2 == 0 else ATTACKER)
+
+
+@settings(max_examples=40)
+@given(EDITIONS, SEEDS)
+def test_legal_actions_are_exactly_those_that_pass_the_check(edition: str, seed: int) -> None:
+    state = some_position(edition, seed)
+    if state.outcome:
+        return
+    legal = list(GAME.legal_actions(state, state.seat))
+    assert len(legal) == len(set(legal))
+    assert set(legal) == {action for action in ORDERS if refusal(state, state.seat, action) is None}
+
+
+@pytest.mark.parametrize("edition", ["rulebook", "hackmud"])
+def test_random_games_end_by_a_win_condition_of_each_kind(edition: str) -> None:
+    words = ("turns are over", "no card and no lane", "owes", "left to draw")
+    ends = set()
+    for seed in range(250):
+        *_, (state, _) = random_game(edition, seed)
+        assert state.outcome
+        assert len(state.outcome.winners) == 1
+        reason = state.outcome.reason
+        ends.add(next(word for word in words if word in reason))
+    assert ends == set(words if edition == "hackmud" else words[:3])

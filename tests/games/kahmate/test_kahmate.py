@@ -1,0 +1,285 @@
+"""Kahmate: kit, options, notation, set-up, counts, a golden game."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from random import Random
+
+import pytest
+from kahmate_tools import GAME, NORTH, SOUTH, Slow, do, placed, told
+
+from companion.core.errors import Malformed
+from companion.core.kit import SEATS, Seat
+from companion.games.base import plain_layout
+
+BLUE, PINK = "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11"
+
+
+# ---- what has to be printed ---------------------------------------------------------------------------------------------
+
+
+def test_the_kit_has_twelve_pieces_with_two_faces_and_a_ball() -> None:
+    kit = GAME.kit(GAME.options({}))
+    assert (kit.board.files, kit.board.ranks, kit.board.square_mm, kit.board.gap_mm) == (8, 11, 31, 0)
+    assert (kit.board.corners, kit.board.tones, kit.board.has_goals, kit.tag_mm) == ((12, 13, 14, 15), 2, True, 17)
+    assert Counter(map(len, kit.pieces)) == {2: 12, 1: 1}
+    assert kit.pieces[0] == kit.pieces[1] == ("blue regular", "blue regular turned over")
+    assert kit.pieces[-1] == ("ball",)
+    assert sorted(marker for face in kit.faces for marker in face.markers) == list(range(70, 95))
+    standing = [face for face in kit.faces if face.letter and not face.lies]
+    assert [(face.letter, face.markers) for face in standing] == [
+        ("R", (70, 71)), ("B", (72,)), ("T", (73,)), ("F", (74,)), ("S", (75,)),
+        ("R", (82, 83)), ("B", (84,)), ("T", (85,)), ("F", (86,)), ("S", (87,)),
+    ]  # fmt: skip
+    for face in standing:
+        under = kit.face(f"{face.name} turned over")
+        assert under.markers == tuple(marker + 6 for marker in face.markers)
+        assert (under.lies, under.letter, under.seat, under.height_mm) == (True, face.letter, face.seat, 5.0)
+    ball = kit.face("ball")
+    assert (ball.markers, ball.height_mm, ball.carried, ball.seat) == ((94,), 3.0, True, None)
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        ({"ball_card": 0}, "ball_card"),
+        ({"ball_card": 7}, "ball_card"),
+        ({"ball_card": "3"}, "ball_card"),
+        ({"starter": "west"}, "starter"),
+        ({"stacking": True}, "unknown field `stacking`"),
+    ],
+)
+def test_a_wrong_option_is_refused(raw: dict[str, object], words: str) -> None:
+    with pytest.raises(Malformed, match=f"Option of kahmate: .*{words}"):
+        GAME.options(raw)
+
+
+# ---- notation -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["b2-b3-c3", "b2-b3-b2", "b10-b11-goal", "b11-goal", "b5*c4", "b5!c8", "b4-b5xb6", "b5xb6", "b4-b5&c7-c6xb6",
+     "b5&c6xb6", ".", "1", "6", BLUE, PINK],
+)  # fmt: skip
+def test_every_form_of_the_rulings_is_read_and_written_alike(text: str) -> None:
+    assert GAME.format(GAME.parse(text)) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "b2", "b2-", "-b2", "b2-b3-goal-b4", "goal", "b2 - b3", "B2-b3", "b2*c1*d1", "b5!", "b5xb6xb7", "xb6",
+     "b4&xb6", "a1&a2&a3xb6", "..", "0", "7", "12", "b02-b03", "b2-b3\n", "R@b1", BLUE.replace(" ", "  "),
+     "B@d2 R@c2 R@f2 T@e2 F@a2 S@d1", BLUE + " R@a1", BLUE.lower(), "b2-b3-Goal", "b2–b3", "١", "b" * 10_000],
+)  # fmt: skip
+def test_anything_else_is_malformed_and_says_what_was_expected(text: str) -> None:
+    with pytest.raises(Malformed, match="is no action: expected a run b2-b3-c3") as refused:
+        GAME.parse(text)
+    assert len(refused.value.message) < 400
+
+
+@pytest.mark.parametrize("text", ["b2-i2", "b12-b11", "b5*j4", "b5!b12", "a99xb1", BLUE.replace("d1", "k1")])
+def test_a_square_off_the_board_is_named(text: str) -> None:
+    with pytest.raises(Malformed, match="is no square of this board: files are a to h, ranks 1 to 11"):
+        GAME.parse(text)
+
+
+# ---- set-up -------------------------------------------------------------------------------------------------------------
+
+
+def test_both_place_at_once_and_the_ball_and_the_beginner_are_drawn() -> None:
+    state = GAME.setup(GAME.options({}), Random(0))
+    assert GAME.to_act(state) == set(SEATS)
+    assert GAME.expected(state) is None
+    balls, beginners = Counter[str](), Counter[Seat]()
+    for seed in range(60):
+        after = GAME.apply(state, {SOUTH: GAME.parse(BLUE), NORTH: GAME.parse(PINK)}, Random(seed)).state
+        balls[GAME.dump(after)["ball"]["square"]] += 1
+        beginners.update(GAME.to_act(after))
+        assert after.hands == ((1, 2, 3, 4, 5, 6), (1, 2, 3, 4, 5, 6)), "the card drawn belongs to no hand"
+    assert set(balls) == {"b6", "c6", "d6", "e6", "f6", "g6"}
+    assert set(beginners) == set(SEATS)
+
+
+@pytest.mark.parametrize("card", range(1, 7))
+def test_card_k_puts_the_ball_on_rank_6_file_k_plus_1(card: int) -> None:
+    assert GAME.dump(placed(ball_card=card))["ball"] == {"square": "abcdefgh"[card] + "6", "seat": None}
+
+
+@pytest.mark.parametrize("seat", SEATS)
+def test_the_beginner_can_be_given(seat: Seat) -> None:
+    assert GAME.to_act(placed(starter=str(seat))) == {seat}
+
+
+def test_after_the_set_up_all_pieces_and_the_ball_are_put_out() -> None:
+    state = GAME.setup(GAME.options({"ball_card": 1, "starter": "north"}), Random(0))
+    step = GAME.apply(state, {SOUTH: GAME.parse(BLUE), NORTH: GAME.parse(PINK)}, Random(0))
+    (stage,) = step.stages
+    assert stage.title == "Put the pieces out"
+    assert stage.expected == GAME.expected(step.state)
+    assert plain_layout(stage.expected) == {
+        "a2": ["blue fast"], "b6": ["ball"], "c2": ["blue regular"], "d1": ["blue smart"], "d2": ["blue big"],
+        "e2": ["blue tough"], "f2": ["blue regular"], "c10": ["pink regular"], "d10": ["pink tough"],
+        "e10": ["pink big"], "e11": ["pink smart"], "f10": ["pink regular"], "h10": ["pink fast"],
+    }  # fmt: skip
+    assert told(step) == [
+        "Blue places regular c2, regular f2, big d2, tough e2, fast a2, smart d1.",
+        "Pink places regular f10, regular c10, big e10, tough d10, fast h10, smart e11.",
+        "Card 1: the ball lies on b6.",
+        "Pink begins.",
+    ]
+
+
+def test_there_are_5765760_placings_and_they_come_lazily() -> None:
+    state = GAME.setup(GAME.options({}), Random(0))
+    for seat in SEATS:
+        some = list(itertools.islice(GAME.legal_actions(state, seat), 2000))
+        assert len(set(some)) == 2000
+        for action in some:
+            GAME.check(state, seat, action)
+            assert GAME.parse(GAME.format(action)) == action
+
+
+# ---- counts -------------------------------------------------------------------------------------------------------------
+
+GOLDEN_COUNTS = (338, 89972)
+"""Sequences of one and of two decisions of blue from the fixed set-up."""
+
+
+def test_sequences_are_counted_to_depth_two() -> None:
+    """From the fixed set-up: counted by the rules, and by the slow reading of the public dump."""
+    start = placed()
+    first = list(GAME.legal_actions(start, SOUTH))
+    second = slow = 0
+    for action in first:
+        state = GAME.apply(start, {SOUTH: action}, Random(0)).state
+        (seat,) = GAME.to_act(state)
+        second += sum(1 for _ in GAME.legal_actions(state, seat))
+        slow += len(Slow(GAME.dump(state)).texts())
+    assert (len(first), second) == GOLDEN_COUNTS
+    assert (len(Slow(GAME.dump(start)).texts()), slow) == GOLDEN_COUNTS
+
+
+# ---- a golden game ------------------------------------------------------------------------------------------------------
+
+GOLDEN_GAME = [
+    "e2-e3-e4-e5",
+    "a2-a3-a4-a5-b5",
+    ".",
+    "e10-e9-e8",
+    "d10-d9-d8-d7",
+    ".",
+    "e5-e6-d6-c6",
+    ".",
+    "d7-c7xc6",
+    "2/1",
+    "4/3",
+    "3/6",
+    "b5-b6-b7-c7xd7",
+    "5/2",
+    "e8-d8",
+    "d8*c10",
+    "c10-c9-c8-c7",
+    ".",
+    "c6&b5-b6-b7xc7",
+    "1/5",
+    "c7-c6-c5-c4",
+    ".",
+    "c2-c3",
+    ".",
+    "c4-c3-c2",
+    "6/4",
+    ".",
+    "c6-c5-c6-c7",
+    "c7!b8",
+    "b5-b6-b7-b8-b9",
+    ".",
+    ".",
+    "b9-b10-b11-goal",
+]
+GOLDEN_EVENTS = [
+    "Blue tough runs from e2 to e5.",
+    "Blue fast runs from a2 to b5.",
+    "Blue ends the round.",
+    "Pink big runs from e10 to e8.",
+    "Pink tough runs from d10 to d7.",
+    "Pink ends the round.",
+    "Blue tough runs from e5 to c6.",
+    "Blue tough takes the ball on d6.",
+    "Blue ends the round.",
+    "Pink tough tackles blue tough on c6.",
+    "2 against 2: both choose a card again.",
+    "4 against 4: both choose a card again.",
+    "7 against 3: pink tough wins the face-off.",
+    "Pink tough has the ball on d7.",
+    "Blue tough is turned over on c6.",
+    "The tackle ends pink’s round.",
+    "Blue fast tackles pink tough on d7.",
+    "4 against 2: blue fast wins the face-off.",
+    "The ball lies on d8.",
+    "Pink tough is turned over on d7.",
+    "The tackle ends blue’s round.",
+    "Blue tough stands up on c6.",
+    "Pink big runs from e8 to d8.",
+    "Pink big passes from d8 to c10.",
+    "Pink regular has the ball on c10.",
+    "Pink regular runs from c10 to c7.",
+    "Pink ends the round.",
+    "Pink tough stands up on d7.",
+    "Blue tough and blue fast tackle pink regular on c7.",
+    "1 against 5: pink regular wins the face-off.",
+    "Pink regular keeps the ball on c7.",
+    "Blue tough is turned over on c6.",
+    "Blue fast is turned over on b5.",
+    "The tackle ends blue’s round.",
+    "Pink regular runs from c7 to c4.",
+    "Pink ends the round.",
+    "Blue regular runs from c2 to c3.",
+    "Blue ends the round.",
+    "Blue tough stands up on c6.",
+    "Blue fast stands up on b5.",
+    "Pink regular runs from c4 to c2.",
+    "4 against 6: blue regular wins the face-off.",
+    "All cards are spent: both hands hold 1 to 6 again.",
+    "Pink regular stops on c4.",
+    "The ball lies on c5.",
+    "Pink regular is turned over on c4.",
+    "Pink ends the round.",
+    "Blue tough runs from c6 to c7.",
+    "Blue tough takes the ball on c5.",
+    "Blue tough kicks from c7 to b8.",
+    "The ball lies on b8.",
+    "Blue fast runs from b5 to b9.",
+    "Blue fast takes the ball on b8.",
+    "Blue ends the round.",
+    "Pink ends the round.",
+    "Pink regular stands up on c4.",
+    "Blue fast runs from b9 into goal.",
+    "Blue fast carries the ball into goal: a try.",
+]
+GOLDEN_END = {
+    "c3": ["blue regular"],
+    "c4": ["pink regular"],
+    "c7": ["blue tough"],
+    "d1": ["blue smart"],
+    "d2": ["blue big"],
+    "d7": ["pink tough"],
+    "d8": ["pink big"],
+    "e11": ["pink smart"],
+    "f2": ["blue regular"],
+    "f10": ["pink regular"],
+    "h10": ["pink fast"],
+}
+
+
+def test_golden_game() -> None:
+    state, sentences = placed(), []
+    for text in GOLDEN_GAME:
+        step = do(state, text)
+        sentences += told(step)
+        state = step.state
+    assert sentences == GOLDEN_EVENTS
+    assert plain_layout(GAME.expected(state)) == GOLDEN_END
+    assert state.outcome is not None
+    assert (state.outcome.winners, state.outcome.reason) == ({SOUTH}, "Blue fast carries the ball into goal: a try.")

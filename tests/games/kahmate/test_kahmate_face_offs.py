@@ -1,0 +1,147 @@
+"""Kahmate: cards, turned-over pieces, what waits and what is taken back; every sentence of rulebook and rulings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from kahmate_tools import GAME, NORTH, SOUTH, at, ball, do, down, on, refusal, shown, told
+
+from companion.core.errors import Illegal
+from companion.core.kit import SEATS
+from companion.games.kahmate.legal import Reason
+from companion.games.kahmate.state import State
+
+# ---- face-offs ----------------------------------------------------------------------------------------------------------
+
+
+def test_both_cards_are_discarded_whoever_wins() -> None:
+    step = do(at("B@e5", "S@e6", "e6"), "e5xe6", "3/1")
+    assert step.state.hands == ((1, 2, 4, 5, 6), (2, 3, 4, 5, 6))
+
+
+def test_equal_totals_go_again_with_the_next_cards() -> None:
+    step = do(at("R@e5", "R@e6", "e6"), "e5xe6", "3/3", "4/4")
+    assert GAME.to_act(step.state) == set(SEATS)
+    assert step.events[0].text == "4 against 4: both choose a card again."
+    assert shown(step) == ["Face-off"]
+    assert not any(tally.is_greater for tally in step.stages[0].tallies)
+    assert step.state.hands == ((1, 2, 5, 6), (1, 2, 5, 6))
+    step = do(step.state, "6/1")
+    assert ball(step.state) == ("e5", SOUTH)
+
+
+def test_a_hand_is_filled_again_as_soon_as_it_is_empty_even_amid_a_face_off() -> None:
+    step = do(at("R@e5", "R@e6", "e6", cards=((2,), (2,))), "e5xe6", "2/2")
+    assert step.state.hands == ((1, 2, 3, 4, 5, 6),) * 2
+    assert "All cards are spent: both hands hold 1 to 6 again." in told(step)
+    assert ball(do(step.state, "2/1").state)[0] == "e7"
+
+
+def test_a_spent_card_is_refused() -> None:
+    state = do(at("R@e5", "R@e6", "e6", cards=((2, 5), (1, 4))), "e5xe6").state
+    assert [str(action) for action in GAME.legal_actions(state, SOUTH)] == ["2", "5"]
+    with pytest.raises(Illegal, match="Card 3 is spent: choose one of 1 4"):
+        GAME.check(state, NORTH, GAME.parse("3"))
+
+
+# ---- turned over --------------------------------------------------------------------------------------------------------
+
+
+def test_turned_over_by_the_other_side_it_sits_out_its_next_round_and_stands_up_at_the_end_of_it() -> None:
+    state = do(at("R@d5", "R@d6", "d6"), "d5xd6", "3/1").state
+    assert GAME.to_act(state) == {NORTH}
+    assert down(state) == {"d6": 1}
+    assert refusal(state, "d6-d7") is Reason.TURNED_OVER
+    step = do(state, ".")
+    assert down(step.state) == {}
+    assert shown(step) == ["Stand up"]
+    assert told(step) == ["Pink ends the round.", "Pink regular stands up on d6."]
+
+
+def test_the_end_of_the_round_in_which_it_was_turned_over_does_not_count() -> None:
+    state = do(at("R@d5 T@a5", "S@d6", "h6"), "d5-d6-d7", "1/6").state
+    assert down(state) == {"d5": 2}
+    state = do(state, ".", ".").state
+    assert GAME.to_act(state) == {SOUTH}
+    assert down(state) == {"d5": 1}
+    assert refusal(state, "d5-d4") is Reason.TURNED_OVER
+    state = do(state, ".").state
+    assert down(state) == {}
+
+
+def test_a_turned_over_piece_cannot_run_receive_intercept_tackle_or_cause_a_face_off() -> None:
+    state = at("R@d6 T@d4 B@c5 F@a6", "S@d5 T@e6", "d6", down="d5=1 c5=1")
+    assert refusal(state, "c5-c6") is Reason.TURNED_OVER
+    assert refusal(state, "d6*c5") is Reason.NO_RECEIVER
+    assert GAME.to_act(do(state, "d6*d4").state) == {SOUTH}
+    assert GAME.to_act(do(state, "d6-d5-e5").state) == {SOUTH}
+    assert refusal(at("B@c6", "S@d6", "d6", down="c6=1"), "c6xd6") is Reason.TURNED_OVER
+
+
+def test_a_tackled_carrier_stands_up_where_he_was() -> None:
+    state = do(at("R@d5", "R@d6", "d6"), "d5xd6", "6/1", ".").state
+    assert on(state, "d6") == ("pink regular",)
+
+
+# ---- what waits -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["d5xd6", "d5-d6-d7"])
+def test_while_a_face_off_waits_pieces_and_layout_stay(text: str) -> None:
+    before = at("R@d5", "R@d6", "d6" if "x" in text else "h6")
+    step = do(before, text)
+    assert step.stages == ()
+    assert GAME.expected(step.state) == GAME.expected(before)
+    assert not GAME.is_checked(step.state)
+    assert GAME.dump(step.state)["phase"] == "face-off"
+
+
+def test_what_says_nothing_new_is_taken_back_and_the_rest_is_not() -> None:
+    state = at("R@d6 T@d4 S@c5", "F@d5 B@f6", "d6")
+    for text, may in (
+        ("d6-d7", True),
+        ("d6*c5", True),
+        ("d6!d7", True),
+        ("d6*d4", False),
+        ("d6-d5-c5", False),
+        (".", False),
+    ):
+        assert GAME.is_reversible(state, SOUTH, GAME.parse(text)) is may
+    assert not GAME.is_reversible(at("B@e5", "S@e6", "e6"), SOUTH, GAME.parse("e5xe6"))
+    assert not GAME.is_reversible(at("B@d11", "", "d11"), SOUTH, GAME.parse("d11-goal"))
+
+
+# ---- limits ------------------------------------------------------------------------------------------------------------
+
+
+def limited(**limits: int) -> State:
+    return replace(at("R@d5", "R@d6", "d6"), options=GAME.options(limits))
+
+
+def test_there_is_no_limit_of_rounds_unless_one_was_agreed() -> None:
+    assert do(limited(), *["."] * 300).state.outcome is None
+
+
+def test_the_last_round_without_a_try_is_a_tie() -> None:
+    before = do(limited(round_limit=3), ".", ".").state
+    assert before.outcome is None
+    step = do(before, ".")
+    assert step.state.outcome is not None
+    assert (step.state.outcome.winners, step.state.outcome.reason) == (
+        frozenset(),
+        "Round 3 was the last one, without a try: a tie.",
+    )
+    assert step.events[-1].kind == "tie"
+    assert not GAME.to_act(step.state)
+
+
+def test_rounds_in_a_row_without_a_face_off_are_a_tie_and_a_face_off_counts_anew() -> None:
+    state = do(limited(quiet_limit=3), ".", ".").state
+    assert (state.quiet, state.outcome) == (2, None)
+    fought = do(replace(state, seat=0), "d5xd6", "1/6").state
+    assert (fought.outcome, fought.quiet) == (None, 0)
+    tied = do(fought, ".", ".", ".").state
+    assert tied.outcome is not None
+    assert tied.outcome.reason == "3 rounds without a face-off: a tie."
+    assert GAME.dump(do(fought, ".").state)["quiet"] == 1

@@ -1,0 +1,222 @@
+"""Kahmate: every reason with which the game refuses is provoked, has a sentence for people and a rule on the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from random import Random
+
+import pytest
+from kahmate_tools import GAME, NORTH, SOUTH, at, do, placed
+
+from companion.core.errors import Illegal
+from companion.core.grid import Square
+from companion.core.kit import Seat
+from companion.games.kahmate.legal import Reason
+from companion.games.kahmate.state import State
+
+NEW = GAME.setup(GAME.options({}), Random(0))
+WAITING = do(at("T@d3", "S@d4", "h6"), "d3-d4-d5").state
+SPENT = do(at("T@d3", "S@d4", "h6", cards=((1, 4, 5), (2, 3, 6))), "d3-d4-d5").state
+WON = do(at("R@h10", "", "h10"), "h10-h11-goal").state
+RUNNING = do(at("B@d3 T@e3 F@h3", "S@d4", "h6"), "e3-e4").state
+RAN_OUT = do(RUNNING, "h3-h4").state
+BALL = at("B@d5 T@d4 R@c6 S@e4", "S@e6 R@f6", "d5", down="e4=1")
+LAST = at("B@d5 T@d4", "S@e6 R@f6", "d5")
+CARRIED = at("B@e5 R@c5 T@f4", "S@e6 R@d6 T@e8", "e6", down="f4=1")
+PLACES = "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1"
+BY_HAND = "what hands did"
+
+EXAMPLES: dict[Reason, list[tuple[State, str, str | None]]] = {
+    Reason.GAME_OVER: [(WON, ".", None), (WON, "d1-d2", None)],
+    Reason.PLACING_DUE: [(NEW, "b2-b3", None), (NEW, ".", None), (NEW, "3", None)],
+    Reason.ALREADY_PLACED: [(placed(), PLACES, None)],
+    Reason.OUTSIDE_OWN_RANKS: [(NEW, PLACES.replace("d1", "d3"), "d3"), (NEW, PLACES.replace("d1", "d11"), "d11")],
+    Reason.PLACED_TWICE: [(NEW, PLACES.replace("d1", "c2"), "c2")],
+    Reason.FACE_OFF_DUE: [(WAITING, ".", None), (WAITING, "e1-e2", None)],
+    Reason.NO_FACE_OFF: [(placed(), "3", None)],
+    Reason.CARD_SPENT: [(SPENT, "2", None)],
+    Reason.NOT_YOUR_ROUND: [(placed(starter="north"), ".", None), (placed(starter="north"), "e2-e3", None)],
+    Reason.NOBODY_THERE: [
+        (placed(), "d5-d6", "d5"),
+        (BALL, "g5*g4", "g5"),
+        (BALL, "g5!g6", "g5"),
+        (CARRIED, "g5xe6", "g5"),
+    ],
+    Reason.OTHER_SIDE: [
+        (placed(), "d10-d9", "d10"),
+        (BALL, "e6*e4", "e6"),
+        (BALL, "e6!e8", "e6"),
+        (CARRIED, "d6xe6", "d6"),
+    ],
+    Reason.TURNED_OVER: [(CARRIED, "f4-f5", "f4"), (CARRIED, "f4-f5xe6", "f4")],
+    Reason.RAN_ALREADY: [(RUNNING, "e4-e5", "e4"), (RAN_OUT, "e4-e5", "e4")],
+    Reason.NO_RUN_LEFT: [(RAN_OUT, "d3-c3", None)],
+    Reason.NOT_A_STEP: [(placed(), "e2-f3", "f3"), (placed(), "e2-e4", "e4"), (CARRIED, "c5-e5xe6", "e5")],
+    Reason.TOO_FAR: [(placed(), "d2-d3-d4-d5", "d5"), (CARRIED, "e5-f5-f6xe6", "e6")],
+    Reason.INTO_CARRIER: [(CARRIED, "e5-e6-e7", "e6")],
+    Reason.STOPS_ON_TEAM_MATE: [(placed(), "d2-e2", "e2")],
+    Reason.STOPS_ON_TURNED_OVER: [(CARRIED, "e5-e4-f4", "f4")],
+    Reason.STOPS_ON_OPPONENT: [(CARRIED, "c5-d5-d6", "d6"), (CARRIED, "e5-d5-d6", "d6")],
+    Reason.GOAL_TOO_EARLY: [(BALL, "d5-d6-goal", "d6")],
+    Reason.GOAL_WITHOUT_BALL: [(at("B@h10", "", "d6"), "h10-h11-goal", "h11")],
+    Reason.NO_BALL: [(BALL, "d4*d3", "d4"), (BALL, "e4!e6", "e4")],
+    Reason.PASS_NOT_BEHIND: [(BALL, "d5*c6", "c6"), (BALL, "d5*c5", "c5")],
+    Reason.PASS_TOO_FAR: [(BALL, "d5*d2", "d2"), (BALL, "d5*a4", "a4")],
+    Reason.NO_RECEIVER: [(BALL, "d5*c4", "c4"), (BALL, "d5*e4", "e4")],
+    Reason.KICK_NOT_AHEAD: [(LAST, "d5!d4", "d4"), (LAST, "d5!e5", "e5")],
+    Reason.KICK_TOO_FAR: [(LAST, "d5!d9", "d9"), (LAST, "d5!h6", "h6")],
+    Reason.TEAM_MATE_AHEAD: [(BALL, "d5!d6", "c6")],
+    Reason.NO_CARRIER: [(CARRIED, "c5xd6", "d6"), (CARRIED, "c5xc6", "c6"), (LAST, "d4xd5", "d5")],
+    Reason.WAY_BLOCKED: [(CARRIED, "c5-d5-d6xe6", "d6")],
+    Reason.SAME_TACKLER: [(CARRIED, "e5&e5xe6", "e5")],
+    Reason.FLIPPED_BY_HAND: [(CARRIED, BY_HAND, "e5")],
+    Reason.BALL_UNDER_PIECE: [(placed(), BY_HAND, "d6")],
+    Reason.BALL_LEFT_BEHIND: [(BALL, BY_HAND, "d5")],
+}
+HANDS: Mapping[Reason, tuple[State, dict[str, str | None]]] = {
+    Reason.FLIPPED_BY_HAND: (CARRIED, {"e5": "blue big turned over"}),
+    Reason.BALL_UNDER_PIECE: (at("F@d4", "", "d6"), {"d4": None, "d6": "blue fast"}),
+    Reason.BALL_LEFT_BEHIND: (BALL, {"d6": "blue big"}),
+}
+
+
+def refusals(reason: Reason) -> list[Illegal]:
+    """What the game says to each example of a reason, South acting."""
+    if reason in HANDS:
+        state, changed = HANDS[reason]
+        found = GAME.why_not(state, SOUTH, laid(state, changed))
+        assert found is not None
+        return [found]
+    found_all = []
+    for state, text, _ in EXAMPLES[reason]:
+        with pytest.raises(Illegal) as refused:
+            GAME.check(state, SOUTH, GAME.parse(text))
+        found_all.append(refused.value)
+    return found_all
+
+
+def laid(state: State, changed: Mapping[str, str | None]) -> dict[Square, str]:
+    """The faces on top of a board that hands have changed."""
+    layout = GAME.expected(state)
+    assert layout is not None
+    seen = {square: faces[-1] for square, faces in layout.items()}
+    for name, face in changed.items():
+        seen.pop(Square.parse(name), None)
+        if face is not None:
+            seen[Square.parse(name)] = face
+    return seen
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_every_reason_is_provoked_and_told_with_its_rule(reason: Reason) -> None:
+    examples = EXAMPLES[reason]
+    told = refusals(reason)
+    assert [each.reason for each in told] == [reason] * len(told)
+    for refused, (_, _, square) in zip(told, examples, strict=True):
+        assert refused.square == square
+        assert refused.rule in {rule.id for rule in GAME.rules}
+        sentence = refused.message
+        assert re.fullmatch(r"[A-Z0-9a-h][^!]*\.", sentence), "a sentence, without an exclamation mark"
+        assert 15 < len(sentence) <= 120
+        assert not re.search(r"South|North|seat|None|_|Square\(|\bpiece [0-9]", sentence)
+
+
+@pytest.mark.parametrize(
+    ("state", "seat", "text", "sentence"),
+    [
+        (NEW, SOUTH, "3", "The pieces are not placed yet: give each of your six a square."),
+        (NEW, NORTH, PLACES, "c2 is not on ranks 10 and 11: pink places its pieces there."),
+        (NEW, SOUTH, PLACES.replace("d1", "c2"), "Two pieces are placed on c2: give each a square of its own."),
+        (SPENT, SOUTH, "2", "Card 2 is spent: choose one of 1 4 5."),
+        (SPENT, NORTH, ".", "A face-off waits for cards: choose one of 2 3 6."),
+        (placed(), NORTH, ".", "It is blue’s round: wait until blue ends it."),
+        (placed(), SOUTH, "d2-d3-d4-d5", "Blue big runs at most 2 squares: this way has 3 steps."),
+        (placed(), SOUTH, "d2-e2", "Blue tough stands on e2: a run goes through team-mates and stops beyond."),
+        (placed(), SOUTH, "d5-d6", "Nobody stands on d5: run with a piece of blue."),
+        (RAN_OUT, SOUTH, "d3-c3", "Two pieces have run in this round: pass, kick or end the round."),
+        (CARRIED, SOUTH, "e5-e6-e7", "Pink smart on e6 has the ball: it is tackled, nobody runs onto it."),
+        (CARRIED, SOUTH, "c5-d5-d6", "Pink regular stands on d6: a run that meets it needs a step beyond."),
+        (CARRIED, SOUTH, "e5-d5-d6", "Pink regular stands on d6: blue big has no step left to go beyond it."),
+        (CARRIED, SOUTH, "f4-f5", "Blue tough on f4 is turned over: it stands up at the end of this round."),
+        (BALL, SOUTH, "d5*c6", "c6 is not behind d5: a pass goes 1 or 2 ranks behind."),
+        (BALL, SOUTH, "d5!d6", "Blue regular on c6 is ahead of the kicker: nobody of blue may be."),
+        (BALL, SOUTH, "d5*e4", "Blue smart on e4 is turned over: it cannot receive a pass."),
+        (LAST, SOUTH, "d4xd5", "Blue big on d5 is a team-mate: only a carrier of the other side is tackled."),
+        (BALL, SOUTH, "d5-d6-goal", "d6 is not on rank 11: blue runs into goal from there."),
+    ],
+)
+def test_the_words_of_refusals(state: State, seat: Seat, text: str, sentence: str) -> None:
+    with pytest.raises(Illegal) as refused:
+        GAME.check(state, seat, GAME.parse(text))
+    assert refused.value.message == sentence
+
+
+def test_a_piece_turned_over_in_its_own_round_waits_a_round_longer() -> None:
+    state = do(at("T@d3 R@a3", "S@d4", "h6"), "d3-d4-d5", "1/6").state
+    with pytest.raises(Illegal, match="has run already"):
+        GAME.check(state, SOUTH, GAME.parse("d3-d2"))
+    state = do(at("R@d3 T@a3", "S@e6", "e6", down="d3=2")).state
+    with pytest.raises(Illegal, match="it stands up at the end of blue’s next round"):
+        GAME.check(state, SOUTH, GAME.parse("d3-d2"))
+
+
+def test_two_tacklers_after_a_run_are_told_what_they_need() -> None:
+    state = do(at("R@e5 T@f6 F@a3", "S@e6", "e6"), "a3-a4").state
+    with pytest.raises(Illegal, match=r"Two tacklers need both runs of the round: 1 is used\.") as refused:
+        GAME.check(state, SOUTH, GAME.parse("e5&f6xe6"))
+    assert refused.value.reason is Reason.NO_RUN_LEFT
+
+
+# ---- what hands do ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("state", "changed", "message", "square"),
+    [
+        (placed(), {"d2": None, "d5": "blue big"}, "d2 to d5 is no run. Blue big runs at most 2 squares: this way has 3 steps.", "d5"),
+        (placed(), {"d2": None, "e2": "blue big"}, "d2 to e2 is no run. Blue tough stands on e2: a run goes through team-mates and stops beyond.", "e2"),
+        (placed(), {"d10": None, "d9": "pink tough"}, "Pink tough is not blue’s to move: put it back on d10.", "d10"),
+        (placed(), {"d6": None, "d5": "ball"}, "The ball on d6 is loose: a piece has to fetch it by a run.", "d6"),
+        (placed(), {"d2": None}, "d2 to d6 is no run. Blue big runs at most 2 squares: this way has 4 steps.", "d6"),
+        (placed(), {"d2": None, "d6": None, "d7": "ball"}, "d2 to d7 is no run. Blue big runs at most 2 squares: this way has 5 steps.", "d7"),
+        (RUNNING, {"e4": None, "e5": "blue tough"}, "e4 to e5 is no run. Blue tough on e4 has run already: each piece runs once in a round.", "e4"),
+        (RAN_OUT, {"d3": None, "c3": "blue big"}, "d3 to c3 is no run. Two pieces have run in this round: pass, kick or end the round.", None),
+        (CARRIED, {"f4": None, "f5": "blue tough turned over"}, "f4 to f5 is no run. Blue tough on f4 is turned over: it stands up at the end of this round.", "f4"),
+        (CARRIED, {"c5": None, "d6": "blue regular"}, "c5 to d6 is no run. Pink regular stands on d6: a run that meets it needs a step beyond.", "d6"),
+        (CARRIED, {"e5": None, "e7": "blue big"}, "e5 to e7 is no run. Pink smart on e6 has the ball: it is tackled, nobody runs onto it.", "e6"),
+        (CARRIED, {"f4": None, "e6": "blue tough"}, "f4 to e6 is no tackle. Blue tough on f4 is turned over: it stands up at the end of this round.", "f4"),
+        (at("R@d2", "S@d6", "d6"), {"d2": None, "d6": "blue regular"}, "d2 to d6 is no tackle. Blue regular runs at most 3 squares: this way has 4 steps.", "d6"),
+        (at("R@d4 T@d7 B@c6 F@e6", "S@d6 B@d5", "d6"), {"d4": None, "d6": "blue regular"}, "d4 to d6 is no tackle. Pink big stands on d5: the way to a tackle crosses no standing opponent.", "d5"),
+        (at("R@d5 B@d3", "S@d6", "d6"), {"d5": None, "d3": None, "d6": "blue big"}, "d5 and d3 to d6 is no tackle. Blue big runs at most 2 squares: this way has 3 steps.", "d6"),
+        (BALL, {"d5": "blue big", "d4": "ball", "c6": None, "c7": "blue regular"}, None, None),
+        (BALL, {"d5": "blue big", "c6": "ball"}, "d5 to c6 is no pass. c6 is not behind d5: a pass goes 1 or 2 ranks behind.", "c6"),
+        (BALL, {"d5": "blue big", "e4": "ball"}, "d5 to e4 is no pass. Blue smart on e4 is turned over: it cannot receive a pass.", "e4"),
+        (BALL, {"d5": "blue big", "d7": "ball"}, "d5 to d7 is no kick. Blue regular on c6 is ahead of the kicker: nobody of blue may be.", "c6"),
+        (LAST, {"d5": "blue big", "d9": "ball"}, "d5 to d9 is no kick. d5 to d9 is too far: a kick goes at most 3 ranks ahead and 3 files aside.", "d9"),
+        (LAST, {"d5": "blue big", "a3": "ball"}, "d5 to a3 is no pass. d5 to a3 is too far: a pass goes at most 2 ranks behind and 2 files aside.", "a3"),
+        (CARRIED, {"e6": "pink smart", "e4": "ball"}, "e6 to e4 is no pass. Pink smart stands on e6: pass with a piece of blue.", "e6"),
+        (LAST, {"d5": None, "d8": "ball"}, "d5 to d8 is no run. Blue big runs at most 2 squares: this way has 3 steps.", "d8"),
+        (LAST, {"d6": "blue big"}, "Blue big has left the ball on d5: it carries the ball along.", "d5"),
+        (CARRIED, {"e8": "pink tough turned over"}, "Pink tough on e8 is turned over by hand alone: turn it back.", "e8"),
+        (CARRIED, {"f4": "blue tough"}, "Blue tough on f4 stands up by hand alone: turn it back.", "f4"),
+        (at("F@d4", "", "d6"), {"d4": None, "d6": "blue fast"}, "The ball is under blue fast on d6: lay it on top.", "d6"),
+        (placed(), {}, None, None),
+        (placed(), {"d2": None, "d3": "blue big"}, None, None),
+        (placed(), {"d2": None, "e2": None, "f2": None}, None, None),
+        (WAITING, {"d3": None}, None, None),
+        (NEW, {}, None, None),
+    ],
+)  # fmt: skip
+def test_what_hands_did_is_told_with_the_rule_it_breaks(
+    state: State, changed: dict[str, str | None], message: str | None, square: str | None
+) -> None:
+    seen = laid(state, changed) if state.places else {}
+    found = GAME.why_not(state, SOUTH, seen)
+    if message is None:
+        assert found is None
+        return
+    assert found is not None
+    assert (found.message, found.square) == (message, square)
+    assert found.rule in {rule.id for rule in GAME.rules}
+    assert len(found.message.split(". ")) <= 2

@@ -1,0 +1,440 @@
+"""Kahmate on screens, pads and under hands: signs, face-offs, what can be tapped, what the board shows, no secrets."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from random import Random
+
+import msgspec
+import pytest
+from kahmate_tools import GAME, NORTH, SOUTH, at, do, on, placed, with_hands
+
+from companion.core.grid import Square
+from companion.core.kit import SEATS, Layout, Seat
+from companion.games.base import PadGrammar, plain_layout
+from companion.games.kahmate.actions import Run, Tackle
+from companion.games.kahmate.legal import Reason
+from companion.games.kahmate.state import State
+from companion.games.screen import Duellist, HandCard, Play
+
+NEW = GAME.setup(GAME.options({}), Random(0))
+TACKLED = at("B@e5 T@f6", "S@e6", "e6")
+
+
+def plays(state: State) -> dict[str, Play]:
+    """What the seat on turn can tap, by notation."""
+    (seat,) = GAME.to_act(state)
+    return {play.text: play for play in GAME.plays(state, seat)}
+
+
+def squares(play: Play) -> str:
+    return " ".join(map(str, play.squares))
+
+
+def laid(state: State, text: str) -> dict[str, list[str]] | None:
+    """How hands leave the board."""
+    (seat,) = GAME.to_act(state)
+    action = GAME.parse(text)
+    step = GAME.apply(state, {seat: action}, Random(0))
+    return plain_layout(GAME.as_laid(state, seat, action, step))
+
+
+def random_states(seed: int, count: int) -> list[State]:
+    """Positions of random games in which one seat is on turn."""
+    rng, state, found = Random(seed), placed(), []
+    while len(found) < count:
+        due = sorted(GAME.to_act(state))
+        if len(due) == 1 and rng.random() < 0.2:
+            found.append(state)
+        if not due:
+            state = placed()
+            continue
+        state = GAME.apply(state, {seat: GAME.random_action(state, seat, rng) for seat in due}, rng).state
+    return found
+
+
+# ---- standing -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("state", "sign"),
+    [
+        (NEW, "Both: place your six pieces"),
+        (placed(), "Blue: run or end the round"),
+        (placed(starter="north"), "Pink: run or end the round"),
+        (at("B@e5", "S@e6", "e5"), "Blue: run, pass, kick or end the round"),
+        (TACKLED, "Blue: run, tackle or end the round"),
+        (at("B@e5 T@e4 S@a3", "S@e6", "e5", ran="e4 a3"), "Blue: pass, kick or end the round"),
+        (at("B@e5 T@e4 S@a3", "S@e6", "e6", ran="e4 a3"), "Blue: end the round"),
+        (do(TACKLED, "e5xe6").state, "Both: choose a card"),
+        (do(at("R@h10", "", "h10"), "h10-h11-goal").state, "Blue wins by a try"),
+    ],
+)
+def test_the_sign_says_in_40_characters_what_is_awaited(state: State, sign: str) -> None:
+    for viewer in (None, *SEATS):
+        assert GAME.standing(state, viewer).sign == sign
+    assert len(sign) <= 40
+
+
+def test_facts_and_hands_are_open_to_everybody() -> None:
+    state = do(with_hands(placed(), (2, 3, 5), (1, 4, 6)), "e2-e3").state
+    for viewer in (None, *SEATS):
+        standing = GAME.standing(state, viewer)
+        assert standing.facts == {SOUTH: "cards 2 3 5, run 2 of 2", NORTH: "cards 1 4 6"}
+        assert standing.hands[SOUTH] == tuple(HandCard(str(card), card in (1, 4, 6)) for card in range(1, 7))
+        assert [card.value for card in standing.hands[NORTH] if card.is_spent] == ["2", "3", "5"]
+    assert GAME.standing(do(state, "d2-d3").state, None).facts[SOUTH] == "cards 2 3 5, no run left"
+    assert GAME.standing(NEW, SOUTH).hands == {}
+
+
+def test_placing_is_for_the_seat_that_places() -> None:
+    assert GAME.standing(NEW, None).placing is None
+    for seat, ranks in ((SOUTH, {0, 1}), (NORTH, {9, 10})):
+        placing = GAME.standing(NEW, seat).placing
+        assert placing is not None
+        assert [letter for letter, _ in placing.pieces] == list("RRBTFS")
+        assert {face.split()[0] for _, face in placing.pieces} == {GAME.sides[seat].name}
+        assert {square.rank for square in placing.squares} == ranks
+        assert len(set(placing.squares)) == 16
+        text = " ".join(
+            f"{letter}@{square}" for (letter, _), square in zip(placing.pieces, placing.proposal, strict=True)
+        )
+        GAME.check(NEW, seat, GAME.parse(text))
+
+
+def test_keys_are_for_the_seat_on_turn_and_only_those_behind_which_is_a_play() -> None:
+    def keys(state: State, viewer: Seat | None) -> list[str]:
+        return [key.name for key in GAME.standing(state, viewer).keys]
+
+    assert keys(placed(), SOUTH) == ["end"]
+    assert keys(placed(), NORTH) == keys(placed(), None) == []
+    assert keys(TACKLED, SOUTH) == ["tackle", "tackle2", "end"]
+    assert keys(at("B@h10 T@h9", "", "h10"), SOUTH) == ["pass", "kick", "goal", "end"]
+    assert keys(do(TACKLED, "e5xe6").state, SOUTH) == []
+    (end,) = GAME.standing(placed(), SOUTH).keys
+    assert (end.label, end.is_main) == ("End the round", True)
+
+
+def test_a_tackle_that_waits_is_shown_as_a_duel() -> None:
+    duel = GAME.standing(do(TACKLED, "e5&f6xe6").state, None).duel
+    assert duel is not None
+    assert duel.hint == "More than 2 ahead takes the ball."
+    assert duel.sides == {
+        SOUTH: Duellist("blue big", Square.parse("e5"), "tackles from e5 with tough on f6", (2, 1)),
+        NORTH: Duellist("pink smart", Square.parse("e6"), "has the ball on e6", (1,)),
+    }
+    assert GAME.standing(TACKLED, SOUTH).duel is None
+
+
+def test_runs_and_passes_that_wait_are_shown_as_duels() -> None:
+    state = do(at("R@d6 T@d4", "S@d5", "d6"), "d6*d4").state
+    duel = GAME.standing(state, NORTH).duel
+    assert duel is not None
+    assert [side.text for side in duel.sides.values()] == ["passes from d6 to d4", "intercepts on d5"]
+    state = do(at("R@d4 T@a4", "S@d5 B@d6", "h6"), "d4-d5-d6-d7", "6/1").state
+    duel = GAME.standing(state, NORTH).duel
+    assert duel is not None
+    assert [(side.face, side.text) for side in duel.sides.values()] == [
+        ("blue regular", "runs from d4 to d7"),
+        ("pink big", "is in the way on d6"),
+    ]
+    state = do(at("", "R@d2 ", "d2", NORTH), "d2-d1-goal").state
+    duel = GAME.standing(state, SOUTH).duel
+    assert duel is not None
+    assert [side.text for side in duel.sides.values()] == ["is in the way on d1", "runs from d2 into goal"]
+
+
+# ---- what can be tapped -------------------------------------------------------------------------------------------------
+
+
+def test_the_end_of_the_round_is_a_key_without_squares() -> None:
+    assert plays(placed())["."] == Play(".", (), "End the round", "end")
+
+
+def test_runs_are_tapped_along_their_squares() -> None:
+    play = plays(placed())["d2-d3"]
+    assert (squares(play), play.label, play.key) == ("d2 d3", "Run d2 to d3", "")
+    found = plays(at("F@d10 T@a3", "S@d11 R@e11", "a4"))
+    assert found["d10-d11-e11-e10"].label == "Run d10 to e10 against d11 e11"
+    assert found["a3-a4-a5"].label == "Run a3 to a5 with ball"
+    assert found["a3-a4"].label == "Run a3 to a4"
+
+
+def test_into_goal_has_its_key() -> None:
+    play = plays(at("B@h10", "", "h10"))["h10-h11-goal"]
+    assert (squares(play), play.label, play.key) == ("h10 h11", "Run h10 into goal", "goal")
+
+
+def test_passes_and_kicks_have_their_keys() -> None:
+    found = plays(at("R@d6 T@d4", "S@d5", "d6"))
+    assert (squares(found["d6*d4"]), found["d6*d4"].key) == ("d6 d4", "pass")
+    assert found["d6*d4"].label == "Pass d6 to d4 against d5"
+    assert (squares(found["d6!f8"]), found["d6!f8"].key, found["d6!f8"].label) == ("d6 f8", "kick", "Kick d6 to f8")
+
+
+def test_tackles_by_one_and_two_have_their_keys() -> None:
+    found = plays(at("B@e5 T@f7", "S@e6", "e6"))
+    assert (squares(found["e5xe6"]), found["e5xe6"].key) == ("e5 e6", "tackle")
+    two = [play for play in found.values() if play.key == "tackle2"]
+    assert sorted(play.text for play in two) == ["e5&f7-e7xe6", "f7-e7&e5xe6"]
+    assert squares(found["f7-e7&e5xe6"]) == "f7 e7 e5 e6"
+    assert found["f7-e7&e5xe6"].label == "Tackle e6 from f7 and e5"
+
+
+def test_the_side_of_a_tackle_is_told_where_it_matters() -> None:
+    state = at("R@c1 R@a6 B@b6 T@e6 F@f6 S@g6", "R@d2", "c1", NORTH)
+    found = {text: play.label for text, play in plays(state).items() if play.key == "tackle"}
+    assert found == {"d2-c2xc1": "Tackle c1 from d2, ball to d1", "d2-d1xc1": "Tackle c1 from d2, ball to b1"}
+
+
+def test_of_plays_with_the_same_consequences_there_is_one_the_shortest_then_alphabetically_first() -> None:
+    state = at("R@d3", "", "h6")
+    to_e4 = [text for text in plays(state) if text.startswith("d3") and text.endswith("e4")]
+    assert to_e4 == ["d3-d4-e4"]
+    assert "d3-e3-e4" not in plays(state)
+    assert "d3-e3-d3" not in plays(state)
+    assert "d3-c3-d3" in plays(state), "running on the spot uses up a run"
+
+
+def test_with_and_without_a_face_off_are_two_plays() -> None:
+    state = at("F@d3", "S@d4", "h6")
+    to_e5 = [play for play in plays(state).values() if play.squares and play.squares[-1] == Square.parse("e5")]
+    assert sorted((play.text, play.label) for play in to_e5) == [
+        ("d3-d4-d5-e5", "Run d3 to e5 against d4"),
+        ("d3-e3-e4-e5", "Run d3 to e5"),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_plays_are_one_for_each_next_state(seed: int) -> None:
+    """Every legal action leads to the state of exactly one play, looks alike under hands, and is no better than it."""
+    for state in random_states(seed, 6):
+        (seat,) = GAME.to_act(state)
+        kept = {}
+        for play in GAME.plays(state, seat):
+            action = GAME.parse(play.text)
+            GAME.check(state, seat, action)
+            after = GAME.apply(state, {seat: action}, Random(0)).state
+            assert after not in kept
+            kept[after] = play
+            assert len(play.label) <= 40
+        assert {play.key for play in kept.values()} - {""} == {key.name for key in GAME.standing(state, seat).keys}
+        sizes = defaultdict(list)
+        for action in GAME.legal_actions(state, seat):
+            step = GAME.apply(state, {seat: action}, Random(0))
+            text = GAME.format(action)
+            sizes[step.state].append((size(action), text))
+            best = GAME.parse(kept[step.state].text)
+            assert GAME.as_laid(state, seat, action, step) == GAME.as_laid(state, seat, best, step)
+        assert set(sizes) == set(kept)
+        for after, found in sizes.items():
+            assert min(found)[1] == kept[after].text
+
+
+def size(action: object) -> int:
+    """How many squares a notation names."""
+    return len(str(action).replace("&", "-").replace("x", "-").split("-")) if isinstance(action, Run | Tackle) else 0
+
+
+# ---- what hands leave ---------------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_laid_with_the_ball_it_has_or_fetches() -> None:
+    state = at("T@d3", "", "d4")
+    assert laid(state, "d3-d4-e4") is not None
+    assert (laid(state, "d3-d4-e4") or {})["e4"] == ["blue tough", "ball"]
+    assert (laid(state, "d3-e3-e4") or {})["e4"] == ["blue tough"]
+    assert (laid(state, "d3-e3-e4") or {})["d4"] == ["ball"]
+    won = do(state, "d3-d4-e4")
+    assert plain_layout(won.stages[0].expected) == laid(state, "d3-d4-e4")
+
+
+def test_a_run_over_an_opponent_is_laid_as_if_it_were_won() -> None:
+    state = at("F@d3", "S@d4", "d3")
+    found = laid(state, "d3-d4-d5") or {}
+    assert found["d5"] == ["blue fast", "ball"]
+    assert found["d4"] == ["pink smart"], "not turned over yet"
+    assert "d3" not in found
+
+
+def test_pass_and_kick_are_laid_with_the_ball() -> None:
+    state = at("R@d6 T@d4", "S@d5 B@e8", "d6")
+    assert (laid(state, "d6*d4") or {})["d4"] == ["blue tough", "ball"]
+    assert (laid(state, "d6*d4") or {})["d6"] == ["blue regular"]
+    assert (laid(state, "d6!e8") or {})["e8"] == ["pink big", "ball"]
+    assert (laid(state, "d6!d9") or {})["d9"] == ["ball"]
+
+
+def test_tacklers_are_laid_on_the_carrier() -> None:
+    assert (laid(TACKLED, "e5xe6") or {})["e6"] == ["pink smart", "ball", "blue big"]
+    found = laid(TACKLED, "f6&e5xe6") or {}
+    assert found["e6"] == ["pink smart", "ball", "blue tough", "blue big"]
+    assert "e5" not in found
+    assert "f6" not in found
+
+
+def test_into_goal_is_laid_off_the_board_and_the_end_of_a_round_by_no_hand() -> None:
+    found = laid(at("B@h10", "", "h10"), "h10-h11-goal") or {}
+    assert "ball" not in {face for faces in found.values() for face in faces}
+    assert "h10" not in found
+    assert laid(placed(), ".") is None
+
+
+def test_what_hands_have_laid_is_the_first_stage_of_what_needs_no_face_off() -> None:
+    for state in random_states(5, 8):
+        (seat,) = GAME.to_act(state)
+        for play in GAME.plays(state, seat):
+            action = GAME.parse(play.text)
+            step = GAME.apply(state, {seat: action}, Random(0))
+            found = GAME.as_laid(state, seat, action, step)
+            if step.stages and play.text != ".":
+                assert found == step.stages[0].expected
+
+
+PLACED = {"c2": "R", "f2": "R", "d2": "B", "e2": "T", "a2": "F", "d1": "S"}
+ROLES = {"R": "regular", "B": "big", "T": "tough", "F": "fast", "S": "smart"}
+
+
+def shown(side: str, places: dict[str, str]) -> dict[Square, str]:
+    return {Square.parse(name): f"{side} {ROLES[letter]}" for name, letter in places.items()}
+
+
+def test_six_pieces_on_the_own_ranks_are_a_placing() -> None:
+    seen = shown("blue", PLACED)
+    action = GAME.laid_out(NEW, SOUTH, seen)
+    assert action is not None
+    assert GAME.format(action) == "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1"
+    GAME.check(NEW, SOUTH, action)
+    assert GAME.laid_out(NEW, NORTH, seen) is None
+    north = {Square.parse(f"{name[0]}{12 - int(name[1])}"): f"pink {ROLES[r]}" for name, r in PLACED.items()}
+    action = GAME.laid_out(NEW, NORTH, {**seen, **north})
+    assert action is not None
+    GAME.check(NEW, NORTH, action)
+
+
+def test_anything_else_is_no_placing() -> None:
+    seen = shown("blue", PLACED)
+    down = {**seen, Square.parse("d1"): "blue smart turned over"}
+    moved = shown("blue", {**{k: v for k, v in PLACED.items() if k != "d1"}, "d3": "S"})
+    missing = shown("blue", {k: v for k, v in PLACED.items() if k != "d1"})
+    more = {**seen, Square.parse("d3"): "blue regular"}
+    for wrong in (down, moved, missing, more, {}):
+        assert GAME.laid_out(NEW, SOUTH, wrong) is None
+    assert GAME.laid_out(placed(), SOUTH, seen) is None
+
+
+def test_a_legal_play_that_hands_made_breaks_no_rule() -> None:
+    """Whatever hands may do as a play is never told as a broken rule."""
+    for state in random_states(9, 8):
+        (seat,) = GAME.to_act(state)
+        for play in GAME.plays(state, seat):
+            action = GAME.parse(play.text)
+            layout = GAME.as_laid(state, seat, action, GAME.apply(state, {seat: action}, Random(0)))
+            if layout is not None and not (isinstance(action, Run) and action.into_goal):
+                told = GAME.why_not(state, seat, tops(layout))
+                assert told is None or may_be_other(state, action)
+
+
+def tops(layout: Layout) -> dict[Square, str]:
+    return {square: faces[-1] for square, faces in layout.items()}
+
+
+def may_be_other(state: State, action: object) -> bool:
+    """A longer way round something, for which the straight one is no play, cannot be guessed from the board."""
+    return isinstance(action, Run | Tackle) and size(action) > 2
+
+
+# ---- pads ---------------------------------------------------------------------------------------------------------------
+
+
+def test_in_a_face_off_six_keys_are_six_cards_and_spent_ones_are_refused() -> None:
+    state = do(with_hands(TACKLED, (2, 3, 5), (1, 4, 6)), "e5xe6").state
+    for seat, hand in ((SOUTH, "235"), (NORTH, "146")):
+        pad = GAME.pad(state, seat)
+        assert pad is not None
+        assert [(key.pad, key.letter, key.label) for key in pad.keys] == [
+            ("up", "1", "card 1"), ("down", "2", "card 2"), ("left", "3", "card 3"),
+            ("right", "4", "card 4"), ("a", "5", "card 5"), ("b", "6", "card 6"),
+        ]  # fmt: skip
+        assert {pad.text((key.pad,)) for key in pad.keys if pad.accepts((), key.pad)} == set(hand)
+        assert pad.text(()) is None
+        assert not pad.accepts((pad.keys[0].pad,), "down"), "one card"
+        assert not pad.accepts((), "nonsense")
+
+
+def test_in_a_round_ready_ends_it() -> None:
+    pad = GAME.pad(placed(), SOUTH)
+    assert isinstance(pad, PadGrammar)
+    assert (pad.length, pad.keys, pad.text(())) == (0, (), ".")
+    assert not pad.accepts((), "up")
+    assert GAME.pad(placed(), NORTH) is None
+
+
+def test_a_placing_is_for_the_phone_and_nothing_follows_a_try() -> None:
+    assert GAME.pad(NEW, SOUTH) is None
+    assert GAME.pad(do(at("R@h10", "", "h10"), "h10-h11-goal").state, SOUTH) is None
+
+
+# ---- secrets ------------------------------------------------------------------------------------------------------------
+
+
+def everything(state: State, viewer: Seat | None) -> bytes:
+    """What a viewer may learn of a state, over every question that a page can ask."""
+    seat = viewer or SOUTH
+    told = [
+        GAME.view(state, viewer),
+        GAME.dump(state),
+        str(GAME.standing(state, viewer)),
+        plain_layout(GAME.expected(state)),
+        str(GAME.pad(state, seat)),
+        str(list(GAME.plays(state, seat))),
+        sorted(GAME.to_act(state)),
+    ]
+    return msgspec.json.encode(told)
+
+
+def test_a_state_before_the_reveal_knows_nothing_of_cards_or_placings() -> None:
+    """`apply` is the only way in, and it takes both: what is sealed changes no state and no view of one."""
+    waiting = do(TACKLED, "e5xe6").state
+    for state, one, other in (
+        (waiting, "1", "6"),
+        (NEW, "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@a1 R@b1 B@c1 T@d1 F@e1 S@f1"),
+    ):
+        before = {viewer: everything(state, viewer) for viewer in (None, *SEATS)}
+        for sealed in (one, other):
+            GAME.check(state, SOUTH, GAME.parse(sealed))
+            assert {viewer: everything(state, viewer) for viewer in (None, *SEATS)} == before
+
+
+def test_all_viewers_see_the_same_of_what_is_open() -> None:
+    for state in (NEW, placed(), do(TACKLED, "e5xe6").state):
+        views = [GAME.view(state, viewer) for viewer in (None, *SEATS)]
+        assert views[0] == views[1] == views[2] == GAME.dump(state)
+
+
+def test_the_dump_is_plain_and_complete() -> None:
+    plain = GAME.dump(do(TACKLED, "e5&f6xe6").state)
+    assert msgspec.json.decode(msgspec.json.encode(plain)) == plain
+    assert plain["phase"] == "face-off"
+    assert plain["to_act"] == ["north", "south"]
+    assert plain["face_off"] == {"kind": "tackle", "attackers": ["e5", "f6"], "defender": "e6", "won": 0, "of": 1}
+    assert len(plain["pieces"]) == 12
+    assert plain["cards"] == {"south": [1, 2, 3, 4, 5, 6], "north": [1, 2, 3, 4, 5, 6]}
+    assert GAME.dump(NEW)["phase"] == "placing"
+    assert GAME.dump(NEW)["expected"] is None
+
+
+def test_every_rule_that_a_reason_or_an_event_names_is_on_the_page_and_learnable() -> None:
+    texts = " ".join(rule.text for rule in GAME.rules)
+    for word in ("speed", "attack", "defence", "face-off", "goal", "in secret", "turned over", "loose ball"):
+        assert word in texts
+    assert len(GAME.rules) == len({rule.id for rule in GAME.rules}) == 15
+    assert len(Reason) == 35
+
+
+@pytest.mark.parametrize(("first", "second"), [("B", "T"), ("T", "B")])
+def test_two_equal_ends_by_two_hands_are_told_apart_by_who_lies_on_top(first: str, second: str) -> None:
+    names = {"B": ("e5", "blue big"), "T": ("f6", "blue tough")}
+    found = laid(TACKLED, f"{names[first][0]}&{names[second][0]}xe6") or {}
+    assert found["e6"][-2:] == [names[first][1], names[second][1]]
+    assert on(TACKLED, "e6") == ("pink smart", "ball")

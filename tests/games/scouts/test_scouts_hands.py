@@ -1,0 +1,300 @@
+"""Scouts: what hands make on the board, what screens show and how it is tapped, clock, pad, kit and options."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from scouts_tools import GAME, RNG, SET_UP, SlowScouts, after, at, by_hand, do, gone, legal, pushing, start, tops
+
+from companion.core.errors import Malformed
+from companion.core.grid import Square
+from companion.core.kit import SEATS, Layout, Seat
+from companion.games.base import Step
+from companion.games.scouts.board import NAMES
+from companion.games.scouts.state import State
+from companion.games.screen import ChessClock, ChoiceKey
+
+
+def laid(state: State, text: str) -> Layout | None:
+    step: Step[State] = GAME.apply(state, {state.seat: text}, RNG)
+    return GAME.as_laid(state, state.seat, text, step)
+
+
+def faces(layout: Layout | None) -> dict[str, tuple[str, ...]]:
+    assert layout is not None
+    return {str(square): stack for square, stack in layout.items()}
+
+
+def some_states(seed: int) -> list[State]:
+    """Every ninth state of a random game, set-up included."""
+    rng, game, states = Random(seed), SlowScouts(), [start()]
+    while len(states) < 140 and not states[-1].outcome:
+        text = pushing(game, legal(states[-1]), rng)
+        game.do(text)
+        states.append(after(states[-1], text))
+    return [state for state in states[seed % 9 :: 9] if not state.outcome]
+
+
+STATES = [state for seed in range(4) for state in some_states(seed)]
+
+# ---- plays made by hand -------------------------------------------------------------------------------------------------
+
+
+def test_a_placed_scout_lies_on_its_square() -> None:
+    assert faces(laid(start(), "@c1")) == {"c1": ("white scout",)}
+
+
+def test_a_scout_is_moved_first_and_turned_over_then() -> None:
+    state = at("c9 h1", "c10")
+    step = do(state, "c9-c10")
+    assert faces(laid(state, "c9-c10"))["c10"] == ("black scout", "white scout")
+    assert faces(step.stages[0].expected) == faces(laid(state, "c9-c10"))
+    assert faces(step.stages[1].expected)["c10"] == ("black scout", "white scout with intel")
+    assert [event.kind for event in step.stages[1].events] == ["intel"]
+    again = do(at("c9 h1", intel="c9"), "c9-c10")
+    assert len(again.stages) == 1, "it has been turned over before"
+
+
+def test_the_end_of_a_turn_is_made_by_no_hand() -> None:
+    state = at("c4", due=0)
+    assert laid(state, ".") is None
+    assert do(state, ".").stages == ()
+
+
+def test_a_rock_lies_in_all_its_squares() -> None:
+    assert list(faces(laid(at("c4"), "B@d5")).values()).count(("white boulder",)) == 4
+
+
+def test_every_legal_play_made_by_hand_breaks_no_rule() -> None:
+    """Whether a scout that reaches the other home rank has been turned over yet or not."""
+    for state in STATES:
+        for play in GAME.plays(state, state.seat):
+            layout = laid(state, play.text)
+            if layout is None:
+                continue
+            for board in (layout, GAME.expected(after(state, play.text))):
+                seen = {square: stack[-1] for square, stack in board.items()}
+                assert GAME.why_not(state, state.seat, seen) is None, play.text
+
+
+def test_every_other_move_of_a_scout_is_explained() -> None:
+    rng, explained = Random(1), 0
+    for state in [state for state in STATES if state.turn]:
+        layout = GAME.expected(state)
+        ends = {
+            (play.squares[0], play.squares[-1])
+            for play in GAME.plays(state, state.seat)
+            if len(play.squares) > 1 and not play.key
+        }
+        for origin in [square for square, stack in layout.items() if "scout" in stack[-1]]:
+            for name in rng.sample(NAMES, 12):
+                target, moved = Square.parse(name), layout[origin][-1]
+                if moved in layout.get(target, ())[-1:] or moved in layout[origin][:-1] or (origin, target) in ends:
+                    continue
+                beneath = layout[origin][-2] if len(layout[origin]) > 1 else None
+                refusal = GAME.why_not(state, state.seat, by_hand(state, {str(origin): beneath, name: moved}))
+                assert refusal is not None
+                assert refusal.message.startswith(f"{origin} to {name} is not a play. ")
+                explained += 1
+    assert explained > 1000
+
+
+def test_no_layout_however_wild_confuses_the_explanation() -> None:
+    rng = Random(2)
+    kit = GAME.kit(GAME.options({}))
+    for _ in range(1500):
+        state = rng.choice(STATES)
+        changes = {
+            rng.choice(NAMES): rng.choice([None, *(face.name for face in kit.faces)]) for _ in range(rng.randint(1, 4))
+        }
+        refusal = GAME.why_not(state, state.seat, by_hand(state, changes))
+        assert refusal is None or refusal.message.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({}, "nothing has changed"),
+        ({"c4": None}, "a scout is in a hand, or on one that looks the same"),
+        (gone("c4", "c5") | gone("f4", "f5"), "two plays"),
+        (gone("c4", "c5") | {"h9": None}, "a play, and another piece is missing"),
+        ({"h5": "black scout"}, "a scout from nowhere"),
+        ({"d5": "white boulder", "d6": "white boulder"}, "half of a boulder is seen"),
+        ({"a7": "white rock", "b7": "white rock", "e7": "black rock", "f7": "black rock"}, "two rocks"),
+    ],
+)
+def test_what_is_no_single_thing_is_left_to_the_table(changes: dict[str, str | None], why: str) -> None:
+    state = at("c4 f4", "h9")
+    assert GAME.why_not(state, Seat.SOUTH, by_hand(state, changes)) is None, why
+
+
+def test_hands_of_the_other_seat_and_of_a_game_that_is_over_are_not_explained() -> None:
+    state = at("c4 f4", "h9")
+    assert GAME.why_not(state, Seat.NORTH, by_hand(state, gone("c4", "c8"))) is None
+    won = after(at("c2 f4", intel="c2"), "c2-c1")
+    assert GAME.why_not(won, Seat.SOUTH, by_hand(won, gone("f4", "f8"))) is None
+
+
+def test_a_scout_that_leaves_one_of_its_own_face_is_not_missed() -> None:
+    """Nothing seems to have left c4, but a white scout has come to f4."""
+    state = at("c4 h1", "h9", white_low="c4")
+    refusal = GAME.why_not(state, Seat.SOUTH, by_hand(state, {"f4": "white scout"}))
+    assert refusal is not None
+    assert refusal.message == "c4 to f4 is not a play. A scout on a stack can only dash."
+    assert GAME.why_not(state, Seat.SOUTH, by_hand(state, {"c5": "white scout"})) is None
+
+
+# ---- screens ------------------------------------------------------------------------------------------------------------
+
+
+def sign(state: State) -> str:
+    return GAME.standing(state, None).sign
+
+
+def test_signs_say_what_is_awaited() -> None:
+    state = start()
+    assert sign(state) == "White: place a scout on rank 1"
+    assert sign(after(state, "@c1")) == "Black: place a scout on rank 10"
+    full = after(start(), *SET_UP)
+    assert sign(full) == "White: play 1 of 1"
+    assert sign(after(full, "c1-c2")) == "White: press the clock"
+    assert sign(after(start(seconds=0), *SET_UP, "c1-c2")) == "White: end the turn"
+    assert sign(after(full, "c1-c2", ".")) == "Black: play 1 of 2"
+    assert sign(after(full, "c1-c2", ".", "c10-c9")) == "Black: play 2 of 2"
+    assert sign(after(at("c2", "h9", intel="c2"), "c2-c1")) == "White wins"
+    stuck = at("a1", "a2 h10", white_low="a2", rocks={"white boulder": "b1 c1 b2 c2"})
+    assert sign(stuck) == "White: press the clock"
+    assert GAME.standing(stuck, None).hint == "No scout has a play left. The rock may still be laid."
+
+
+def test_facts_and_hints_of_both_seats() -> None:
+    assert GAME.standing(after(start(), "@c1"), None).facts == {
+        Seat.SOUTH: "4 scouts to place",
+        Seat.NORTH: "5 scouts to place",
+    }
+    late = after(start(), *SET_UP[:9])
+    assert GAME.standing(late, None).facts == {Seat.SOUTH: "all scouts placed", Seat.NORTH: "1 scout to place"}
+    state = after(start(), *SET_UP, "c1-c2", "B@d5", "R@a7-b7", ".", "c10-c9", "R@g4-g5")
+    shown = GAME.standing(state, None)
+    assert shown.facts == {Seat.SOUTH: "no rocks left", Seat.NORTH: "play 2 of 2; boulder left"}
+    assert shown.hint == "One play is still due: move a scout that has not been played."
+
+
+def test_keys_belong_to_the_seat_on_turn_and_anybody_may_press_the_clock() -> None:
+    state = after(start(), *SET_UP, "R@a7-b7")
+    assert GAME.standing(state, Seat.SOUTH).keys == (
+        ChoiceKey("end", "Press the clock", is_main=True),
+        ChoiceKey("boulder", "Boulder"),
+    )
+    assert GAME.standing(state, Seat.NORTH).keys == GAME.standing(state, None).keys == ()
+    assert {GAME.standing(state, viewer).open_action for viewer in (None, *SEATS)} == {"."}
+    assert GAME.standing(start(), None).open_action == ""
+
+
+def test_plays_are_tapped_as_their_squares_after_a_key() -> None:
+    state = at("c1 h1", "c2 c4 d5")
+    plays = {play.text: play for play in GAME.plays(state, Seat.SOUTH)}
+    assert list(GAME.plays(state, Seat.NORTH)) == []
+    told = {text: ([str(square) for square in play.squares], play.key, play.label) for text, play in plays.items()}
+    assert told["c1-d2"] == (["c1", "d2"], "", "Dash c1 to d2")
+    assert told["c1^c3^c5"] == (["c1", "c3", "c5"], "", "Jump c1 to c5 over c2, c4")
+    assert told["B@a7"] == (["a7"], "boulder", "Boulder on a7 to b8")
+    assert told["R@a7-a8"] == (["a7", "a8"], "rock", "Rock on a7 and a8")
+    assert "." not in told
+    done = {play.text: play for play in GAME.plays(at("c4", due=0), Seat.SOUTH)}
+    assert (done["."].squares, done["."].key, done["."].label) == ((), "end", "End the turn")
+    assert [str(play.squares[0]) for play in GAME.plays(start(), Seat.SOUTH)] == [f"{file}1" for file in "abcdefgh"]
+
+
+def test_of_chains_to_the_same_square_the_shortest_then_the_first_is_offered() -> None:
+    state = at("c4 h1", "c5 d6 e5 d4")
+    assert {"c4^c6^e6", "c4^e4^e6", "c4^e4", "c4^c6^e6^e4"} <= legal(state), "each may be said"
+    offered = {play.text for play in GAME.plays(state, Seat.SOUTH) if "^" in play.text}
+    assert offered == {"c4^c6", "c4^e4", "c4^c6^e6"}
+
+
+def test_what_is_offered_leads_to_every_position_once_and_fits_the_screen() -> None:
+    for state in STATES:
+        offered = [play.text for play in GAME.plays(state, state.seat)]
+        positions = [after(state, text).position for text in offered]
+        assert len(positions) == len(set(positions))
+        assert set(positions) == {after(state, text).position for text in legal(state)}
+        assert set(offered) <= legal(state)
+        for viewer in (None, *SEATS):
+            shown = GAME.standing(state, viewer)
+            assert len(shown.sign) <= 40
+            assert all(len(play.label) <= 40 for play in GAME.plays(state, state.seat))
+
+
+def test_a_long_chain_is_told_by_its_number_of_jumps() -> None:
+    zigzag = at("a1 h1", "a2 b3 c4 d5 e6 f7 g8 h9")
+    labels = {play.text: play.label for play in GAME.plays(zigzag, Seat.SOUTH)}
+    assert labels["a1^a3^c3^c5^e5^e7^g7^g9"] == "Jump a1 to g9 in 7 jumps"
+
+
+# ---- clock, pad, taking back, kit, options --------------------------------------------------------------------------------
+
+
+def test_the_clock_runs_from_the_end_of_the_set_up_to_the_end_of_the_game() -> None:
+    assert GAME.chess_clock(after(start(), *SET_UP[:9])) is None
+    assert GAME.chess_clock(after(start(), *SET_UP)) == ChessClock(600, 0)
+    assert GAME.chess_clock(at("c4", seconds=180, increment=2)) == ChessClock(180, 2)
+    assert GAME.chess_clock(at("c4", seconds=0, increment=2)) is None
+    assert GAME.chess_clock(after(at("c2", intel="c2"), "c2-c1")) is None
+
+
+def test_ready_on_the_pad_ends_the_turn() -> None:
+    state = at("c4", due=0)
+    pad = GAME.pad(state, Seat.SOUTH)
+    assert pad is not None
+    assert pad.text(()) == "."
+    assert not pad.accepts((), "up")
+    assert pad.text(("up",)) is None
+    assert GAME.pad(state, Seat.NORTH) is None
+    assert GAME.pad(start(), Seat.SOUTH) is None
+
+
+def test_a_decision_may_be_taken_back_but_for_one_that_wins() -> None:
+    state = at("c2 f4", intel="c2")
+    assert GAME.is_reversible(state, Seat.SOUTH, "f4-f5")
+    assert GAME.is_reversible(state, Seat.SOUTH, "B@g8")
+    assert not GAME.is_reversible(state, Seat.SOUTH, "c2-c1")
+
+
+def test_the_kit_has_two_faced_scouts_and_rocks_of_their_size() -> None:
+    kit = GAME.kit(GAME.options({}))
+    assert (kit.board.files, kit.board.ranks, kit.board.square_mm, kit.board.gap_mm) == (8, 10, 35, 0)
+    assert kit.board.corners == (4, 5, 6, 7)
+    assert {face.name: (face.markers[0], face.markers[-1], face.height_mm, face.size) for face in kit.faces} == {
+        "white scout": (30, 34, 4.0, (1, 1)),
+        "white scout with intel": (35, 39, 4.0, (1, 1)),
+        "black scout": (40, 44, 4.0, (1, 1)),
+        "black scout with intel": (45, 49, 4.0, (1, 1)),
+        "white boulder": (50, 50, 5.0, (2, 2)),
+        "white rock": (51, 51, 5.0, (2, 1)),
+        "black boulder": (52, 52, 5.0, (2, 2)),
+        "black rock": (53, 53, 5.0, (2, 1)),
+    }
+    assert kit.pieces.count(("white scout", "white scout with intel")) == 5
+    assert len(kit.pieces) == 14
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seconds": -1}, "Option of scouts: Expected `float` >= 0"),
+        ({"seconds": 1e9}, "<= 86400"),
+        ({"increment": "x"}, "Expected `float`, got `str`"),
+        ({"stacking": "maybe"}, "Invalid enum value 'maybe'"),
+        ({"stacking": True}, "got `bool`"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(Malformed) as caught:
+        GAME.options(options)
+    assert message in caught.value.message
+
+
+def test_tops_of_a_stack_are_what_a_camera_sees() -> None:
+    assert tops(at("c4", black_low="c4")) == {Square.parse("c4"): "white scout"}

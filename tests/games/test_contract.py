@@ -1,0 +1,147 @@
+"""What every game must keep, the made-up one included."""
+
+from __future__ import annotations
+
+import copy
+from importlib import import_module
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+from toy import Toy
+
+from companion.core import drawings
+from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
+from companion.core.kit import SEATS, Seat
+from companion.games import GAMES, game_named
+from companion.games.base import Game
+
+ALL = [*GAMES.values(), Toy()]
+EACH = pytest.mark.parametrize("game", ALL, ids=lambda game: game.name)
+
+TESTS = Path(__file__).parents[1]
+
+
+def random_game(game: Game[Any, Any], seed: int, cap: int = 60) -> list[tuple[Any, dict[Seat, Any]]]:
+    """States and the actions taken in them."""
+    rng = Random(seed)
+    state = game.setup(game.options({}), rng)
+    path = []
+    while (due := game.to_act(state)) and len(path) < cap:
+        actions = {}
+        for seat in due:
+            actions[seat] = game.random_action(state, seat, rng)
+        path.append((state, actions))
+        state = game.apply(state, actions, rng).state
+    return path
+
+
+@EACH
+def test_declares_what_pages_and_kit_need(game: Game[Any, Any]) -> None:
+    options = game.options({})
+    kit = game.kit(options)
+    assert set(game.sides) == set(SEATS)
+    ids = [rule.id for rule in game.rules]
+    assert len(ids) == len(set(ids))
+    for row in game.option_rows:
+        assert getattr(options, row.name) == row.choices[0][1], "the first choice is the default"
+        for _, value in row.choices:
+            game.options({row.name: value})
+    names = {face.drawing for face in kit.faces} | {mark.drawing for mark in kit.board.marks}
+    names |= {side.drawing for side in game.sides.values()}
+    assert names <= set(drawings.DRAWINGS)
+    assert {name for piece in kit.pieces for name in piece} == {face.name for face in kit.faces}
+
+
+@EACH
+def test_unknown_options_are_refused(game: Game[Any, Any]) -> None:
+    with pytest.raises(Malformed, match="unknown field `nonsense`"):
+        game.options({"nonsense": 1})
+
+
+@EACH
+@pytest.mark.parametrize("seed", range(5))
+def test_random_games_keep_the_contract(game: Game[Any, Any], seed: int) -> None:
+    ids = {rule.id for rule in game.rules}
+    path = random_game(game, seed)
+    for state, actions in path:
+        kept = copy.deepcopy(state)
+        for _seat, action in actions.items():
+            assert game.parse(game.format(action)) == action
+        game.require(state, actions)
+        step = game.apply(state, actions, Random(1))
+        assert step == game.apply(state, actions, Random(1)), "apply is a pure function"
+        assert state == kept, "a state never changes"
+        assert {event.rule for event in step.events} - {None} <= ids
+        for viewer in (None, *SEATS):
+            msgspec.json.encode(game.view(step.state, viewer))
+        msgspec.json.encode(game.dump(step.state))
+        if step.stages:
+            last = step.stages[-1].expected
+            assert last == game.expected(step.state) or (last is None and not game.is_checked(step.state))
+    assert path
+
+
+@EACH
+def test_require_refuses_what_is_not_due(game: Game[Any, Any]) -> None:
+    state = game.setup(game.options({}), Random(0))
+    due = game.to_act(state)
+    seat = next(iter(due))
+    action = next(iter(game.legal_actions(state, seat)))
+    with pytest.raises(Illegal) as missing:
+        game.require(state, {})
+    paragraphs = {rule.id for rule in game.rules}
+    assert missing.value.reason is Refusal.SEATS_MISSING
+    assert missing.value.rule in paragraphs
+    assert game.end_rule in paragraphs
+    if outsiders := set(SEATS) - due:
+        with pytest.raises(Illegal) as wrong:
+            game.require(state, {seat: action, outsiders.pop(): action})
+        assert wrong.value.reason is Refusal.NOT_TO_ACT
+        assert wrong.value.rule in paragraphs
+
+
+@EACH
+def test_plans_and_pads_depend_on_keys_alone(game: Game[Any, Any]) -> None:
+    state = game.setup(game.options({}), Random(0))
+    for seat in SEATS:
+        grammar = game.pad(state, seat)
+        if grammar is None:
+            continue
+        draft: tuple[str, ...] = ()
+        while grammar.text(draft) is None:
+            key = grammar.keys[len(draft) % len(grammar.keys)]
+            assert grammar.accepts(draft, key.pad)
+            draft = (*draft, key.pad)
+            assert grammar.count(draft) == len(draft)
+        text = grammar.text(draft)
+        assert text is not None
+        game.check(state, seat, game.parse(text))
+        assert not grammar.accepts(draft, "nonsense")
+
+
+def test_an_unknown_game_is_named_with_the_known_ones() -> None:
+    with pytest.raises(Malformed, match="no game “chess”: known are outbuffered"):
+        game_named("chess")
+
+
+def test_every_game_has_counts_and_a_golden_game() -> None:
+    for name in GAMES:
+        paths = Path(__file__).parent.rglob(f"test_{name}*.py")
+        modules = [import_module(".".join(path.relative_to(TESTS).with_suffix("").parts)) for path in paths]
+        for golden in ("GOLDEN_COUNTS", "GOLDEN_GAME"):
+            assert any(getattr(module, golden, None) for module in modules), f"{name} has no {golden}"
+
+
+def test_errors_are_also_builtins() -> None:
+    def leaves(kind: type[CompanionError]) -> set[type[CompanionError]]:
+        below = set(kind.__subclasses__())
+        return below | {leaf for child in below for leaf in leaves(child)}
+
+    builtins = (ValueError, RuntimeError, OSError, PermissionError)
+    assert all(
+        issubclass(leaf, builtins) or leaf.__module__.startswith("companion.tools.selfplay")
+        for leaf in leaves(CompanionError)
+    )

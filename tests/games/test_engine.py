@@ -1,0 +1,150 @@
+"""The engine protocol: every verb, every wrong request, thousands of random games."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from random import Random
+from typing import Any
+
+import pytest
+
+from companion.core.kit import Seat
+from companion.games import GAMES, game_named
+from companion.games.engine import Engine, serve_lines
+
+
+def ask(engine: Engine, request: object) -> dict[str, Any]:
+    answer = json.loads(engine.answer(json.dumps(request).encode()))
+    assert isinstance(answer, dict)
+    return answer
+
+
+@pytest.fixture
+def engine() -> Engine:
+    started = Engine(game_named("outbuffered"))
+    assert ask(started, {"new": {"options": {}, "seed": 1}}) == {"to_act": ["north", "south"]}
+    return started
+
+
+def test_the_protocol_as_documented(engine: Engine) -> None:
+    legal = ask(engine, {"legal": "south"})["legal"]
+    assert len(legal) == 216
+    assert "DDD" in legal
+    assert ask(engine, {"is_legal": {"south": "UUS"}}) == {"is_legal": True}
+    answer = ask(engine, {"apply": {"south": "UUS", "north": "IRS"}})
+    assert answer["to_act"] == ["north", "south"]
+    assert answer["outcome"] is None
+    assert {"kind": "move", "text": "Purple goes up, a1 to a2."}.items() <= answer["events"][0].items()
+    state = ask(engine, {"state": True})["state"]
+    assert state["expected"]["a3"] == ["purple robot"]
+    assert state["turn"] == 2
+    assert ask(engine, {"view": "north"})["view"] == ask(engine, {"view": None})["view"]
+
+
+def test_a_win_names_its_winner(engine: Engine) -> None:
+    ask(engine, {"new": {"options": {"board": ".N\nsn\nS."}}})
+    ask(engine, {"apply": {"south": "URI", "north": "III"}})
+    answer = ask(engine, {"apply": {"south": "LDD", "north": "III"}})
+    assert answer["to_act"] == []
+    assert answer["outcome"]["winners"] == ["south"]
+    error = ask(engine, {"apply": {"south": "LDD", "north": "III"}})["error"]
+    assert error["reason"] == "game_over"
+    assert ask(engine, {"legal": "south"}) == {"legal": []}
+    assert ask(engine, {"is_legal": {"south": "LDD"}}) == {"is_legal": False}
+
+
+def test_limit_draws_a_random_part(engine: Engine) -> None:
+    some = ask(engine, {"legal": "south", "limit": 20})["legal"]
+    assert len(some) == len(set(some)) == 20
+    assert some != ask(engine, {"legal": "south", "limit": 20})["legal"]
+    assert len(ask(engine, {"legal": "south", "limit": 999})["legal"]) == 216
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "words"),
+    [
+        ("nonsense", "malformed", "Not a request"),
+        ("[]", "malformed", "Expected `object`"),
+        ("{}", "malformed", "exactly one of"),
+        ('{"legal": "south", "view": null}', "malformed", "exactly one of"),
+        ('{"state": true, "limit": 3}', "malformed", "limit goes with legal"),
+        ('{"legal": "south", "limit": -1}', "malformed", "from 0 upwards"),
+        ('{"legal": "west"}', "malformed", "Invalid enum value 'west'"),
+        ('{"apply": {"south": "UUX", "north": "III"}}', "malformed", "exactly three"),
+        ('{"apply": {"south": "UUS"}}', "illegal", "north is missing"),
+        ('{"apply": {"south": 3}}', "malformed", "Expected `str`"),
+        ('{"is_legal": {}}', "malformed", "names a seat"),
+        ('{"new": {"options": {"turn_limit": -1}}}', "malformed", "turn_limit"),
+        ('{"new": {"options": {"board": "sS"}}}', "malformed", "“n” 0 times"),
+        ('{"new": {"seeds": 1}}', "malformed", "unknown field `seeds`"),
+        ("\u00ff", "malformed", "Not a request"),
+    ],
+)
+def test_whatever_is_wrong_changes_nothing(engine: Engine, line: str, kind: str, words: str) -> None:
+    before = ask(engine, {"state": True})
+    error = json.loads(engine.answer(line.encode("latin-1")))["error"]
+    assert error["kind"] == kind
+    assert words in error["message"]
+    assert error["reason"]
+    assert ask(engine, {"state": True}) == before
+
+
+def test_nothing_before_new() -> None:
+    assert ask(Engine(game_named("outbuffered")), {"state": True})["error"]["reason"] == "no_game"
+
+
+def test_lines_in_lines_out() -> None:
+    sink = io.BytesIO()
+    serve_lines(game_named("outbuffered"), io.BytesIO(b'{"new": {}}\n\n{"state": 1}\n'), sink)
+    first, second = sink.getvalue().splitlines()
+    assert json.loads(first) == {"to_act": ["north", "south"]}
+    assert json.loads(second)["error"]["kind"] == "malformed"
+
+
+def test_the_command_speaks_the_protocol() -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "companion", "engine", "outbuffered"],
+        input=b'{"new": {}}\n{"view": null}\n',
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    assert len(run.stdout.splitlines()) == 2
+    assert run.stderr == b""
+
+
+GAMES_AT_RANDOM = {
+    "outbuffered": (1000, {"turn_limit": 300}),
+    "scouts": (20, {}),
+    "arena": (200, {}),
+    "kahmate": (60, {}),
+    "binmat": (60, {}),
+}
+"""How many here; many more in `make bench`."""
+
+
+@pytest.mark.parametrize("name", sorted(GAMES))
+def test_random_games_never_raise(name: str) -> None:
+    games, options = GAMES_AT_RANDOM[name]
+    assert play_random_games(name, games, options, seed=3) >= games
+
+
+def play_random_games(name: str, games: int, options: dict[str, Any], seed: int, cap: int = 600) -> int:
+    """Random games through the engine's own bytes; answers the number of turns, raises on any error reply."""
+    game, rng, turns = game_named(name), Random(seed), 0
+    engine = Engine(game)
+    for number in range(games):
+        to_act = ask(engine, {"new": {"options": options, "seed": number}})["to_act"]
+        begun = turns
+        while to_act and turns < begun + cap:
+            actions = {seat: game.random_action(engine.state, seat, rng) for seat in map(Seat, to_act)}
+            texts = {seat: game.format(action) for seat, action in actions.items()}
+            assert {seat: game.parse(text) for seat, text in texts.items()} == actions
+            answer = ask(engine, {"apply": texts})
+            assert "error" not in answer, (texts, answer)
+            to_act = answer["to_act"]
+            turns += 1
+    return turns

@@ -1,0 +1,377 @@
+"""Outbuffered: the worked examples of the rulings, every refusal of a move, counts, a golden game, properties."""
+
+from __future__ import annotations
+
+import copy
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from companion.core.errors import Malformed
+from companion.core.grid import Square
+from companion.core.kit import Seat
+from companion.games.base import Step
+from companion.games.outbuffered import Outbuffered
+from companion.games.outbuffered.turn import State
+
+GAME = Outbuffered()
+RNG = Random(0)
+BUFFERS = st.text("UDLRIS", min_size=3, max_size=3)
+OPEN_MAP = ".....\nN...n\n.....\ns...S\n....."
+
+
+def start(**options: object) -> State:
+    return GAME.setup(GAME.options(options), RNG)
+
+
+def play(state: State, south: str, north: str) -> Step[State]:
+    return GAME.apply(state, {Seat.SOUTH: south, Seat.NORTH: north}, RNG)
+
+
+def at(state: State, purple: str, lime: str, purple_flag: str | None = "", lime_flag: str | None = "") -> State:
+    """The state with robots there; a flag given as None is carried by the other side, as "" stays."""
+    flags = [
+        None if text is None else Square.parse(text) if text else old
+        for text, old in zip((purple_flag, lime_flag), state.flags, strict=True)
+    ]
+    robots = (Square.parse(purple), Square.parse(lime))
+    return State(state.options, state.ground, robots, (flags[0], flags[1]))
+
+
+def kinds(step: Step[State]) -> list[str]:
+    return [event.kind for event in step.events]
+
+
+def robots(step: Step[State]) -> tuple[str, str]:
+    return str(step.state.robots[0]), str(step.state.robots[1])
+
+
+# ---- the worked examples ----------------------------------------------------------------------------------------------
+
+
+def test_first_worked_example() -> None:
+    step = play(start(), "UUS", "UUS")
+    places = [sorted(map(str, stage.expected)) for stage in step.stages if stage.expected]
+    assert places[0] == ["a2", "b1", "b4", "c3"]
+    assert places[1] == ["a3", "b1", "b4", "c2"]
+    assert places[2] == places[1]
+    assert kinds(step)[-2:] == ["miss", "miss"]
+    after = play(step.state, "RII", "LII")
+    assert robots(after) == ("b3", "c2")
+    bounce = after.events[1]
+    assert bounce.text == "Lime bounces and stays on c2."
+    assert bounce.why == "Left leads off the board: North’s left hand is South’s right."
+    assert bounce.edge == (1, 0)
+
+
+def test_second_worked_example_flag_stays_where_the_carrier_was_hit() -> None:
+    step = play(at(start(), "b3", "b2"), "UII", "SII")
+    assert robots(step) == ("a1", "b2")
+    assert str(step.state.flags[1]) == "b4"
+    assert kinds(step)[:5] == ["move", "flag_taken", "shot", "flag_dropped", "sent_back"]
+
+
+# ---- moves ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("purple", "lime", "south", "north", "after", "why"),
+    [
+        ("a1", "c4", "L", "I", ("a1", "c4"), "Left leads off the board."),
+        ("a1", "c4", "R", "I", ("a1", "c4"), "Purple’s own flag lies on b1."),
+        ("a2", "c2", "R", "R", ("a2", "c2"), "Both robots try for b2."),
+        ("a2", "b2", "R", "I", ("a2", "b2"), "Lime does not leave b2."),
+        ("a2", "b2", "R", "S", ("a2", "b2"), "Lime does not leave b2."),
+        ("b2", "c2", "R", "L", ("b2", "c2"), "Lime does not leave c2."),
+    ],
+)
+def test_a_move_bounces(purple: str, lime: str, south: str, north: str, after: tuple[str, str], why: str) -> None:
+    if north == "S":  # lime would hit purple beside it; look at the move alone
+        first = play(at(start(), purple, lime), f"{south}II", f"{north}II").events[0]
+        assert (first.kind, first.why) == ("bounce", why)
+        return
+    step = play(at(start(), purple, lime), f"{south}II", f"{north}II")
+    assert robots(step) == after
+    assert step.events[0].why == why
+
+
+def test_swapping_and_following_are_fine() -> None:
+    assert robots(play(at(start(), "a2", "b2"), "RII", "RII")) == ("b2", "a2")
+    assert robots(play(at(start(), "a2", "b2"), "RII", "LII")) == ("b2", "c2")
+
+
+def test_contest_bounces_both_even_when_one_would_have_bounced_anyway() -> None:
+    """Lime tries for b4, where its own flag lies, and so does purple: both stay."""
+    step = play(at(start(), "a4", "c4"), "RII", "RII")
+    assert robots(step) == ("a4", "c4")
+    assert [event.why for event in step.events[:2]] == ["Both robots try for b4."] * 2
+
+
+def test_a_bounced_robot_holds_up_its_follower() -> None:
+    step = play(at(start(), "c3", "c4"), "DII", "UII")
+    assert robots(step) == ("c2", "c3")
+    step = play(at(start(), "a3", "a4"), "UII", "RII")  # lime's right is west: off the board
+    assert robots(step) == ("a3", "a4")
+    assert step.events[0].why == "Lime does not leave a4."
+
+
+def test_walls_stop_moves_and_shots() -> None:
+    walled = start(board="N.n\n.#.\ns.S")
+    assert play(at(walled, "a2", "c2"), "RII", "III").events[0].why == "Right leads into the wall on b2."
+    assert "miss" in kinds(play(at(walled, "a2", "c2"), "SII", "III"))
+    assert "shot" in kinds(play(at(walled, "a3", "c3"), "SII", "III"))
+
+
+def test_directions_of_the_board_are_the_same_for_both() -> None:
+    step = play(start(directions="board"), "UII", "DII")
+    assert robots(step) == ("a2", "c3")
+    assert play(start(directions="board"), "III", "LII").events[1].why == "Lime’s own flag lies on b4."
+
+
+# ---- flags, shots and ends ----------------------------------------------------------------------------------------------
+
+
+def test_carrier_enters_its_base_although_its_own_flag_lies_there() -> None:
+    step = play(at(start(), "b2", "c4", lime_flag=None), "DII", "III")
+    assert step.state.outcome is not None
+    assert step.state.outcome.winners == {Seat.SOUTH}
+    assert len(step.stages) == 1, "the rest of the buffers is not carried out"
+
+
+def test_own_flag_blocks_base_by_house_rule() -> None:
+    step = play(at(start(own_flag_blocks_base=True), "b2", "c4", lime_flag=None), "DII", "III")
+    assert robots(step) == ("b2", "c4")
+    assert step.state.outcome is None
+
+
+def test_opponent_on_the_base_still_bounces_the_carrier() -> None:
+    step = play(at(start(), "b2", "b1", purple_flag=None, lime_flag=None), "DII", "III")
+    assert robots(step) == ("b2", "b1")
+
+
+def test_both_home_in_one_step_is_a_tie() -> None:
+    state = at(start(), "b2", "b3", purple_flag=None, lime_flag=None)
+    step = play(state, "DII", "DII")
+    assert step.state.outcome is not None
+    assert step.state.outcome.winners == frozenset()
+
+
+def test_carrier_shot_on_its_own_start_keeps_the_flag() -> None:
+    step = play(at(start(), "a1", "a4", lime_flag=None), "III", "SII")
+    assert step.state.flags[1] is None
+    assert robots(step) == ("a1", "a4")
+
+
+def test_robot_sent_back_picks_up_the_flag_on_its_start() -> None:
+    step = play(at(start(), "a3", "c3", lime_flag="a1"), "III", "SII")
+    assert step.state.flags[1] is None
+
+
+def test_start_held_by_opponent_loses_and_the_board_is_not_checked() -> None:
+    step = play(at(start(), "a3", "a1"), "III", "SII")
+    assert step.state.outcome is not None
+    assert step.state.outcome.winners == {Seat.NORTH}
+    assert step.stages[-1].expected is None
+    assert GAME.expected(step.state) is None
+
+
+def test_start_held_by_own_flag_loses() -> None:
+    step = play(at(start(), "a3", "c3", purple_flag="a1"), "III", "SII")
+    assert step.state.outcome is not None
+    assert step.state.outcome.winners == {Seat.NORTH}
+
+
+def test_own_flag_dropped_on_the_start_in_the_same_step_loses() -> None:
+    """Lime carries purple's flag and is hit on a1; purple is hit too and cannot return there."""
+    step = play(at(start(), "a3", "a1", purple_flag=None), "SII", "SII")
+    assert step.state.outcome is not None
+    assert step.state.outcome.winners == {Seat.NORTH}
+
+
+def test_neither_can_return_is_a_tie() -> None:
+    state = at(start(board=OPEN_MAP), "e4", "a4", purple_flag="a2", lime_flag="e4")
+    state = at(state, "c3", "c5", purple_flag="a2", lime_flag="e4")
+    step = play(state, "SII", "SII")
+    assert step.state.outcome is not None
+    assert step.state.outcome.winners == frozenset()
+
+
+def test_after_a_shot_the_remaining_commands_go_on_from_the_start_tile() -> None:
+    step = play(at(start(), "a3", "c3"), "IUI", "SII")
+    assert robots(step)[0] == "a2"
+
+
+def test_turn_limit_is_a_tie_and_a_win_in_the_last_turn_is_a_win() -> None:
+    assert play(start(turn_limit=1), "III", "III").state.outcome is not None
+    assert play(start(turn_limit=2), "III", "III").state.outcome is None
+    won = play(at(start(turn_limit=1), "b2", "c4", lime_flag=None), "DII", "III").state.outcome
+    assert won is not None
+    assert won.winners == {Seat.SOUTH}
+
+
+def test_turns_in_a_row_in_which_nothing_happens_are_a_tie_where_agreed() -> None:
+    step = play(play(start(quiet_limit=2), "III", "UUS").state, "III", "III")
+    assert step.state.outcome is not None
+    assert step.state.outcome.reason == "2 turns without a flag taken or a robot hit: a tie."
+    taken = play(at(start(quiet_limit=2), "b3", "c1"), "UII", "III").state
+    assert (taken.stirred, taken.quiet) == (1, 0)
+    quiet = play(taken, "III", "III").state
+    assert (quiet.outcome, GAME.dump(quiet)["quiet"]) == (None, 1)
+    hit = play(at(start(quiet_limit=1), "c3", "c4"), "SII", "III")
+    assert hit.state.outcome is None, "lime was hit"
+    assert play(start(), "III", "III").state.outcome is None
+    assert play(play(start(), "III", "III").state, "III", "III").state.outcome is None
+
+
+# ---- boards and notation --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("board", "message"),
+    [
+        ("", "The board is empty"),
+        ("sS", "“n” 0 times"),
+        ("sSnNn", "“n” 2 times"),
+        ("sS\nnNx", "Line 2 of the board has 3 tiles"),
+        ("sSx\nnN.", "“x” in line 1"),
+        ("." * 13 + "\n", "at most 12 x 12"),
+    ],
+)
+def test_a_bad_board_is_refused_with_its_place(board: str, message: str) -> None:
+    with pytest.raises(Malformed, match=message):
+        GAME.options({"board": board})
+
+
+@pytest.mark.parametrize("text", ["", "UU", "UUUU", "uus", "UUX", "UU ", " UUS", "U U", "UUS\n"])
+def test_anything_but_three_letters_is_malformed(text: str) -> None:
+    with pytest.raises(Malformed, match="exactly three of U D L R I S"):
+        GAME.parse(text)
+
+
+# ---- counts, a golden game, properties --------------------------------------------------------------------------------------
+
+
+def test_positions_counted_to_depth_two() -> None:
+    """Distinct positions after every pair of buffers.
+
+    One turn: each robot reaches 7 tiles in three steps (its own flag bars the way past its base), 4 of which it shares
+    with the other: 7 x 7 - 4 = 45. The second number is this engine's own count, to catch a change.
+    """
+    buffers = list(GAME.legal_actions(start(), Seat.SOUTH))
+    assert len(buffers) == 216
+
+    def key(state: State) -> tuple[object, ...]:
+        return (state.robots, state.flags, state.outcome is not None)
+
+    after_one = {
+        key(step.state): step.state for south in buffers for north in buffers if (step := play(start(), south, north))
+    }
+    assert len(after_one) == GOLDEN_COUNTS[0]
+    rng = Random(7)
+    sample = rng.sample(sorted(after_one), 12)
+    after_two = {
+        key(play(after_one[position], south, north).state)
+        for position in sample
+        for south in buffers[::5]
+        for north in buffers[::7]
+    }
+    assert len(after_two) == GOLDEN_COUNTS[1]
+
+
+GOLDEN_COUNTS = (45, 265)
+
+GOLDEN_GAME = [
+    ("UUU", "ULU"),
+    ("RIS", "UUI"),
+    ("DDS", "IIU"),
+    ("UUL", "SLD"),
+    ("RUR", "DDD"),
+    ("UDD", "RRS"),
+    ("DDD", "LLU"),
+    ("URD", "III"),
+]
+GOLDEN_EVENTS = [
+    "Lime bounces and stays on c3.",
+    "Purple takes lime’s flag on b4.",
+    "Lime bounces and stays on c1.",
+    "Lime bounces and stays on c1.",
+    "Lime bounces and stays on c1.",
+    "Purple bounces and stays on b4.",
+    "Purple bounces and stays on b4.",
+    "Lime bounces and stays on c4.",
+    "Purple bounces and stays on b4.",
+    "Lime bounces and stays on c4.",
+    "Lime shoots and hits purple on b2.",
+    "Purple drops lime’s flag on b2.",
+    "Purple returns to its start tile a1.",
+    "Purple bounces and stays on a1.",
+    "Purple bounces and stays on a1.",
+    "Lime bounces and stays on c4.",
+    "Purple bounces and stays on a1.",
+    "Purple takes lime’s flag on b2.",
+    "Purple brings lime’s flag home to b1.",
+]
+
+
+def test_golden_game() -> None:
+    state, told = start(), []
+    for south, north in GOLDEN_GAME:
+        step = play(state, south, north)
+        told += [event.text for event in step.events if event.kind not in ("idle", "move", "miss")]
+        state = step.state
+    assert told == GOLDEN_EVENTS
+    assert state.outcome is not None
+    assert state.outcome.winners == {Seat.SOUTH}
+
+
+@given(
+    st.lists(st.tuples(BUFFERS, BUFFERS), max_size=8),
+    st.sampled_from([{}, {"board": OPEN_MAP}, {"directions": "board"}]),
+)
+def test_properties_of_every_position(turns: list[tuple[str, str]], options: dict[str, str]) -> None:
+    state = start(**options)
+    for south, north in turns:
+        frozen = copy.deepcopy(state)
+        step, again = play(state, south, north), play(state, south, north)
+        assert state == frozen, "apply changes nothing"
+        assert step == again, "apply is a function"
+        assert 1 <= len(step.stages) <= 3
+        layout = GAME.expected(step.state)
+        assert step.stages[-1].expected == layout
+        if layout is not None:
+            assert sorted(face for stack in layout.values() for face in stack) == [
+                "lime flag",
+                "lime robot",
+                "purple flag",
+                "purple robot",
+            ]
+            assert step.state.robots[0] != step.state.robots[1]
+            for seat in (0, 1):
+                flag = step.state.flags[seat]
+                assert flag is None or flag != step.state.robots[1 - seat], "who stands on it carries it"
+        state = step.state
+        if state.outcome:
+            assert GAME.to_act(state) == frozenset()
+            break
+
+
+@given(BUFFERS, BUFFERS)
+def test_the_board_is_fair(south: str, north: str) -> None:
+    """Turning the table round and swapping the seats turns the outcome round: the standard board is symmetric."""
+
+    def turned(square: Square) -> Square:
+        return Square(2 - square.file, 3 - square.rank)
+
+    one, other = play(start(), south, north).state, play(start(), north, south).state
+    assert one.robots == (turned(other.robots[1]), turned(other.robots[0]))
+
+
+@given(BUFFERS, BUFFERS, st.text("UDLRIS", max_size=3))
+def test_plan_of_a_lone_robot_is_what_happens(south: str, north: str, entered: str) -> None:
+    state = play(start(), south, north).state
+    if state.outcome is None:
+        places = GAME.plan(state, Seat.SOUTH, entered)
+        assert len(places) == len(entered)
+        assert all(place in {Square(f, r) for f in range(3) for r in range(4)} for place in places)

@@ -1,0 +1,234 @@
+"""The panel is tried out without any effect on the table, and shows the table's state again by itself."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from panel_tools import Rig
+from setup_tools import Kept, kept
+
+from companion.core.config import PadPins, PanelSettings
+from companion.core.kit import SEATS, Seat
+from companion.core.ports import Cue, SeatLamps, TurnLamp
+from hardware.check import LEASE_S, LONGEST_S, PanelTrial
+from web.rendering.wiring import GPIO_PINS, POWER, drawing, wires
+
+ON = SeatLamps(frozenset({1}), TurnLamp.ON)
+
+
+@pytest.fixture
+def rig() -> Iterator[Rig]:
+    opened = Rig()
+    yield opened
+    opened.panel.close()
+
+
+def trial_of(rig: Rig) -> PanelTrial:
+    rig.show(ON)
+    assert rig.lit() == {"south_1", "south_turn"}
+    trial = PanelTrial(rig.panel, rig.clock)
+    trial.begin()
+    rig.panel.step()
+    return trial
+
+
+def test_keys_are_seen_and_have_no_effect(rig: Rig) -> None:
+    trial = trial_of(rig)
+    rig.hands.press("south_up")
+    rig.after(1)
+    assert (trial.trial().down, trial.trial().tried) == ({"south_up"}, {"south_up"})
+    rig.after(1500)
+    rig.hands.release("south_up")
+    rig.after(100)
+    assert (trial.trial().down, trial.trial().tried) == (set(), {"south_up"})
+    assert rig.presses == []
+    trial.end()
+    rig.hands.press("south_up")
+    rig.after(100)
+    assert [press.key for press in rig.presses] == ["up"]
+
+
+def test_lamps_are_lit_one_by_one_and_then_show_the_table_again(rig: Rig) -> None:
+    trial = trial_of(rig)
+    assert rig.lit() == set()
+    trial.light("north_2", True)
+    trial.light("south_3", True)
+    rig.panel.step()
+    assert rig.lit() == {"north_2", "south_3"} == trial.trial().lit
+    trial.light("north_2", False)
+    rig.panel.step()
+    assert rig.lit() == {"south_3"}
+    with pytest.raises(KeyError):
+        trial.light("south_9", True)
+    rig.show(SeatLamps(frozenset({2})))
+    assert rig.lit() == {"south_3"}, "the table's state waits"
+    trial.end()
+    rig.panel.step()
+    assert rig.lit() == {"south_2"}
+
+
+def test_a_tone_sounds_also_in_quiet_hours_and_lamps_show_what_belongs_to_it() -> None:
+    rig = Rig(PanelSettings(brightness=1.0, silent=True))
+    try:
+        trial = trial_of(rig)
+        trial.play(Cue.SEAT_TAKEN, frozenset(SEATS))
+        rig.panel.step()
+        assert rig.tone_hz() == pytest.approx(1318.51)
+        assert "north_turn" in rig.lit()
+        rig.after(2000)
+        assert rig.tone_hz() is None
+        assert rig.lit() == set()
+    finally:
+        rig.panel.close()
+
+
+def test_it_ends_when_nobody_looks_any_more_and_after_some_minutes_in_any_case(rig: Rig) -> None:
+    trial = trial_of(rig)
+    rig.after(1000 * (LEASE_S - 1))
+    trial.renew()
+    rig.after(1000 * (LEASE_S - 1))
+    assert trial.trial().left_s > 0
+    rig.after(1001)
+    assert trial.trial().left_s == 0
+    assert rig.lit() == {"south_1", "south_turn"}
+    trial.renew()
+    assert trial.trial().left_s == 0, "it does not begin by itself"
+    trial.begin()
+    for _ in range(int(LONGEST_S) + 1):
+        trial.renew()
+        rig.after(1000)
+    assert trial.trial().left_s == 0
+
+
+def test_a_closed_panel_is_no_trouble(rig: Rig) -> None:
+    trial = trial_of(rig)
+    rig.panel.close()
+    trial.light("south_1", True)
+    trial.end()
+
+
+# ---- the page --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Kept]:
+    with kept(tmp_path) as opened:
+        yield opened
+
+
+def test_the_page_is_the_hosts_and_tries_keys_lamps_and_tones(place: Kept) -> None:
+    assert place.browser().get("/check").status_code == 403
+    for door in ("begin", "end", "light", "play"):
+        assert place.browser().post(f"/api/check/{door}", json={}).status_code == 403
+    assert place.browser().get("/live/check").status_code == 403
+    page = place.host.get("/check").get_data(as_text=True)
+    assert 'data-key="south_up"' in page
+    assert 'data-lamp="north_turn"' in page
+    assert len(page.encode()) < 60_000
+    assert place.post("/api/check/begin")[1]["on"] is True
+    place.finger("south_up")
+    status, trial = place.post("/api/check/light", lamp="south_2", on=True)
+    assert (status, trial["lit"], trial["tried"]) == (200, ["south_2"], ["south_up"])
+    assert place.lit() == {"south_2"}
+    assert place.table.view().seats[Seat.SOUTH].name is None, "no seat was taken by the key"
+    place.post("/api/check/play", cue="won")
+    place.panel.step()
+    assert place.hands.view().tone_hz
+    assert place.post("/api/check/light", lamp="nothing", on=True)[0] == 400
+    assert place.post("/api/check/play", cue="nothing")[0] == 400
+    assert place.post("/api/check/end")[0] == 200
+    place.finger("south_up")
+    assert place.table.view().seats[Seat.SOUTH].name is not None
+
+
+def test_a_game_that_begins_ends_the_check_and_none_can_begin_meanwhile(place: Kept) -> None:
+    """What is pressed while a game is on is its owner's secret, also for the host."""
+    for seat in SEATS:
+        place.sit(seat, seat)
+    place.post("/api/check/begin")
+    place.table.new_game("outbuffered", {}, 1)
+    assert place.check.trial().left_s == 0
+    status, told = place.post("/api/check/begin")
+    assert status == 409
+    assert "A game is on" in json.dumps(told)
+    place.table.confirm("host", place.table.view().moment, 0)
+    place.finger("south_up")
+    assert place.table.view().seats[Seat.SOUTH].entered == 1
+    assert place.check.trial().down == place.check.trial().tried == frozenset()
+    assert "A game is on" in place.host.get("/check").get_data(as_text=True)
+
+
+def test_the_stream_tells_what_is_pressed_and_its_end_ends_the_check(place: Kept) -> None:
+    place.post("/api/check/begin")
+    with place.host.get("/live/check", buffered=False) as answer:
+        events = iter(answer.response)
+        assert b"retry" in _bytes(next(events))
+        told = _bytes(next(events)).decode()
+        assert told.startswith("event: trial")
+        assert json.loads(told.partition("data: ")[2])["on"] is True
+        place.table.step()
+        assert "are being tried out" in " ".join(place.table.view().notices)
+    assert place.check.trial().left_s == 0
+    place.table.step()
+    assert place.table.view().notices == ()
+
+
+def _bytes(chunk: object) -> bytes:
+    return chunk if isinstance(chunk, bytes) else str(chunk).encode()
+
+
+def test_a_machine_without_pads_gets_a_useful_page(tmp_path: Path) -> None:
+    with kept(tmp_path, with_panel=False) as place:
+        page = place.host.get("/check").get_data(as_text=True)
+        assert "No pins here." in page
+        assert "http://192.0.2.7:8080/join" in page
+        assert '<svg class="wiring"' in page
+        assert place.post("/api/check/begin")[0] == 409
+
+
+def test_the_page_speaks_the_viewers_language(place: Kept) -> None:
+    page = place.host.get("/check", headers={"Accept-Language": "fr"}).get_data(as_text=True)
+    assert '<html lang="fr"' in page
+
+
+# ---- the wiring ------------------------------------------------------------------------------------------------------
+
+
+def test_the_header_is_the_raspberry_pis() -> None:
+    assert sorted(GPIO_PINS) == list(range(28))
+    assert sorted([*GPIO_PINS.values(), *POWER]) == list(range(1, 41))
+    assert GPIO_PINS[2] == 3
+    assert GPIO_PINS[18] == 12
+    assert GPIO_PINS[21] == 40
+
+
+def test_every_wire_of_the_settings_is_drawn_once_and_told_once() -> None:
+    settings = PanelSettings()
+    wired = {wire.name: wire for wire in wires(settings)}
+    assert len(wired) == 27
+    svg = str(drawing(settings))
+    assert sorted(re.findall(r'data-wire="(\w+)"', svg)) == sorted(wired)
+    assert (wired["south_up"].pin, wired["south_up"].end) == (29, "ground, pin 9")
+    assert wired["north_turn"].end == "3V3, pin 1"
+    assert wired["south_1"].between == "330 ohms, then the lamp"
+    assert "style=" not in svg
+
+
+def test_what_is_not_wired_is_not_drawn() -> None:
+    small = PanelSettings(
+        south=PadPins(ready=10, lamp_turn=4), north=PadPins(), buzzer="", table_button="", system_lamp=""
+    )
+    assert [wire.name for wire in wires(small)] == ["south_ready", "south_turn"]
+    none = PanelSettings(south=PadPins(), north=PadPins(), buzzer="", table_button="", system_lamp="")
+    assert wires(none) == ()
+    assert "data-wire" not in drawing(none)
+    assert "rail" not in drawing(none)
+
+
+def test_names_of_wires_are_those_of_the_panel(place: Kept) -> None:
+    names = {wire.name for wire in wires(PanelSettings())}
+    assert {*place.panel.buttons, *place.panel.lamps, "buzzer", "system_lamp"} == names

@@ -1,0 +1,424 @@
+"""The cue language and what is made of it over time: lengths, notes, rhythms, ranks, blinking, silence."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from panel_tools import heard, lit_edges, seen
+
+from companion.core.kit import SEATS, Seat
+from companion.core.ports import Cue, SeatLamps, Signal, TurnLamp
+from hardware.cues import (
+    LAMPS,
+    Note,
+    Rank,
+    lamps_of,
+    order_brightness,
+    rank_of,
+    rhythm_of,
+    seats_of,
+    tone,
+    tone_of,
+    turn_brightness,
+)
+from hardware.debounce import Debouncer, Stroke
+from hardware.player import Player
+
+SOUTH, NORTH = SEATS
+KEYS = (Cue.KEY_TAKEN, Cue.KEY_TAKEN_FREE, Cue.KEY_REFUSED, Cue.KEY_BACK, Cue.KEYS_CLEARED, Cue.SEALED)
+ENDLESS = (Cue.OFF_WAIT, Cue.OFF)
+LASTING = (*ENDLESS, Cue.TIME_SHORT, Cue.CLOCK_LOW, Cue.CLOCK_LAST)
+"""Cues whose lamps go on until something else ends them."""
+
+
+def length_ms(cue: Cue) -> float:
+    return sum(note.ms for note in tone_of(cue))
+
+
+def shape(notes: tuple[Note, ...]) -> str:
+    """What an ear without pitch makes of a tone: short, long and pauses."""
+    return "".join("·" if not note.name else "L" if note.ms >= 120 else "s" for note in notes)
+
+
+# ---- the language ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cue", Cue)
+def test_every_cue_is_short_and_not_below_a4(cue: Cue) -> None:
+    limit_ms = 160 if cue in KEYS else 900 if cue in (Cue.WON, Cue.TIE) else 600
+    assert 0 < length_ms(cue) <= limit_ms
+    assert min(note.hz for note in tone_of(cue) if note.hz) >= 440
+    assert all(note.ms > 0 for note in tone_of(cue))
+    assert tone_of(cue)[0].name, "a tone starts at once, with a note"
+
+
+def test_a_tone_is_read_as_it_is_written() -> None:
+    assert tone("A4 160 ·80 E6 40") == (Note("A4", 160), Note("", 80), Note("E6", 40))
+    assert [note.hz for note in tone("A4 1 ·1 A5 1 A6 1")] == [440.0, None, 880.0, 1760.0]
+
+
+def test_a_key_that_counts_sounds_the_same_in_every_game() -> None:
+    assert tone_of(Cue.KEY_TAKEN) == tone_of(Cue.KEY_TAKEN_FREE) == (Note("A5", 40),)
+
+
+def test_rhythms_mean_what_the_language_says() -> None:
+    assert shape(tone_of(Cue.KEY_TAKEN)) == "s"
+    assert shape(tone_of(Cue.SEALED)) == "s·s"
+    assert shape(tone_of(Cue.KEY_REFUSED)) == "L"
+    assert shape(tone_of(Cue.BOARD_WRONG)) == "L·L"
+    assert shape(tone_of(Cue.TAKEN_BACK)) == shape(tone_of(Cue.ASKED)) == "s·s·s"
+
+
+@pytest.mark.parametrize("cue", [Cue.BOUNCED, Cue.SHOT, Cue.FLAG_TAKEN])
+def test_the_reveals_own_events_have_rhythms_of_their_own(cue: Cue) -> None:
+    assert [other for other in Cue if shape(tone_of(other)) == shape(tone_of(cue))] == [cue]
+
+
+def test_ranks_rise_from_keys_to_trouble() -> None:
+    order = (Cue.KEY_TAKEN, Cue.TURN_PASSES, Cue.REVEAL, Cue.PAUSED, Cue.BOARD_WRONG, Cue.TROUBLE)
+    assert [rank_of(cue) for cue in order] == sorted(Rank)
+
+
+def test_time_ranks_above_the_reveal_and_combat_with_it() -> None:
+    assert rank_of(Cue.COMBAT) == rank_of(Cue.REVEAL) < rank_of(Cue.TIME_SHORT) == rank_of(Cue.TIME_OUT)
+    assert rank_of(Cue.TIME_OUT) < rank_of(Cue.BOARD_WRONG)
+
+
+def test_rows_for_both_seats_concern_both_whomever_they_name() -> None:
+    assert seats_of(Signal(Cue.REVEAL, frozenset({SOUTH}))) == {SOUTH, NORTH}
+    assert seats_of(Signal(Cue.SEALED, frozenset({SOUTH}))) == {SOUTH}
+    assert seats_of(Signal(Cue.SEALED)) == {SOUTH, NORTH}
+
+
+@pytest.mark.parametrize("pattern", TurnLamp)
+@pytest.mark.parametrize("pwm", [True, False])
+def test_no_lasting_pattern_blinks_faster_than_400_ms(pattern: TurnLamp, pwm: bool) -> None:
+    levels = [turn_brightness(pattern, float(t), pwm) for t in range(8000)]
+    assert all(0 <= level <= 1 for level in levels)
+    assert all(b - a >= 400 for a, b in itertools.pairwise(lit_edges(levels)))
+    if not pwm:
+        assert set(levels) <= {0.0, 1.0}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "edges"),
+    [
+        (TurnLamp.OFF, []),
+        (TurnLamp.ON, [0]),
+        (TurnLamp.OFFERED, [0, 2000]),
+        (TurnLamp.HANDS, [0, 1000, 2000, 3000]),
+        (TurnLamp.WRONG, list(range(0, 4000, 400))),
+        (TurnLamp.TROUBLE, [0, 400, 2000, 2400]),
+        (TurnLamp.PULSE, [0, 1600, 3200]),
+    ],
+)
+def test_lasting_patterns_keep_their_periods(pattern: TurnLamp, edges: list[int]) -> None:
+    levels = [turn_brightness(pattern, float(t), pwm=False) for t in range(4000)]
+    assert lit_edges(levels) == edges
+
+
+def test_a_dimmable_pulse_swells_and_sinks_without_a_jump() -> None:
+    levels = [turn_brightness(TurnLamp.PULSE, float(t)) for t in range(1601)]
+    assert (levels[0], levels[800], levels[1600]) == pytest.approx((0, 1, 0))
+    assert max(abs(b - a) for a, b in itertools.pairwise(levels)) < 0.01
+
+
+def test_order_lamps_count_or_blink_together() -> None:
+    counted = SeatLamps(frozenset({1, 2}))
+    assert [order_brightness(counted, n, 700.0) for n in (1, 2, 3)] == [1, 1, 0]
+    free = SeatLamps(entering=True)
+    assert [order_brightness(free, n, 399.0) for n in (1, 2, 3)] == [1, 1, 1]
+    assert [order_brightness(free, n, 400.0) for n in (1, 2, 3)] == [0, 0, 0]
+    assert order_brightness(free, 2, 800.0) == 1
+
+
+@pytest.mark.parametrize("cue", Cue)
+@pytest.mark.parametrize("seat", SEATS)
+def test_no_cue_blinks_a_lamp_faster_than_400_ms(cue: Cue, seat: Seat) -> None:
+    player = Player()
+    player.signal(Signal(cue, frozenset({seat})), 0.0)
+    for lamp in LAMPS:
+        edges = lit_edges(seen(player, seat, lamp, 0, 4000))
+        assert all(b - a >= 400 for a, b in itertools.pairwise(edges))
+
+
+def test_a_rhythm_shows_every_note_for_at_least_60_ms_and_keeps_the_pauses() -> None:
+    steps = rhythm_of(tone("A5 40 ·60 A5 40 E6 200")).steps
+    assert [(step.level.name, step.ms) for step in steps] == [
+        ("OPPOSITE", 60),
+        ("SAME", 60),
+        ("OPPOSITE", 60),
+        ("SAME", 40),
+        ("OPPOSITE", 200),
+    ]
+
+
+# ---- what becomes of it over time ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cue", Cue)
+def test_every_cue_sounds_its_tone_from_the_first_moment(cue: Cue) -> None:
+    player = Player()
+    player.signal(Signal(cue, frozenset({SOUTH}), 1), 1000.0)
+    t = 1000
+    for note in tone_of(cue):
+        assert heard(player, t, t + int(note.ms)) == [note.hz] * int(note.ms)
+        t += int(note.ms)
+    assert player.tone_hz(float(t)) is None
+
+
+@pytest.mark.parametrize("cue", [cue for cue in Cue if cue not in LASTING])
+@pytest.mark.parametrize("silent", [True, False])
+def test_every_cue_gives_the_lamps_back(cue: Cue, silent: bool) -> None:
+    player, plain = Player(silent), Player()
+    for one in (player, plain):
+        one.show({SOUTH: SeatLamps(frozenset({2}), TurnLamp.HANDS), NORTH: SeatLamps(entering=True)}, False, 0.0)
+    player.signal(Signal(cue, frozenset({SOUTH})), 100.0)
+    for seat, lamp in itertools.product(SEATS, LAMPS):
+        assert seen(player, seat, lamp, 2100, 4100) == seen(plain, seat, lamp, 2100, 4100)
+
+
+@pytest.mark.parametrize("older", Cue)
+def test_a_newer_tone_cuts_an_older_one_of_equal_or_lower_rank_only(older: Cue) -> None:
+    for newer in Cue:
+        if newer is older or tone_of(newer) == tone_of(older):
+            continue
+        player = Player()
+        player.signal(Signal(older), 0.0)
+        player.signal(Signal(newer), 10.0)
+        winner, since = (newer, 10) if rank_of(newer) >= rank_of(older) else (older, 0)
+        alone = Player()
+        alone.signal(Signal(winner), float(since))
+        assert heard(player, 10, 1000) == heard(alone, 10, 1000)
+
+
+def test_a_key_may_tick_again_once_a_tone_of_higher_rank_is_over() -> None:
+    player = Player()
+    player.signal(Signal(Cue.SEAT_TAKEN, frozenset({SOUTH})), 0.0)
+    player.signal(Signal(Cue.KEY_TAKEN, frozenset({SOUTH}), 1), 40.0)
+    assert player.tone_hz(40.0) == 880.0
+
+
+def test_the_same_tone_does_not_come_twice_within_300_ms_but_keys_do() -> None:
+    player = Player()
+    for at_ms, sounds in ((0.0, True), (299.0, False), (300.0, True)):
+        player.signal(Signal(Cue.STEP, frozenset(SEATS), 1), at_ms)
+        assert (player.tone_hz(at_ms) is not None) is sounds
+    for at_ms in (1000.0, 1050.0, 1100.0):
+        player.signal(Signal(Cue.KEY_TAKEN, frozenset({SOUTH}), 1), at_ms)
+        assert player.tone_hz(at_ms) == 880.0
+
+
+def test_a_repeated_cue_flashes_the_other_seat_and_lets_the_first_finish() -> None:
+    player = Player()
+    player.signal(Signal(Cue.SEAT_TAKEN, frozenset({SOUTH})), 0.0)
+    player.signal(Signal(Cue.SEAT_TAKEN, frozenset({NORTH})), 100.0)
+    assert lit_edges(seen(player, SOUTH, "1", 0, 1000)) == [0, 400]
+    assert lit_edges(seen(player, NORTH, "1", 100, 1000)) == [0, 400]
+
+
+def test_the_winner_runs_up_three_times_and_the_loser_is_dark() -> None:
+    player = Player()
+    player.show(dict.fromkeys(SEATS, SeatLamps(frozenset({1, 2, 3}), TurnLamp.ON)), False, 0.0)
+    player.signal(Signal(Cue.WON, frozenset({NORTH})), 0.0)
+    assert lit_edges(seen(player, NORTH, "turn", 0, 1200)) == [300, 700, 1100]
+    assert lit_edges(seen(player, NORTH, "2", 0, 1200)) == [100, 500, 900]
+    assert set(seen(player, SOUTH, "2", 0, 1200)) == {0.0}
+    assert player.brightness(SOUTH, "2", 1200.0) == 1
+
+
+def test_a_tie_runs_up_once_and_stays_on_for_a_second() -> None:
+    player = Player()
+    player.signal(Signal(Cue.TIE), 0.0)
+    for seat in SEATS:
+        assert seen(player, seat, "turn", 0, 1500) == [0.0] * 300 + [1.0] * 1100 + [0.0] * 100
+
+
+def test_the_table_wakes_from_left_to_right() -> None:
+    player = Player()
+    player.signal(Signal(Cue.AWAKE), 0.0)
+    lit = [[lamp for lamp in LAMPS if player.brightness(NORTH, lamp, t)] for t in (30.0, 90.0, 150.0, 210.0, 240.0)]
+    assert lit == [["1"], ["2"], ["3"], ["turn"], []]
+
+
+def test_a_combat_lights_the_order_lamps_of_both_seats_for_600_ms() -> None:
+    player = Player()
+    player.show(dict.fromkeys(SEATS, SeatLamps(frozenset({2}), TurnLamp.ON)), False, 0.0)
+    player.signal(Signal(Cue.COMBAT, frozenset({SOUTH})), 100.0)
+    for seat in SEATS:
+        assert seen(player, seat, "1", 100, 800) == [1.0] * 600 + [0.0] * 100
+        assert set(seen(player, seat, "turn", 100, 800)) == {1.0}
+    assert tone_of(Cue.COMBAT) == (Note("E5", 60), Note("A5", 60)) * 2
+
+
+def test_switching_off_blinks_until_all_is_off_for_good() -> None:
+    player = Player()
+    player.signal(Signal(Cue.OFF_WAIT), 0.0)
+    player.signal(Signal(Cue.KEY_REFUSED, frozenset({SOUTH})), 1000.0)
+    player.show(dict.fromkeys(SEATS, SeatLamps(turn=TurnLamp.ON)), False, 1000.0)
+    assert lit_edges(seen(player, SOUTH, "3", 0, 60_000)) == list(range(0, 60_000, 500))
+    player.signal(Signal(Cue.OFF), 60_000.0)
+    assert player.brightness(SOUTH, "turn", 1e9) == 0
+
+
+def test_a_refusal_flashes_the_order_lamps_off_once_and_only_at_its_seat() -> None:
+    player = Player()
+    player.show(dict.fromkeys(SEATS, SeatLamps(frozenset({1, 2, 3}), TurnLamp.PULSE)), False, 0.0)
+    player.signal(Signal(Cue.KEY_REFUSED, frozenset({SOUTH})), 500.0)
+    assert seen(player, SOUTH, "3", 500, 600) == [0.0] * 80 + [1.0] * 20
+    assert set(seen(player, NORTH, "3", 500, 600)) == {1.0}
+
+
+def test_trouble_is_above_all_other_patterns_of_the_turn_lamp() -> None:
+    player = Player()
+    player.show({SOUTH: SeatLamps(frozenset({1}), TurnLamp.WRONG)}, True, 0.0)
+    for seat in SEATS:
+        assert lit_edges(seen(player, seat, "turn", 0, 2400)) == [0, 400, 2000]
+    assert player.brightness(SOUTH, "1", 50.0) == 1
+
+
+def test_equal_patterns_of_both_seats_go_in_step_and_a_lone_one_begins_lit() -> None:
+    player = Player()
+    player.show({SOUTH: SeatLamps(turn=TurnLamp.HANDS)}, False, 700.0)
+    assert player.brightness(SOUTH, "turn", 700.0) == 1
+    player.show(dict.fromkeys(SEATS, SeatLamps(turn=TurnLamp.HANDS)), False, 1300.0)
+    assert player.brightness(SOUTH, "turn", 1300.0) == 0, "what goes on blinking keeps its beat"
+    assert seen(player, SOUTH, "turn", 1300, 4000) == seen(player, NORTH, "turn", 1300, 4000)
+
+
+def test_a_wrong_board_is_told_again_every_20_s_until_it_is_put_right() -> None:
+    player = Player()
+    player.signal(Signal(Cue.BOARD_WRONG, frozenset({SOUTH})), 0.0)
+    player.show({SOUTH: SeatLamps(turn=TurnLamp.WRONG)}, False, 0.0)
+    for due_ms in (20_000.0, 40_000.0):
+        player.advance(due_ms - 1)
+        assert player.tone_hz(due_ms - 1) is None
+        player.advance(due_ms)
+        assert player.tone_hz(due_ms) == 440.0
+    player.show({SOUTH: SeatLamps(turn=TurnLamp.HANDS)}, False, 50_000.0)
+    player.show({SOUTH: SeatLamps(turn=TurnLamp.WRONG)}, False, 55_000.0)
+    player.advance(60_000.0)
+    assert player.tone_hz(60_000.0) is None
+
+
+@pytest.mark.parametrize("pattern", TurnLamp)
+@pytest.mark.parametrize("cue", [cue for cue in Cue if cue not in ENDLESS])
+def test_silent_mode_plays_every_rhythm_on_the_turn_lamp(cue: Cue, pattern: TurnLamp) -> None:
+    player = Player(silent=True)
+    player.show(dict.fromkeys(SEATS, SeatLamps(turn=pattern)), False, 0.0)
+    player.signal(Signal(cue, frozenset({SOUTH})), 300.0)
+    length = int(rhythm_of(tone_of(cue)).ms)
+    levels = seen(player, SOUTH, "turn", 300, 300 + length)
+    runs = [(level, len(list(group))) for level, group in itertools.groupby(levels)]
+    notes = [note for note in tone_of(cue) if note.name]
+    assert [ms for level, ms in runs if level == levels[0]] == [max(60, int(note.ms)) for note in notes]
+    assert set(heard(player, 300, 1500)) == {None}
+
+
+def test_silent_mode_touches_only_the_seat_concerned() -> None:
+    player = Player(silent=True)
+    player.signal(Signal(Cue.KEY_TAKEN, frozenset({SOUTH}), 1), 0.0)
+    assert (player.brightness(SOUTH, "turn", 0.0), player.brightness(NORTH, "turn", 0.0)) == (1, 0)
+    assert player.brightness(SOUTH, "turn", 60.0) == 0
+
+
+def test_silent_mode_shows_the_same_cue_at_each_seat() -> None:
+    player = Player(silent=True)
+    for at_ms, seat in ((0.0, SOUTH), (50.0, NORTH)):
+        player.signal(Signal(Cue.HANDS_WANTED, frozenset({seat})), at_ms)
+        assert player.brightness(seat, "turn", at_ms) == 1
+
+
+@given(
+    silent=st.booleans(),
+    pwm=st.booleans(),
+    pattern=st.sampled_from(TurnLamp),
+    signals=st.lists(st.tuples(st.sampled_from(Cue), st.sampled_from(SEATS), st.integers(0, 700)), max_size=4),
+)
+def test_nothing_changes_before_the_next_change_that_was_announced(
+    silent: bool, pwm: bool, pattern: TurnLamp, signals: list[tuple[Cue, Seat, int]]
+) -> None:
+    player = Player(silent, pwm)
+    now = 0.0
+
+    def output(at_ms: float) -> list[float | None]:
+        lamps: list[float | None] = [
+            player.brightness(s, x, at_ms) for s in SEATS for x in LAMPS if x != "turn" or not pwm
+        ]
+        return [*lamps, player.tone_hz(at_ms)]
+
+    player.show({SOUTH: SeatLamps(turn=pattern, entering=True)}, False, now)
+    for cue, seat, wait_ms in signals:
+        player.signal(Signal(cue, frozenset({seat})), now)
+        end = now + wait_ms
+        while now < end:
+            due = player.next_change_ms(now)
+            assert due > now
+            until = min(due, end)
+            assert all(output(now + (until - now) * part / 7) == output(now) for part in range(7))
+            now = until
+
+
+def test_a_still_panel_announces_no_change_at_all() -> None:
+    player = Player()
+    player.show({SOUTH: SeatLamps(frozenset({1}), TurnLamp.ON)}, False, 0.0)
+    assert math.isinf(player.next_change_ms(5.0))
+    player.show({SOUTH: SeatLamps(turn=TurnLamp.PULSE)}, False, 10.0)
+    assert player.next_change_ms(15.0) <= 40.0
+
+
+@pytest.mark.parametrize("cue", Cue)
+def test_a_cue_never_tells_which_key_it_was(cue: Cue) -> None:
+    """Neither the number of a signal nor anything else of it but its seats changes light or sound."""
+    for seat in SEATS:
+        first, second = (lamps_of(Signal(cue, frozenset({SOUTH}), number), seat) for number in (0, 3))
+        assert first == second
+
+
+# ---- debouncing ------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(0, 60), max_size=40))
+def test_a_press_counts_at_its_first_edge_and_only_after_a_quiet_release(waits_ms: list[int]) -> None:
+    key, t_ms, released_ms, is_down = Debouncer(0.020), 0, -1000, False
+    pressed_ms: list[int] = []
+    for wait_ms in waits_ms:
+        t_ms, is_down = t_ms + wait_ms, not is_down
+        strokes = key.edge(is_down, t_ms / 1000)
+        assert (Stroke.PRESSED in strokes) is (is_down and t_ms - released_ms >= 20)
+        if Stroke.PRESSED in strokes:
+            pressed_ms.append(t_ms)
+        if not is_down:
+            released_ms = t_ms
+        if pressed_ms:
+            assert key.pressed_s == pressed_ms[-1] / 1000
+
+
+def test_a_key_is_held_once_even_when_its_release_is_told_late() -> None:
+    key = Debouncer(0.020)
+    assert key.edge(True, 1.0) == (Stroke.PRESSED,)
+    assert key.settle(True, 1.999) == ()
+    assert key.edge(False, 2.5) == (Stroke.HELD,)
+    assert key.edge(True, 2.6) == (Stroke.RELEASED, Stroke.PRESSED)
+
+
+def test_a_lost_release_is_made_up_for_by_reading_the_line() -> None:
+    key = Debouncer(0.020)
+    key.edge(True, 1.0)
+    assert key.settle(False, 1.1) == ()
+    assert key.settle(False, 1.119) == ()
+    assert key.settle(False, 1.12) == (Stroke.RELEASED,)
+    assert key.edge(True, 1.13) == (Stroke.PRESSED,)
+
+
+def test_a_key_that_is_down_from_the_start_counts_when_it_is_pressed_anew() -> None:
+    key = Debouncer(0.020, is_down=True)
+    assert key.settle(True, 5.0) == ()
+    assert key.edge(False, 6.0) == ()
+    assert key.edge(True, 6.005) == (), "the bounce of its release"
+    assert key.edge(False, 6.006) == ()
+    assert key.edge(True, 7.0) == (Stroke.PRESSED,)

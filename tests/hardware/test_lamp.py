@@ -1,0 +1,155 @@
+"""The system lamp: what it shows by the service's word, and that it is dark when the cord may be pulled."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+from gpiozero.pins.mock import MockFactory
+
+from companion.cli.lamp import run_lamp
+from companion.core.clock import FakeClock
+from companion.core.config import PadPins, PanelSettings, read_settings
+from companion.core.errors import ConfigError
+from companion.service.systemd import Manager, Word
+from hardware.lamp import BOOT_S, END_S, SILENT_S, Sense, Shown, SystemLamp
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(100.0)
+
+
+class Service:
+    """The service's side: its word in its folder, renewed as often as a test says."""
+
+    def __init__(self, folder: Path) -> None:
+        self.manager = Manager({"RUNTIME_DIRECTORY": str(folder)})
+        self.word = folder / "lamp"
+        self._written_ns = 0
+
+    def says(self, word: Word) -> None:
+        self.manager.show(word)
+        self._written_ns += 1_000_000
+        os.utime(self.word, ns=(self._written_ns, self._written_ns))
+
+
+def test_booting_ready_and_gone(tmp_path: Path, clock: FakeClock) -> None:
+    service, sense = Service(tmp_path), Sense(tmp_path / "lamp", clock)
+    assert sense.shown() is Shown.BOOTING
+    clock.advance(BOOT_S - 1)
+    assert sense.shown() is Shown.BOOTING
+    clock.advance(1)
+    assert sense.shown() is Shown.FAULT, "it never came up"
+    service.says(Word.READY)
+    assert sense.shown() is Shown.READY
+    service.word.unlink()
+    assert sense.shown() is Shown.BOOTING, "killed: it begins once more"
+    clock.advance(SILENT_S)
+    assert sense.shown() is Shown.FAULT
+
+
+def test_a_word_that_is_not_renewed_is_a_fault(tmp_path: Path, clock: FakeClock) -> None:
+    service, sense = Service(tmp_path), Sense(tmp_path / "lamp", clock)
+    for _ in range(5):
+        service.says(Word.READY)
+        assert sense.shown() is Shown.READY
+        clock.advance(SILENT_S - 1)
+        assert sense.shown() is Shown.READY
+    clock.advance(1)
+    assert sense.shown() is Shown.FAULT
+    service.says(Word.FAULT)
+    assert sense.shown() is Shown.FAULT
+    service.says(Word.READY)
+    assert sense.shown() is Shown.READY
+
+
+def test_the_end_is_told_until_the_machine_is_off(tmp_path: Path, clock: FakeClock) -> None:
+    service, sense = Service(tmp_path), Sense(tmp_path / "lamp", clock)
+    service.says(Word.STOPPING)
+    assert sense.shown() is Shown.STOPPING
+    service.word.unlink()
+    clock.advance(END_S - 1)
+    assert sense.shown() is Shown.STOPPING
+    clock.advance(1)
+    assert sense.shown() is Shown.FAULT, "the machine is on, the service is not"
+
+
+def test_an_unreadable_word_is_a_fault(tmp_path: Path, clock: FakeClock) -> None:
+    sense = Sense(tmp_path / "lamp", clock)
+    (tmp_path / "lamp").write_text("what?")
+    assert sense.shown() is Shown.FAULT
+
+
+@pytest.mark.parametrize(
+    ("shown", "on_ms", "off_ms"),
+    [
+        (Shown.BOOTING, (0, 900), (1000, 1900)),
+        (Shown.STOPPING, (0, 200), (250, 450)),
+        (Shown.FAULT, (0, 400), (100, 600)),
+    ],
+)
+@pytest.mark.parametrize("is_active_low", [True, False])
+def test_patterns_on_the_pin(
+    shown: Shown, on_ms: tuple[int, int], off_ms: tuple[int, int], is_active_low: bool
+) -> None:
+    factory = MockFactory()
+    with SystemLamp(1, is_active_low, factory) as lamp:
+        pin = factory.pin(1)
+        for at_ms in (*on_ms, *off_ms):
+            lamp.show(shown, at_ms / 1000)
+            assert bool(pin.state) is ((at_ms in on_ms) is not is_active_low), f"{at_ms} ms"
+    lamp.close()
+
+
+def test_it_wakes_in_time_for_the_next_change() -> None:
+    with SystemLamp(1, True, MockFactory()) as lamp:
+        assert lamp.show(Shown.READY, 10.0) == 0.5, "only the word can change it"
+        assert lamp.show(Shown.FAULT, 20.0) == pytest.approx(0.08)
+        assert lamp.show(Shown.STOPPING, 30.0) == pytest.approx(0.25)
+
+
+def test_the_command_shows_the_word_until_it_is_ended_and_leaves_the_lamp_dark(tmp_path: Path) -> None:
+    factory = MockFactory()
+    pin = factory.pin(1)
+    Service(tmp_path).says(Word.READY)
+    states: list[bool] = []
+
+    def end() -> None:
+        tried = threading.Event()
+        while not tried.wait(0.02) and not (pin.function == "output" and not pin.state):
+            pass
+        states.append(bool(pin.state))
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
+    try:
+        other = threading.Thread(target=end)
+        other.start()
+        assert run_lamp(PanelSettings(), tmp_path, factory) == 0
+        other.join()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    assert states == [False], "wired to 3V3: low is lit"
+    assert pin.function == "input", "no current flows: dark"
+
+
+@pytest.mark.parametrize("settings", [PanelSettings(system_lamp=""), PanelSettings(enabled="no")])
+def test_no_lamp_is_no_trouble(settings: PanelSettings, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_lamp(settings, tmp_path) == 0
+    assert capsys.readouterr().out == "No system lamp is wired.\n"
+
+
+def test_its_pin_is_its_own() -> None:
+    assert PanelSettings().system_lamp not in [
+        pin for pads in (PanelSettings().south, PanelSettings().north) for pin in _pins(pads)
+    ]
+    with pytest.raises(ConfigError, match="pin 18 is both buzzer and system_lamp"):
+        read_settings("[panel]\nsystem_lamp = 18\n")
+
+
+def _pins(pads: PadPins) -> list[object]:
+    return [getattr(pads, name) for name in pads.__struct_fields__]

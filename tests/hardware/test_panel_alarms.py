@@ -1,0 +1,326 @@
+"""Alarms on the panel: each at its own time, replaced, cut and late; silent, on the small wiring, and with threads."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from panel_tools import FULL, Rig
+
+from companion.core.clock import RealClock
+from companion.core.config import PadPins
+from companion.core.kit import SEATS
+from companion.core.ports import Alarm, Cue, PadKey, Press, SeatLamps, Signal, TurnLamp
+from hardware.schedule import Schedule
+from hardware.simulated import simulated_panel
+from hardware.wiring import Buzzer
+
+SOUTH, NORTH = SEATS
+TURN = SeatLamps(turn=TurnLamp.ON)
+A_TURN = ((103.0, Cue.TIME_SHORT, SOUTH), (104.0, Cue.TIME_SHORT, SOUTH), (105.0, Cue.TIME_OUT, SOUTH))
+"""The alarms of a turn of South that began at 100 s, when every rig's clock begins."""
+WAIT_S = 10.0
+
+
+@pytest.fixture
+def make_rig() -> Iterator[Callable[..., Rig]]:
+    made: list[Rig] = []
+
+    def make(**changes: Any) -> Rig:
+        made.append(Rig(msgspec.structs.replace(FULL, **changes)))
+        made[-1].show(TURN)
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.panel.close()
+
+
+@pytest.fixture
+def rig(make_rig: Callable[..., Rig]) -> Rig:
+    return make_rig()
+
+
+# ---- in time ---------------------------------------------------------------------------------------------------
+
+
+def test_every_alarm_of_a_turn_sounds_at_its_millisecond(rig: Rig) -> None:
+    rig.alarms(*A_TURN)
+    changes, before = [], None
+    for ms in range(5400):
+        if (now := rig.tone_hz()) != before:
+            changes.append((ms, now))
+            before = now
+        rig.after(1)
+    assert changes == [(3000, 1046.5), (3020, None), (4000, 1046.5), (4020, None), (5000, 440.0), (5300, None)]
+
+
+def test_the_turn_lamp_blinks_for_the_last_two_seconds_and_is_dark_after_the_time_out(rig: Rig) -> None:
+    rig.alarms(*A_TURN)
+    shown = []
+    for _ in range(30):
+        shown.append("south_turn" in rig.lit())
+        rig.after(200)
+    assert shown == [True] * 16 + [False, True] * 4 + [False] + [False] * 4 + [True]
+
+
+def test_alarms_that_are_handed_in_once_more_go_on_as_before(rig: Rig) -> None:
+    rig.alarms(*A_TURN)
+    rig.after(3000)
+    rig.after(300)
+    rig.alarms(*A_TURN)
+    assert (rig.tone_hz(), rig.lit()) == (None, set())
+    rig.after(100)
+    assert rig.lit() == {"south_turn"}, "it keeps its beat"
+
+
+def test_a_replaced_alarm_never_sounds_and_the_new_one_does(rig: Rig) -> None:
+    rig.alarms(*A_TURN)
+    rig.after(2500)
+    rig.alarms((107.5, Cue.TIME_OUT, NORTH))
+    rig.after(2500)
+    assert rig.tone_hz() is None
+    rig.after(2499)
+    assert rig.tone_hz() is None
+    rig.after(1)
+    assert rig.tone_hz() == 440.0
+
+
+@pytest.mark.parametrize("lamps_first", [True, False])
+def test_a_turn_that_passes_early_ends_the_blinking_in_the_same_instant(rig: Rig, lamps_first: bool) -> None:
+    rig.alarms(*A_TURN)
+    rig.after(3000)
+    rig.after(500)
+    assert rig.lit() == {"south_turn"}
+    if lamps_first:
+        rig.panel.show({NORTH: TURN})
+    rig.panel.alarms((Alarm(108.5, Signal(Cue.TIME_OUT, frozenset({NORTH}))),))
+    rig.panel.show({NORTH: TURN})
+    rig.panel.step()
+    for _ in range(10):
+        assert rig.lit() == {"north_turn"}
+        rig.after(100)
+
+
+def test_a_stopped_clock_ends_the_blinking_and_is_silent(rig: Rig) -> None:
+    rig.alarms(*A_TURN)
+    rig.after(3300)
+    rig.alarms()
+    for _ in range(10):
+        assert (rig.lit(), rig.tone_hz()) == ({"south_turn"}, None)
+        rig.after(300)
+
+
+def test_what_was_due_before_it_was_replaced_still_plays(rig: Rig) -> None:
+    rig.alarms(*A_TURN)
+    rig.clock.advance(5.002)
+    rig.alarms((110.0, Cue.TIME_OUT, NORTH))
+    assert rig.tone_hz() == 440.0
+
+
+def test_an_alarm_out_of_order_waits_for_its_time(rig: Rig) -> None:
+    rig.alarms(*reversed(A_TURN))
+    rig.after(3000)
+    assert rig.tone_hz() == 1046.5
+    rig.after(2000)
+    assert rig.tone_hz() == 440.0
+
+
+@pytest.mark.parametrize(("late_ms", "hz"), [(0, 440.0), (250, 440.0), (251, None)])
+def test_a_late_alarm_shows_its_lamps_and_does_not_sound(rig: Rig, late_ms: int, hz: float | None) -> None:
+    rig.alarms((105.0, Cue.TIME_OUT, SOUTH))
+    rig.after(5000 + late_ms)
+    assert (rig.tone_hz(), rig.lit()) == (hz, set())
+    rig.after(600)
+    assert rig.lit() == {"south_turn"}
+
+
+def test_after_a_sleep_of_the_machine_everything_is_shown_and_nothing_sounds(rig: Rig) -> None:
+    rig.alarms(*A_TURN)
+    rig.after(3_600_000)
+    assert (rig.tone_hz(), rig.lit()) == (None, set())
+    rig.after(800)
+    assert rig.lit() == {"south_turn"}, "its time is over, so it blinks until the turn passes"
+
+
+def test_an_alarm_is_heard_to_begin_although_its_own_note_still_sounds(rig: Rig) -> None:
+    rig.alarms((105.0, Cue.TIME_OUT, SOUTH), (105.25, Cue.TIME_OUT, NORTH))
+    rig.after(5000)
+    rig.after(209)
+    assert rig.tone_hz() == 440.0
+    rig.after(1)
+    assert rig.tone_hz() is None
+    rig.after(40)
+    assert rig.tone_hz() == 440.0
+
+
+def test_a_tick_of_a_key_is_not_cut_by_an_alarm_to_come(rig: Rig) -> None:
+    rig.alarms((105.0, Cue.TIME_OUT, SOUTH))
+    rig.after(4980)
+    rig.signal(Cue.KEY_TAKEN, NORTH)
+    assert rig.tone_hz() == 880.0
+    rig.after(20)
+    assert rig.tone_hz() == 440.0
+
+
+# ---- ranks, silence, wiring --------------------------------------------------------------------------------------
+
+
+def test_trouble_is_shown_and_heard_above_all_alarms(rig: Rig) -> None:
+    rig.show(TURN, trouble=True)
+    rig.alarms((103.0, Cue.TIME_SHORT, SOUTH), (103.05, Cue.TIME_OUT, SOUTH))
+    rig.after(3000)
+    rig.signal(Cue.TROUBLE)
+    rig.after(50)
+    assert rig.tone_hz() == 440.0
+    rig.after(30)
+    assert rig.tone_hz() is None, "the pause in the tone of trouble: the time-out did not cut it"
+    rig.after(1000)
+    shown = []
+    for _ in range(101):
+        rig.after(20)
+        shown.append("south_turn" in rig.lit())
+    flashes = [now for before, now in itertools.pairwise(shown) if now and not before]
+    assert len(flashes) == 2, "in two seconds"
+
+
+def test_a_combat_lights_both_seats_and_a_time_out_cuts_its_tone(rig: Rig) -> None:
+    rig.alarms((100.1, Cue.TIME_OUT, SOUTH))
+    rig.signal(Cue.COMBAT)
+    assert rig.lit() >= {"south_1", "south_2", "south_3", "north_1", "north_2", "north_3"}
+    assert rig.tone_hz() == 659.26
+    rig.after(100)
+    assert rig.tone_hz() == 440.0
+
+
+def test_silent_mode_plays_alarms_on_the_turn_lamp_at_their_time(make_rig: Callable[..., Rig]) -> None:
+    rig = make_rig(silent=True)
+    rig.alarms(*A_TURN)
+    shown = {}
+    for ms in (2999, 3000, 3059, 3060, 4999, 5000, 5299, 5400):
+        rig.clock.advance(100 + ms / 1000 - rig.clock.monotonic_s())
+        rig.panel.step()
+        shown[ms] = bool(rig.lit())
+        assert rig.tone_hz() is None
+    assert shown == {
+        2999: True,
+        3000: False,
+        3059: False,
+        3060: True,
+        4999: False,
+        5000: False,
+        5299: False,
+        5400: True,
+    }
+
+
+def test_the_small_wiring_is_enough_for_a_clock(make_rig: Callable[..., Rig]) -> None:
+    rig = make_rig(south=PadPins(ready=10, lamp_turn=4), north=PadPins(ready=24, lamp_turn=2), table_button="")
+    assert (rig.panel.buttons, rig.panel.problems) == (("south_ready", "north_ready"), ())
+    rig.alarms(*A_TURN)
+    rig.after(3000)
+    assert (rig.tone_hz(), rig.lit()) == (1046.5, {"south_turn"})
+    rig.after(200)
+    assert rig.lit() == set()
+    rig.hands.press("south_ready")
+    rig.after(0)
+    assert rig.presses == [Press(SOUTH, PadKey.READY, rig.clock.monotonic_s())]
+    rig.panel.show({NORTH: TURN})
+    rig.alarms()
+    rig.after(3000)
+    assert (rig.tone_hz(), rig.lit()) == (None, {"north_turn"})
+    rig.signal(Cue.COMBAT)
+    assert rig.tone_hz() == 659.26
+
+
+def test_without_a_buzzer_the_lamps_keep_the_time(make_rig: Callable[..., Rig]) -> None:
+    rig = make_rig(buzzer="")
+    rig.alarms(*A_TURN)
+    rig.after(3200)
+    assert (rig.tone_hz(), rig.hands.tones_began_s()) == (None, ())
+    rig.after(200)
+    assert rig.lit() == set()
+
+
+def test_the_table_button_is_stamped_at_its_edge_while_an_alarm_is_near(rig: Rig) -> None:
+    rig.alarms((105.0, Cue.TIME_OUT, SOUTH))
+    rig.after(4999)
+    rig.bounce("table", 0.5, 0.2, 0.1, 0.1)
+    rig.hands.press("table")
+    rig.after(50)
+    assert [(press.seat, press.key) for press in rig.presses] == [(None, PadKey.TABLE)]
+    assert rig.presses[0].at_s == pytest.approx(104.999, abs=1e-6)
+    assert rig.tone_hz() == 440.0
+
+
+def test_a_closed_panel_takes_no_alarms(rig: Rig) -> None:
+    rig.panel.close()
+    rig.panel.alarms((Alarm(100.0, Signal(Cue.TIME_OUT)),))
+    assert rig.tone_hz() is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.sets(st.integers(0, 40), max_size=4)), max_size=8))
+def test_an_alarm_begins_once_while_it_is_held_and_never_early(replacements: list[tuple[int, set[int]]]) -> None:
+    schedule, now, begun, held = Schedule(), 0, set[int](), set[int]()
+    for wait, due in replacements:
+        schedule.replace([Alarm(float(at), Signal(Cue.TIME_OUT)) for at in due])
+        begun, held = begun & due, due
+        for _ in range(wait):
+            now += 1
+            came = {int(alarm.at_s) for alarm in schedule.due(float(now))}
+            assert came == {at for at in held - begun if at <= now}
+            begun |= came
+        assert schedule.next_s == min((at for at in held - begun), default=float("inf"))
+
+
+# ---- with threads ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_permitted", [True, False])
+def test_the_output_thread_plays_an_alarm_by_itself_and_never_early(
+    monkeypatch: pytest.MonkeyPatch, is_permitted: bool
+) -> None:
+    asked, over = [], threading.Event()
+    plain = Buzzer.sound
+
+    def listen(buzzer: Buzzer, hz: float | None) -> None:
+        plain(buzzer, hz)
+        if hz == 440.0:
+            over.set()
+
+    def schedule(*arguments: object) -> None:
+        asked.append(arguments)
+        if not is_permitted:
+            raise PermissionError("not here")
+
+    monkeypatch.setattr(Buzzer, "sound", listen)
+    monkeypatch.setattr(os, "sched_setscheduler", schedule)
+    clock, usual_s = RealClock(), sys.getswitchinterval()
+    panel, hands = simulated_panel(FULL, clock, lambda press: None)
+    with panel:
+        due_s = clock.monotonic_s() + 0.05
+        panel.alarms((Alarm(due_s - 0.02, Signal(Cue.TIME_SHORT)), Alarm(due_s, Signal(Cue.TIME_OUT))))
+        assert over.wait(WAIT_S)
+        assert sys.getswitchinterval() < usual_s
+    assert hands.tones_began_s()[-1] >= due_s
+    assert len(asked) == 1
+    assert sys.getswitchinterval() == usual_s
+
+
+def test_an_alarm_that_is_taken_away_at_the_last_moment_does_not_hold_the_thread() -> None:
+    clock = RealClock()
+    panel, hands = simulated_panel(FULL, clock, lambda press: None)
+    with panel:
+        for _ in range(50):
+            panel.alarms((Alarm(clock.monotonic_s() + 0.0015, Signal(Cue.TIME_OUT)),))
+            panel.alarms(())
+        panel.alarms((Alarm(clock.monotonic_s() + 3600, Signal(Cue.TIME_OUT)),))
+    assert len(hands.tones_began_s()) <= 50

@@ -1,0 +1,270 @@
+"""The table button held for five seconds: told at three, done at five, and nothing is done when it is let go."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from panel_tools import Rig
+from table_tools import playing
+
+from companion.core.clock import FakeClock
+from companion.core.config import CameraSettings, PanelSettings, Settings, WebSettings
+from companion.core.kit import SEATS, Seat
+from companion.core.ports import Cue, PadKey, Press
+from companion.service.app import Companion
+from companion.service.poweroff import power_key
+from companion.storage.journal import Journal
+from companion.table.session import Phase
+from companion.table.table import Table
+from hardware.power import LOST_S, PowerKey
+
+
+class Held:
+    """The button on mock pins, a fake clock, and what is told and asked."""
+
+    def __init__(self, can: bool = True) -> None:
+        self.rig = Rig()
+        self.told: list[str] = []
+        self.asked = 0
+        self.can = can
+        self.cues: list[str] = []
+        self.played: list[tuple[str, bool]] = []
+        self.is_clock = False
+        self.key = PowerKey(
+            self.rig.clock,
+            lambda: "table" in self.rig.panel.down,
+            play=lambda press: self.played.append((press.key, press.held)),
+            is_at_once=lambda: self.is_clock,
+            signal=lambda signal: self.cues.append(signal.cue),
+            tell=self.told.append,
+            switch_off=self._switch_off,
+            threads=False,
+        )
+
+    def _switch_off(self) -> tuple[bool, str]:
+        self.asked += 1
+        return self.can, "off it goes" if self.can else "it cannot"
+
+    def after(self, seconds: float) -> None:
+        for _ in range(round(seconds * 10)):
+            self.rig.after(100)
+            while self.rig.presses:
+                self.key.pressed(self.rig.presses.pop(0))
+            self.key.step()
+
+
+def test_five_seconds_switch_off_and_three_tell_of_it() -> None:
+    held = Held()
+    held.rig.hands.press("table")
+    held.after(2.9)
+    assert (held.told, held.cues) == ([], [])
+    held.after(0.2)
+    assert held.told == ["Go on holding the button to switch the table off, or let it go."]
+    assert held.cues == ["off_wait"]
+    held.after(1.7)
+    assert held.asked == 0
+    held.after(0.3)
+    assert (held.asked, held.told[-1]) == (1, "off it goes")
+    held.after(3)
+    assert held.asked == 1, "asked once, however long it is held"
+    held.rig.hands.release("table")
+    held.rig.hands.press("table")
+    held.after(1)
+    held.rig.hands.release("table")
+    held.after(1)
+    assert (held.played, held.told[-1]) == ([], "off it goes"), "nothing is played while it goes off"
+
+
+@pytest.mark.parametrize("seconds", [0.5, 2.0, 4.5])
+def test_letting_go_changes_everything(seconds: float) -> None:
+    held = Held()
+    held.rig.hands.press("table")
+    held.after(seconds)
+    assert held.played == [], "nobody knows yet what it is held for"
+    held.rig.hands.release("table")
+    held.after(10)
+    assert held.asked == 0
+    press, hold = ("table", False), ("table", True)
+    assert held.played == ([] if seconds > 3 else [press, hold] if seconds > 1 else [press])
+    assert held.cues == (["off_wait", "awake"] if seconds > 3 else [])
+    assert held.told[-1:] == ([""] if seconds > 3 else [])
+    held.rig.hands.press("table")
+    held.after(5.2)
+    assert held.asked == 1, "the next time counts from its own beginning"
+
+
+def test_a_press_that_cannot_wait_is_played_at_once() -> None:
+    held = Held()
+    held.is_clock = True
+    held.rig.hands.press("table")
+    held.after(0.1)
+    assert held.played == [("table", False)]
+    held.after(1)
+    assert held.played == [("table", False), ("table", True)]
+    held.after(4)
+    assert (held.asked, len(held.played)) == (1, 2)
+
+
+def test_two_presses_in_a_hurry_are_two() -> None:
+    held = Held()
+    for _ in range(2):
+        held.rig.hands.press("table")
+        held.rig.after(40)
+        held.rig.hands.release("table")
+        held.rig.after(40)
+    held.after(0.2)
+    assert held.played == [("table", False)] * 2
+
+
+def test_a_press_is_played_by_a_thread_of_its_own() -> None:
+    played = threading.Event()
+    key = PowerKey(
+        FakeClock(),
+        lambda: False,
+        play=lambda _: played.set(),
+        is_at_once=lambda: False,
+        signal=lambda _: None,
+        tell=lambda _: None,
+        switch_off=lambda: (False, ""),
+    )
+    with key:
+        key.pressed(Press(None, PadKey.TABLE, 0.0))
+        assert played.wait(10)
+    key.close()
+
+
+def test_a_machine_that_stays_on_is_told_of() -> None:
+    held = Held()
+    held.rig.hands.press("table")
+    held.after(6)
+    held.rig.hands.release("table")
+    held.after(LOST_S)
+    assert held.told[-1] == "The machine does not switch off: its log says why."
+    assert held.cues == ["off_wait", "awake"]
+
+
+def test_where_nothing_can_be_switched_off_that_is_said_and_play_goes_on() -> None:
+    held = Held(can=False)
+    held.rig.hands.press("table")
+    held.after(5.2)
+    assert held.told[-1] == "it cannot"
+    assert held.cues == ["off_wait", "awake"]
+    held.after(LOST_S)
+    assert held.told[-1] == ""
+
+
+def test_a_setting_and_every_other_key_leave_it_alone() -> None:
+    held = Held()
+    held.key.is_on = False
+    held.rig.hands.press("table")
+    held.after(0.1)
+    assert held.played == [("table", False)]
+    held.after(8)
+    held.key.is_on = True
+    held.rig.hands.press("south_ready")
+    held.after(0.1)
+    assert held.played == [("table", False), ("table", True), ("ready", False)]
+    held.after(8)
+    assert (held.asked, held.told) == (0, [])
+    held.key.close()
+    held.key.close()
+
+
+def companion_in(folder: Path, clock: FakeClock, panel: PanelSettings) -> Companion:
+    settings = Settings(
+        state_dir=str(folder), camera=CameraSettings(fps=5), web=WebSettings(host="127.0.0.1", port=0), panel=panel
+    )
+    return Companion(settings, simulate=True, clock=clock, threads=False)
+
+
+def hold(companion: Companion, clock: FakeClock, seconds: float) -> list[str]:
+    """Hold the table button so long; answers what the pages said."""
+    assert companion.simulation
+    companion.simulation.hands.press("table")
+    told = []
+    for _ in range(round(seconds * 10)):
+        clock.advance(0.1)
+        companion.step_keys()
+        told += [notice for notice in companion.table.view().notices if notice not in told]
+    companion.simulation.hands.release("table")
+    clock.advance(0.1)
+    companion.step_keys()
+    return told
+
+
+def test_a_simulation_says_what_it_would_do_and_the_setting_works_at_once(tmp_path: Path) -> None:
+    clock = FakeClock(10.0)
+    with companion_in(tmp_path, clock, PanelSettings()) as companion:
+        assert hold(companion, clock, 5.5) == [
+            "Go on holding the button to switch the table off, or let it go.",
+            "Simulation: here the machine would switch off, and the game would be kept.",
+        ]
+        assert companion.table.view().phase == "lobby"
+    with companion_in(tmp_path, clock, PanelSettings(switch_off=False)) as companion:
+        assert hold(companion, clock, 5.5) == []
+        companion.use(companion.settings.__class__(state_dir=str(tmp_path)))
+        assert len(hold(companion, clock, 5.5)) == 2
+
+
+@pytest.mark.parametrize(("seconds", "by"), [(1.5, "table"), (4.0, None), (5.5, None)])
+def test_holding_it_to_switch_off_plays_nothing(seconds: float, by: str | None, tmp_path: Path) -> None:
+    """In a stage that hands have not followed: held shortly it overrules the camera, as ever."""
+    clock = FakeClock(10.0)
+    with companion_in(tmp_path, clock, PanelSettings()) as companion:
+        table = companion.table
+        for seat in SEATS:
+            table.take_seat(seat, "")
+        table.host_starts("outbuffered", {})
+        table.confirm("host", table.view().moment, 0, force=True)
+        moment = table.view().moment
+        table.hand_in(Seat.SOUTH, moment, "UUU")
+        table.hand_in(Seat.NORTH, moment, "III")
+        for _ in range(8):
+            clock.advance(0.1)
+            companion.step()
+        hold(companion, clock, seconds)
+        assert table.view().stage == (1 if by else 0)
+        record = list(companion.journal.entries())[-1].record
+        assert getattr(record, "by", None) == by
+        table.abandon()
+        hold(companion, clock, max(seconds, 3.5))
+        assert table.progress().phase is Phase.OVER, "no new game has begun"
+        hold(companion, clock, 0.1)
+        assert table.progress().phase is Phase.SETUP
+
+
+def test_a_press_for_a_step_that_is_over_is_not_one_for_the_next(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        played.begin()
+        played.turn("UUU", "III")
+        stamp_s = played.clock.monotonic_s()
+        played.clock.advance(0.2)
+        played.table.confirm("host", played.table.view().moment, 0, force=True)
+        played.table.pressed(Press(None, PadKey.TABLE, stamp_s))
+        played.table.step()
+        assert played.table.view().stage == 1
+        assert played.signals[-1].cue is Cue.KEY_REFUSED
+
+
+@pytest.mark.parametrize(("has_lamp", "wait"), [(True, "once the system lamp is dark"), (False, "Wait half a minute")])
+def test_an_installed_service_asks_the_unit_that_may(
+    has_lamp: bool, wait: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "run").mkdir()
+    monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path / "run"))
+    clock, rig = FakeClock(100.0), Rig()
+    journal = Journal(tmp_path / "journal.sqlite")
+    with journal, Table(journal, clock) as table:
+        key = power_key(table, rig.panel, rig.clock, simulated=False, has_lamp=has_lamp, threads=False)
+        rig.hands.press("table")
+        for _ in range(53):
+            rig.after(100)
+            for press in rig.presses:
+                key.pressed(press)
+            rig.presses.clear()
+            key.step()
+            assert (tmp_path / "run/poweroff").exists() is (key.step() and rig.clock.monotonic_s() >= 105.0)
+        table.step()
+        assert wait in table.view().notices[-1]

@@ -1,0 +1,453 @@
+"""The table's voice and its quiet hours: what is said, by whom, how loud, and when nothing is."""
+
+from __future__ import annotations
+
+import stat
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pytest
+from panel_tools import Rig
+from web_fixtures import open_place, page_of
+
+from companion.core.clock import FakeClock
+from companion.core.config import (
+    PanelSettings,
+    QuietSettings,
+    Settings,
+    TableSettings,
+    VoiceSettings,
+    WebSettings,
+    read_settings,
+)
+from companion.core.errors import ConfigError
+from companion.core.kit import Seat
+from companion.core.ports import CameraState, CameraStatus, Cue, SeatLamps, TurnLamp
+from companion.service.app import Companion
+from companion.speech.announcer import Announcer
+from companion.speech.quiet_hours import is_quiet, loudness
+from companion.speech.speech_policy import Manners
+from companion.storage.journal import Journal
+from companion.table.table import Table
+from hardware.voice import WAITING, MachineVoice
+from web.app import Welcome
+
+BERLIN = ZoneInfo("Europe/Berlin")
+NIGHT = QuietSettings("22:00", "08:00")
+
+
+# ---- quiet hours -------------------------------------------------------------------------------------------------------
+
+
+def at(text: str, fold: int = 0) -> float:
+    return datetime.fromisoformat(text).replace(tzinfo=BERLIN, fold=fold).timestamp()
+
+
+@pytest.mark.parametrize(
+    ("hours", "time", "quiet"),
+    [
+        (NIGHT, "2026-03-10 21:59", False),
+        (NIGHT, "2026-03-10 22:00", True),
+        (NIGHT, "2026-03-11 00:00", True),
+        (NIGHT, "2026-03-11 07:59", True),
+        (NIGHT, "2026-03-11 08:00", False),
+        (QuietSettings("13:00", "15:00"), "2026-03-10 14:00", True),
+        (QuietSettings("13:00", "15:00"), "2026-03-10 15:00", False),
+        (QuietSettings("06:00", "06:00"), "2026-03-10 05:59", True),
+        (QuietSettings(), "2026-03-10 03:00", False),
+    ],
+)
+def test_quiet_hours_go_over_midnight(hours: QuietSettings, time: str, quiet: bool) -> None:
+    assert is_quiet(hours, at(time), BERLIN) is quiet
+
+
+def test_quiet_hours_follow_the_clock_on_the_wall_when_it_is_put_forward_and_back() -> None:
+    spring, autumn = at("2026-03-28 22:00"), at("2026-10-24 22:00")
+    long = [sum(is_quiet(NIGHT, begin + 60 * m, BERLIN) for m in range(14 * 60)) for begin in (spring, autumn)]
+    assert long == [9 * 60, 11 * 60]
+    twice = QuietSettings("02:30", "03:00")  # half past two comes twice in that night
+    assert is_quiet(twice, at("2026-10-25 02:45"), BERLIN)
+    assert not is_quiet(twice, at("2026-10-25 02:15", fold=1), BERLIN)
+    assert is_quiet(twice, at("2026-10-25 02:45", fold=1), BERLIN)
+
+
+def test_half_a_night_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"\[quiet\] needs both from and to"):
+        read_settings('[quiet]\nfrom = "22:00"')
+    with pytest.raises(ConfigError, match=r"quiet\.to"):
+        read_settings('[quiet]\nfrom = "22:00"\nto = "8 pm"')
+    assert read_settings('[quiet]\nfrom = "22:00"\nto = "08:00"').quiet == NIGHT
+
+
+def test_at_night_lamps_are_dim_and_tones_show_on_them() -> None:
+    panel = PanelSettings(brightness=0.4)
+    assert loudness(panel, False) == (False, 0.4)
+    assert loudness(panel, True) == (True, 0.1)
+    assert loudness(PanelSettings(brightness=0.05, silent=True), True) == (True, 0.05)
+
+
+def test_the_panel_falls_silent_in_the_middle_of_a_tone() -> None:
+    rig = Rig(PanelSettings(brightness=0.4))
+    rig.show(SeatLamps(turn=TurnLamp.ON))
+    rig.signal(Cue.PAUSED)
+    assert rig.tone_hz() is not None
+    assert max(rig.hands.view().lamps.values()) == pytest.approx(0.4, abs=0.01)
+    rig.panel.adjust(True, 0.1)
+    rig.panel.step()
+    assert rig.tone_hz() is None
+    assert max(rig.hands.view().lamps.values()) == pytest.approx(0.1, abs=0.01)
+    rig.after(1000)
+    rig.signal(Cue.PAUSED)
+    assert rig.tone_hz() is None
+    assert "south_turn" not in rig.lit(), "the lamp plays the rhythm instead"
+    rig.panel.adjust(False, 1.0)
+    rig.after(1000)
+    rig.signal(Cue.PAUSED)
+    assert rig.tone_hz() is not None
+    rig.panel.close()
+
+
+# ---- what is said ------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Ear:
+    """A table and what it has said since somebody listened last."""
+
+    table: Table
+    clock: FakeClock
+    announcer: Announcer
+    heard: int = 0
+
+    def news(self) -> list[str]:
+        fresh = [each for each in self.announcer.recent() if each.number > self.heard]
+        self.heard = fresh[-1].number if fresh else self.heard
+        return [each.text for each in fresh]
+
+    def board_is_set(self) -> None:
+        view = self.table.view()
+        self.table.confirm("host", view.moment, view.stage, force=True)
+
+
+@pytest.fixture
+def ear(tmp_path: Path) -> Iterator[Ear]:
+    clock = FakeClock()
+    with (
+        Journal(tmp_path / "journal.sqlite") as journal,
+        Table(journal, clock, TableSettings(reading_time_s=1.0)) as table,
+    ):
+        ear = Ear(table, clock, Announcer(lambda: table.version, table.view, clock.wall_s()))
+        ear.news()
+        yield ear
+
+
+def test_a_turn_is_told_in_few_words(ear: Ear) -> None:
+    ear.table.new_game("outbuffered", {}, 1)
+    assert ear.news() == ["Set up the board."]
+    ear.board_is_set()
+    assert ear.news() == ["Both: hand in your orders"]
+    ear.table.hand_in(Seat.SOUTH, "1.1", "UUS")
+    assert ear.news() == ["Lime: hand in your orders"]
+    ear.table.hand_in(Seat.NORTH, "1.1", "RII")
+    first = ear.news()
+    assert first[-1] == "Purple: move your robot a1 to a2"
+    assert any("bounces" in text for text in first)
+    assert ear.news() == []
+    assert "UUS" not in " ".join(first)
+
+
+def test_the_same_is_not_said_twice_in_a_turn(ear: Ear) -> None:
+    ear.table.new_game("outbuffered", {}, 1)
+    ear.board_is_set()
+    ear.news()
+    told = []
+    for _ in range(2):
+        ear.table.hand_in(Seat.SOUTH, "1.1", "UUS")
+        told += ear.news()
+        ear.table.take_back(Seat.SOUTH, "1.1")
+        told += ear.news()
+    assert told == ["Lime: hand in your orders"]
+
+
+def test_results_and_warnings_are_said(ear: Ear) -> None:
+    ear.table.new_game("outbuffered", {}, 1)
+    ear.board_is_set()
+    ear.news()
+    ear.table.camera_is(CameraStatus(CameraState.TROUBLE, "The camera was unplugged: plug it in again."))
+    ear.table.step()
+    assert ear.news() == ["The camera was unplugged: plug it in again."]
+    ear.table.offer_draw(Seat.SOUTH)
+    assert ear.news() == ["Purple offers a draw."]
+    ear.table.resign(Seat.NORTH)
+    assert ear.news() == ["Purple wins", "Lime resigns."]
+
+
+def test_everything_tells_seats_and_events_too(ear: Ear) -> None:
+    ear.announcer.everything = True
+    ear.table.take_seat(Seat.SOUTH, "Mara")
+    assert "Mara sits at South." in ear.news()
+    ear.table.new_game("outbuffered", {}, 1)
+    ear.board_is_set()
+    ear.table.hand_in(Seat.SOUTH, "1.1", "UII")
+    ear.table.hand_in(Seat.NORTH, "1.1", "III")
+    assert "Lime idles on c4." in ear.news()
+
+
+def test_turns_of_five_seconds_are_left_to_the_tones(ear: Ear) -> None:
+    ear.table.new_game("binmat", {"way": "clock"}, 1)
+    ear.table.resume("host")
+    ear.news()
+    ear.table.act(ear.table.view().moment, ".")
+    assert ear.news() == []
+
+
+def test_numbers_grow_over_a_restart_and_old_sentences_are_gone(ear: Ear) -> None:
+    ear.table.new_game("outbuffered", {}, 1)
+    ear.news()
+    later = Announcer(lambda: ear.table.version, ear.table.view, ear.clock.wall_s() + 1)
+    assert later.recent() == ()
+    ear.board_is_set()
+    assert later.recent()[0].number > ear.announcer.recent()[-1].number
+
+
+def test_no_voice_knows_a_seats_view(ear: Ear) -> None:
+    prying = Announcer(lambda: ear.table.version, lambda: ear.table.view(Seat.SOUTH), 0.0)
+    prying.recent()
+    ear.table.new_game("outbuffered", {}, 1)
+    with pytest.raises(ValueError, match="everybody"):
+        prying.recent()
+
+
+def test_what_is_said_does_not_depend_on_a_sealed_order(tmp_path: Path) -> None:
+    told = []
+    for order in ("UUS", "DRI"):
+        folder = tmp_path / order
+        folder.mkdir()
+        clock = FakeClock()
+        with Journal(folder / "journal.sqlite") as journal, Table(journal, clock) as table:
+            ear = Ear(table, clock, Announcer(lambda t=table: t.version, table.view, 0.0, everything=True))
+            ear.news()
+            table.new_game("outbuffered", {}, 1)
+            ear.board_is_set()
+            table.hand_in(Seat.SOUTH, "1.1", order)
+            table.take_back(Seat.SOUTH, "1.1")
+            table.hand_in(Seat.SOUTH, "1.1", order)
+            told.append(ear.announcer.recent())
+    assert told[0] == told[1]
+
+
+# ---- who says it -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class FakeVoice:
+    is_there: bool = True
+    said: list[tuple[str, str]] = field(default_factory=list)
+    hushed: int = 0
+    settings: VoiceSettings = field(default_factory=VoiceSettings)
+
+    def say(self, text: str, language: str) -> None:
+        self.said.append((text, language))
+
+    def hush(self) -> None:
+        self.hushed += 1
+
+    def change(self, settings: VoiceSettings) -> None:
+        self.settings = settings
+
+
+def with_voice(table: Table, clock: FakeClock, **changes: Any) -> tuple[Manners, FakeVoice, list[tuple[bool, float]]]:
+    voice, told = FakeVoice(), []
+    settings = msgspec.structs.replace(Settings(), **changes)
+    return Manners(table, settings, clock, lambda *each: told.append(each), voice), voice, told
+
+
+def test_the_machine_speaks_unless_a_screen_does(ear: Ear) -> None:
+    manners, voice, _ = with_voice(ear.table, ear.clock)
+    ear.table.new_game("outbuffered", {}, 1)
+    manners.step()
+    manners.step()
+    assert voice.said == [("Set up the board.", "en")]
+    manners.screen_speaks(True)
+    ear.board_is_set()
+    manners.step()
+    manners.screen_speaks(False)
+    manners.step()
+    assert len(voice.said) == 1, "what the screen has said is not said again"
+    ear.table.resign(Seat.SOUTH)
+    manners.step()
+    assert voice.said[-1] == ("Purple resigns.", "en")
+
+
+@pytest.mark.parametrize(
+    ("by", "machine", "screen"), [("auto", 1, True), ("machine", 1, False), ("screen", 0, True), ("off", 0, False)]
+)
+def test_the_settings_say_who_speaks(ear: Ear, by: Any, machine: int, screen: bool) -> None:
+    manners, voice, _ = with_voice(ear.table, ear.clock, voice=VoiceSettings(by=by))
+    ear.table.new_game("outbuffered", {}, 1)
+    manners.step()
+    assert len(voice.said) == machine
+    assert manners.screen_may_speak() is screen
+
+
+def test_quiet_hours_begin_and_end_by_the_clock(ear: Ear, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "companion.speech.speech_policy.is_quiet", lambda hours, wall_s: is_quiet(hours, wall_s, BERLIN)
+    )
+    clock = FakeClock(wall_s=at("2026-03-10 21:59"))
+    manners, voice, told = with_voice(ear.table, clock, quiet=NIGHT)
+    assert told == [(False, 0.4)]
+    clock.advance(60)
+    ear.table.new_game("outbuffered", {}, 1)
+    manners.step()
+    assert told[-1] == (True, 0.1)
+    assert voice.said == []
+    assert voice.hushed == 1
+    assert not manners.screen_may_speak()
+    clock.advance(10 * 3600)
+    manners.step()
+    assert told == [(False, 0.4), (True, 0.1), (False, 0.4)]
+    assert voice.said == [], "what happened at night is not said in the morning"
+
+
+def test_changed_settings_hold_at_once(ear: Ear) -> None:
+    manners, voice, told = with_voice(ear.table, ear.clock)
+    settings = Settings(panel=PanelSettings(silent=True, brightness=1.0), voice=VoiceSettings("off", "everything", 0.1))
+    manners.change(settings)
+    assert told[-1] == (True, 1.0)
+    assert (voice.settings.volume, voice.hushed, manners.volume) == (0.1, 1, 0.1)
+    ear.table.new_game("outbuffered", {}, 1)
+    manners.step()
+    assert voice.said == []
+
+
+def test_manners_follow_the_table_in_their_own_thread(ear: Ear) -> None:
+    spoke = threading.Event()
+
+    class Loud(FakeVoice):
+        def say(self, text: str, language: str) -> None:
+            super().say(text, language)
+            spoke.set()
+
+    voice = Loud()
+    with Manners(ear.table, Settings(table=TableSettings(language="es")), ear.clock, voice=voice) as manners:
+        manners.start()
+        ear.table.new_game("outbuffered", {}, 1)
+        assert spoke.wait(5)
+        manners.close()
+    assert voice.said[0][1] == "es"
+
+
+def test_a_whole_companion_is_quiet_at_night_and_loud_at_once_when_told(tmp_path: Path) -> None:
+    night = Settings(
+        state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0), quiet=QuietSettings("00:00", "00:00")
+    )
+    clock = FakeClock()
+    with Companion(night, simulate=True, clock=clock, threads=False) as companion:
+        assert companion.simulation is not None
+
+        def brightest() -> float:
+            levels = []
+            for _ in range(40):
+                clock.advance(0.05)
+                companion.step_keys()
+                levels += companion.simulation.hands.view().lamps.values()
+            return max(levels)
+
+        assert brightest() == pytest.approx(0.1, abs=0.01)
+        companion.use(msgspec.structs.replace(night, quiet=QuietSettings()))
+        companion.table.new_game("outbuffered", {}, 1)
+        assert brightest() == pytest.approx(0.4, abs=0.01)
+
+
+# ---- the screen --------------------------------------------------------------------------------------------------------
+
+
+def test_the_table_screen_gets_sentences_and_is_counted_while_it_listens(tmp_path: Path) -> None:
+    welcome = Welcome()
+    with open_place(tmp_path, welcome=welcome) as place:
+        manners = Manners(place.table, Settings(), place.clock)
+        object.__setattr__(welcome, "voice", manners)
+        place.to_orders()
+        page = page_of(place.browser(), "/")
+        assert 'id="voice" hidden data-volume="0.6" data-speed="1.0"' in page
+        assert ">Both: hand in your orders</p>" in page
+        assert 'id="voice"' not in page_of(place.browser(), "/watch")
+        stream = place.browser().get("/live/table?voice", buffered=False)
+        assert manners._screens == 1
+        stream.close()
+        assert manners._screens == 0
+        manners.change(Settings(voice=VoiceSettings(by="off")))
+        place.sit("south")
+        assert '<div id="voice" hidden></div>' in page_of(place.browser(), "/")
+
+
+def test_a_kiosk_hides_the_cursor_and_speaks_unasked(tmp_path: Path) -> None:
+    with open_place(tmp_path) as place:
+        assert '<html lang="en" class="wall asked kiosk"' in page_of(place.browser(), "/?screen&kiosk")
+        assert "kiosk" not in page_of(place.browser(), "/?screen").partition("<head>")[0]
+
+
+# ---- espeak-ng ---------------------------------------------------------------------------------------------------------
+
+
+def fake_espeak(folder: Path, status: int = 0) -> str:
+    """A program that writes down what it is told."""
+    program, log = folder / "espeak", folder / "said"
+    program.write_text(f'#!/bin/sh\necho "$@" >> "{log}"\ncat >> "{log}"\necho >> "{log}"\nexit {status}\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return str(program)
+
+
+def test_espeak_is_told_language_speed_and_volume(tmp_path: Path) -> None:
+    troubles: list[str] = []
+    voice = MachineVoice(VoiceSettings(volume=0.5, speed=2.0), troubles.append, fake_espeak(tmp_path), threads=False)
+    assert voice.is_there
+    voice.say("-x Púrpura gana", "es")
+    voice.step()
+    assert (tmp_path / "said").read_text() == "-v es -s 300 -a 100 --stdin\n-x Púrpura gana\n"
+    assert troubles == []
+
+
+def test_the_newest_sentences_win(tmp_path: Path) -> None:
+    voice = MachineVoice(VoiceSettings(), pytest.fail, fake_espeak(tmp_path), threads=False)
+    for number in range(10):
+        voice.say(f"sentence {number}", "en")
+    voice.step()
+    said = [line for line in (tmp_path / "said").read_text().splitlines() if line.startswith("sentence")]
+    assert said == [f"sentence {number}" for number in range(10 - WAITING, 10)]
+
+
+@pytest.mark.parametrize(("there", "words"), [(False, "install espeak-ng"), (True, "sound device")])
+def test_a_voice_that_fails_says_so_once(tmp_path: Path, there: bool, words: str) -> None:
+    troubles: list[str] = []
+    command = fake_espeak(tmp_path, 1) if there else str(tmp_path / "nothing")
+    voice = MachineVoice(VoiceSettings(), troubles.append, command, threads=False)
+    for _ in range(3):
+        voice.say("One", "en")
+        voice.step()
+    assert len(troubles) == 1
+    assert words in troubles[0]
+
+
+def test_the_voice_ends_in_the_middle_of_a_sentence(tmp_path: Path) -> None:
+    """In its own thread: a sentence that hangs is cut off by `close`, and `say` never waits."""
+    program, begun = tmp_path / "espeak", tmp_path / "begun"
+    program.write_text(f'#!/bin/sh\nmkfifo "{begun}.pipe"\ntouch "{begun}"\nread line < "{begun}.pipe"\n')
+    program.chmod(0o755)
+    voice = MachineVoice(VoiceSettings(), pytest.fail, str(program))
+    voice.say("One", "en")
+    wait = threading.Event()
+    while not begun.exists():
+        wait.wait(0.01)
+    for number in range(100):
+        voice.say(f"sentence {number}", "en")
+    voice.close()
+    voice.close()
+    assert not [thread for thread in threading.enumerate() if thread.name == "voice"]

@@ -1,0 +1,355 @@
+"""A backup holds what is meant, no key and no secret; a restore is checked wholly and survives a power cut."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sqlite3
+import zipfile
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from companion.archive.photographs import PhotographFolder
+from companion.cli.main import main
+from companion.core.clock import FakeClock
+from companion.core.config import Settings, read_settings
+from companion.core.errors import JournalError, Malformed
+from companion.core.kit import Seat
+from companion.maintenance.backup import (
+    BEFORE,
+    READY,
+    UNDER_WAY,
+    apply_staged,
+    is_staged,
+    make_backup,
+    stage_forgetting,
+    stage_restore,
+    unstage,
+)
+from companion.storage.journal import Journal
+from companion.table.table import Table
+
+SECRET = "RLI"
+
+
+def fill(folder: Path, games: int = 2, unfinished: bool = False) -> Settings:
+    """An installation with games that are over, and perhaps one that is on with a sealed order."""
+    settings = Settings(state_dir=str(folder))
+    with Journal(settings.journal_path) as journal, Table(journal, FakeClock()) as table:
+        journal.key("signing")
+        table.take_seat(Seat.SOUTH, "Mara")
+        for _ in range(games):
+            table.new_game("outbuffered", {}, 1)
+            table.confirm("host", table.view().moment, 0)
+            table.abandon()
+        if unfinished:
+            table.new_game("outbuffered", {}, 1)
+            table.confirm("host", table.view().moment, 0)
+            table.hand_in(Seat.SOUTH, table.view().moment, SECRET, "5a175a17")
+    album = PhotographFolder(settings.photographs_path)
+    for game in range(1, games + 1 + unfinished):
+        album.keep(game, f"{game}.0", b"picture")
+    (folder / "lenses.json").write_text("{}")
+    (folder / "choices.json").write_text('{"last": "scouts"}')
+    (folder / "settings.toml").write_text(f'state_dir = "{folder}" # here\n[table]\ntheme = "dark"\n')
+    return settings
+
+
+def saved(settings: Settings, photographs: bool = True) -> bytes:
+    target = io.BytesIO()
+    make_backup(settings, Path(settings.state_dir) / "settings.toml", FakeClock(), photographs, target)
+    return target.getvalue()
+
+
+def stage(settings: Settings, content: bytes) -> None:
+    file = Path(settings.state_dir) / "given.zip"
+    file.write_bytes(content)
+    try:
+        stage_restore(file, settings, Path(settings.state_dir) / "settings.toml")
+    finally:
+        file.unlink()
+
+
+def apply(settings: Settings) -> str:
+    return apply_staged(settings, Path(settings.state_dir) / "settings.toml")
+
+
+def games_of(settings: Settings) -> list[int]:
+    with Journal(settings.journal_path, read_only=True) as journal:
+        return journal.games()
+
+
+def test_a_backup_holds_everything_but_keys_and_a_game_that_is_on(tmp_path: Path) -> None:
+    settings = fill(tmp_path, unfinished=True)
+    content = saved(settings)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        assert sorted(archive.namelist()) == [
+            "backup.json", "choices.json", "journal.sqlite", "lenses.json", "photographs/1/1.0.jpg",
+            "photographs/2/2.0.jpg", "settings.toml",
+        ]  # fmt: skip
+        note = json.loads(archive.read("backup.json"))
+        assert (note["games"], note["photographs"], note["left_out"]) == (2, 2, 3)
+        journal = archive.read("journal.sqlite")
+    assert SECRET.encode() not in journal
+    assert b"5a175a17" not in journal
+    with Journal(settings.journal_path) as here:
+        assert here.key("signing") not in journal
+    assert "photographs/1/1.0.jpg" not in str(
+        zipfile.ZipFile(io.BytesIO(saved(settings, photographs=False))).namelist()
+    )
+
+
+def test_a_backup_comes_back_on_another_machine(tmp_path: Path) -> None:
+    content = saved(fill(tmp_path / "old"))
+    new = Settings(state_dir=str(tmp_path / "new"))
+    with Journal(new.journal_path) as journal:
+        key = journal.key("host")
+    stage(new, content)
+    assert is_staged(new)
+    assert not (tmp_path / "new" / "settings.toml").exists(), "nothing is replaced before the next start"
+    assert "The backup is restored" in apply(new)
+    assert not is_staged(new)
+    assert games_of(new) == [1, 2]
+    with Journal(new.journal_path) as journal:
+        assert journal.key("host") == key, "keys stay those of this installation"
+        assert journal.restore().seats == {}, "nobody here has a token of those seats"
+    text = (tmp_path / "new" / "settings.toml").read_text()
+    assert read_settings(text) == Settings(state_dir=new.state_dir, table=read_settings("[table]\ntheme='dark'").table)
+    assert "# here" in text
+    assert PhotographFolder(new.photographs_path).games() == (1, 2)
+    assert apply(new) == "", "done once"
+
+
+def test_what_was_here_is_kept(tmp_path: Path) -> None:
+    old, here = fill(tmp_path / "old", games=1), fill(tmp_path / "here", games=3)
+    stage(here, saved(old))
+    apply(here)
+    assert games_of(here) == [1]
+    assert games_of(Settings(state_dir=str(tmp_path / "here" / BEFORE))) == [1, 2, 3]
+    assert (tmp_path / "here" / BEFORE / "settings.toml").exists()
+
+
+def test_photographs_of_other_games_go_aside_with_their_games(tmp_path: Path) -> None:
+    here = fill(tmp_path, games=1)
+    content = saved(here, photographs=False)
+    album = PhotographFolder(here.photographs_path)
+    album.keep(2, "2.0", b"of another game two")
+    stage(here, content)
+    apply(here)
+    assert PhotographFolder(here.photographs_path).games() == ()
+    assert PhotographFolder(tmp_path / BEFORE / "photographs").games() == (1, 2)
+
+
+def test_passwords_in_settings_are_for_their_owner_alone(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        here = fill(tmp_path / "here")
+        file = tmp_path / "here" / "settings.toml"
+        file.chmod(0o640)
+        stage(here, saved(here))
+        assert (tmp_path / "here" / READY).stat().st_mode & 0o777 == 0o700
+        apply(here)
+    finally:
+        os.umask(before)
+    kept = tmp_path / "here" / BEFORE
+    modes = [each.stat().st_mode & 0o777 for each in (file, kept, kept / "settings.toml")]
+    assert modes == [0o640, 0o700, 0o640]
+
+
+def test_a_folder_of_any_name_is_saved_and_restored(tmp_path: Path) -> None:
+    here = fill(tmp_path / "a #b? c%41", games=1)
+    stage(here, saved(here))
+    apply(here)
+    assert games_of(here) == [1]
+
+
+def test_a_power_cut_in_the_middle_is_finished_at_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = saved(fill(tmp_path / "old", games=1))
+    real, moves = Path.replace, 0
+    for cut in range(1, 30):
+        folder = tmp_path / f"here-{cut}"
+        here = fill(folder, games=3)
+        stage(here, content)
+        moves = 0
+
+        def replace(path: Path, target: Path, cut: int = cut) -> Path:
+            nonlocal moves
+            moves += 1
+            if moves == cut:
+                raise KeyboardInterrupt
+            return real(path, target)
+
+        monkeypatch.setattr(Path, "replace", replace)
+        try:
+            apply(here)
+            is_cut = False
+        except KeyboardInterrupt:
+            is_cut = True
+        monkeypatch.setattr(Path, "replace", real)
+        apply(here)
+        assert games_of(here) == [1], cut
+        assert games_of(Settings(state_dir=str(folder / BEFORE))) == [1, 2, 3], cut
+        albums = [PhotographFolder(at / "photographs").games() for at in (folder, folder / BEFORE)]
+        assert albums == [(1,), (1, 2, 3)], cut
+        assert not (folder / UNDER_WAY).exists()
+        if not is_cut:
+            return
+    pytest.fail("no run came to its end")
+
+
+def without(name: str) -> Callable[[dict[str, bytes]], None]:
+    def change(files: dict[str, bytes]) -> None:
+        del files[name]
+
+    return change
+
+
+def with_file(name: str, content: bytes) -> Callable[[dict[str, bytes]], None]:
+    def change(files: dict[str, bytes]) -> None:
+        files[name] = content
+
+    return change
+
+
+def bent(was: bytes, now: bytes) -> Callable[[dict[str, bytes]], None]:
+    """The games with other bytes in the file, such as a name that is no text any more."""
+
+    def change(files: dict[str, bytes]) -> None:
+        assert was in files["journal.sqlite"]
+        files["journal.sqlite"] = files["journal.sqlite"].replace(was, now)
+
+    return change
+
+
+def spoilt(statement: str) -> Callable[[dict[str, bytes]], None]:
+    """The games with something changed in them."""
+
+    def change(files: dict[str, bytes]) -> None:
+        with closing(sqlite3.connect(":memory:")) as db:
+            db.deserialize(files["journal.sqlite"])
+            db.executescript(statement)
+            files["journal.sqlite"] = db.serialize()
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (without("backup.json"), "not a backup"),
+        (without("journal.sqlite"), "no games"),
+        (with_file("../evil", b""), "not a backup: it holds ../evil"),
+        (with_file("photographs/1/../../evil.jpg", b""), "not a backup"),
+        (with_file("backup.json", b"{"), "not a backup of this program"),
+        (with_file("settings.toml", b"[web]\nport = 'x'"), "settings in this backup cannot be used"),
+        (with_file("lenses.json", b"{"), "lenses.json in this backup is damaged"),
+        (with_file("journal.sqlite", b"rubbish" * 1000), "damaged"),
+        (bent(b"indexentries_game", b"indexentries_\x80ame"), "damaged"),
+        (spoilt("UPDATE entries SET record = '{}' WHERE id = 2"), "Entry 2 of the journal cannot be read"),
+        (spoilt("DELETE FROM entries WHERE id = 2"), "cannot be continued"),
+        (spoilt("PRAGMA user_version = 9"), "have format 9"),
+    ],
+)
+def test_what_is_no_good_is_refused_and_nothing_is_changed(
+    tmp_path: Path, change: Callable[[dict[str, bytes]], None], words: str
+) -> None:
+    old, here = fill(tmp_path / "old", games=1), fill(tmp_path / "here", games=2)
+    with zipfile.ZipFile(io.BytesIO(saved(old))) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    change(files)
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    before = sorted(each.name for each in (tmp_path / "here").iterdir())
+    with pytest.raises(Malformed, match=words):
+        stage(here, target.getvalue())
+    assert sorted(each.name for each in (tmp_path / "here").iterdir()) == before
+    assert games_of(here) == [1, 2]
+
+
+def test_a_file_that_was_cut_short_is_refused(tmp_path: Path) -> None:
+    here = fill(tmp_path)
+    content = saved(here)
+    for broken in (content[: len(content) // 2], b"", b"PK", content[:300] + b"\0" * 50 + content[350:]):
+        with pytest.raises(Malformed):
+            stage(here, broken)
+    assert not is_staged(here)
+
+
+def test_a_restore_can_be_called_off_and_games_can_be_forgotten(tmp_path: Path) -> None:
+    here = fill(tmp_path)
+    stage(here, saved(here))
+    unstage(here)
+    assert apply(here) == ""
+    with Journal(here.journal_path) as journal:
+        key = journal.key("host")
+    for name in ("before-update.zip", ".before-update.zip.new", "journal.rescued.sqlite"):
+        (tmp_path / name).write_bytes(b"games")
+    (tmp_path / "backup-cut_short").mkdir()
+    stage_forgetting(here)
+    assert "All games were deleted" in apply(here)
+    with Journal(here.journal_path) as journal:
+        assert journal.games() == []
+        assert journal.key("host") != key
+    names = ("settings.toml", "lenses.json", "journal.lock", "journal.sqlite", "journal.sqlite-head")
+    assert {each.name for each in tmp_path.iterdir()} == set(names)
+    assert not here.photographs_path.exists()
+    assert (tmp_path / "lenses.json").exists(), "the lens is the machine's own"
+
+
+def test_nothing_is_moved_away_from_a_service_that_runs(tmp_path: Path) -> None:
+    here = fill(tmp_path)
+    stage(here, saved(here))
+    with Journal(here.journal_path), pytest.raises(JournalError, match="Another companion"):
+        apply(here)
+    assert (tmp_path / READY).exists()
+
+
+def test_the_command_line_saves_and_restores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new = fill(tmp_path / "old"), tmp_path / "new"
+    file = tmp_path / "it.zip"
+    state = ["--state-dir", old.state_dir]
+    assert main(["backup", str(file), *state]) == 0
+    assert "2 games and 0 photographs." in capsys.readouterr().out
+    assert main(["backup", str(file), "--photographs", *state]) == 0
+    assert "2 games and 2 photographs." in capsys.readouterr().out
+    assert main(["restore", str(file), "--state-dir", str(new)]) == 0
+    assert "The backup is restored." in capsys.readouterr().out
+    with Journal(new / "journal.sqlite") as journal:
+        assert journal.games() == [1, 2]
+        assert main(["restore", str(file), "--state-dir", str(new)]) == 0
+        assert "A companion is running" in capsys.readouterr().out
+    assert main(["restore", str(tmp_path / "no.zip"), "--state-dir", str(new)]) == 1
+    assert main(["backup", str(tmp_path / "no" / "it.zip"), *state]) == 1
+    assert "cannot be written" in capsys.readouterr().err
+    file.chmod(0o600)
+    assert main(["backup", str(file / "it.zip"), *state]) == 1
+    assert "cannot be written: Not a directory" in capsys.readouterr().err
+    old.journal_path.write_bytes(b"no journal")
+    assert main(["backup", str(tmp_path / "new.zip"), *state]) == 1
+    assert "journal.sqlite cannot be read" in capsys.readouterr().err
+    assert not list(tmp_path.glob("new.zip*"))
+
+
+def test_an_installation_names_its_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = fill(tmp_path / "state")
+    file = tmp_path / "it.zip"
+    monkeypatch.setenv("COMPANION_SETTINGS", str(tmp_path / "state" / "settings.toml"))
+    assert main(["backup", str(file)]) == 0
+    assert "2 games" in capsys.readouterr().out
+    assert file.stat().st_mode & 0o777 == 0o600, "names, and the password of the network"
+    assert main(["backup", str(file), "--state-dir", str(tmp_path / "other")]) == 1, "a folder that is named goes first"
+    monkeypatch.setattr(Path, "exists", lambda path: (_ for _ in ()).throw(PermissionError()))
+    assert main(["backup", str(file)]) == 1
+    assert "is not yours to read: use sudo" in capsys.readouterr().err
+    monkeypatch.undo()
+    assert games_of(settings) == [1, 2]

@@ -1,0 +1,255 @@
+"""The settings file is changed as a careful person would: one value, and nothing else."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from companion.core.config import Settings, read_settings
+from companion.core.errors import ConfigError, Malformed, Stale, SystemTrouble
+from companion.maintenance.settings.file import SettingsFile, changed, flat
+from companion.maintenance.settings.rows import Kind, SettingRow, all_keys, pad_rows, sections, works_at_once
+from companion.maintenance.settings.words import WORDS
+
+OURS = """\
+# The table in the hall.
+state_dir = "/var/lib/table"  # on the big disk
+
+[camera]   # the good one
+source = "usb:0"
+fps = 10  # enough
+
+# Pads: the small wiring
+[panel.south]
+ready = 10
+lamp_turn = 4   # T
+
+[table]
+theme = "light"
+# the end
+"""
+ROWS = {row.key: row for section in sections() for row in section.rows}
+
+
+def edited(path: Path, text: str, **changes: object) -> str:
+    path.write_text(text)
+    file = SettingsFile(path)
+    file.change({key.replace("__", "."): value for key, value in changes.items()}, file.read().seen)
+    return path.read_text()
+
+
+def test_every_setting_has_words_and_stands_on_the_page_once() -> None:
+    pads = {row.key for rows in pad_rows().values() for row in rows} | {
+        f"panel.{seat}.lamps_active_low" for seat in pad_rows()
+    }
+    assert set(all_keys()) == set(WORDS) | pads == set(ROWS) | pads
+    assert set(flat(Settings())) == set(all_keys())
+    for row in ROWS.values():
+        assert row.title
+        assert row.sentence.endswith(".")
+        assert row.read(row.typed(row.default)) == row.default, row.key
+        words = [words for _, words in row.choices]
+        assert len(set(words)) == len(words)
+        assert row.kind is not Kind.CHOICE or row.default in [value for value, _ in row.choices]
+    assert works_at_once("table.theme")
+    assert not works_at_once("web.port")
+
+
+def test_a_choice_offers_all_values_of_its_type() -> None:
+    for row in ROWS.values():
+        for value, _ in row.choices:
+            assert flat(changed(Settings(), {row.key: value}))[row.key] == value
+        if row.kind is Kind.CHOICE:
+            with pytest.raises(ConfigError, match="Invalid enum value") as refused:
+                changed(Settings(), {row.key: 7 if isinstance(row.default, int) else "?"})
+            assert f"[{row.key}]" in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "words"),
+    [
+        ("web.port", "70000", "Give a whole number from 0 to 65535."),
+        ("web.port", "80.5", "Give a whole number from 0 to 65535."),
+        ("panel.brightness", "nan", "Give a number from 0 to 1."),
+        ("camera.fps", "0", "Give a number above 0 and at most 60."),
+        ("table.theme", "pink", "Choose one"),
+        ("camera.source", "", "Give a text of at most 200 characters."),
+        ("quiet.from", "24:00", "Give a time of day such as 22:00, or nothing."),
+    ],
+)
+def test_what_does_not_fit_is_told_with_what_would(key: str, text: str, words: str) -> None:
+    with pytest.raises(Malformed, match=words):
+        ROWS[key].read(text)
+
+
+def test_what_people_type_is_understood() -> None:
+    assert ROWS["panel.brightness"].read(" 0,25 ") == 0.25
+    assert ROWS["panel.silent"].read("yes") is True
+    assert ROWS["camera.mains_hz"].read("60") == 60
+    assert ROWS["panel.buzzer"].read("") == ""
+    assert ROWS["camera.field_of_view_deg"].read("") is None
+    assert ROWS["quiet.to"].read("") == ""
+
+
+def test_one_value_changes_and_the_rest_stays_byte_for_byte(tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    assert edited(path, OURS, camera__fps=12.5) == OURS.replace("fps = 10 ", "fps = 12.5 ")
+    assert edited(path, OURS, table__theme="dark") == OURS.replace('"light"', '"dark"')
+    assert edited(path, OURS, panel__south__lamp_turn=17) == OURS.replace("lamp_turn = 4", "lamp_turn = 17")
+    crlf = OURS.replace("\n", "\r\n")
+    assert edited(path, crlf, table__theme="dark").count("dark") == 1
+
+
+def test_a_new_value_stands_in_its_table_below_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    text = edited(path, OURS, camera__mains_hz=60, panel__brightness=0.2, web__port=8081)
+    assert "fps = 10  # enough\nmains_hz = 60\n" in text
+    assert "# Pads: the small wiring\n[panel]\nbrightness = 0.2\n\n[panel.south]\nready = 10\n" in text
+    assert text.endswith("# the end\n\n[web]\nport = 8081\n") or text.endswith("# the end\n[web]\nport = 8081\n")
+    assert [line for line in OURS.splitlines() if line and line not in text.splitlines()] == []
+
+
+def test_a_pad_of_which_the_file_says_nothing_is_written_whole(tmp_path: Path) -> None:
+    """A table of its own replaces all of the pad's pins: one pin alone would unwire the others."""
+    path = tmp_path / "settings.toml"
+    text = edited(path, OURS, panel__north__up=0)
+    north = read_settings(text).panel.north
+    assert (north.up, north.down, north.lamp_turn) == (0, 16, 2)
+    assert north.lamps_active_low == ("lamp_2", "lamp_3", "lamp_turn")
+    assert read_settings(text).panel.south.up == ""
+
+
+def test_no_file_is_made_with_the_first_change_for_its_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "settings.toml"
+    file = SettingsFile(path)
+    assert (file.read().settings, file.read().seen) == (Settings(), "")
+    file.change({"web.port": 8080}, "")
+    assert not path.exists(), "nothing has changed"
+    file.change({"state_dir": "/x", "table.theme": "dark"}, "")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.read_text() == 'state_dir = "/x"\n\n[table]\ntheme = "dark"\n'
+
+
+def test_a_file_that_was_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text(OURS)
+    file = SettingsFile(path)
+    seen = file.read().seen
+    path.write_text(OURS.replace("usb:0", "usb:1"))
+    with pytest.raises(Stale, match="changed by somebody else"):
+        file.change({"web.port": 1}, seen)
+    assert "usb:1" in path.read_text()
+    assert "port" not in path.read_text()
+
+
+def test_wrong_values_and_wrong_files_are_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text(OURS)
+    file = SettingsFile(path)
+    seen = file.read().seen
+    for changes in ({"web.port": 70_000}, {"panel.buzzer": 10}, {"quiet.from": "22:00"}):
+        with pytest.raises(ConfigError):
+            file.change(changes, seen)
+    assert path.read_text() == OURS
+    path.write_text("[web\n")
+    with pytest.raises(ConfigError, match="not TOML"):
+        file.read()
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match="not a text"):
+        file.read()
+
+
+def test_a_disk_that_refuses_is_told_and_the_old_file_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text(OURS)
+    file = SettingsFile(path)
+    seen = file.read().seen
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(SystemTrouble, match=r"settings\.toml cannot be written \(No space left on device\)"):
+        file.change({"web.port": 1}, seen)
+    assert path.read_text() == OURS
+    assert [each.name for each in tmp_path.iterdir()] == ["settings.toml"]
+
+
+def test_nobody_else_reads_a_file_that_is_being_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, modes = tmp_path / "settings.toml", []
+    path.write_text("")
+    path.chmod(0o600)
+    (tmp_path / ".settings.toml.new").touch(mode=0o644)  # the power went, years ago
+    real = os.fsync
+
+    def look(handle: int) -> None:
+        modes.append(os.fstat(handle).st_mode)
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", look)
+    SettingsFile(path).change({"table.theme": "dark"}, SettingsFile(path).read().seen)
+    assert modes[0] & 0o777 == 0o600
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.toml", tmp_path / "settings.toml"
+    real.write_text(OURS)
+    link.symlink_to(real)
+    file = SettingsFile(link)
+    file.change({"web.port": 1}, file.read().seen)
+    assert link.is_symlink()
+    assert "port = 1" in real.read_text()
+
+
+def value_of(row: SettingRow) -> st.SearchStrategy[Any]:
+    """A value that fits."""
+    if row.choices:
+        return st.sampled_from([value for value, _ in row.choices])
+    if row.kind is Kind.NUMBER:
+        low = math.nextafter(row.low, math.inf) if row.is_above else row.low
+        return st.floats(low, row.high, width=32 if row.low == row.high else 64)
+    if row.kind in (Kind.WHOLE, Kind.PIN):
+        return st.integers(int(row.low), int(row.high)) if row.kind is Kind.WHOLE else st.just("")
+    if row.kind is Kind.LIST:
+        return st.sampled_from([[], ["table.example.org"], ["spiel", "192.0.2.7"]])
+    only = {"wifi.password": "", "mqtt.topic": "cafe/table-3", "mqtt.discovery": "ha"}
+    if row.key in only:
+        return st.just(only[row.key])
+    return st.sampled_from(["a text", 'with "quotes"', "back\\slash", "é ñ ✓"])
+
+
+PAIRS = ("web.certificate", "web.key")
+"""Neither is right without the other."""
+changes = st.lists(
+    st.sampled_from([row for row in ROWS.values() if row.kind is not Kind.TIME and row.key not in PAIRS]).flatmap(
+        lambda row: st.tuples(st.just(row.key), value_of(row))
+    ),
+    min_size=1,
+    max_size=4,
+).map(dict)
+starts = st.sampled_from(
+    [OURS, "", "# nothing yet\n", "camera.fps = 3\n[web]\nport = 1\n", "panel = {silent = true} # one line\n[web]\n",
+     "[panel.south]\nready = 10\n\n[panel]\nsilent = true # late\n", "[table]\n# theme = 'dark'\n\n# the web\n[web]\nport = 1"]
+)  # fmt: skip
+
+
+@given(starts, changes)
+def test_any_change_says_exactly_what_it_should_and_loses_no_remark(text: str, wanted: dict[str, Any]) -> None:
+    from companion.maintenance.settings.file import _edited  # noqa: PLC0415 - the pure half, without a disk
+
+    before = read_settings(text)
+    after = changed(before, wanted)
+    written = _edited(text, after, {k: v for k, v in wanted.items() if flat(before).get(k) != v})
+    assert written is not None
+    assert read_settings(written) == after
+    assert re.findall(r"#.*", text) == re.findall(r"#.*", re.sub(r'"[^"\n]*"', "", written))
+    untouched = {key: value for key, value in flat(before).items() if key not in wanted}
+    assert untouched.items() <= flat(read_settings(written)).items()

@@ -1,0 +1,176 @@
+"""What unpacks or decodes something from elsewhere: small files that want to become large."""
+
+from __future__ import annotations
+
+import io
+import struct
+import tracemalloc
+import zipfile
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from test_backup import fill, saved
+
+from companion.core.config import Settings
+from companion.core.errors import CameraError, Malformed, SystemTrouble
+from companion.maintenance import unpack
+from companion.maintenance.backup import is_staged, stage_restore
+from companion.service.bug_bundle import read_bundle
+from vision.cameras.files import load_luma
+
+ZEROS = 30_000_000
+
+
+def changed(content: bytes, name: str, put: bytes, kind: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """A backup with one member made anew."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(target, "w", kind) as new:
+        for each in old.namelist():
+            if each != name:
+                new.writestr(each, old.read(each))
+        new.writestr(name, put)
+    return target.getvalue()
+
+
+def stage(here: Settings, content: bytes) -> None:
+    stage_restore(io.BytesIO(content), here, Path(here.state_dir) / "settings.toml")
+
+
+@pytest.mark.parametrize(
+    "name", ["lenses.json", "choices.json", "settings.toml", "backup.json", "photographs/1/1.0.jpg", "journal.sqlite"]
+)
+def test_a_member_has_a_limit_of_its_own(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = fill(tmp_path, games=1)
+    content = changed(saved(here), name, bytes(ZEROS))
+    monkeypatch.setitem(stage_limits(), "journal.sqlite", ZEROS - 1)
+    tracemalloc.start()
+    try:
+        with pytest.raises(Malformed, match=f"{name} in this backup is too large"):
+            stage(here, content)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8_000_000, f"{peak} bytes of memory for {len(content)}"
+    assert not is_staged(here)
+    assert not list(tmp_path.glob("restore*"))
+
+
+def stage_limits() -> dict[str, int]:
+    from companion.maintenance import backup  # noqa: PLC0415 - its limits are no part of what it offers
+
+    return backup._MOST
+
+
+def test_a_header_that_lies_is_no_way_round_the_limit(tmp_path: Path) -> None:
+    here = fill(tmp_path, games=1)
+    content = bytearray(changed(saved(here), "lenses.json", b" " * ZEROS))
+    for signature, at in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
+        start = -1
+        while (start := content.find(signature, start + 1)) >= 0:
+            if content[start + at : start + at + 4] == struct.pack("<L", ZEROS):
+                content[start + at : start + at + 4] = struct.pack("<L", 1000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(Malformed):
+            stage(here, bytes(content))
+        assert tracemalloc.get_traced_memory()[1] < 8_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_what_comes_out_is_counted_whatever_was_said() -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("it", bytes(1_000_000))
+    with zipfile.ZipFile(packed) as archive:
+        target = io.BytesIO()
+        with pytest.raises(Malformed, match="at most 100 KB"):
+            unpack.unpack(archive, archive.getinfo("it"), target, 100_000)
+        assert len(target.getvalue()) <= 100_000
+
+
+def test_free_space_is_looked_at_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = fill(tmp_path, games=1)
+    content = saved(here)
+    monkeypatch.setattr(unpack, "free_bytes", lambda _: 24_000_100)
+    with pytest.raises(SystemTrouble, match="there is not that much room: free some space"):
+        stage(here, content)
+    assert not list(tmp_path.glob("restore*"))
+
+
+def test_the_number_of_members_is_limited_before_they_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = fill(tmp_path, games=1)
+    names = 60_000
+    entry = struct.pack("<4s4B4HL2L5H2L", b"PK\x01\x02", 20, 3, 20, 0, 0, 0, 0, 33, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0)
+    directory = b"".join(entry + f"{number:06d}".encode() for number in range(names))
+    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, names % 65_536, names % 65_536, len(directory), 0, 0)
+    tracemalloc.start()
+    try:
+        with pytest.raises(Malformed, match="more than 20000 files"):
+            stage(here, directory + end)
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+    monkeypatch.setattr(unpack, "MOST_MEMBERS", 3)
+    with pytest.raises(Malformed, match="more than 3 files"):
+        stage(here, saved(here))
+
+
+@pytest.mark.parametrize("kind", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_other_ways_of_packing_are_refused(tmp_path: Path, kind: int) -> None:
+    here = fill(tmp_path, games=1)
+    with pytest.raises(Malformed, match="damaged or no backup"):
+        stage(here, changed(saved(here), "lenses.json", b"{}", kind))
+
+
+# ---- pictures --------------------------------------------------------------------------------------------------------
+
+
+class Bomb(NamedTuple):
+    """A picture of some kind that says it is huge."""
+
+    name: str
+    content: bytes
+
+
+def png(width: int, height: int) -> bytes:
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">L", len(content)) + kind + content + struct.pack(">L", zlib.crc32(kind + content))
+
+    head = struct.pack(">2L5B", width, height, 8, 0, 0, 0, 0)
+    rows = zlib.compress(bytes((width + 1) * min(height, 20_000)), 9)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+BOMBS = (
+    Bomb("png", png(20_000, 20_000)),
+    Bomb("pgm", b"P5\n30000 30000\n255\n" + bytes(100)),
+    Bomb("bmp", b"BM" + struct.pack("<LHHLLllHHLLllLL", 0, 0, 0, 54, 40, 30_000, 30_000, 1, 24, 0, 0, 0, 0, 0, 0)),
+    Bomb("jpg", b"\xff\xd8\xff\xc0\x00\x0b\x08" + struct.pack(">2H", 60_000, 60_000) + b"\x01\x01\x11\x00\xff\xd9"),
+    Bomb("webp", b"RIFF\x1e\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0" + (16_000).to_bytes(3, "little") * 2 + bytes(8)),
+)
+
+
+@pytest.mark.parametrize("bomb", BOMBS, ids=[bomb.name for bomb in BOMBS])
+def test_a_picture_that_says_it_is_huge_is_not_decoded(tmp_path: Path, bomb: Bomb) -> None:
+    file = tmp_path / f"huge.{bomb.name}"
+    file.write_bytes(bomb.content)
+    with pytest.raises(CameraError, match=r"is larger than|is not a picture"):
+        load_luma(file)
+
+
+def test_a_bundle_that_unpacks_to_much_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "bundle.zip"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("bundle.json", bytes(ZEROS))
+    tracemalloc.start()
+    try:
+        with pytest.raises(Malformed, match="larger than 4 MB"):
+            read_bundle(file)
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()

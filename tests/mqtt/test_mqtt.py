@@ -1,0 +1,467 @@
+"""What a broker is told of the table: all that everybody may know, nothing that one seat hides; and its absence."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from mqtt_tools import Broker, Ear, mqtt_settings, needs_broker, tell, told_table, until
+from table.test_secrecy import SECRETS, Scene, Viewer
+
+from companion.core.clock import FakeClock
+from companion.core.config import MqttSettings, read_settings
+from companion.core.errors import ConfigError
+from companion.core.kit import SEATS, Seat
+from companion.core.ports import Cue
+from companion.mqtt import connection as lines
+from companion.mqtt import topics as told
+from companion.mqtt.broker import Refused, password_of, refusal, why_lost
+from companion.mqtt.discovery import description
+from companion.mqtt.trial import examine_broker
+from companion.service.app import Companion
+from companion.table import reducer
+from companion.table.session import Phase
+
+pytestmark = needs_broker
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    with Broker(tmp_path_factory.mktemp("broker")) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounds follow each other as fast as they can: what they bound is tested by itself."""
+    monkeypatch.setattr(lines, "ROUND_S", 0.002)
+    monkeypatch.setattr(lines, "LOOK_S", 0.002)
+    monkeypatch.setattr(lines, "FIRST_S", 0.02)
+
+
+def hand_in_all(companion: Companion, rng: Random) -> None:
+    """Everybody who is awaited hands in something, as a random player does."""
+    session = companion.table._live.session
+    for seat in sorted(session.awaited):
+        action = session.playing.random_action(session.state, seat, rng)
+        companion.table.hand_in(seat, session.moment, session.playing.format(action), salt="5a175a175a17")
+
+
+def told_of(ear: Ear, name: str, base: str = "tabletop") -> Any:
+    payload = ear.last(f"{base}/{name}")
+    assert payload, f"nothing is said of {name}"
+    return json.loads(payload)
+
+
+# ---- a whole game ----------------------------------------------------------------------------------------------------
+
+
+def test_a_whole_game_is_told_and_no_order_before_its_step(tmp_path: Path, broker: Broker) -> None:
+    with Ear(broker.port) as ear, told_table(tmp_path, mqtt_settings(broker.port)) as companion:
+        table, rng = companion.table, Random(20)
+        for seat in SEATS:
+            table.take_seat(seat, {Seat.SOUTH: "Mara", Seat.NORTH: "Jonas"}[seat])
+        table.new_game("outbuffered", seed=1)
+        signs: list[tuple[object, ...]] = []
+        while (view := table.view()).phase is not Phase.OVER:
+            if view.phase is Phase.ORDERS:
+                hand_in_all(companion, rng)
+            else:
+                table.confirm("host", view.moment, view.stage, force=True)
+            tell(companion)
+            now = table.view()
+            sign = (now.phase.value, now.turn, now.stage_title, now.sign.text, sorted(now.sign.seats))
+            signs += [sign] if signs[-1:] != [sign] else []
+        ear.sync()
+        heard = [json.loads(payload) for topic, payload, _ in ear.heard if topic == "tabletop/state"]
+        words = [(each["phase"], each["turn"], each["step"], each["sign"], each["waiting_for"]) for each in heard]
+        assert words[-len(signs) :] == signs
+        outcome = table.view().outcome
+        assert outcome
+        assert told_of(ear, "state")["result"] == outcome.reason
+        assert told_of(ear, "turn")["seat"] == (next(iter(outcome.winners)) if outcome.winners else "none")
+        own = [payload for topic, payload, _ in ear.heard if topic.startswith("tabletop/")]
+        assert len(own) > 200
+        for payload in own:
+            for secret in (b"5a175a17", b"Mara", b"Jonas", b"receipt", companion.host_key.encode()):
+                assert secret not in payload
+        kinds = [json.loads(p)["event_type"] for t, p, _ in ear.heard if t == "tabletop/event"]
+        assert {"orders_wanted", "sealed", "reveal", "hands_wanted"} < set(kinds)
+        assert kinds[-1] in ("won", "tie")
+        assert not set(kinds) & {"key_taken", "key_refused", "key_back", "keys_cleared", "key_taken_free"}
+
+
+@pytest.mark.parametrize("secret", ["buffer", "card", "order sheet", "strength card"])
+def test_two_games_that_differ_in_a_secret_sound_the_same(
+    tmp_path: Path, broker: Broker, monkeypatch: pytest.MonkeyPatch, secret: str
+) -> None:
+    monkeypatch.setattr(reducer, "receipt", lambda *_: "ab" * 32)
+    begin, *texts = SECRETS[secret]
+    games = []
+    for number, text in enumerate(texts):
+        clock = FakeClock()
+        folder, mqtt = tmp_path / str(number), mqtt_settings(broker.port, names=True, staff=True, pause=True)
+        with Ear(broker.port) as ear, told_table(folder, mqtt, clock) as companion:
+            scene = Scene(companion, clock, Viewer(companion))
+            for act in begin(scene, text):
+                tell(companion)
+                act()
+                clock.advance(1)
+                tell(companion)
+            ear.sync()
+            games.append([(topic, payload) for topic, payload, retained in ear.heard if not retained])
+    first, second = ([each for each in game if each[0] != "mark"] for game in games)
+    assert first == second
+    assert len(first) > 12
+
+
+def test_names_are_told_only_where_the_setting_says_so(tmp_path: Path, broker: Broker) -> None:
+    with Ear(broker.port) as ear, told_table(tmp_path, mqtt_settings(broker.port, names=True)) as companion:
+        companion.table.take_seat(Seat.NORTH, "Jonas")
+        tell(companion)
+        ear.sync()
+        seats = told_of(ear, "seats")
+        assert (seats["taken"], seats["north"]["name"], seats["south"]["name"]) == (1, "Jonas", "")
+
+
+# ---- clocks ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_running_clock_is_told_once_and_says_when_it_runs_out(tmp_path: Path, broker: Broker) -> None:
+    clock = FakeClock(wall_s=1_800_000_000.0)
+    mqtt = mqtt_settings(broker.port, pause=True)
+    with Ear(broker.port) as ear, told_table(tmp_path, mqtt, clock) as companion:
+        companion.table.new_game("binmat", {"way": "clock", "seconds": 60.0}, seed=1)
+        companion.table.resume("host")
+        tell(companion)
+        ear.sync()
+        first = told_of(ear, "clock")
+        assert (first["runs"], first["left_s"], first["limit_s"]) == (True, 60.0, 60.0)
+        assert first["ends_at"] == "2027-01-15T08:01:00+00:00"
+        heard = len([topic for topic, _, _ in ear.heard if topic == "tabletop/clock"])
+        for _ in range(5):
+            clock.advance(1)
+            companion.table.redraw()
+            tell(companion)
+        ear.sync()
+        assert len([topic for topic, _, _ in ear.heard if topic == "tabletop/clock"]) == heard
+        ear.say("tabletop/paused/set", b"ON")
+        until("the clock stops", lambda: (companion.table.step(), companion.table.view().clock)[1].paused)  # type: ignore[union-attr]  # a clock is there
+        tell(companion)
+        ear.sync()
+        stopped = told_of(ear, "clock")
+        assert (stopped["runs"], stopped["left_s"], stopped["ends_at"]) == (False, 55.0, None)
+        assert told_of(ear, "state")["paused"] is True
+
+
+# ---- Home Assistant --------------------------------------------------------------------------------------------------
+
+
+def test_home_assistant_finds_one_device_and_its_parts(tmp_path: Path, broker: Broker) -> None:
+    mqtt = mqtt_settings(broker.port, topic="cafe/table3", name="Table 3", staff=True, pause=True)
+    where = "homeassistant/device/cafe_table3/config"
+    with Ear(broker.port) as ear:
+        with told_table(tmp_path, mqtt) as companion:
+            tell(companion)
+            ear.sync()
+            device = json.loads(ear.last(where) or b"")
+            assert device["dev"]["name"] == "Table 3"
+            assert device["o"]["name"] == "tabletop-companion"
+            assert ear.last(device["availability_topic"]) == b"online"
+            parts = device["cmps"]
+            assert len({part["unique_id"] for part in parts.values()}) == len(parts) >= 17
+            for part in parts.values():
+                assert part["p"] in ("sensor", "binary_sensor", "event", "button", "switch")
+                for key in ("state_topic", "json_attributes_topic"):
+                    if key in part and part["p"] != "event":
+                        assert ear.last(part[key]), f"{part[key]} says nothing"
+            events = parts["events"]["event_types"]
+            assert "won" in events
+            assert not [kind for kind in events if kind.startswith("key_")]
+            commands = {part["command_topic"] for part in parts.values() if "command_topic" in part}
+            assert commands == {"cafe/table3/staff/set", "cafe/table3/paused/set"}
+            before = len([topic for topic, _, _ in ear.heard if topic == where])
+            ear.say("homeassistant/status", b"online")
+            ear.wait_for(lambda heard: len([topic for topic, _, _ in heard if topic == where]) > before)
+        ear.sync()
+        assert ear.last("cafe/table3/availability") == b"offline"
+
+
+def test_without_staff_and_pause_home_assistant_can_do_nothing() -> None:
+    parts = description(MqttSettings(), "1")["cmps"]
+    assert not [part for part in parts.values() if "command_topic" in part]
+
+
+def test_switching_it_off_clears_the_broker(tmp_path: Path, broker: Broker) -> None:
+    import msgspec  # noqa: PLC0415 - here alone
+
+    mqtt = mqtt_settings(broker.port, topic="gone")
+    with told_table(tmp_path, mqtt) as companion:
+        tell(companion)
+        off = msgspec.structs.replace(companion.settings, mqtt=msgspec.structs.replace(mqtt, enabled=False))
+        companion.use(off)
+        until("the broker is cleared", lambda: not (tmp_path / "mqtt.json").exists())
+        assert companion.broker.sentence == ""
+    with Ear(broker.port) as ear:
+        assert not [topic for topic, _, _ in ear.heard if "gone" in topic]
+
+
+def test_another_topic_leaves_nothing_under_the_old_one(tmp_path: Path, broker: Broker) -> None:
+    with told_table(tmp_path, mqtt_settings(broker.port, topic="old")) as companion:
+        tell(companion)
+    kept = json.loads((tmp_path / "mqtt.json").read_text())
+    assert "homeassistant/device/old/config" in kept["topics"]
+    with told_table(tmp_path, mqtt_settings(broker.port, topic="new", home_assistant=False)) as companion:
+        tell(companion)
+        with Ear(broker.port) as ear:
+            topics = {topic for topic, _, _ in ear.heard}
+    assert not [topic for topic in topics if "old" in topic]
+    assert "new/state" in topics
+    assert not [topic for topic in topics if "new" in topic and topic.startswith("homeassistant")]
+    off = MqttSettings(host="127.0.0.1", port=broker.port)  # by hand, while the companion did not run
+    with told_table(tmp_path, off):
+        until("the broker is cleared", lambda: not (tmp_path / "mqtt.json").exists())
+    with Ear(broker.port) as ear:
+        assert not [topic for topic, _, _ in ear.heard if "new" in topic]
+
+
+# ---- calling the staff -----------------------------------------------------------------------------------------------
+
+
+def test_the_staff_is_called_answers_and_ends_it(tmp_path: Path, broker: Broker) -> None:
+    with Ear(broker.port) as ear, told_table(tmp_path, mqtt_settings(broker.port, staff=True)) as companion:
+        bell = companion.broker.bell
+        until("the bell is heard", lambda: bell.is_heard)
+        bell.ring("south")
+        tell(companion)
+        ear.sync()
+        assert told_of(ear, "staff") == {"call": "called", "by": "south", "words": "The staff is called."}
+        event = told_of(ear, "event")
+        assert (event["event_type"], event["by"]) == ("staff_called", "south")
+        for rubbish in (b"", b"COMING", b"coming\0", b"x" * 5000, b"\xff\xfe", b'{"a":1}'):
+            ear.say("tabletop/staff/set", rubbish)
+        ear.say("tabletop/staff/set", b"coming")
+        until("somebody comes", lambda: bell.sentence() == "Somebody is coming.")
+        ear.say("tabletop/staff/set", b"done")
+        until("it is done", lambda: bell.call == "none")
+        bell.hear(True)
+        ear.say("tabletop/staff/set", b"coming", retain=True)
+        tell(companion)
+        assert bell.call == "none"
+        ear.say("tabletop/staff/set", b"", retain=True)
+
+
+# ---- a broker that is gone, refuses, or talks rubbish -----------------------------------------------------------------
+
+
+def test_a_broker_that_dies_and_comes_back_is_told_everything_anew(tmp_path: Path) -> None:
+    with Broker(tmp_path) as broker, told_table(tmp_path / "state", mqtt_settings(broker.port)) as companion:
+        tell(companion)
+        broker.kill()
+        until("the loss is noticed", lambda: not companion.broker.is_connected)
+        for number in range(40):
+            companion.table.take_seat(Seat.SOUTH, f"Guest {number}")
+            companion.table.free_seat(Seat.SOUTH)
+            companion.step_keys()
+        line = companion.broker._line
+        assert line is not None
+        assert len(line._events) <= lines.EVENTS
+        assert len(line._wanted) < 12
+        until("it is said why", lambda: "cannot be reached" in companion.broker.sentence)
+        companion.table.take_seat(Seat.NORTH, "Jonas")
+        broker.start()
+        tell(companion)
+        with Ear(broker.port) as ear:
+            assert told_of(ear, "seats")["north"]["taken"] is True
+            assert ear.last("tabletop/availability") == b"online"
+            assert {retained for topic, _, retained in ear.heard if topic == "tabletop/state"} == {True}
+
+
+def test_whoever_falls_silent_is_told_to_be_offline_by_the_broker(tmp_path: Path, broker: Broker) -> None:
+    with Ear(broker.port) as ear, told_table(tmp_path, mqtt_settings(broker.port, topic="will")) as companion:
+        tell(companion)
+        line = companion.broker._line
+        assert line is not None
+        line._say_goodbye = lambda *_: None  # type: ignore[method-assign]  # as if the plug were pulled
+        companion.broker.close()
+        ear.wait_for(lambda heard: ear.last("will/availability") == b"offline")
+
+
+def test_a_wrong_password_is_said_and_the_right_one_lets_in(tmp_path: Path) -> None:
+    word = tmp_path / "word"
+    with Broker(tmp_path, user="table") as broker:
+        word.write_text("guess\n")
+        mqtt = mqtt_settings(broker.port, user="table", password_file=str(word))
+        (found,) = examine_broker(mqtt)
+        assert (found.grade, found.topic) == ("warn", "broker")
+        assert found.text == (
+            "The broker 127.0.0.1 refuses the user or the password: look at [mqtt] user and password_file."
+        )
+        word.write_text("secret\n")
+        (found,) = examine_broker(mqtt)
+        assert (found.grade, found.text) == ("ok", f"Connected to the broker 127.0.0.1, port {broker.port}.")
+        with told_table(tmp_path / "state", mqtt) as companion:
+            tell(companion)
+            page = companion.broker.sentence
+    assert "Connected" in page
+    assert list(examine_broker(MqttSettings())) == []
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl")
+def test_only_a_broker_with_the_right_certificate_is_trusted(tmp_path: Path) -> None:
+    words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=house"
+    files = [
+        "-addext",
+        "subjectAltName=IP:127.0.0.1",
+        "-keyout",
+        str(tmp_path / "key.pem"),
+        "-out",
+        str(tmp_path / "cert.pem"),
+    ]
+    subprocess.run(["openssl", *words.split(), *files], check=True, capture_output=True)
+    with Broker(tmp_path, tls=True) as broker:
+        (found,) = examine_broker(mqtt_settings(broker.port, tls=True))
+        assert found.text.startswith(
+            "The broker 127.0.0.1 cannot be trusted (CERTIFICATE_VERIFY_FAILED): look at [mqtt] tls"
+        )
+        mqtt = mqtt_settings(broker.port, tls=True, ca_file=str(tmp_path / "cert.pem"))
+        with told_table(tmp_path / "state", mqtt) as companion:
+            tell(companion)
+            assert companion.broker.is_connected
+        (found,) = examine_broker(mqtt_settings(broker.port, tls=True, ca_file=str(tmp_path / "none.pem")))
+        assert found.text.endswith("none.pem cannot be read: No such file or directory.")
+
+
+def test_a_broker_that_speaks_an_older_mqtt_is_spoken_to_in_that(tmp_path: Path) -> None:
+    versions: list[int] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(5)
+
+        def older() -> None:
+            while len(versions) < 4:
+                connection, _ = listener.accept()
+                with connection:
+                    versions.append(connection.recv(200)[8])
+                    connection.sendall(b"\x20\x02\x00" + (b"\x01" if versions[-1] == 5 else b"\x00"))
+                    while connection.recv(2000):
+                        pass
+
+        talker = threading.Thread(target=older)
+        talker.start()
+        mqtt = mqtt_settings(listener.getsockname()[1])
+        with told_table(tmp_path, mqtt) as companion:
+            until("it is connected", lambda: companion.broker.is_connected)
+        assert [found.grade for found in examine_broker(mqtt)] == ["ok"], "the doctor waits for the second try"
+        talker.join(5)
+    assert versions == [5, 4, 5, 4]
+
+
+def test_what_is_left_at_the_broker_is_remembered_over_a_power_cut(
+    tmp_path: Path, broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a file of half a line would leave the topics of a table that is gone at the broker for ever."""
+    written: list[Path] = []
+    monkeypatch.setattr(Path, "write_text", lambda path, *_, **__: written.append(path))
+    with told_table(tmp_path, mqtt_settings(broker.port, topic="kept")) as companion:
+        tell(companion)
+    assert tmp_path / "mqtt.json" not in written, "written in place"
+    assert "kept/state" in json.loads((tmp_path / "mqtt.json").read_text())["topics"]
+
+
+def test_the_table_goes_on_in_front_of_a_broker_that_talks_rubbish(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(5)
+        ends = threading.Event()
+
+        def rubbish() -> None:
+            answers = iter(
+                [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x20\xff\xff\xff\xff\xff", b"\x20\x03\x00\x00\x05", b"\0" * 99]
+            )
+            while not ends.is_set():
+                connection, _ = listener.accept()
+                with connection:
+                    connection.recv(200)
+                    connection.sendall(next(answers, b"\xff" * 50))
+
+        talker = threading.Thread(target=rubbish)
+        talker.start()
+        port = listener.getsockname()[1]
+        with told_table(tmp_path, mqtt_settings(port)) as companion:
+            for _ in range(30):
+                companion.table.take_seat(Seat.SOUTH, "Mara")
+                companion.table.free_seat(Seat.SOUTH)
+            words = until(
+                "it is said",
+                lambda: (
+                    companion.broker.sentence.startswith(("What answers", "The broker")) and companion.broker.sentence
+                ),
+            )
+            line = companion.broker._line
+            assert line is not None
+            assert line._thread.is_alive()
+            ends.set()
+            socket.create_connection(("127.0.0.1", port), 5).close()
+            talker.join(5)
+        assert "127.0.0.1" in words
+
+
+def test_a_broker_that_never_answers_keeps_nobody_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "ANSWER_S", 0.05)
+    monkeypatch.setattr(lines, "REST_S", 0.02)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        with told_table(tmp_path, mqtt_settings(silent.getsockname()[1])) as companion:
+            until("it is said", lambda: companion.broker.sentence == "The broker 127.0.0.1 does not answer.")
+            companion.table.new_game("outbuffered", seed=1)
+            companion.step_keys()
+        assert not companion.broker.is_connected
+
+
+# ---- small things ------------------------------------------------------------------------------------------------------
+
+
+def test_the_password_is_one_line_of_a_file_and_nothing_else(tmp_path: Path) -> None:
+    file = tmp_path / "word"
+    assert password_of("") is None
+    file.write_text("correct horse\n")
+    assert password_of(str(file)) == "correct horse"
+    for content in (b"", b"-----BEGIN PRIVATE KEY-----\nMII\n", b"x" * 300, b"a\0b", b"\xff\xfe"):
+        file.write_bytes(content)
+        with pytest.raises(Refused) as refused:
+            password_of(str(file))
+        assert "PRIVATE" not in refused.value.message
+    with pytest.raises(Refused, match="No such file"):
+        password_of(str(tmp_path / "none"))
+
+
+def test_what_keeps_a_broker_away_is_said_in_words() -> None:
+    mqtt = MqttSettings(host="broker")
+    assert "older MQTT" in refusal("Unsupported protocol version", mqtt)
+    assert refusal("Server busy", mqtt) == "The broker broker refuses the table: Server busy."
+    assert "speaks no MQTT" in why_lost(ValueError("rubbish"), mqtt)
+    assert "Name or service not known" in why_lost(socket.gaierror(-2, "Name or service not known"), mqtt)
+
+
+@pytest.mark.parametrize("topic", ["", "a/#", "a/+/b", "/a", "a//b", "a b", "x" * 65])
+def test_a_topic_is_made_of_plain_words(topic: str) -> None:
+    with pytest.raises(ConfigError, match=r"slashes between in \[mqtt\.topic\]|length <= 64"):
+        read_settings(f'[mqtt]\ntopic = "{topic}"')
+
+
+def test_no_key_of_a_pad_is_an_event() -> None:
+    secret = {Cue.KEY_TAKEN, Cue.KEY_TAKEN_FREE, Cue.KEY_REFUSED, Cue.KEY_BACK, Cue.KEYS_CLEARED, Cue.ASKED}
+    assert not secret & set(told.EVENTS)
+
+
+def test_nothing_runs_and_nothing_is_imported_while_it_is_off(tmp_path: Path) -> None:
+    with told_table(tmp_path, MqttSettings()) as companion:
+        assert companion.broker._line is None
+        assert not [thread for thread in threading.enumerate() if thread.name == "mqtt"]
+        assert not companion.broker.bell.is_heard

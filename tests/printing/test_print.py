@@ -1,0 +1,288 @@
+"""Booklets, table cards and kits in other languages: pages in folding order, words that fit, codes that scan."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+from sheet_tools import PAPERS, Image, needs_poppler, rastered
+
+from companion.cli.main import main
+from companion.core import i18n
+from companion.core.errors import Malformed
+from companion.core.kit import Kit
+from companion.core.network import Wifi
+from companion.games import GAMES
+from companion.printing.booklet import Booklet, booklet_pdf, booklet_sheets, imposed
+from companion.printing.join_card import join_card_pdf
+from companion.printing.pdf_pen import broken, printable, text_width
+from companion.printing.press import KEPT_BYTES, Press
+from companion.printing.printing import PrinterBusy
+from companion.printing.rulebook import illustrations, start_layout
+from companion.printing.sheets import MARGIN_MM, SIZES_MM, Paper, kit_pdf, kit_plan
+
+ADDRESSES = ("http://192.0.2.7:8080/", "http://table.local:8080/")
+LONGER = "¿Ñandú à l’œuvre? « "
+"""Set before every sentence: letters of Spanish and French, and length."""
+
+
+class Lengthening(dict[str, tuple[str, ...]]):
+    """A catalogue that has something longer for every English sentence, with its parts."""
+
+    def get(self, english: str, default: Any = None) -> tuple[str, ...]:
+        if len(english) < 3:
+            return (english,)
+        return (f"{LONGER if ' ' in english else 'ñé'}{english}",)
+
+
+@pytest.fixture
+def long_words(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The code of a language in which every sentence is longer and accented."""
+    whole = i18n._catalogue("es")
+    wordy = type(whole)(Lengthening(), {}, whole.plural)
+    monkeypatch.setattr(i18n, "_catalogue", lambda language: wordy)
+    return "es"
+
+
+def booklet_of(name: str) -> Booklet:
+    game = GAMES[name]
+    return Booklet(game, *start_layout(game), illustrations(game))
+
+
+def kit_of(name: str) -> Kit:
+    return GAMES[name].kit(GAMES[name].options({}))
+
+
+def text_of(pdf: bytes) -> list[str]:
+    """What stands on each page."""
+    run = subprocess.run(["pdftotext", "-raw", "-", "-"], input=pdf, capture_output=True, check=True)
+    return run.stdout.decode().split("\f")[:-1]
+
+
+def clear_sides(page: Image, wide_mm: float, dpi: int) -> None:
+    """Nothing stands so near to the left or the right edge."""
+    edge = int(wide_mm * dpi / 25.4)
+    assert min(page[:, :edge].min(), page[:, -edge:].min()) > 240
+
+
+# ---- the order in which sheets are folded ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pages", [4, 8, 12, 20])
+def test_folded_sheets_read_from_the_first_page_to_the_last(pages: int) -> None:
+    """Fronts lie upwards, sheet in sheet: the right halves come first, front and back, then the left ones backwards."""
+    sides = imposed(pages)
+    fronts, backs = sides[::2], sides[1::2]
+    read = [page for front, back in zip(fronts, backs, strict=True) for page in (front[1], back[0])]
+    read += [page for front, back in reversed(list(zip(fronts, backs, strict=True))) for page in (back[1], front[0])]
+    assert read == list(range(1, pages + 1))
+
+
+@pytest.mark.parametrize("pages", [0, 3, 6])
+def test_half_filled_sheets_cannot_be_imposed(pages: int) -> None:
+    with pytest.raises(ValueError, match="do not fill sheets of four"):
+        imposed(pages)
+
+
+@needs_poppler
+@pytest.mark.parametrize("name", GAMES)
+def test_a_booklet_has_every_paragraph_under_its_number_in_folding_order(name: str) -> None:
+    game, booklet = GAMES[name], booklet_of(name)
+    sides = text_of(booklet_pdf(booklet))
+    assert len(sides) == 2 * booklet_sheets(booklet)
+    cover = sides[0]
+    assert game.title in cover
+    assert f"South is {game.sides[next(iter(game.sides))].name}" in cover
+    inside = [" ".join(side.split()) for side in sides]
+    everything = " ".join(inside)
+    for number, rule in enumerate(game.rules, start=1):
+        assert f"{number} {rule.title}" in everything, rule.id
+        assert rule.text.split(".")[0].split(",")[0][:40] in everything, rule.id
+    for row in game.option_rows:
+        assert row.title in everything
+    for shown in illustrations(game).values():
+        assert shown.caption.split(".")[0] in everything
+
+
+@needs_poppler
+@pytest.mark.parametrize("paper", PAPERS)
+def test_booklets_lie_across_the_sheet_and_keep_its_margins(paper: Paper) -> None:
+    sides = rastered(booklet_pdf(booklet_of("outbuffered"), paper), 50)
+    for number, side in enumerate(sides):
+        height, width = (mm * 50 / 25.4 for mm in SIZES_MM[paper])
+        assert side.shape == pytest.approx((height, width), abs=1.5)
+        clear_sides(side, 9, 50)
+        fold = side[:, int(width / 2) - 1 : int(width / 2) + 2]
+        assert bool(fold.min() < 160) is (number == 0), "the fold is marked on the outside alone"
+
+
+# ---- other languages -------------------------------------------------------------------------------------------------
+
+
+@needs_poppler
+@pytest.mark.parametrize("name", GAMES)
+def test_longer_words_fit_every_page_of_a_kit(name: str, long_words: str) -> None:
+    pdf = kit_pdf(kit_of(name), language=long_words)
+    for page in rastered(pdf, 30, first=1, last=9):
+        clear_sides(page, MARGIN_MM - 0.9, 30)
+    first = " ".join(text_of(pdf)[0].split())
+    assert "¿Ñandú à l’œuvre? « Print at 100 % on matt paper" in first
+
+
+@needs_poppler
+@pytest.mark.parametrize("name", ["kahmate", "binmat"])
+def test_longer_words_fit_every_page_of_a_booklet(name: str, long_words: str) -> None:
+    pdf = booklet_pdf(booklet_of(name), language=long_words)
+    for side in rastered(pdf, 40):
+        clear_sides(side, 9, 40)
+    assert "ñéOptions" in " ".join(text_of(pdf))
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_every_printed_word_is_translated(name: str, long_words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is printed is a sentence of the catalogue, or a line of one."""
+    said: list[str] = []
+    plain: list[str] = []
+
+    def listening(words: str) -> str:
+        shown = printable(words)
+        (said if isinstance(words, i18n.Said) else plain).append(shown)
+        return shown
+
+    monkeypatch.setattr("companion.printing.pdf_pen.printable", listening)
+    kit_pdf(kit_of(name), language=long_words)
+    booklet_pdf(booklet_of(name), language=long_words)
+    join_card_pdf(ADDRESSES, Wifi("net", "key"), language=long_words)
+    whole = " ".join(" ".join(said).split())
+    strange = {text for text in plain if re.search("[A-Za-z]{3}", text) and " ".join(text.split()) not in whole}
+    assert strange <= {"192.0.2.7:8080/join", "table.local:8080/join"}, strange
+
+
+def test_equal_booklets_have_equal_bytes_and_languages_differ(long_words: str) -> None:
+    booklet = booklet_of("outbuffered")
+    assert booklet_pdf(booklet) == booklet_pdf(booklet)
+    assert booklet_pdf(booklet) != booklet_pdf(booklet, language=long_words)
+    assert i18n.spoken() == "en", "what is printed changes nothing of what is spoken"
+
+
+def test_a_space_that_must_not_break_does_not() -> None:
+    words = "Est-ce «\N{NO-BREAK SPACE}prêt\N{NO-BREAK SPACE}»\N{NARROW NO-BREAK SPACE}?"
+    lines = broken(words, text_width("Est-ce « pr", 4.0), 4.0)
+    assert lines == ["Est-ce", "«\N{NO-BREAK SPACE}prêt\N{NO-BREAK SPACE}»\N{NO-BREAK SPACE}?"]
+    assert printable("¡Señal! œ Œ « » “ ” ’ – …") == "¡Señal! œ Œ « » “ ” ’ – …"
+    assert printable("♜") == "?"
+
+
+def test_unknown_languages_and_papers_are_refused() -> None:
+    booklet = booklet_of("outbuffered")
+    with pytest.raises(Malformed, match="Language “xx” is unknown: use en, es, fr"):
+        booklet_pdf(booklet, language="xx")
+    with pytest.raises(Malformed, match="Language “xx” is unknown"):
+        kit_pdf(booklet.kit, language="xx")
+    with pytest.raises(Malformed, match="Paper “a5” is unknown"):
+        join_card_pdf(ADDRESSES, paper="a5")  # type: ignore[arg-type]  # what a careless address might ask for
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_plan_tells_what_is_printed(paper: Paper) -> None:
+    plan = kit_plan(kit_of("binmat"), paper)
+    assert plan.kinds[0] == "instructions"
+    assert plan.kinds.count("cards") == plan.kinds.count("backs") == 9
+    assert len(plan.kinds) == plan.pages == len(plan.names)
+
+
+# ---- the card for the table ------------------------------------------------------------------------------------------
+
+
+def codes_on(page: Image) -> set[str]:
+    """What the QR codes on a page say."""
+    found, texts, _, _ = cv2.QRCodeDetector().detectAndDecodeMulti(np.ascontiguousarray(page))
+    return set(texts) if found else set()
+
+
+@needs_poppler
+@pytest.mark.parametrize("paper", PAPERS)
+def test_the_codes_of_a_table_card_can_be_scanned_from_both_sides(paper: Paper) -> None:
+    wifi = Wifi("Table; one", 'a:b"c\\d')
+    page = rastered(join_card_pdf(ADDRESSES, wifi, paper), 120)[0]
+    half = page.shape[0] // 2
+    for side in (page[half:], page[:half][::-1, ::-1]):
+        assert codes_on(side) == {wifi.text, "http://192.0.2.7:8080/join"}
+        clear_sides(side[5:-5], 11, 120)
+
+
+@needs_poppler
+def test_a_table_card_without_wifi_has_the_addresses_to_type() -> None:
+    text = text_of(join_card_pdf(ADDRESSES))[0]
+    for words in ("Sit down at the table", "192.0.2.7:8080/join", "table.local:8080/join", "South: 192.0.2.7:8080/s"):
+        assert words in text
+    assert "Wi-Fi" not in text
+    with pytest.raises(Malformed, match="There is no address to print"):
+        join_card_pdf(())
+
+
+# ---- the press -------------------------------------------------------------------------------------------------------
+
+
+def test_the_press_prints_the_same_but_once_and_keeps_little() -> None:
+    press = Press(GAMES)
+    first = press.kit("outbuffered", {}, "a4", "en")
+    assert press.kit("outbuffered", {}, "a4", "en") is first
+    assert press.kit("outbuffered", {"board": "n.N\n...\ns.S"}, "a4", "en") != first
+    press._kept["large"] = b"x" * KEPT_BYTES
+    press.booklet("outbuffered", "letter", "en")
+    assert sum(map(len, press._kept.values())) <= KEPT_BYTES
+    with pytest.raises(Malformed, match="Paper “a5” is unknown"):
+        press.plan("outbuffered", {}, "a5", "en")
+
+
+def test_who_finds_the_press_busy_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("companion.printing.press.WAIT_S", 0.01)
+    press = Press(GAMES)
+    kept = press.booklet("outbuffered", "a4", "en")
+    with press._running:
+        assert press.booklet("outbuffered", "a4", "en") is kept, "what is kept needs no press"
+        with pytest.raises(PrinterBusy, match="Wait a moment and ask again"):
+            press.booklet("outbuffered", "letter", "en")
+
+
+def test_two_who_want_the_same_get_one_print() -> None:
+    press, got = Press(GAMES), []
+    threads = [threading.Thread(target=lambda: got.append(press.booklet("scouts", "a4", "en"))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({id(pdf) for pdf in got}) == 1
+
+
+# ---- the commands ----------------------------------------------------------------------------------------------------
+
+
+def test_the_commands_write_sheets_in_a_language(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, said in (
+        (("kit", "outbuffered", "--language", "es", "--spares", "0"), "print it at 100 %, on matt paper"),
+        (("booklet", "scouts", "--paper", "letter"), "print it on both sides, turned over the short edge, and fold it"),
+        (("card", "192.0.2.7:8080"), "print it, and fold it along the dashes"),
+    ):
+        file = tmp_path / f"{words[0]}.pdf"
+        assert main([*words, "-o", str(file)]) == 0
+        assert capsys.readouterr().out == f"{file}: {said}.\n"
+        assert file.read_bytes().startswith(b"%PDF-")
+
+
+def test_the_commands_say_what_is_wrong_with_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nowhere = tmp_path / "none" / "kit.pdf"
+    assert main(["booklet", "scouts", "-o", str(nowhere)]) == 1
+    assert capsys.readouterr().err == f"companion: {nowhere} cannot be written: No such file or directory\n"
+    assert main(["kit", "arena", "-o", str(tmp_path / "k.pdf"), "--board", str(nowhere)]) == 1
+    assert capsys.readouterr().err == f"companion: {nowhere} cannot be read: No such file or directory\n"
+    (tmp_path / "map").write_bytes(b"\xff\xfe")
+    assert main(["kit", "arena", "-o", str(tmp_path / "k.pdf"), "--board", str(tmp_path / "map")]) == 1
+    assert "is no text: a map is lines of . # s n S N" in capsys.readouterr().err

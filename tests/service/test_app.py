@@ -1,0 +1,83 @@
+"""The wiring: what a simulated companion does when it wakes up and when it goes."""
+
+from __future__ import annotations
+
+import threading
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from companion.core.clock import FakeClock
+from companion.core.config import CameraSettings, PanelSettings, Settings, WebSettings
+from companion.core.errors import CameraError, CompanionError
+from companion.core.network import addresses
+from companion.core.ports import Camera, CameraState
+from companion.service.app import Companion
+
+
+def settings(folder: Path, **more: object) -> Settings:
+    return Settings(state_dir=str(folder), web=WebSettings(host="127.0.0.1", port=0), **more)  # type: ignore[arg-type] # sections by name
+
+
+def test_all_lamps_greet_and_go_out(tmp_path: Path) -> None:
+    clock = FakeClock()
+    with Companion(settings(tmp_path), simulate=True, clock=clock, threads=False) as companion:
+        assert companion.simulation is not None
+        lit = set()
+        for _ in range(60):
+            clock.advance(0.02)
+            companion.step_keys()
+            lit |= {name for name, level in companion.simulation.hands.view().lamps.items() if level > 0}
+        assert len(lit) == 8
+        assert not any(companion.simulation.hands.view().lamps.values())
+    companion.close()
+
+
+def test_it_says_what_it_found(tmp_path: Path) -> None:
+    off = settings(tmp_path, panel=PanelSettings(enabled="no"), camera=CameraSettings(source="none"))
+    with Companion(off, simulate=False, clock=FakeClock(), threads=False) as companion:
+        assert companion.found[0].startswith("No pads: The panel is switched off")
+        assert companion.found[1] == "No camera: switched off in the settings."
+        assert companion.simulation is None
+        companion.step()
+        assert companion.table.view().panel == "No pads: phones only."
+
+
+def test_what_cannot_start_leaves_nothing_open(tmp_path: Path) -> None:
+    with (
+        Companion(settings(tmp_path), simulate=True, clock=FakeClock(), threads=False),
+        pytest.raises(CompanionError, match="Another companion"),
+    ):
+        Companion(settings(tmp_path), simulate=True, clock=FakeClock(), threads=False)
+
+
+def test_addresses_for_phones() -> None:
+    assert addresses("192.0.2.5") == ["192.0.2.5"]
+    assert addresses("0.0.0.0")
+
+
+def test_pages_do_not_wait_for_a_camera_that_takes_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ready, opened = threading.Event(), threading.Event()
+
+    class Slow:
+        def __init__(self, *_: object) -> None:
+            pass
+
+        def open(self, source: str | None = None) -> Camera:
+            opened.set()
+            assert ready.wait(20)
+            raise CameraError("It is broken")
+
+    monkeypatch.setattr("companion.service.app.CameraOpener", Slow)
+    quiet = settings(tmp_path, camera=CameraSettings(source="usb:0"), panel=PanelSettings(enabled="no"))
+    with Companion(quiet, simulate=False) as companion:
+        assert companion.found[1] == "The camera is opened while the pages are up already."
+        assert opened.wait(20)
+        with urllib.request.urlopen(f"http://127.0.0.1:{companion.server.port}/", timeout=20) as answer:
+            assert answer.status == 200
+        version = companion.table.version
+        ready.set()
+        while companion.table.view().camera.state is not CameraState.TROUBLE:
+            assert (version := companion.table.wait(version, 20))
+        assert companion.table.view().camera.sentence == "It is broken"

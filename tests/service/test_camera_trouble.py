@@ -1,0 +1,321 @@
+"""Every trouble of a camera as people meet it: on the pages and the lamps; play goes on, and the camera comes back."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+from urllib.request import urlopen
+
+import cv2
+import pytest
+from camera_tools import PiHost, UsbBus, Webcam
+
+from companion.core.clock import FakeClock
+from companion.core.config import CameraSettings, Settings, WebSettings
+from companion.core.errors import CameraError
+from companion.core.kit import SEATS, Seat
+from companion.core.ports import Cue
+from companion.games.outbuffered import Outbuffered
+from companion.service.app import Companion
+from hardware.simulated import SimulatedPanelHands, simulated_panel
+from vision.cameras.source import Locks
+from vision.simulation.table import SimulatedTable
+
+GAME = Outbuffered()
+KIT = GAME.kit(GAME.options({}))
+PERIOD_S = 0.1
+
+
+class House:
+    """A whole companion without threads, a webcam over a rendered table, a panel on mock pins."""
+
+    def __init__(self, bus: UsbBus, folder: Path, **settings: Any) -> None:
+        self.bus = bus
+        self.clock = FakeClock()
+        self.world = SimulatedTable(KIT)
+        self.webcam = Webcam("YUYV", (1280, 720))
+        self.webcam.scene = self.world.render_luma
+        self.hands: SimulatedPanelHands | None = None
+        self.cues: list[Cue] = []
+        self.settings = Settings(
+            state_dir=str(folder / "state"),
+            web=WebSettings(host="127.0.0.1", port=0),
+            camera=CameraSettings(source=settings.get("source", "usb:0")),
+        )
+
+    def open(self) -> Companion:
+        self.companion = Companion(self.settings, simulate=False, clock=self.clock, threads=False)
+        self.companion.table.connect(on_signal=lambda signal: self.cues.append(signal.cue))
+        return self.companion
+
+    def frames(self, count: int = 1) -> None:
+        for _ in range(count):
+            self.companion.step()
+            self.clock.advance(PERIOD_S)
+
+    @property
+    def camera(self) -> dict[str, str]:
+        """What the pages say of the camera, as programs get it."""
+        with urlopen(f"{self.companion.urls()[0]}api/view") as reply:
+            return dict(json.load(reply)["camera"])
+
+    @property
+    def page(self) -> str:
+        with urlopen(self.companion.urls()[0]) as reply:
+            return str(reply.read().decode())
+
+    def flashes(self) -> int:
+        """How often South's turn lamp lights up within two seconds."""
+        assert self.hands is not None
+        lit, before = 0, 0.0
+        for _ in range(100):
+            self.companion.step_keys()
+            now = self.hands.view().lamps["south_turn"]
+            lit += now > 0 and before == 0
+            before = now
+            self.clock.advance(0.02)
+        return lit
+
+
+@pytest.fixture
+def house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[House]:
+    bus = UsbBus(monkeypatch, tmp_path)
+    monkeypatch.setitem(sys.modules, "picamera2", None)
+    built = House(bus, tmp_path)
+
+    def open_panel(settings: Any, clock: Any, on_press: Any) -> Any:
+        panel, built.hands = simulated_panel(settings, clock, on_press, threads=False)
+        return panel
+
+    monkeypatch.setattr("companion.service.app.open_panel", open_panel)
+    yield built
+    built.companion.close()
+
+
+def unplug(house: House) -> None:
+    house.bus.pull(0)
+
+
+def plug_in(house: House) -> None:
+    house.bus.plug(0, house.webcam)
+
+
+def silence(house: House) -> None:
+    house.webcam.silent = True
+
+
+def speak(house: House) -> None:
+    house.webcam.silent = False
+
+
+def cover(house: House) -> None:
+    house.webcam.light = 0.02
+
+
+def uncover(house: House) -> None:
+    house.webcam.light = 1.0
+
+
+def freeze(house: House) -> None:
+    still = house.world.render_luma()
+    house.webcam.scene, house.webcam.noise = lambda: still, False
+
+
+def thaw(house: House) -> None:
+    house.webcam.scene, house.webcam.noise = house.world.render_luma, True
+
+
+def muddle(house: House) -> None:
+    house.webcam.fourcc = "H264"
+
+
+def unmuddle(house: House) -> None:
+    house.webcam.fourcc = "YUYV"
+
+
+TROUBLES = [
+    pytest.param(unplug, plug_in, "USB camera 0 is missing (/dev/video0): plug it in", id="unplugged"),
+    pytest.param(silence, speak, "gives no picture: close other programs that use it", id="silent"),
+    pytest.param(cover, uncover, "The camera sees only black: take the cap off its lens", id="black"),
+    pytest.param(
+        freeze, thaw, "The camera usb:0 has sent the very same picture for 15 s: unplug it and plug it in", id="frozen"
+    ),
+    pytest.param(muddle, unmuddle, "in the format H264, which is not read here: choose a camera that", id="format"),
+]
+
+
+@pytest.mark.parametrize(("begin", "end", "words"), TROUBLES)
+def test_a_trouble_is_told_everywhere_play_goes_on_and_the_camera_comes_back(
+    house: House, begin: Callable[[House], None], end: Callable[[House], None], words: str
+) -> None:
+    house.bus.plug(0, house.webcam)
+    with house.open() as companion:
+        table = companion.table
+        companion.table.new_game("outbuffered", {}, 1)
+        house.world.set_up(GAME.expected(GAME.setup(GAME.options({}), Random(1))) or {})
+        house.frames(6)
+        assert house.camera == {"state": "sees_board", "sentence": "The camera sees the board"}
+        assert table.view().phase == "orders", "the camera did not tick off the set-up"
+        begin(house)
+        house.frames(200)
+        assert house.camera["state"] == "trouble"
+        assert words in house.camera["sentence"]
+        assert words.split(":", maxsplit=1)[0] in house.page
+        assert house.cues.count(Cue.TROUBLE) == 1, "said again and again"
+        assert house.flashes() >= 2, "the lamp does not show it"
+        moment = table.view().moment
+        for seat in SEATS:
+            table.hand_in(seat, moment, "UUS")
+        while (view := table.view()).phase == "stages":
+            table.confirm("south", view.moment, view.stage)
+        assert table.view().phase == "orders", "play does not go on by taps"
+        house.world.set_up(table.view().layout)
+        end(house)
+        for _ in range(12):
+            house.clock.advance(1.0)
+            house.frames(1)
+        house.frames(5)
+        assert house.camera["state"] == "sees_board"
+        house.world.set_up({})
+        house.frames(8)
+        assert table.view().problems, "the board is not followed any more"
+
+
+def test_a_number_that_changes_while_unplugged_does_no_harm(house: House) -> None:
+    house.bus.plug(0, house.webcam)
+    with house.open() as companion:
+        house.frames(3)
+        house.bus.pull(0)
+        house.frames(2)
+        assert house.camera["state"] == "trouble"
+        house.bus.plug(6, house.webcam)
+        house.clock.advance(1.0)
+        house.frames(3)
+        assert house.camera["state"] == "sees_board"
+        assert companion.watcher is not None
+        assert companion.watcher.camera == "usb:6"
+
+
+def test_a_busy_camera_at_the_start_is_taken_when_it_is_free(house: House) -> None:
+    house.settings = Settings(
+        state_dir=house.settings.state_dir, web=house.settings.web, camera=CameraSettings(source="auto")
+    )
+    house.bus.plug(0, house.webcam).busy = True
+    with house.open() as companion:
+        house.frames(1)
+        assert house.camera["state"] == "trouble"
+        assert "It is tried again and again" in " ".join(companion.found)
+        house.webcam.busy = False
+        house.clock.advance(1.0)
+        house.frames(3)
+        assert house.camera["state"] == "sees_board"
+
+
+def test_a_camera_that_was_never_there_is_no_trouble_and_is_used_once_it_comes(house: House) -> None:
+    house.settings = Settings(
+        state_dir=house.settings.state_dir, web=house.settings.web, camera=CameraSettings(source="auto")
+    )
+    with house.open():
+        house.frames(20)
+        assert house.camera == {
+            "state": "none",
+            "sentence": "There is no camera: connect one and it is used; without one play goes by taps",
+        }
+        assert Cue.TROUBLE not in house.cues
+        house.bus.plug(2, house.webcam)
+        house.clock.advance(10.0)
+        house.frames(3)
+        assert house.camera["state"] == "sees_board"
+        house.bus.pull(2)
+        house.frames(1)
+        assert house.camera["state"] == "trouble", "a camera that was there is missed"
+
+
+def test_another_camera_is_chosen_and_locked_from_another_thread(house: House) -> None:
+    house.bus.plug(0, house.webcam, "Laptop")
+    other = house.bus.plug(2, Webcam("YUYV", (1280, 720)), "Table", "B2")
+    other.scene = house.world.render_luma
+    house.webcam.scene = None
+    with house.open() as companion:
+        watcher = companion.watcher
+        assert watcher is not None
+        house.frames(12)
+        assert house.camera["state"] == "no_board"
+        watcher.choose("usb:Table")
+        watcher.lock(focus=True)
+        watcher.lock(exposure=True)
+        house.frames(2)
+        assert (watcher.camera, watcher.source) == ("usb:2", "usb:Table")
+        assert house.webcam.opened[-1].released == 1
+        assert house.camera["state"] == "sees_board"
+        assert watcher.locks == Locks(True, True)
+        watcher.choose("usb:9")
+        house.frames(1)
+        assert "USB camera 9 is missing" in house.camera["sentence"]
+        assert watcher.locks is None
+
+
+def test_in_the_dark_the_camera_exposes_longer_and_says_so(house: House) -> None:
+    house.bus.plug(0, house.webcam)
+    house.webcam.light = 0.25
+    with house.open():
+        house.frames(120)
+        assert house.webcam.controls[cv2.CAP_PROP_EXPOSURE] == 1000, "100 ms, a frame at 10 a second"
+        sentence = "The camera sees the board. It is dark: the camera exposes longer"
+        assert house.camera == {"state": "sees_board", "sentence": sentence}
+        assert sentence in house.page
+        assert Cue.TROUBLE not in house.cues
+
+
+def test_an_exposure_that_is_locked_on_the_page_is_left_alone_in_the_dark(house: House) -> None:
+    house.bus.plug(0, house.webcam)
+    with house.open() as companion:
+        house.frames(1)
+        assert companion.watcher is not None
+        companion.watcher.lock(exposure=True)
+        house.webcam.light = 0.25
+        house.frames(140)
+        assert house.webcam.controls[cv2.CAP_PROP_EXPOSURE] == 100
+        assert "It is dark: let the exposure follow the picture on the camera page" in house.camera["sentence"]
+
+
+def test_the_simulated_table_has_no_other_camera(tmp_path: Path) -> None:
+    settings = Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0))
+    with Companion(settings, simulate=True, clock=FakeClock(), threads=False) as companion:
+        assert companion.watcher is not None
+        with pytest.raises(CameraError, match="only this camera: start without --simulate"):
+            companion.watcher.choose("usb:0")
+        companion.step()
+        assert companion.watcher.locks is None
+        assert (tmp_path / "lenses.json").exists() is False
+
+
+def test_a_pi_camera_whose_cable_comes_off_is_opened_anew(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    pi = PiHost(monkeypatch)
+    house.settings = Settings(
+        state_dir=house.settings.state_dir, web=house.settings.web, camera=CameraSettings(source="picamera")
+    )
+    with house.open():
+        house.frames(2)
+        assert house.camera["state"] == "no_board"
+        pi.opened[-1].trouble = RuntimeError("Camera frontend has timed out")
+        house.frames(1)
+        assert house.camera["sentence"] == (
+            "The Raspberry Pi camera sends an error: Camera frontend has timed out: check the ribbon cable"
+        )
+        house.clock.advance(1.0)
+        house.frames(12)
+        assert house.camera["state"] == "no_board"
+        assert len(pi.opened) == 3
+
+
+def test_a_seat_stays_usable_while_the_camera_is_away(house: House) -> None:
+    with house.open() as companion:
+        house.frames(2)
+        companion.table.take_seat(Seat.SOUTH, "South")
+        assert house.camera["state"] == "trouble"
+        assert "USB camera 0 is missing" in house.camera["sentence"]

@@ -1,0 +1,409 @@
+"""The running service's own health: who is alive, what `/health`, the doctor and `/metrics` tell, and what is logged."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sqlite3
+from collections import namedtuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from service import Client, until
+
+from companion.cli import main
+from companion.cli.doctor import ask_service
+from companion.core.clock import FakeClock
+from companion.core.config import CameraSettings, PanelSettings, Settings, WebSettings
+from companion.core.heartbeat import BOUNDS_S, CAMERA, JOURNAL, TABLE, Vitals
+from companion.core.kit import Seat
+from companion.core.ports import CameraState, CameraStatus
+from companion.diagnostics.findings import Grade, Status, worst
+from companion.diagnostics.probes import Machine
+from companion.service.app import Companion
+from companion.service.health import LOOK_S, ServiceHealth
+from companion.table.mailbox import Owner
+from hardware.panel import Panel
+
+Usage = namedtuple("Usage", "total used free")
+OFF = {"panel": PanelSettings(enabled="no"), "camera": CameraSettings(source="none")}
+
+
+def settings(folder: Path, metrics: bool = False, **more: Any) -> Settings:
+    return Settings(state_dir=str(folder), web=WebSettings(host="127.0.0.1", port=0, metrics=metrics), **more)
+
+
+@contextmanager
+def house(folder: Path, simulate: bool = False, metrics: bool = False) -> Iterator[tuple[Companion, FakeClock]]:
+    """A companion that does nothing by itself, with camera and panel or without any."""
+    clock = FakeClock()
+    found = settings(folder, metrics, **({} if simulate else OFF))
+    with Companion(found, simulate=simulate, clock=clock, threads=False) as companion:
+        companion.health._machine = Machine(folder / "root", lambda _: "")
+        yield companion, clock
+
+
+# ---- who is alive ----------------------------------------------------------------------------------------------------
+
+
+def test_whoever_is_silent_for_longer_than_its_bound_is_late() -> None:
+    clock = FakeClock()
+    vitals = Vitals(clock, {"table": 5.0, "camera": 30.0})
+    vitals.beat("lamps")
+    clock.advance(5.0)
+    assert vitals.late() == {}
+    clock.advance(1.0)
+    assert vitals.late() == {"table": 6.0}
+    vitals.beat("table")
+    clock.advance(40.0)
+    assert vitals.late() == {"table": 40.0, "camera": 46.0}, "a loop that never began is late as well"
+    assert vitals.ages() == {"table": 40.0, "camera": 46.0, "lamps": 46.0}
+
+
+def test_an_owner_is_heard_after_every_round_whatever_went_wrong(caplog: pytest.LogCaptureFixture) -> None:
+    heard: list[bool] = []
+
+    def fail() -> float:
+        raise sqlite3.OperationalError("the disk is gone")
+
+    owner = Owner("table", fail)
+    owner.on_round = lambda: heard.append(True)
+    owner.start()
+    until("three rounds", lambda: len(heard) > 2)
+    owner.close()
+    assert "OperationalError" in caplog.text
+
+
+def test_every_loop_of_a_running_service_is_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("companion.service.health.PULSE_S", 0.05)
+    with Companion(settings(tmp_path), simulate=True) as companion:
+        begun = dict(companion.vitals._heard_s)
+        assert set(begun) == {TABLE, JOURNAL, CAMERA}
+        until("a beat of each", lambda: all(companion.vitals._heard_s[name] > begun[name] for name in begun))
+        assert companion.vitals.late() == {}
+        client = Client(f"http://127.0.0.1:{companion.server.port}")
+        assert client.get("/health")["late"] == {}
+        thread = companion.health._thread
+    assert thread is not None
+    assert not thread.is_alive()
+
+
+def test_nobody_is_waited_for_where_nothing_runs_by_itself(tmp_path: Path) -> None:
+    with house(tmp_path) as (companion, clock):
+        clock.advance(3600)
+        assert companion.vitals.late() == {}
+        assert CAMERA not in companion.vitals.ages()
+
+
+def test_a_journal_that_does_not_answer_is_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with house(tmp_path) as (companion, clock):
+        health = ServiceHealth(companion, companion.health._machine, None)  # listens, and is never started
+
+        def broken(_: str) -> float:
+            raise sqlite3.OperationalError("disk I/O error")
+
+        health.look()
+        assert health.state().journal == "ok"
+        monkeypatch.setattr(companion.journal, "clock_of", broken)
+        clock.advance(BOUNDS_S[JOURNAL] + 1)
+        with pytest.raises(sqlite3.OperationalError):
+            health.look()
+        state = health.state()
+        assert (state.status, state.journal) == (Status.FAILING, "silent")
+        assert set(state.late) == {TABLE, JOURNAL}
+        texts = [each.text for each in health.examine() if each.topic == "service"]
+        assert texts[0] == "The table does not answer for 11 s: restart the companion; the game is kept."
+        health.close()
+        health.close()
+
+
+# ---- what is told ----------------------------------------------------------------------------------------------------
+
+
+def test_a_companion_without_anything_is_well(tmp_path: Path) -> None:
+    with house(tmp_path) as (companion, clock):
+        clock.advance(61.5)
+        companion.health.look()
+        state = companion.health.state()
+        assert (state.status, state.journal, state.camera, state.pins) == (Status.OK, "ok", "none", "none")
+        assert state.uptime_s == 61.5
+        assert companion.health.line() == ""
+
+
+def set_camera(companion: Companion, state: CameraState) -> None:
+    companion.table.camera_is(CameraStatus(state, "The camera USB has sent no picture for 3 s: check its cable"))
+    companion.table.step()
+
+
+def test_a_camera_in_trouble_is_degraded(tmp_path: Path) -> None:
+    with house(tmp_path, simulate=True) as (companion, _):
+        for state, told, status in (
+            (CameraState.SEES_BOARD, "ok", Status.OK),
+            (CameraState.NO_BOARD, "no_board", Status.OK),
+            (CameraState.TROUBLE, "trouble", Status.DEGRADED),
+            (CameraState.NONE, "none", Status.OK),
+        ):
+            set_camera(companion, state)
+            now = companion.health.state()
+            assert (now.camera, now.status, now.pins) == (told, status, "ok")
+
+
+def test_pins_that_cannot_be_used_are_degraded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with house(tmp_path, simulate=True) as (companion, _):
+        monkeypatch.setattr(Panel, "problems", ("Pin 5 is taken: stop the other program.",))
+        assert (companion.health.state().pins, companion.health.state().status) == ("trouble", Status.DEGRADED)
+        assert [e.text for e in companion.health.examine() if e.topic == "pins"] == [
+            "Pin 5 is taken: stop the other program."
+        ]
+
+
+@pytest.mark.parametrize(
+    ("free", "writable", "journal", "status"),
+    [
+        (10**9, True, "ok", Status.OK),
+        (10**7, True, "full", Status.DEGRADED),
+        (10**9, False, "unwritable", Status.FAILING),
+    ],
+)
+def test_a_disk_that_is_full_or_read_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, writable: bool, journal: str, status: Status
+) -> None:
+    with house(tmp_path) as (companion, _):
+        monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(0, 0, free))
+        monkeypatch.setattr("companion.diagnostics.machine.is_writable", lambda _: writable)
+        companion.health.look()
+        state = companion.health.state()
+        assert (state.journal, state.status, state.disk_free_mb) == (journal, status, free // 1_000_000)
+
+
+def test_what_is_wrong_with_the_machine_is_seen_within_a_minute_and_over_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    with house(tmp_path) as (companion, clock):
+        zone = tmp_path / "root/sys/class/thermal/thermal_zone0"
+        zone.mkdir(parents=True)
+        (zone / "type").write_text("cpu-thermal\n")
+        (zone / "temp").write_text("50000\n")
+        companion.health.look()
+        (zone / "temp").write_text("84000\n")
+        clock.advance(LOOK_S - 1)
+        companion.health.look()
+        assert companion.health.line() == ""
+        version = companion.table.version
+        clock.advance(1)
+        companion.health.look()
+        companion.table.step()
+        assert companion.health.line().startswith("The processor has 84 °C.")
+        assert companion.table.version > version, "the host's page is drawn anew"
+        assert companion.health.state().status is Status.DEGRADED
+        client = Client(f"http://127.0.0.1:{companion.server.port}")
+        for path in ("/check", "/host"):
+            page = client.send(path, headers={"X-Host-Key": companion.host_key})[1].decode()
+            assert "The processor has 84 °C." in page
+            assert 'href="/doctor"' in page
+        (zone / "temp").write_text("50000\n")
+        clock.advance(LOOK_S)
+        companion.health.look()
+        assert companion.health.line() == ""
+    assert "What was wrong with the machine is over." in caplog.text
+
+
+def test_the_doctor_of_a_running_service_asks_its_own_camera_and_pins(tmp_path: Path) -> None:
+    with house(tmp_path, simulate=True) as (companion, clock):
+        set_camera(companion, CameraState.TROUBLE)
+        found = {each.topic: each for each in companion.health.examine()}
+        assert set(found) >= {"camera", "pins", "voice", "disk", "clock", "journal", "network", "versions"}
+        assert found["camera"].grade is Grade.WARN
+        assert found["camera"].text.endswith("has sent no picture for 3 s: check its cable.")
+        assert found["pins"].text == "The panel is simulated."
+        assert found["journal"].text.startswith("The journal holds 0 games in ")
+        assert "port" not in found, "it is this service that has it"
+        again = companion.health.examine()
+        assert again is companion.health.examine(), "a page that is loaded over and over looks once"
+        clock.advance(6)
+        assert again is not companion.health.examine()
+
+
+# ---- the log ---------------------------------------------------------------------------------------------------------
+
+
+def events(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
+    return [record.told for record in caplog.records if hasattr(record, "told")]
+
+
+def test_start_games_and_refusals_are_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    with house(tmp_path) as (companion, _):
+        companion.table.take_seat(Seat.SOUTH, "Mara-5ecret")
+        companion.table.new_game("outbuffered", seed=1)
+        companion.health.tally.refused("illegal")
+        companion.table.abandon()
+        companion.table.new_game("scouts", seed=1)
+        companion.table.new_game("kahmate", seed=1)
+    with house(tmp_path):
+        pass
+    told = [each for each in events(caplog) if each["event"] != "journal"]
+    names = [each["event"] for each in told]
+    assert names == [
+        "begin", "ready", "game_begun", "game_over", "refusals", "game_begun", "game_over", "game_begun",
+        "begin", "game_resumed", "ready",
+    ]  # fmt: skip
+    assert told[2] == {"event": "game_begun", "game": 1, "name": "outbuffered"}
+    assert told[3] == {"event": "game_over", "game": 1, "name": "outbuffered", "turns": 0}
+    assert told[4] == {"event": "refusals", "illegal": 1}
+    assert told[9] == {"event": "game_resumed", "game": 3, "name": "kahmate"}
+    assert set(told[1]) == {"event", "seconds", "port", "camera", "pads"}
+    assert "Mara" not in caplog.text
+
+
+# ---- metrics ---------------------------------------------------------------------------------------------------------
+
+
+def values(text: str) -> dict[str, float]:
+    """Every sample by its name with labels."""
+    found = re.findall(r"^(\w+(?:\{[^}]*\})?) (\S+)$", text, re.MULTILINE)
+    return {name: float(value) for name, value in found}
+
+
+def test_metrics_tell_what_happens_and_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("companion.service.metrics.temperature_c", lambda _: 48.5)
+    with house(tmp_path, simulate=True, metrics=True) as (companion, clock):
+        client = Client(f"http://127.0.0.1:{companion.server.port}")
+        client.post("/api/seat/south/take", name="Mara-5ecret")
+        companion.table.new_game("outbuffered", seed=1)
+        view = companion.table.view()
+        companion.table.confirm("host", view.moment, view.stage, force=True)
+        moment = companion.table.view().moment
+        client.post("/api/seat/south/hand-in", moment=moment, action="UDS", salt="5a17beef5a17")
+        client.send("/api/seat/north/hand-in", b"{}", {"Content-Type": "application/json"})
+        companion.step()
+        clock.advance(0.25)
+        status, body, headers = client.send("/metrics")
+        assert status == 200
+        assert headers["Content-Type"].startswith("text/plain")
+        text = body.decode()
+        told = values(text)
+        route = 'method="POST",route="/api/seat/<any(south, north):seat>/hand-in"'
+        assert told[f'companion_requests_total{{{route},status="200"}}'] == 1
+        assert told[f'companion_requests_total{{{route},status="403"}}'] == 1
+        assert told['companion_refused_total{kind="illegal"}'] == 1
+        assert told["companion_journal_write_seconds_count"] >= 4
+        assert told["companion_camera_read_seconds_count"] == told["companion_camera_frames_total"] == 1
+        assert told["companion_camera_frame_age_seconds"] == pytest.approx(0.25, abs=0.1)
+        assert told['companion_games_begun_total{game="outbuffered"}'] == 1
+        assert told['companion_status{status="ok"}'] == 1
+        assert told["companion_temperature_celsius"] == 48.5
+        assert told["companion_streams_open"] == told["companion_table_waiting"] == 0
+        assert told["process_open_fds"] > 0
+        nonce = companion.table.seat_nonce(Seat.SOUTH) or ""
+        receipt = companion.table.view().seats[Seat.SOUTH].receipt or ""
+        for secret in ("Mara", "UDS", "5a17beef", companion.host_key, nonce, receipt):
+            assert secret
+            assert secret not in text
+
+
+def test_metrics_do_not_depend_on_a_secret_order(tmp_path: Path) -> None:
+    """Two orders of the same shape leave the same counts: only durations differ."""
+    told = []
+    for action in ("UDS", "IRL"):
+        with house(tmp_path / action, metrics=True) as (companion, _):
+            companion.table.new_game("outbuffered", seed=1)
+            view = companion.table.view()
+            companion.table.confirm("host", view.moment, view.stage, force=True)
+            companion.table.hand_in(Seat.SOUTH, companion.table.view().moment, action, "5a17")
+            assert companion.metrics
+            text = companion.metrics.page("")[0].decode()
+            kept = {n: v for n, v in values(text).items() if re.match(r"companion_(?!.*(seconds|bytes|waiting))", n)}
+            told.append(kept)
+    assert told[0] == told[1]
+    assert len(told[0]) > 5
+
+
+def test_nothing_is_measured_unless_it_is_wanted(tmp_path: Path) -> None:
+    with house(tmp_path) as (companion, _):
+        assert companion.metrics is None
+        assert companion.health.meter is None
+        assert Client(f"http://127.0.0.1:{companion.server.port}").send("/metrics")[0] == 404
+
+
+# ---- the command -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[tuple[Companion, Settings]]:
+    with house(tmp_path) as (companion, _):
+        web = WebSettings(host="127.0.0.1", port=companion.server.port)
+        yield companion, Settings(state_dir=str(tmp_path), web=web, **OFF)
+
+
+def test_the_command_asks_the_companion_that_runs(served: tuple[Companion, Settings]) -> None:
+    companion, found = served
+    told = ask_service(found)
+    assert told is not None
+    assert told[0].text.startswith("A companion runs here, version ")
+    assert [each.topic for each in told[1:]] == [each.topic for each in companion.health.examine()]
+
+
+def test_without_the_host_key_it_tells_less(
+    served: tuple[Companion, Settings], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, found = served
+    told = ask_service(Settings(state_dir=str(tmp_path / "elsewhere"), web=found.web, **OFF))
+    assert told is not None
+    assert told[0].text.endswith("Its journal cannot be read from here, so it tells no more: use sudo.")
+    assert "camera" not in {each.topic for each in told}
+
+
+def test_a_companion_that_is_failing_is_asked_all_the_same(
+    served: tuple[Companion, Settings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    companion, found = served
+    monkeypatch.setattr("companion.diagnostics.machine.is_writable", lambda _: False)
+    companion.health.look()
+    told = ask_service(found)
+    assert told is not None
+    assert told[0].text.endswith(": failing.")
+    assert worst(told) is Grade.FAIL
+
+
+def test_nobody_is_asked_where_none_runs(tmp_path: Path) -> None:
+    assert ask_service(Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=9))) is None
+
+
+def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    status = main.main(["doctor", *arguments])
+    return status, capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("free", "status", "worst_of_all"), [(10**10, 0, "note"), (3 * 10**8, 3, "warn"), (10**8, 1, "fail")]
+)
+def test_its_exit_status_is_for_scripts(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    free: int,
+    status: int,
+    worst_of_all: str,
+) -> None:
+    monkeypatch.setattr("companion.cli.doctor.Machine", lambda: Machine(tmp_path / "root", lambda _: ""))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(0, 0, free))
+    (tmp_path / "settings.toml").write_text(
+        '[camera]\nsource = "none"\n[panel]\nenabled = "no"\n[web]\nhost = "127.0.0.1"\nport = 0\n'
+    )
+    got, text = command(capsys, "--state-dir", str(tmp_path), "--json")
+    told = json.loads(text)
+    assert (got, told["worst"]) == (status, worst_of_all)
+    assert {"topic", "grade", "text"} == set(told["findings"][0])
+    got, text = command(capsys, "--state-dir", str(tmp_path))
+    assert got == status
+    assert [line.split()[1] for line in text.splitlines()] == [each["topic"] for each in told["findings"]]
+
+
+def test_the_worst_of_nothing_is_well() -> None:
+    assert worst([]) is Grade.OK

@@ -1,0 +1,181 @@
+"""The hotspot's profile, names and code, and the addresses under which phones find the table, with and without one."""
+
+from __future__ import annotations
+
+import configparser
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from companion.cli.hotspot import CONNECTION, PROFILE, Hotspot, NoHotspot
+from companion.cli.main import main
+from companion.core.config import load_settings
+from companion.core.errors import Malformed, SystemTrouble
+from companion.core.network import HOTSPOT_ADDRESS, HOTSPOT_NAMES_FILE, addresses
+from web.security.host_names import Names
+
+
+class Commands:
+    """What was run, and an answer to it."""
+
+    def __init__(self, status: int = 0, said: str = "") -> None:
+        self.run: list[str] = []
+        self._answer = (status, said)
+
+    def __call__(self, command: Sequence[str]) -> tuple[int, str]:
+        self.run.append(" ".join(command))
+        return self._answer
+
+
+def test_on_writes_profile_and_names_and_tells_phones(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.toml"
+    settings.write_text("# mine\n[web]\nport = 9000\n")
+    commands = Commands()
+    said = Hotspot(settings, tmp_path, commands).open("Our table")
+    assert "http://table.lan:9000/ or http://10.42.0.1:9000/" in said
+    profile = configparser.ConfigParser(interpolation=None)
+    profile.read(tmp_path / PROFILE)
+    assert profile["wifi"]["ssid"] == "Our table"
+    assert profile["wifi"]["mode"] == "ap"
+    assert profile["ipv4"]["method"] == "shared"
+    assert profile["ipv4"]["address1"] == f"{HOTSPOT_ADDRESS}/24"
+    password = profile["wifi-security"]["psk"]
+    assert len(password) == 12
+    assert "@" not in (tmp_path / PROFILE).read_text()
+    assert os.stat(tmp_path / PROFILE).st_mode & 0o777 == 0o600
+    assert (tmp_path / HOTSPOT_NAMES_FILE).read_text() == "address=/table.lan/10.42.0.1\naddress=/table/10.42.0.1\n"
+    found = load_settings(settings)
+    assert (found.wifi.name, found.wifi.password, found.web.port) == ("Our table", password, 9000)
+    assert settings.read_text().startswith("# mine\n")
+    assert commands.run == [
+        f"nmcli connection load {tmp_path / PROFILE}",
+        f"nmcli connection up {CONNECTION}",
+        "systemctl kill --signal=SIGUSR1 --kill-whom=main companion.service",
+    ]
+    assert password not in said
+    assert password not in " ".join(commands.run), "anybody may read the list of processes"
+    Hotspot(settings, tmp_path, commands).open("Another name")
+    assert password in (tmp_path / PROFILE).read_text(), "phones that know it still get in"
+
+
+def test_every_machine_has_a_password_of_its_own(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        Hotspot(tmp_path / f"{name}.toml", tmp_path / name, Commands()).open("Table")
+    first, second = (load_settings(tmp_path / f"{name}.toml").wifi.password for name in ("a", "b"))
+    assert first != second
+
+
+def test_off_forgets_all_of_it(tmp_path: Path) -> None:
+    settings, commands = tmp_path / "settings.toml", Commands()
+    hotspot = Hotspot(settings, tmp_path, commands)
+    assert hotspot.close() == "The hotspot was not on."
+    hotspot.open("Table")
+    assert hotspot.close() == "The hotspot is off; its password is forgotten."
+    assert not (tmp_path / PROFILE).exists()
+    assert not (tmp_path / HOTSPOT_NAMES_FILE).exists()
+    assert load_settings(settings).wifi.name == ""
+    assert f"nmcli connection delete {CONNECTION}" in commands.run
+
+
+def test_what_network_manager_refuses_is_said_and_no_code_is_shown(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.toml"
+    with pytest.raises(NoHotspot, match="The hotspot cannot be opened: no Wi-Fi device"):
+        Hotspot(settings, tmp_path, Commands(10, "no Wi-Fi device")).open("Table")
+    assert not settings.exists()
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()], "else it would be tried at every start"
+
+
+def test_another_name_that_network_manager_refuses_leaves_the_hotspot_as_it_was(tmp_path: Path) -> None:
+    settings, commands = tmp_path / "settings.toml", Commands(10, "no Wi-Fi device")
+    Hotspot(settings, tmp_path, Commands()).open("Table")
+    files = (settings, tmp_path / PROFILE, tmp_path / HOTSPOT_NAMES_FILE)
+    before = [path.read_text() for path in files]
+    with pytest.raises(NoHotspot):
+        Hotspot(settings, tmp_path, commands).open("Other")
+    assert [path.read_text() for path in files] == before
+    assert commands.run[-1] == "nmcli connection reload"
+
+
+OWN = '[wifi]\nname = "Café"\npassword = "th@ir \\"own\\" one"\nhidden = true\n'
+
+
+def test_the_cafes_own_wifi_comes_back_when_the_hotspot_goes(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.toml"
+    settings.write_text(OWN)
+    own = load_settings(settings).wifi
+    hotspot = Hotspot(settings, tmp_path, Commands())
+    hotspot.close()
+    assert settings.read_text() == OWN, "without a hotspot nothing is taken away"
+    hotspot.open("Table")
+    hotspot.open("Another name")
+    assert load_settings(settings).wifi.name == "Another name"
+    hotspot.close()
+    assert load_settings(settings).wifi == own
+
+
+def test_what_was_written_into_the_settings_since_then_stays(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.toml"
+    hotspot = Hotspot(settings, tmp_path, Commands())
+    hotspot.open("Table")
+    settings.write_text(OWN)
+    hotspot.close()
+    assert settings.read_text() == OWN
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be anybody")
+def test_a_link_in_the_services_folder_leads_root_nowhere(tmp_path: Path) -> None:
+    folder, victim = tmp_path / "etc/tabletop-companion", tmp_path / "victim"
+    folder.mkdir(parents=True)
+    victim.write_text("")
+    for path in (tmp_path, *tmp_path.parents[:3]):
+        path.chmod(path.stat().st_mode | 0o011)
+    (folder / "settings.toml").symlink_to(victim)
+    os.chown(folder, 12345, 12345)
+    with pytest.raises(SystemTrouble, match="cannot be written"):
+        Hotspot(folder / "settings.toml", tmp_path, Commands()).open("Table")
+    assert (victim.read_text(), victim.stat().st_uid, os.geteuid()) == ("", 0, 0)
+    (folder / "settings.toml").unlink()
+    Hotspot(folder / "settings.toml", tmp_path, Commands()).open("Table")
+    assert (folder / "settings.toml").stat().st_uid == 12345
+
+
+@pytest.mark.parametrize("name", ["", "x" * 33, "a;b", "a\nb", "@NAME@", " table"])
+def test_a_name_that_would_break_the_profile_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(Malformed, match="name of a hotspot"):
+        Hotspot(tmp_path / "settings.toml", tmp_path, Commands()).open(name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_rights_it_says_sudo(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert main(["hotspot", "on", "--settings", str(tmp_path / "settings.toml")]) == 1
+    assert "sudo companion hotspot" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("own", "routed", "first"),
+    [
+        (["192.168.1.7"], "192.168.1.7", ["192.168.1.7"]),
+        (["192.168.1.7"], "", ["192.168.1.7"]),
+        ([HOTSPOT_ADDRESS], "", [HOTSPOT_ADDRESS]),
+        (["192.168.1.7", HOTSPOT_ADDRESS], "192.168.1.7", [HOTSPOT_ADDRESS, "192.168.1.7"]),
+    ],
+    ids=["a home", "no way out", "a hotspot alone", "a hotspot and a cable"],
+)
+def test_phones_are_sent_where_they_can_get(own: list[str], routed: str, first: list[str]) -> None:
+    found = addresses("0.0.0.0", lambda: own, lambda: routed)
+    assert found[: len(first)] == first
+    assert found[-1].endswith(".local")
+
+
+def test_without_any_network_it_is_the_machine_itself() -> None:
+    assert addresses("0.0.0.0", lambda: [], lambda: "") == ["127.0.0.1"]
+
+
+def test_the_names_in_the_hotspot_are_the_tables_own() -> None:
+    assert Names([]).knows("table.lan:8080")
+    assert Names([]).knows("table")

@@ -1,0 +1,238 @@
+"""Where log lines go, what fields they carry, and what they never say."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from companion.core.errors import JournalError
+from companion.core.log_fields import log_fields
+from companion.service import logs
+from companion.service.logs import PlainLines, SystemJournal, datagram
+
+SECRET = "the order UDS is none"
+
+
+@pytest.fixture
+def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
+    """systemd's journal, as far as a program sees it: a socket that takes datagrams."""
+    path = tmp_path / "socket"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
+        listening.bind(str(path))
+        listening.settimeout(5)
+        monkeypatch.setattr(SystemJournal.__init__, "__defaults__", (str(path),))
+        yield listening
+
+
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[logging.Logger]:
+    """Logging as a new process finds it, once a test has cleared the handlers that pytest has added."""
+    root, level = logging.getLogger(), logging.getLogger().level
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    monkeypatch.setattr(logging, "raiseExceptions", logging.raiseExceptions)
+    yield root
+    for handler in [each for each in root.handlers if type(each) in (SystemJournal, logging.StreamHandler)]:
+        root.removeHandler(handler)
+        handler.close()
+    root.setLevel(level)
+    logging.getLogger("waitress").filters.clear()
+
+
+def fields_of(sent: bytes) -> dict[str, str]:
+    """A datagram read as systemd reads it."""
+    found = {}
+    while sent:
+        line, _, rest = sent.partition(b"\n")
+        name, is_short, value = line.partition(b"=")
+        if is_short:
+            sent = rest
+        else:
+            length = int.from_bytes(rest[:8], "little")
+            value, sent = rest[8 : 8 + length], rest[9 + length :]
+        found[name.decode()] = value.decode()
+    return found
+
+
+def record(message: str, *values: object, level: int = logging.WARNING, **fields: object) -> logging.LogRecord:
+    made = logging.LogRecord("web.routes.health", level, "web/routes/health.py", 1, message, values, None)
+    made.__dict__.update(log_fields("slow", **fields) if fields else {})
+    return made
+
+
+def failed() -> logging.LogRecord:
+    """A line about an error whose words hold an order."""
+    try:
+        raise ValueError(SECRET)
+    except ValueError:
+        return logging.LogRecord("table", logging.ERROR, "x.py", 1, "An input failed", (), sys.exc_info())
+
+
+def test_a_line_has_its_priority_and_fields() -> None:
+    assert fields_of(datagram(record("Took %d ms", 1500, route="/join", seconds=1.5))) == {
+        "MESSAGE": "Took 1500 ms",
+        "PRIORITY": "4",
+        "SYSLOG_IDENTIFIER": "tabletop-companion",
+        "LOGGER": "web.routes.health",
+        "THREAD_NAME": threading.current_thread().name,
+        "EVENT": "slow",
+        "ROUTE": "/join",
+        "SECONDS": "1.5",
+    }
+
+
+@pytest.mark.parametrize(("level", "priority"), [(10, "7"), (20, "6"), (30, "4"), (40, "3"), (50, "2"), (25, "6")])
+def test_priorities_are_those_of_syslog(level: int, priority: str) -> None:
+    assert fields_of(datagram(record("x", level=level)))["PRIORITY"] == priority
+
+
+def test_a_text_of_several_lines_stays_one_entry() -> None:
+    sent = fields_of(datagram(record("one\ntwo\n\nthree=3", of="a\nb")))
+    assert (sent["MESSAGE"], sent["OF"]) == ("one\ntwo\n\nthree=3", "a\nb")
+
+
+def test_an_error_tells_its_places_but_not_its_words() -> None:
+    for text in (fields_of(datagram(failed()))["MESSAGE"], PlainLines().format(failed())):
+        assert "ValueError" in text
+        assert "test_logs.py" in text
+        assert "UDS" not in text
+
+
+def test_what_the_system_says_is_told() -> None:
+    try:
+        open("/nowhere/at/all")  # noqa: SIM115 - it never opens
+    except OSError:
+        made = logging.LogRecord("x", logging.ERROR, "x.py", 1, "Not kept", (), sys.exc_info())
+    assert PlainLines().format(made).startswith("ERROR Not kept: No such file or directory\nFileNotFoundError")
+    journal_error = JournalError("The input D7 could not be kept")
+    made.exc_info = JournalError, journal_error, None
+    assert "D7" not in PlainLines().format(made)
+
+
+def test_plain_lines_say_the_same() -> None:
+    assert PlainLines().format(record("Slow", route="/join", seconds=1.23456, who="a b")) == (
+        'WARNING Slow event=slow route=/join seconds=1.235 who="a b"'
+    )
+    assert PlainLines().format(record("Plain")) == "WARNING Plain"
+
+
+def test_a_text_that_is_too_large_is_cut() -> None:
+    assert len(fields_of(datagram(record("x" * 200_000)))["MESSAGE"]) == logs.MAX_BYTES
+
+
+def test_nobody_waits_for_a_journal_that_takes_nothing(journal: socket.socket) -> None:
+    handler = SystemJournal()
+    for _ in range(2000):  # far more than a socket keeps
+        handler.handle(record("x" * 1000))
+    handler.close()
+    assert fields_of(journal.recv(1 << 17))["MESSAGE"] == "x" * 1000
+    handler.handle(record("after the end"))
+
+
+def test_a_line_of_others_that_does_not_fit_stops_nobody_and_shows_nothing(journal: socket.socket) -> None:
+    foreign = record("%d of %s", SECRET)
+    assert PlainLines().format(foreign) == "WARNING A line that cannot be written: health.py, line 1"
+    handler = SystemJournal()
+    handler.handle(foreign)
+    handler.close()
+    sent = fields_of(journal.recv(1 << 17))
+    assert (sent["MESSAGE"], sent["LOGGER"]) == (
+        "A line that cannot be written: health.py, line 1",
+        "web.routes.health",
+    )
+
+
+def test_a_console_that_is_gone_is_not_told_what_was_to_be_written(
+    fresh: logging.Logger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            if text.startswith("WARNING"):
+                raise OSError(5, "gone")
+            return super().write(text)
+
+    monkeypatch.delenv("JOURNAL_STREAM", raising=False)
+    gone = Gone()
+    monkeypatch.setattr(sys, "stderr", gone)
+    fresh.handlers.clear()
+    logs.begin(verbose=False)
+    logging.getLogger("x").warning(SECRET)
+    assert gone.getvalue() == ""
+
+
+# ---- setting up ------------------------------------------------------------------------------------------------------
+
+
+def be_a_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    status = os.fstat(2)
+    monkeypatch.setenv("JOURNAL_STREAM", f"{status.st_dev}:{status.st_ino}")
+
+
+def test_under_systemd_lines_go_to_its_journal(
+    fresh: logging.Logger, journal: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    be_a_service(monkeypatch)
+    fresh.handlers.clear()
+    logs.begin(verbose=False)
+    logging.getLogger("table").info("Game %d has begun", 7, extra=log_fields("game_begun", game=7))
+    sent = fields_of(journal.recv(1 << 17))
+    assert (sent["MESSAGE"], sent["EVENT"], sent["GAME"]) == ("Game 7 has begun", "game_begun", "7")
+    logs.choose("error", verbose=False)
+    assert fresh.level == logging.ERROR
+
+
+@pytest.mark.parametrize("stream", ["", "1:2", "not:numbers", "7"])
+def test_elsewhere_they_go_to_the_console(fresh: logging.Logger, monkeypatch: pytest.MonkeyPatch, stream: str) -> None:
+    monkeypatch.setenv("JOURNAL_STREAM", stream)
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    fresh.handlers.clear()
+    logs.begin(verbose=False)
+    assert fresh.level == logging.WARNING
+    logs.choose("debug", verbose=False)
+    assert fresh.level == logging.WARNING, "without -v a console stays quiet"
+    logs.choose("debug", verbose=True)
+    assert fresh.level == logging.DEBUG
+    logging.getLogger("x").warning("Look", extra=log_fields("look"))
+    assert sys.stderr.getvalue() == "WARNING Look event=look\n"  # type: ignore[attr-defined] # it is a StringIO
+
+
+def test_who_listens_already_is_left_alone(fresh: logging.Logger) -> None:
+    before = list(fresh.handlers)
+    assert before, "pytest listens"
+    logs.begin(verbose=True)
+    assert fresh.handlers == before
+
+
+def test_a_thread_that_dies_is_logged_without_words(fresh: logging.Logger, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", console := io.StringIO())
+    fresh.handlers.clear()
+    logs.begin(verbose=False)
+
+    def fail() -> None:
+        raise ValueError(SECRET)
+
+    thread = threading.Thread(target=fail, name="eye")
+    thread.start()
+    thread.join(5)
+    said = console.getvalue()
+    assert said.startswith("CRITICAL The thread eye has died event=thread_died of=eye\nValueError\n")
+    assert "UDS" not in said
+
+
+def test_the_web_servers_own_complaint_names_no_address(fresh: logging.Logger, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", console := io.StringIO())
+    fresh.handlers.clear()
+    logs.begin(verbose=False)
+    try:
+        raise ValueError(SECRET)
+    except ValueError:
+        logging.getLogger("waitress").exception("Exception while serving %s", "/join/5ecret")
+    assert console.getvalue().startswith("ERROR Exception while serving a page\nValueError\n")
+    assert not {"5ecret", "UDS"} & set(console.getvalue().replace("/", " ").split())

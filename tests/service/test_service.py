@@ -1,0 +1,301 @@
+"""The service as a process: what it finds, what it refuses, cameras that are files, commands as the README says them."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+
+import cv2
+import pytest
+from browser.test_browser_games import WINNING
+from service import Client, running, until
+
+from companion.core.kit import Layout, Seat
+from companion.games import game_named
+from companion.tools.bench.reading.sensors import Room, Sensor
+from vision.simulation.table import SimulatedTable
+from vision.simulation.view import View
+
+GAME = game_named("outbuffered")
+IMAGES = Path(__file__).parents[3] / "shared" / "images"
+
+
+def command(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    """The command line, to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "companion", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        input=stdin,
+    )
+
+
+# ---- cameras that are files ------------------------------------------------------------------------------------------
+
+
+def game_frames(folder: Path, first: int, each: int) -> None:
+    """A whole game as a camera saw it: every layout for some frames, the first one longer."""
+    state = GAME.setup(GAME.options({}), Random(0))
+    layouts: list[Layout] = [GAME.expected(state) or {}]
+    for south, north in WINNING:
+        step = GAME.apply(state, {Seat.SOUTH: south, Seat.NORTH: north}, Random(0))
+        layouts += [stage.expected for stage in step.stages if stage.expected]
+        state = step.state
+    world = SimulatedTable(GAME.kit(GAME.options({})))
+    number = 0
+    for layout in layouts:
+        world.set_up(layout)
+        for _ in range(first if number == 0 else each):
+            cv2.imwrite(str(folder / f"{number:04d}.png"), world.render_luma())
+            number += 1
+
+
+def test_a_folder_of_frames_is_the_camera_of_a_whole_game(tmp_path: Path) -> None:
+    frames = tmp_path / "frames"
+    frames.mkdir()
+    game_frames(frames, first=40, each=12)
+    (frames / "0003.png").write_bytes(b"\x89PNG, but no more than that")
+    arguments = ("--camera", str(frames), "--fps", "8", "--game", "outbuffered", "--port", "0")
+    with running(tmp_path, *arguments, reading_time_s=0.1) as service:
+        assert f"Camera: {frames}." in service.said
+        south, north = Client(service.url), Client(service.url)
+        south.post("/api/seat/south/take", name="")
+        north.post("/api/seat/north/take", name="")
+        for turn, (purple, lime) in enumerate(WINNING, start=1):
+            until(
+                f"turn {turn}",
+                lambda turn=turn: (v := south.get("/api/view"))["phase"] == "orders" and v["turn"] == turn,
+            )
+            moment = south.get("/api/view")["moment"]
+            south.post("/api/seat/south/hand-in", moment=moment, action=purple, salt="a1")
+            north.post("/api/seat/north/hand-in", moment=moment, action=lime, salt="b2")
+        until("the end", lambda: south.get("/api/view")["phase"] == "over")
+        assert south.get("/api/view")["outcome"]["winners"] == ["south"]
+        assert "0003.png" in service.log
+
+
+ROOMS = {
+    "noise 8": Room(noise=8.0, shot=0.0),
+    "jpeg 16": Room(noise=2.0, quality=16),
+    "low light": Room(light=0.18, noise=8.0, shot=0.3),
+    "mixture": Room(light=0.4, noise=6.0, quality=30, bands=0.05, flicker=0.03, jitter=0.01),
+}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_still_set_up_is_accepted_in_rooms_as_there_are(room: str, tmp_path: Path) -> None:
+    """No two frames are alike for as long as the test waits, so that a picture that stands still does not help."""
+    frames = tmp_path / "frames"
+    frames.mkdir()
+    world = SimulatedTable(GAME.kit(GAME.options({})), View(noise=0.0))
+    world.set_up(GAME.expected(GAME.setup(GAME.options({}), Random(0))) or {})
+    clean, sensor = world.render_luma(), Sensor(ROOMS[room], 1)
+    for number in range(50):
+        cv2.imwrite(str(frames / f"{number:04d}.png"), sensor.frame(clean), [cv2.IMWRITE_PNG_COMPRESSION, 1])
+        for again in range(1, 20):
+            (frames / f"{50 * again + number:04d}.png").hardlink_to(frames / f"{number:04d}.png")
+    with running(tmp_path, "--camera", str(frames), "--fps", "8", "--game", "outbuffered", "--port", "0") as service:
+        south, north = Client(service.url), Client(service.url)
+        south.post("/api/seat/south/take", name="")
+        north.post("/api/seat/north/take", name="")
+        until("the set-up", lambda: south.get("/api/view")["phase"] == "orders")
+
+
+def test_a_camera_that_cannot_be_read_is_said_and_play_goes_on(tmp_path: Path) -> None:
+    missing = tmp_path / "missing.png"
+    with running(tmp_path, "--camera", str(missing), "--game", "outbuffered", "--port", "0") as service:
+        client = Client(service.url)
+        assert any(str(missing) in line for line in service.said)
+        view = client.get("/api/view")
+        assert str(missing) in view["camera"]["sentence"]
+        client.post("/api/seat/south/take", name="")
+        client.post("/api/seat/south/confirm", moment=view["moment"], stage=0, force=False)
+        assert client.get("/api/view")["phase"] == "orders"
+        world = SimulatedTable(GAME.kit(GAME.options({})))
+        world.set_up(GAME.expected(GAME.setup(GAME.options({}), Random(0))) or {})
+        cv2.imwrite(str(missing), world.render_luma())
+        until("the camera to come back", lambda: client.get("/api/view")["watched"])
+
+
+# ---- start and end ---------------------------------------------------------------------------------------------------
+
+
+def test_it_says_what_it_found_and_ends_politely(tmp_path: Path) -> None:
+    with running(tmp_path, "--port", "0") as service:
+        text = "\n".join(service.said)
+        assert "No camera" in text
+        assert "No pads" in text
+        assert "Simulation" in text, "without any hardware it simulates"
+        assert not re.search(r"[█▀▄]", text), "QR codes are for terminals"
+        assert service.stop() == 0
+        assert "Traceback" not in service.log
+
+
+def test_no_free_port_and_a_second_service(tmp_path: Path) -> None:
+    with running(tmp_path, "--simulate", "--port", "0") as service:
+        settings = str(tmp_path / "settings.toml")
+        second = command("play", "--settings", settings, "--simulate", "--port", "0")
+        assert second.returncode == 1
+        assert re.fullmatch(r"companion: Another companion is using .*journal\.sqlite: .*\n", second.stderr)
+        other = command(
+            "play",
+            "--state-dir",
+            str(tmp_path / "other"),
+            "--simulate",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(service.port),
+        )
+        assert other.returncode == 1
+        assert other.stderr == f"companion: Port {service.port} is in use: choose another one with --port\n"
+        assert Client(service.url).get("/health")["ok"] is True
+
+
+def test_a_damaged_journal_is_said_at_the_start(tmp_path: Path) -> None:
+    with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
+        assert service.stop() == 0
+    journal = tmp_path / "journal.sqlite"
+    journal.write_bytes(journal.read_bytes()[:5000])
+    with running(tmp_path, "--simulate", "--port", "0") as again:
+        assert "The journal was damaged" in "\n".join(again.said)
+        assert Client(again.url).get("/health")["ok"] is True
+
+
+# ---- the other commands ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        ((), 2, "required: COMMAND"),
+        (("dance",), 2, "invalid choice"),
+        (("play", "--port", "eighty"), 2, "invalid _port value"),
+        (("play", "--port", "70000"), 2, "invalid _port value"),
+        (("play", "--fps", "0"), 2, "invalid _fps value"),
+        (("play", "--settings", "/nowhere.toml"), 1, "cannot be read"),
+        (("kit", "chess", "-o", "x.pdf"), 2, "invalid choice"),
+        (("kit", "outbuffered", "-o", "/nowhere/kit.pdf"), 1, "/nowhere/kit.pdf"),
+        (("kit", "outbuffered", "-o", "kit.pdf", "--board", "/nowhere.txt"), 1, "/nowhere.txt"),
+        (("replay", "99", "--state-dir", "/nowhere"), 1, "cannot be read"),
+        (("replay", "/nowhere.json"), 1, "cannot be read"),
+        (("selfplay", "--game", "outbuffered", "--games", "-1"), 2, "invalid _count value"),
+        (("read", "/nowhere.png", "--dictionary", "DICT_9X9"), 1, "DICT_9X9"),
+    ],
+)
+def test_errors_are_one_line_and_have_their_status(arguments: tuple[str, ...], status: int, words: str) -> None:
+    run = command(*arguments)
+    assert run.returncode == status
+    assert words in run.stderr
+    assert "Traceback" not in run.stderr
+    if status == 1:
+        assert run.stderr.count("\n") == 1
+
+
+def test_settings_that_are_wrong_name_the_place(tmp_path: Path) -> None:
+    file = tmp_path / "my.toml"
+    file.write_text("[web]\nprot = 80\n")
+    run = command("play", "--settings", str(file))
+    assert run.returncode == 1
+    assert run.stderr == f"companion: {file}: Object contains unknown field `prot` in [web]\n"
+
+
+def test_kit_writes_a_pdf(tmp_path: Path) -> None:
+    run = command("kit", "outbuffered", "-o", str(tmp_path / "kit.pdf"), "--paper", "letter")
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "kit.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_read_prints_what_it_sees_and_what_it_could_not_read(tmp_path: Path) -> None:
+    world = SimulatedTable(GAME.kit(GAME.options({})))
+    world.set_up(GAME.expected(GAME.setup(GAME.options({}), Random(0))) or {})
+    cv2.imwrite(str(tmp_path / "a.png"), world.render_luma())
+    (tmp_path / "b.png").write_bytes(b"no picture")
+    run = command("read", str(tmp_path))
+    assert run.returncode == 0
+    good, bad = (json.loads(line) for line in run.stdout.splitlines())
+    assert good["layout"] == {"a1": "purple robot", "b1": "purple flag", "b4": "lime flag", "c4": "lime robot"}
+    assert {marker["id"] for marker in good["markers"]} >= {0, 1, 2, 3, 20, 21, 22, 23}
+    assert bad["problems"]
+
+
+@pytest.mark.skipif(not IMAGES.exists(), reason="the photographs are not beside the project")
+def test_read_finds_the_markers_of_the_photographs() -> None:
+    truth = json.loads((IMAGES / "truth.json").read_text())
+    for name, about in truth.items():
+        run = command("read", str(IMAGES / name), "--dictionary", about["dict"])
+        found = [marker["id"] for marker in json.loads(run.stdout)["markers"]]
+        missing = [number for number in about["ids"] if number not in found]
+        assert not missing, f"{name}: {missing} not found"
+        if len(set(about["ids"])) == 1:
+            assert len(found) >= len(about["ids"])
+
+
+def test_doctor_says_what_to_do(tmp_path: Path) -> None:
+    with socket.socket() as busy:
+        busy.bind(("0.0.0.0", 0))
+        busy.listen()
+        file = tmp_path / "settings.toml"
+        file.write_text(f'state_dir = "{tmp_path}"\n[web]\nport = {busy.getsockname()[1]}\n')
+        run = command("doctor", "--settings", str(file))
+    assert run.returncode == 1
+    assert re.search(r"fail\s+port\s+.*cannot be used.*Or set \[web\] port", run.stdout)
+    for topic in ("camera", "pins", "disk", "clock", "network"):
+        assert re.search(rf"^(ok|note|fail)\s+{topic}\s+\S", run.stdout, re.M)
+
+
+def test_replay_tells_a_game_of_the_journal_and_of_a_file(tmp_path: Path) -> None:
+    with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
+        client = Client(service.url)
+        client.post("/api/seat/south/take", name="")
+        until("orders", lambda: client.get("/api/view")["phase"] == "orders")
+        on = command("replay", "1", "--state-dir", str(tmp_path))
+        assert (on.returncode, on.stderr) == (
+            1,
+            "companion: The game is still on: it can be given away when it is over\n",
+        )
+        client.post("/api/seat/south/resign")
+    told = command("replay", "1", "--state-dir", str(tmp_path))
+    said = told.stdout.splitlines()
+    assert said == ["Purple resigns.", "Photographs, written out by --photographs DIR: Set-up"], told.stderr
+    file = tmp_path / "game.json"
+    file.write_text(command("replay", "1", "--state-dir", str(tmp_path), "--json").stdout)
+    assert command("replay", str(file)).stdout == "Purple resigns.\n"
+
+
+def test_selfplay_prints_a_line_a_game() -> None:
+    run = command("selfplay", "--game", "outbuffered", "--games", "2", "--seed", "5", "--json")
+    assert run.returncode == 0, run.stdout + run.stderr
+    reports = [json.loads(line) for line in run.stdout.splitlines()]
+    assert [report["seed"] for report in reports] == [5, 6]
+    for report in reports:
+        assert report["misread_layouts"] == 0
+        assert report["wrong_placements_noticed"] == report["wrong_placements_made"]
+        assert report["winners"] is not None
+        assert set(report) == {
+            "game", "seed", "winners", "reason", "turns", "frames", "wrong_placements_made",
+            "wrong_placements_noticed", "misread_layouts", "seconds",
+        }  # fmt: skip
+
+
+def test_it_ends_whenever_it_is_told_also_with_open_streams(tmp_path: Path) -> None:
+    for number in range(5):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with running(folder, "--simulate", "--port", "0") as service:
+            streams = [http.client.HTTPConnection("127.0.0.1", service.port, timeout=10) for _ in range(3)]
+            for stream in streams[:number]:
+                stream.request("GET", "/live/table")
+                stream.getresponse().readline()
+            assert service.stop() == 0
+            assert "Traceback" not in service.log
+            for stream in streams:
+                stream.close()

@@ -1,0 +1,244 @@
+"""What systemd hears: ready once the pages answer, the sign, and food for the watchdog while everything is alive."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from service import Client, until
+
+from companion.core.config import CameraSettings, Settings, VoiceSettings, WebSettings
+from companion.core.errors import SystemTrouble
+from companion.service import systemd
+from companion.service.app import Companion
+from companion.service.systemd import Attendant, Manager, Word, until_answered
+
+Said = list[dict[str, str]]
+
+
+class Ear:
+    """systemd's end of the socket."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.said: Said = []
+        self._line = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._line.bind(str(path))
+        self._line.settimeout(20)
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    def _listen(self) -> None:
+        while text := self._line.recv(4096).decode():
+            self.said.append(dict(line.split("=", 1) for line in text.splitlines()))
+
+    def heard(self, name: str) -> list[str]:
+        return [fields[name] for fields in self.said.copy() if name in fields]
+
+    def close(self) -> None:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
+            line.sendto(b"", str(self.path))
+        self._thread.join()
+        self._line.close()
+
+
+@pytest.fixture
+def ear(tmp_path: Path) -> Iterator[Ear]:
+    listening = Ear(tmp_path / "notify")
+    yield listening
+    listening.close()
+
+
+def environment(ear: Ear, folder: Path, every_us: int = 150_000) -> dict[str, str]:
+    folder.mkdir(exist_ok=True)
+    return {"NOTIFY_SOCKET": str(ear.path), "RUNTIME_DIRECTORY": str(folder), "WATCHDOG_USEC": str(every_us)}
+
+
+def companion_in(folder: Path) -> Companion:
+    settings = Settings(
+        state_dir=str(folder),
+        camera=CameraSettings(source="none"),
+        web=WebSettings(host="127.0.0.1", port=0),
+        voice=VoiceSettings(by="off"),
+    )
+    return Companion(settings, simulate=False)
+
+
+def test_without_systemd_nothing_is_said_and_nothing_is_missing(tmp_path: Path) -> None:
+    manager = Manager({})
+    assert (manager.is_there, manager.watchdog_s, manager.folder) == (False, None, None)
+    manager.tell(READY="1")
+    manager.show(Word.READY)
+    assert not manager.switch_off()
+    with companion_in(tmp_path) as companion, Attendant(companion, manager) as attendant:
+        attendant.close()
+        attendant.close()
+
+
+def test_nobody_listens_any_more(tmp_path: Path) -> None:
+    manager = Manager({"NOTIFY_SOCKET": str(tmp_path / "gone"), "RUNTIME_DIRECTORY": str(tmp_path / "away")})
+    manager.tell(READY="1")
+    manager.show(Word.FAULT)
+    assert not manager.switch_off(), "where nothing can be asked nobody is told that it was"
+
+
+@pytest.mark.parametrize(("pid", "is_meant"), [("", True), ("own", True), ("1", False)])
+def test_the_watchdog_of_another_process_is_not_fed(pid: str, is_meant: bool) -> None:
+    manager = Manager({"WATCHDOG_USEC": "20000000", "WATCHDOG_PID": str(os.getpid()) if pid == "own" else pid})
+    assert manager.watchdog_s == (20.0 if is_meant else None)
+
+
+def test_a_sentence_cannot_break_the_line(ear: Ear) -> None:
+    Manager({"NOTIFY_SOCKET": str(ear.path)}).tell(STATUS="two\nlines\nREADY=1")
+    until("the datagram", lambda: ear.said)
+    assert ear.said == [{"STATUS": "two lines READY=1"}]
+
+
+def test_an_abstract_address_is_understood() -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
+        line.bind(f"\0companion-test-{os.getpid()}")
+        line.settimeout(5)
+        Manager({"NOTIFY_SOCKET": f"@companion-test-{os.getpid()}"}).tell(READY="1")
+        assert line.recv(100) == b"READY=1"
+
+
+def test_it_is_fed_while_all_are_alive_and_not_a_moment_longer(tmp_path: Path, ear: Ear) -> None:
+    run = tmp_path / "run"
+    with companion_in(tmp_path) as companion:
+        silent: dict[str, float] = {}
+        companion.vitals.late = lambda: silent  # type: ignore[method-assign] # as if a loop had been hanging for long
+        with Attendant(companion, Manager(environment(ear, run))):
+            until("food", lambda: len(ear.heard("WATCHDOG")) >= 3)
+            assert ear.said[0] == {"READY": "1", "WATCHDOG": "1", "STATUS": companion.table.view().sign.text}
+            assert (run / "lamp").read_text() == "ready"
+            silent["table"] = 12.0
+            until("the fault", lambda: "Not alive: table, silent for 12 s" in ear.heard("STATUS"))
+            fed = len(ear.heard("WATCHDOG"))
+            rounds = len(ear.said)
+            silent["table"] = 13.0
+            until("another look", lambda: len(ear.said) > rounds)
+            assert len(ear.heard("WATCHDOG")) == fed
+            assert (run / "lamp").read_text() == "fault"
+            silent.clear()
+            until("food again", lambda: len(ear.heard("WATCHDOG")) > fed)
+            until("the lamp", lambda: (run / "lamp").read_text() == "ready")
+
+
+def test_a_table_without_words_is_fed_all_the_same(
+    tmp_path: Path, ear: Ear, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    order = "".join(("U", "D", "S"))
+
+    def fail(_: Companion) -> str:
+        raise ValueError(order)
+
+    with companion_in(tmp_path) as companion, Attendant(companion, Manager(environment(ear, tmp_path / "run"))):
+        monkeypatch.setattr(systemd, "status_of", fail)
+        until("the failure", lambda: systemd.WORDLESS in ear.heard("STATUS"))
+        fed = len(ear.heard("WATCHDOG"))
+        until("food", lambda: len(ear.heard("WATCHDOG")) > fed + 1)
+        monkeypatch.undo()
+        until("words again", lambda: ear.heard("STATUS")[-1] == companion.table.view().sign.text)
+    assert caplog.text.count("The status has no words") == 1
+    assert order not in caplog.text
+
+
+def test_a_name_that_cannot_be_sent_is_sent_as_it_can(ear: Ear) -> None:
+    Manager({"NOTIFY_SOCKET": str(ear.path)}).tell(WATCHDOG="1", STATUS="half a sign: \ud83d")
+    until("food", lambda: ear.heard("WATCHDOG"))
+
+
+def test_a_hung_table_is_late_and_its_pages_still_answer(tmp_path: Path, ear: Ear) -> None:
+    with companion_in(tmp_path) as companion:
+        companion.vitals._bounds["table"] = 0.5
+        hang = threading.Event()
+
+        def hang_on() -> None:
+            hang.wait(20)
+
+        with Attendant(companion, Manager(environment(ear, tmp_path / "run"))):
+            companion.table._owner.tell(hang_on)
+            until("the silence", lambda: any(status.startswith("Not alive: table") for status in ear.heard("STATUS")))
+            hang.set()
+            until("the sign again", lambda: not ear.heard("STATUS")[-1].startswith("Not alive"))
+
+
+def test_the_status_follows_the_game_and_holds_no_secret(tmp_path: Path, ear: Ear) -> None:
+    with companion_in(tmp_path) as companion:
+        with Attendant(companion, Manager(environment(ear, tmp_path / "run"))):
+            companion.table.new_game("outbuffered")
+            until("the game", lambda: any(status.startswith("Outbuffered: ") for status in ear.heard("STATUS")))
+        told = " ".join(ear.heard("STATUS"))
+        for secret in (companion.host_key, companion.journal.key("signing").hex()):
+            assert secret not in told
+
+
+def test_pages_that_do_not_answer_are_not_ready() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as deaf, pytest.raises(SystemTrouble, match="do not answer"):
+        until_answered(deaf.getsockname()[1], "127.0.0.1", answer_s=0.05)
+
+
+def test_a_hung_service_is_starved_killed_and_the_game_goes_on(tmp_path: Path, ear: Ear) -> None:
+    run = tmp_path / "run"
+    settings = tmp_path / "settings.toml"
+    settings.write_text(f'state_dir = "{tmp_path}"\n[web]\nhost = "127.0.0.1"\n[camera]\nsource = "none"\n')
+    command = [sys.executable, "-m", "companion", "play", "--settings", str(settings), "--port", "0"]
+
+    def begin(*more: str) -> subprocess.Popen[bytes]:
+        told = environment(ear, run, 3_000_000)
+        return subprocess.Popen([*command, *more], env={**os.environ, **told}, stdout=subprocess.DEVNULL)
+
+    process = begin("--game", "outbuffered")
+    try:
+        until("the game", lambda: ear.heard("STATUS")[-1:] and ear.heard("STATUS")[-1].startswith("Outbuffered: "))
+        assert ear.heard("READY") == ["1"]
+        assert (run / "lamp").read_text() == "ready"
+        process.send_signal(signal.SIGSTOP)  # all of it hangs: nothing feeds the watchdog any more
+        fed = len(ear.heard("WATCHDOG"))
+        assert not threading.Event().wait(1.2)
+        assert len(ear.heard("WATCHDOG")) - fed <= 1
+        process.kill()
+        process.wait()
+        process = begin()
+        until("ready", lambda: len(ear.heard("READY")) == 2)
+        assert ear.heard("STATUS")[-1].startswith("Outbuffered: "), "it goes on where it was"
+        process.send_signal(signal.SIGUSR1)
+        until("ready once more", lambda: len(ear.heard("READY")) == 3)
+        assert "Begins anew" in ear.heard("STATUS")
+        process.terminate()
+        assert process.wait(20) == 0
+        until("the end", lambda: ear.heard("STOPPING") == ["1"])
+        assert (run / "lamp").read_text() == "stopping"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_start_that_fails_says_why(tmp_path: Path, ear: Ear) -> None:
+    settings = tmp_path / "settings.toml"
+    settings.write_text(f'state_dir = "{tmp_path}"\n')
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        command = [sys.executable, "-m", "companion", "play", "--settings", str(settings), "--host", "127.0.0.1"]
+        done = subprocess.run(
+            [*command, "--port", port],
+            env={**os.environ, **environment(ear, tmp_path / "run")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert ear.heard("STATUS") == [f"Port {port} is in use: choose another one with --port"]
+    assert not ear.heard("READY")
+
+
+def test_the_client_of_a_service_under_systemd_sees_pages(tmp_path: Path, ear: Ear) -> None:
+    with companion_in(tmp_path) as companion, Attendant(companion, Manager(environment(ear, tmp_path / "run"))):
+        assert Client(f"http://127.0.0.1:{companion.server.port}").get("/api/view")["phase"] == "lobby"

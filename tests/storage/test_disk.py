@@ -1,0 +1,448 @@
+"""The disk beside the table: full, with old games on it, with damage found later; and a clock that is wrong."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from unittest.mock import Mock
+
+import msgspec
+import pytest
+from damage_tools import GOLDEN, changed, made_journal
+from history_tools import made_game
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from table_tools import Played, both_seats, playing
+
+from companion.archive.history import History
+from companion.archive.photographs import PhotographFolder
+from companion.core.clock import FakeClock
+from companion.core.config import HistorySettings
+from companion.core.errors import JournalError
+from companion.core.kit import Seat
+from companion.maintenance.housekeeping import QUIET_S, Housekeeping
+from companion.storage import migrations
+from companion.storage.disk_space import RESERVE_BYTES, Level, Space
+from companion.storage.journal import Journal
+from companion.table.session import Phase
+from companion.tools.bench.kills import KilledTable
+
+# ---- a full disk -----------------------------------------------------------------------------------------------------
+
+
+def fill_disk(journal: Journal) -> None:
+    """From now on the file and its log cannot grow."""
+    pages = journal._db.execute("PRAGMA page_count").fetchone()[0]
+    journal._db.execute(f"PRAGMA max_page_count={pages}")
+
+
+def type_much(played: Played, turns: int = 60) -> None:
+    """Orders and their taking back, until the file would have to grow."""
+    for _ in range(turns):
+        played.table.hand_in(Seat.SOUTH, played.table.view().moment, "UUS", "x" * 64)
+        played.table.take_back(Seat.SOUTH, played.table.view().moment)
+
+
+def test_a_full_disk_refuses_what_it_cannot_keep_and_the_reserve_lets_the_game_go_on(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        both_seats(played)
+        played.begin()
+        journal = played.table._journal
+        fill_disk(journal)
+        with pytest.raises(JournalError, match=r"could not be kept \(database or disk is full\): nothing has changed"):
+            type_much(played)
+        told = played.table.view(Seat.SOUTH)
+        assert "disk is full" in told.notices[0]
+        kept = journal.restore()
+        assert bool(kept.sealed) == (told.mine is not None), "what is shown is what is kept"
+        space = Space(journal.path, free=lambda _: 10**9)
+        space.look()
+
+        def give_up() -> bool:
+            if given := space.give_up():
+                journal._db.execute("PRAGMA max_page_count=1000000")
+            return given
+
+        journal.on_full = give_up
+        if told.mine:
+            played.table.take_back(Seat.SOUTH, told.moment)
+        type_much(played)
+        assert not space.reserve.exists()
+        assert not space.may_begin
+        assert played.table.view().notices == ()
+
+
+def test_a_disk_that_fills_stops_comforts_first_then_new_games(tmp_path: Path) -> None:
+    free = 10**9
+    space = Space(tmp_path / "journal.sqlite", free=lambda _: free)
+
+    def level(megabytes: int) -> str:
+        nonlocal free
+        free = megabytes * 1_000_000
+        return space.look()
+
+    assert (level(900), space.sentence) == (Level.PLENTY, "")
+    assert space.reserve.stat().st_blocks * 512 >= RESERVE_BYTES, "it takes room, it is not only as long"
+    assert level(63) == Level.SHORT
+    told = space.sentence
+    assert told == "The disk is almost full: no photographs are taken. Remove old games or other files."
+    assert (space.has_room, space.may_begin) == (False, True)
+    assert level(70) == Level.SHORT, "it does not change its mind with every file"
+    assert space.sentence == told, "nor does it say each file"
+    assert level(23) == Level.FULL
+    assert "no other can begin" in space.sentence
+    assert level(27) == Level.FULL
+    assert level(31) == Level.SHORT
+    assert level(90) == Level.PLENTY
+    assert space.give_up()
+    assert not space.give_up()
+    assert level(20) == Level.FULL
+    assert not space.reserve.exists()
+    assert level(37) == Level.FULL, "no room for the reserve"
+    assert level(39) == Level.SHORT
+    assert space.reserve.exists()
+
+
+def test_what_people_are_told_when_the_disk_is_full(tmp_path: Path) -> None:
+    free = 10**9
+    with a_house(tmp_path, free=lambda _: free) as (played, house, album, history):
+        played.begin()
+        free = 5_000_000
+        house.step()
+        played.table.step()
+        assert played.table.view().notices == (house.space.sentence,)
+        played.turn("UUS", "UUS")
+        played.finish_stages()
+        with pytest.raises(OSError, match="No space left"):
+            album.keep(1, "1.1", b"picture")
+        assert not history.has_room()
+        played.table.abandon()
+        for begin in (played.table.rematch, lambda: played.table.host_starts("arena", {})):
+            with pytest.raises(JournalError, match="The disk is full: no game can begin"):
+                begin()
+        free = 10**9
+        house.step()
+        played.table.step()
+        assert played.table.view().notices == ()
+        played.table.rematch()
+
+
+def test_what_the_table_does_by_itself_waits_for_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = 0
+
+    def full(*_: object) -> None:
+        nonlocal tries
+        tries += 1
+        raise JournalError("full")
+
+    with playing(tmp_path) as played:
+        played.table.new_game("binmat", {"way": "clock", "seconds": 5}, 1)
+        played.table.resume("host")
+        played.wait(1)
+        with monkeypatch.context() as patch:
+            patch.setattr(Journal, "append", full)
+            versions = {played.table.version}
+            for _ in range(100):
+                played.wait(0.1)
+                versions.add(played.table.version)
+            assert tries <= 4
+            assert len(versions) <= 2, "no page is drawn anew for what it says already"
+        for _ in range(3):
+            played.wait(1)
+        assert played.table.view().turn == 3
+        assert played.table.view().notices == ()
+
+
+# ---- old games ---------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def a_house(
+    folder: Path, free: Callable[[Path], int] = lambda _: 10**9, **settings: object
+) -> Iterator[tuple[Played, Housekeeping, PhotographFolder, History]]:
+    """A table with everything that is kept beside it, and who keeps it."""
+    with playing(folder) as played:
+        journal, clock = played.table._journal, played.clock
+        album = PhotographFolder(folder / "photographs")
+        history = History(
+            journal, folder / "history", clock, on_table=lambda: played.table.progress().number, album=album
+        )
+        with Housekeeping(
+            played.table,
+            journal,
+            history,
+            album=album,
+            clock=clock,
+            settings=HistorySettings(**settings),  # type: ignore[arg-type] # as the test says
+            space=Space(journal.path, free),
+        ) as house:
+            yield played, house, album, history
+
+
+def play_games(played: Played, album: PhotographFolder, games: int, apart_s: float = 0.0) -> None:
+    for _ in range(games):
+        played.begin()
+        album.keep(played.table.progress().number, f"{played.table.progress().number}.1", b"picture")
+        played.table.abandon()
+        played.clock.advance(apart_s)
+
+
+def test_old_games_go_while_nobody_plays_and_never_the_one_on_the_table(tmp_path: Path) -> None:
+    with a_house(tmp_path, keep="games", games=2) as (played, house, album, history):
+        play_games(played, album, 5)
+        number = history.bring_in(msgspec.json.encode(made_game("arena", 1, 2)))
+        house.step()
+        assert played.table._journal.games() == [1, 2, 3, 4, 5], "somebody was here just now"
+        played.begin()
+        house.step()
+        played.wait(QUIET_S + 1)
+        house.step()
+        assert len(played.table._journal.games()) == 6, "a game is on"
+        played.table.abandon()
+        house.step()
+        played.wait(QUIET_S + 1)
+        for _ in range(5):
+            house.step()
+        assert played.table._journal.games() == [5, 7]
+        assert album.games() == (5,)
+        assert [line.number for line in history.lines()] == [7, number, 5]
+        assert all(played.table._journal.check(game) for game in (0, 5, 7))
+        assert played.table._journal.next_number() == 8
+
+
+def test_a_game_that_cannot_be_removed_keeps_no_other_and_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, fails = PhotographFolder.remove, {1}
+
+    def remove(album: PhotographFolder, game: int) -> None:
+        if game in fails:
+            raise PermissionError(13, "Permission denied")
+        real(album, game)
+
+    monkeypatch.setattr(PhotographFolder, "remove", remove)
+    with a_house(tmp_path, keep="games", games=1) as (played, house, album, _):
+        play_games(played, album, 4)
+        journal = played.table._journal
+        house.step()
+        played.wait(QUIET_S + 1)
+        with monkeypatch.context() as patch:
+            patch.setattr(History, "remove", lambda *_: (_ for _ in ()).throw(KeyError("a bug")))
+            house.step()
+        house.step()
+        played.table.step()
+        assert journal.games() == [1, 2, 3, 4]
+        sentence = "Old games that cannot be removed: 1, 2 and 3. It is tried again after the next game."
+        assert played.table.view().notices == (sentence,)
+        assert house._unchecked == [], "checks are done all the same"
+        for left in ([1, 5], [6]):
+            played.begin()
+            house.step()
+            played.table.abandon()
+            house.step()
+            played.wait(QUIET_S + 1)
+            house.step()
+            house.step()
+            played.table.step()
+            assert journal.games() == left
+            fails.clear()
+        assert album.games() == ()
+        assert played.table.view().notices == ()
+
+
+def test_games_go_by_their_age_unless_nobody_knows_what_day_it_is(tmp_path: Path) -> None:
+    day_s = 86_400.0
+    with a_house(tmp_path, keep="days", days=3) as (played, house, album, _):
+        play_games(played, album, 5, apart_s=day_s)
+        house.step()
+        played.wait(QUIET_S + 1)
+        played.clock.set_wall(1000.0)
+        for _ in range(5):
+            house.step()
+        assert played.table._journal.games() == [1, 2, 3, 4, 5]
+        played.clock.set_wall(1_700_000_000.0 + played.clock.monotonic_s())
+        for _ in range(5):
+            house.step()
+        assert played.table._journal.games() == [4, 5], "three days and a minute ago is too long"
+
+
+def test_a_file_gives_back_what_old_games_took(tmp_path: Path) -> None:
+    with a_house(tmp_path, keep="games", games=1) as (played, house, album, _):
+        play_games(played, album, 25)
+        journal = played.table._journal
+        before = journal._db.execute("PRAGMA page_count").fetchone()[0]
+        house.step()
+        played.wait(QUIET_S + 1)
+        for _ in range(25):
+            house.step()
+        assert journal.games() == [25]
+        assert journal._db.execute("PRAGMA page_count").fetchone()[0] < before
+        assert journal._db.execute("PRAGMA freelist_count").fetchone()[0] == 0
+
+
+def test_other_damaged_games_are_found_beside_the_table(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite"
+    made_journal(path, games=5)
+    changed(path, "UPDATE entries SET at = at + 1 WHERE id = (SELECT MIN(id) + 2 FROM entries WHERE game = 2)")
+    with a_house(path.parent) as (played, house, _, history):
+        assert played.table.view().notices == ()
+        played.table.abandon()
+        house.step()
+        played.wait(QUIET_S + 1)
+        house.step()
+        played.table.step()
+        assert played.table.view().notices == ("Games that are damaged on the disk: 2. All others are whole.",)
+        assert "cannot be read" in history.line(2).reason  # type: ignore[union-attr] # it is listed
+
+
+def test_what_passes_is_told_as_no_damage_and_looked_at_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with a_house(tmp_path) as (played, house, album, _):
+        play_games(played, album, 1)
+        house.step()
+        played.wait(QUIET_S + 1)
+        with monkeypatch.context() as patch:
+            patch.setattr(migrations, "has_shape", lambda *_: (_ for _ in ()).throw(sqlite3.OperationalError("busy")))
+            house.step()
+        assert (house._unchecked, migrations.is_marked(tmp_path / "journal.sqlite")) == (None, False)
+        house.step()
+        assert house._unchecked == []
+        played.table.step()
+        assert played.table.view().notices == ()
+
+
+def test_damaged_pages_are_told_once_and_mended_at_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, fails = tmp_path / "journal.sqlite", Mock(return_value=False)
+    with a_house(tmp_path) as (played, house, album, _):
+        play_games(played, album, 1)
+        house.step()
+        played.wait(QUIET_S + 1)
+        with monkeypatch.context() as patch:
+            patch.setattr(migrations, "_passes", fails)
+            house.step()
+            house.step()
+        played.table.step()
+        assert (fails.call_count, migrations.is_marked(path)) == (1, True)
+        sentence = "The journal is damaged. Finish the game and restart: then all that can be read is kept."
+        assert played.table.view().notices == (sentence,)
+
+
+def test_the_copy_of_before_a_migration_goes_after_some_starts(tmp_path: Path) -> None:
+    old = tmp_path / "journal.sqlite"
+    shutil.copyfile(GOLDEN, old)
+    for start in range(migrations.KEPT_STARTS):
+        assert migrations.copies(old) or not start
+        with a_house(old.parent) as (played, house, _, _):
+            if played.table.view().phase is not Phase.OVER:
+                played.table.abandon()
+            house.step()
+            played.wait(QUIET_S + 1)
+            house.step()
+            house.step()
+    assert migrations.copies(old) == []
+
+
+def test_the_bench_that_kills_notices_what_is_lost_or_doubled(tmp_path: Path) -> None:
+    table = KilledTable(tmp_path, Random(1))
+    south, north = (person.tapped for person in table._people)
+    south.acknowledged["hand-in", "salt"] += 1
+    north.unknown["take-back", "north", "1.1"] += 1
+    for kept, lost, twice in (
+        ({("hand-in", "salt"): 1, ("take-back", "north", "1.1"): 1}, 0, 0),
+        ({}, 1, 0),
+        ({("hand-in", "salt"): 2}, 0, 1),
+        ({("hand-in", "salt"): 1, ("take-back", "north", "1.1"): 2}, 0, 1),
+        ({("hand-in", "salt"): 1, ("pause", "south", "1"): 1}, 0, 1),
+    ):
+        table._hold_against(Counter(kept))
+        assert (table._tally.lost, table._tally.twice) == (lost, twice), kept
+
+
+# ---- a clock that is wrong ---------------------------------------------------------------------------------------------
+
+STEPS = st.one_of(st.floats(-1e9, 1e9), st.sampled_from(["turn", "turn", "restart", "unplugged"]))
+
+
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=st.lists(STEPS, max_size=6), end_right=st.booleans())
+def test_a_clock_that_jumps_disturbs_neither_order_nor_clocks_nor_lengths(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[float | str], end_right: bool
+) -> None:
+    true_s, jumping = 1_750_000_000.0, tmp_path_factory.mktemp("jumping")
+    lefts: list[list[float]] = [[], []]
+    lengths = []
+    for number, folder in enumerate((jumping, tmp_path_factory.mktemp("steady"))):
+        clock, wall_s = FakeClock(50.0, true_s), 0.0
+        for step in ["restart", *steps]:
+            if isinstance(step, float):
+                wall_s = step if number == 0 else 0.0
+                clock.set_wall(max(0.0, clock.monotonic_s() - 50.0 + true_s + wall_s))
+            elif step == "unplugged":  # without a battery the clock begins at the same time again
+                clock = FakeClock(3.0, 1_500_000_000.0 if number == 0 else clock.wall_s())
+            else:
+                lefts[number].append(play_a_turn(folder, clock))
+        if end_right:
+            clock.set_wall(true_s + 9e6)
+        with Journal(folder / "journal.sqlite") as journal:
+            journal.clock_was_set(clock.wall_s(), clock.monotonic_s())
+            ids = [entry.id for entry in journal.entries()]
+            assert ids == sorted(ids)
+            assert all(journal.check(game) for game in (0, *journal.games()))
+            lengths.append(len(ids))
+    assert lefts[0] == pytest.approx(lefts[1])
+    assert lengths[0] == lengths[1]
+
+
+def play_a_turn(folder: Path, clock: FakeClock) -> float:
+    """Go on after a restart and let some time run; answers what is left on the clock."""
+    with playing(folder, clock) as played:
+        if played.table.view().phase is Phase.LOBBY:
+            played.table.new_game("binmat", {"way": "clock", "seconds": 30}, 1)
+        played.table.resume("host")
+        played.wait(1.5)
+        played.table.pause("host")
+        clock_now = played.table.view().clock
+        assert clock_now is not None
+        return clock_now.left_s
+
+
+def test_the_date_of_a_game_is_mended_when_the_clock_gets_set(tmp_path: Path) -> None:
+    clock = FakeClock(20.0, 1_600_000_000.0)  # no battery: the clock says what it likes
+    with playing(tmp_path, clock) as played:
+        history = History(played.table._journal, tmp_path / "history", clock)
+        played.begin()
+        clock.advance(100.0)
+        played.table.abandon()
+        assert history.lines()[0].begun == 0.0, "nobody knows"
+        assert history.lines()[0].length_s == 100.0
+        clock.set_wall(1_750_000_100.0)
+        played.table._journal.clock_was_set(clock.wall_s(), clock.monotonic_s())
+        assert (history.lines()[0].begun, history.lines()[0].length_s) == (1_750_000_000.0, 100.0)
+        played.begin()
+        clock.advance(50.0)
+        clock.set_wall(1_750_003_750.0)  # an hour forth, in the middle of a game
+        played.table.abandon()
+        assert history.lines()[0].length_s == 50.0
+
+
+def test_a_clock_behind_the_last_game_is_known_to_be_wrong_until_it_is_set(tmp_path: Path) -> None:
+    begun = []
+    for start_s, wall_s in (
+        (50.0, 1_800_000_000.0),
+        (4.0, 1_760_000_000.0),
+        (300.0, 1_760_000_296.0),
+        (4.0, 1_810_000_000.0),
+    ):
+        clock = FakeClock(start_s, wall_s)
+        with playing(tmp_path, clock) as played:
+            played.begin()
+            clock.advance(10.0)
+            played.table.abandon()
+            begun = [line.begun for line in History(played.table._journal, None, clock).lines()]
+    assert begun == [1_810_000_000.0, 0.0, 0.0, 1_800_000_000.0]

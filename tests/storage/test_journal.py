@@ -1,0 +1,420 @@
+"""The journal's file: its formats, its checksums, damage of every kind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import zipfile
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import msgspec
+import pytest
+from damage_tools import GOLDEN, KINDS, changed, damage, made_journal, problems_after
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from table_tools import playing
+
+from companion.core.clock import FakeClock
+from companion.core.config import Settings
+from companion.core.errors import JournalError
+from companion.core.kit import Seat
+from companion.maintenance.backup import BackupNote, apply_staged, stage_forgetting, stage_restore
+from companion.storage import checksums, migrations, recovery
+from companion.storage.journal import FORMAT, Journal
+from companion.storage.journal_head import read_head
+from companion.storage.recovery import damaged_files
+from companion.table.records import FreeSeat, Pause
+from companion.table.session import Phase
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "journal.sqlite"
+
+
+@pytest.fixture
+def old(path: Path) -> Path:
+    shutil.copyfile(GOLDEN, path)
+    return path
+
+
+def rows(path: Path) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
+        return db.execute("SELECT id, game, at, record FROM entries ORDER BY id").fetchall()
+
+
+def test_nobody_else_reads_it_from_the_first_input_on(path: Path) -> None:
+    state = path.parent / "state"
+    before = os.umask(0o022)
+    try:
+        with Journal(state / "journal.sqlite") as journal:
+            journal.key("host")
+            names = {"journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm"}
+            modes = {each.name: each.stat().st_mode & 0o777 for each in state.iterdir() if each.name in names}
+            assert modes == dict.fromkeys(names, 0o600)
+            left = Path(f"{path}-wal")
+            shutil.copyfile(state / "journal.sqlite", path)
+            shutil.copyfile(state / "journal.sqlite-wal", left)
+        assert (state.stat().st_mode & 0o777, left.stat().st_mode & 0o777) == (0o700, 0o644)
+        with Journal(path):
+            assert [each.stat().st_mode & 0o777 for each in (path, left)] == [0o600, 0o600]
+    finally:
+        os.umask(before)
+
+
+def test_any_name_of_a_folder_will_do(path: Path) -> None:
+    path = path.parent / "a #b? c%41" / path.name
+    made_journal(path, games=1)
+    with Journal(path, read_only=True) as journal:
+        assert journal.games() == [1]
+
+
+def test_a_new_key_is_kept_on_a_full_disk_too(path: Path) -> None:
+    with Journal(path) as journal:
+        journal.key("host")
+        journal._db.execute(f"PRAGMA max_page_count={journal._db.execute('PRAGMA page_count').fetchone()[0]}")
+        with pytest.raises(JournalError, match="The new key cannot be kept: database or disk is full"):
+            journal.renew_key("host", 20_000)
+
+        def give_up() -> bool:
+            journal._db.execute("PRAGMA max_page_count=1000000")
+            return True
+
+        journal.on_full = give_up
+        assert journal.renew_key("host", 20_000) == journal.key("host", 20_000)
+
+
+def test_a_clock_that_was_once_ahead_is_right_after_it_was_set(path: Path) -> None:
+    clock = FakeClock(100.0, 2_200_000_000.0)
+    with Journal(path) as journal:
+        journal.append(0, FreeSeat(Seat.SOUTH), clock.wall_s(), clock.monotonic_s())
+        assert journal.clock_was_set(1_764_000_000.0, 110.0)
+    with Journal(path) as journal:
+        assert journal.knows_date(1_764_000_500.0, 5.0)
+        assert not journal.knows_date(1_763_999_980.0, 5.0), "that is before the last input"
+
+
+# ---- formats ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_old_journal_is_migrated_with_a_copy_beside_it(old: Path) -> None:
+    before = rows(old)
+    with Journal(old, read_only=True) as journal:
+        told = [(entry.id, entry.game, entry.at, entry.record) for entry in journal.entries()]
+        sealed = journal.restore().sealed
+    assert rows(old) == before, "who only looks changes nothing"
+    with Journal(old) as journal:
+        assert [(entry.id, entry.game, entry.at, entry.record) for entry in journal.entries()] == told
+        assert journal.notice == ""
+        assert all(journal.check(game) for game in (0, *journal.games()))
+        session = journal.restore()
+        assert (session.phase, session.number, session.sealed) == (Phase.ORDERS, 3, sealed)
+        assert {sitter.name for sitter in session.seats.values()} == {"Ann", "Cleo"}
+        assert len(journal.forgotten()) == 1
+        journal.append(3, Pause("host", 1.0), 2.0)
+    assert rows(migrations.copy_of(old, 1)) == before
+    assert migrations.copy_of(old, 1).stat().st_mode & 0o777 == 0o600
+    with closing(sqlite3.connect(old)) as db:
+        assert migrations.version_of(db) == FORMAT
+
+
+def test_starts_are_counted_anew_after_each_migration(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Journal(path) as journal:
+        assert [journal.count(migrations.STARTS) for _ in range(2)] == [1, 2]
+    monkeypatch.setattr(migrations, "FORMAT", FORMAT + 1)
+    monkeypatch.setattr(migrations, "MIGRATIONS", {**migrations.MIGRATIONS, FORMAT + 1: lambda db: None})
+    with Journal(path) as journal:
+        assert journal.count(migrations.STARTS) == 1
+
+
+def test_every_file_has_the_same_shape_however_old(old: Path, tmp_path: Path) -> None:
+    fresh = tmp_path / "fresh.sqlite"
+    Journal(old).close()
+    Journal(fresh).close()
+    shapes = []
+    for path in (old, fresh):
+        with closing(sqlite3.connect(path)) as db:
+            shapes.append(sorted(db.execute("SELECT name, sql FROM sqlite_master").fetchall()))
+            assert db.execute("PRAGMA auto_vacuum").fetchone() == (2,), "incremental"
+    assert shapes[0] == shapes[1]
+
+
+def test_a_migration_that_fails_leaves_the_old_file(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = rows(old)
+
+    def broken(db: sqlite3.Connection) -> None:
+        migrations.MIGRATIONS[1](db)
+        db.execute("DELETE FROM entries")
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(migrations, "MIGRATIONS", {1: migrations.MIGRATIONS[1], 2: broken})
+        with pytest.raises(JournalError, match="cannot be opened: database or disk is full"):
+            Journal(old)
+    assert rows(old) == before
+    with Journal(old) as journal:
+        assert journal.games() == [1, 2, 3]
+
+
+def test_without_room_for_the_copy_nothing_is_migrated(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = old.read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(migrations.os, "fsync", full)
+        with pytest.raises(JournalError, match="no room for a copy"):
+            Journal(old)
+    assert old.read_bytes() == content
+    assert migrations.copies(old) == []
+
+
+def test_a_newer_file_is_refused_and_nothing_is_touched(path: Path) -> None:
+    Journal(path).close()
+    with Journal(path) as journal:
+        journal._head.write(replace(read_head(path) or pytest.fail("there is none"), format=7))  # as a newer one would
+    changed(path, "PRAGMA user_version=7")
+    names, content = sorted(path.parent.iterdir()), path.read_bytes()
+    for read_only in (False, True):
+        with pytest.raises(JournalError, match=rf"has format 7, this program reads {FORMAT}: update the program"):
+            Journal(path, read_only)
+    assert path.read_bytes() == content
+    assert sorted(path.parent.iterdir()) == names
+
+
+def test_a_backup_in_an_old_format_is_taken_back_and_forgetting_leaves_no_copy(tmp_path: Path) -> None:
+    here, file = Settings(state_dir=str(tmp_path / "here")), tmp_path / "here" / "settings.toml"
+    Journal(here.journal_path).close()
+    note = BackupNote(1, "0.1.0", 0.0, 3, 0)
+    with zipfile.ZipFile(tmp_path / "old.zip", "w") as archive:
+        archive.writestr("backup.json", msgspec.json.encode(note))
+        archive.writestr("journal.sqlite", GOLDEN.read_bytes())
+    stage_restore(tmp_path / "old.zip", here, file)
+    assert "restored" in apply_staged(here, file)
+    with Journal(here.journal_path) as journal:
+        assert journal.games() == [1, 2, 3]
+        assert journal.restore().seats == {}
+        assert all(journal.check(game) for game in (0, 1, 2, 3))
+    shutil.copyfile(GOLDEN, migrations.copy_of(here.journal_path, 1))
+    stage_forgetting(here)
+    apply_staged(here, file)
+    assert migrations.copies(here.journal_path) == []
+
+
+# ---- damage ----------------------------------------------------------------------------------------------------------
+
+
+def test_every_kind_of_change_to_an_input_is_found(path: Path) -> None:
+    made_journal(path)
+    inputs = [row[0] for row in rows(path) if row[1] == 1]
+    third = inputs[2]
+    for statement in (
+        f"UPDATE entries SET at = at + 1 WHERE id = {third}",
+        f"UPDATE entries SET record = replace(record, 'UUS', 'UUU') WHERE id = {third}",
+        f"UPDATE entries SET game = 2 WHERE id = {third}",
+        f"DELETE FROM entries WHERE id = {third}",
+        f"DELETE FROM entries WHERE id = {inputs[-1]}",
+        f"INSERT INTO entries SELECT 9000, game, at, record, run, now_s, link FROM entries WHERE id = {third}",
+        f"UPDATE entries SET id = CASE id WHEN {third} THEN -1 ELSE {third} END WHERE id IN ({third}, {inputs[3]})",
+    ):
+        other = path.with_name("other.sqlite")
+        shutil.copyfile(path, other)
+        changed(other, statement)
+        with closing(sqlite3.connect(other)) as db:
+            assert not checksums.is_whole(db, 1), statement
+            assert checksums.is_whole(db, 3)
+
+
+def test_a_damaged_end_is_cut_said_and_set_aside_and_the_game_goes_on(path: Path) -> None:
+    made_journal(path)
+    last = [row[0] for row in rows(path) if row[1] == 3]
+    changed(path, f"UPDATE entries SET now_s = now_s + 1 WHERE id = {last[-2]}")  # North's second order
+    with playing(path.parent) as played:
+        view = played.table.view()
+        assert view.notices == (
+            "The end of game 3 was damaged: 2 inputs are lost, it goes on before them. Compare the board.",
+        )
+        assert view.phase is Phase.ORDERS
+        assert view.seats[Seat.SOUTH].receipt
+        played.table.hand_in(Seat.NORTH, view.moment, "RIS")
+        played.finish_stages()
+    with Journal(path) as journal:
+        assert journal.notice == ""
+        assert journal.games() == [1, 2, 3]
+    with closing(sqlite3.connect(path)) as db:
+        assert [row[0] for row in db.execute("SELECT id FROM cut")] == last[-2:]
+
+
+def test_a_game_whose_beginning_is_lost_leaves_its_number_behind(path: Path) -> None:
+    made_journal(path)
+    changed(path, "DELETE FROM entries WHERE game = 3")
+    with playing(path.parent) as played:
+        assert "The end of game 3 was damaged" in played.table.view().notices[0]
+        assert played.table.view().phase is Phase.OVER
+        played.table.new_game("outbuffered")
+        assert played.table.progress().number == 4
+
+
+def test_damage_to_the_index_alone_loses_nothing(path: Path) -> None:
+    made_journal(path)
+    before = path.read_bytes()
+    with playing(path.parent) as played:
+        played.finish_stages()
+        whole = played.table.view()
+    with closing(sqlite3.connect(path)) as db:
+        (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'entries_game'").fetchone()
+    content, page = bytearray(path.read_bytes()), slice((root - 1) * 4096, root * 4096)
+    content[page] = before[page]
+    path.write_bytes(content)
+    with playing(path.parent) as played:
+        assert played.table.view().notices == ()
+        assert played.table.view().moment == whole.moment
+
+
+def leaves(path: Path, content: bytes) -> list[int]:
+    """The pages that hold inputs, by their places in the file."""
+    with closing(sqlite3.connect(path)) as db:
+        (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'entries'").fetchone()
+    places = range(root * 4096, len(content), 4096)
+    return [place for place in places if content[place] == 13 and b"hand_in" in content[place : place + 4096]]
+
+
+def test_games_beside_the_damage_stay(path: Path) -> None:
+    made_journal(path, games=12)
+    content = bytearray(path.read_bytes())
+    pages = leaves(path, content)
+    middle = pages[len(pages) // 2]
+    content[middle : middle + 4096] = bytes(4096)
+    path.write_bytes(content)
+    with Journal(path) as journal:
+        assert journal.notice.startswith("The journal was damaged.")
+        assert "journal.damaged-1.sqlite" in journal.notice
+        assert len(journal.games()) >= 8
+        assert all(journal.check(game) for game in (0, *journal.games()))
+        number = journal.games()[-1]
+        assert journal.fold(number).turns
+        assert len(journal.key("host")) == 32
+    assert len(damaged_files(path)) == 1
+    with Journal(path) as journal:
+        assert journal.notice == ""
+
+
+def test_an_input_whose_number_has_become_nought_does_not_lead_in_a_circle(path: Path) -> None:
+    """Behind it lies a page that cannot be read: what comes after that is looked for by number, once."""
+    made_journal(path, games=24)
+    content = bytearray(path.read_bytes())
+    pages = leaves(path, content)
+    last, broken = pages[-3], pages[-2]
+    cells = int.from_bytes(content[last + 3 : last + 5], "big")
+    cell = last + int.from_bytes(content[last + 4 + 2 * cells :][:2], "big")  # the last one but one is told last
+    number = cell + (1 if content[cell] < 128 else 2)  # behind the length of what follows
+    assert content[number] >= 128, "it has two bytes"
+    content[number : number + 2] = b"\x80\x00"
+    content[broken : broken + 4096] = b"\xff" * 4096
+    path.write_bytes(content)
+    with Journal(path) as journal:
+        assert journal.notice.startswith("The journal was damaged.")
+        assert len(journal.games()) >= 8
+        assert all(journal.check(game) for game in (0, *journal.games()))
+
+
+@pytest.mark.parametrize("table", ["entries", "entries_game", "keys"])
+def test_a_large_journal_with_a_bad_page_of_old_games_comes_up(
+    path: Path, monkeypatch: pytest.MonkeyPatch, table: str
+) -> None:
+    made_journal(path, games=6)
+    with closing(sqlite3.connect(path)) as db, db:
+        pause = (1, 1.0, 1, 1.0, msgspec.json.encode(Pause("host", 1.0)), b"")
+        db.executemany(
+            "INSERT INTO entries (game, at, run, now_s, record, link) VALUES (?, ?, ?, ?, ?, ?)", [pause] * 900
+        )
+        checksums.link_all(db)
+        key = db.execute("SELECT value FROM keys").fetchall()
+        (last_root,) = db.execute("SELECT MAX(rootpage) FROM sqlite_master").fetchone()
+    content = bytearray(path.read_bytes())
+    kind, holds = {"entries": (13, b"take_seat"), "entries_game": (10, b""), "keys": (10, b"host")}[table]  # leaves
+    pages = range(last_root * 4096 if table == "entries_game" else 0, len(content), 4096)
+    bad = next(at for at in pages if content[at] == kind and holds in content[at : at + 4096])
+    content[bad : bad + 4096] = b"\xff" * 4096
+    path.write_bytes(content)
+    monkeypatch.setattr(migrations, "_WHOLE_AT_START_BYTES", 0)
+    with Journal(path) as journal:
+        assert journal.notice.startswith("The journal was damaged.")
+        assert journal.restore().number == 6
+        assert (journal.key("host"),) in key
+        if table != "entries":
+            assert journal.games() == [1, 2, 3, 4, 5, 6]
+            assert len(journal.legible(1)[0]) > 900, "the index alone was damaged"
+    assert len(damaged_files(path)) == 1
+    with Journal(path) as journal:
+        assert journal.notice == ""
+
+
+def test_an_input_that_became_a_text_does_not_keep_the_journal_closed(path: Path) -> None:
+    made_journal(path)
+    changed(path, "UPDATE entries SET link = CAST(x'ff00fe' AS TEXT) WHERE id = (SELECT MAX(id) - 1 FROM entries)")
+    with Journal(path) as journal:
+        assert journal.notice.startswith("The journal was damaged.")
+        assert all(journal.check(game) for game in (0, *journal.games()))
+
+
+def test_what_passes_is_no_damage(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made_journal(path)
+    with Journal(path) as journal, monkeypatch.context() as patch:
+
+        def busy(*_: object) -> None:
+            error = sqlite3.OperationalError("database is locked")
+            error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+            raise error
+
+        patch.setattr(checksums, "is_whole", busy)
+        with pytest.raises(JournalError, match="cannot be read: database is locked"):
+            journal.check(1)
+    with Journal(path), closing(sqlite3.connect(path)) as other:
+        other.execute("PRAGMA user_version")
+        assert migrations.is_sound(path, whole=True)
+    path.rename(path.with_name("elsewhere"))
+    path.mkdir()
+    with pytest.raises(sqlite3.OperationalError, match="unable to open"):
+        migrations.is_sound(path, whole=True)
+
+
+def test_a_power_cut_while_rescuing_loses_nothing_more(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made_journal(path)
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) - 4096] + bytes(4096))
+
+    def cut(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(recovery, "_sync", cut)  # after the old file was renamed, before the new one is
+        with pytest.raises(KeyboardInterrupt):
+            Journal(path)
+    assert not path.exists()
+    with Journal(path) as journal:
+        assert journal.games()[0] == 1
+        assert all(journal.check(game) for game in journal.games())
+
+
+@settings(max_examples=15)
+@given(kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32))
+def test_whatever_is_damaged_it_starts_and_has_all_or_says_so(kept: Path, kind: str, seed: int) -> None:
+    content, log = (kept / "content").read_bytes(), (kept / "log").read_bytes()
+    damaged, damaged_log = damage(kind, content, log, Random(seed))
+    assert problems_after(kept, damaged, damaged_log) == [], (kind, seed)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a journal of many pages, as a file and the write-ahead log with its last inputs."""
+    folder = tmp_path_factory.mktemp("damage")
+    content, log = made_journal(folder / "made.sqlite", games=8, with_log=True)
+    (folder / "content").write_bytes(content)
+    (folder / "log").write_bytes(log)
+    return folder

@@ -1,0 +1,162 @@
+"""What people, phones and strangers send wrongly over HTTP: a clear word each time, nothing changed, nothing told.
+
+Other doors have their lists where they live: settings in `test_config`, command line, ports, journals and cameras in
+`test_service`, a full disk and a damaged journal in `test_table`, pins in `test_panel`, the engine in `test_engine`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from service import Client
+
+from companion.core.clock import FakeClock
+from companion.core.config import Settings, WebSettings
+from companion.core.kit import Seat
+from companion.service.app import Companion
+
+SECRET = "RLI"
+SALT = "5a17" * 8
+JSON = {"Content-Type": "application/json"}
+
+
+def order(moment: str = "1.1", action: object = "DDD", salt: str = "00") -> bytes:
+    return json.dumps({"moment": moment, "action": action, "salt": salt}).encode()
+
+
+HAND_IN = "/api/seat/north/hand-in"
+CASES: dict[str, tuple[str, bytes | None, dict[str, str], int, str]] = {
+    "too short": (HAND_IN, order(action="UU"), JSON, 400, "exactly three of"),
+    "too long": (HAND_IN, order(action="UUUU"), JSON, 400, "exactly three of"),
+    "small letters": (HAND_IN, order(action="uus"), JSON, 400, "exactly three of"),
+    "a number": (HAND_IN, order(action=7), JSON, 400, "action"),
+    "nothing": (HAND_IN, b"", JSON, 400, ""),
+    "not JSON": (HAND_IN, b"{action:", JSON, 400, ""),
+    "not text": (HAND_IN, b'{"moment": "\xff\xfe"}', JSON, 400, ""),
+    "a list": (HAND_IN, b"[]", JSON, 400, "object"),
+    "deeply nested": (HAND_IN, b'{"moment":' + b"[" * 4000 + b"]" * 4000 + b"}", JSON, 400, ""),
+    "an unknown field": (
+        HAND_IN,
+        b'{"moment": "1.1", "action": "DDD", "salt": "0", "x": 1}',
+        JSON,
+        400,
+        "unknown field `x`",
+    ),
+    "a missing field": (HAND_IN, b'{"moment": "1.1"}', JSON, 400, "action"),
+    "a bad salt": (HAND_IN, order(salt="no spaces"), JSON, 400, "salt"),
+    "a stale page": (HAND_IN, order(moment="1.0"), JSON, 409, "turn that is over"),
+    "another game": (HAND_IN, order(moment="7.1"), JSON, 409, "turn that is over"),
+    "the other seat": ("/api/seat/south/hand-in", order(), JSON, 403, "seat"),
+    "the other's order": ("/api/seat/south/mine", b"{}", JSON, 403, "seat"),
+    "the other's view": ("/api/seat/south/view", None, {}, 403, "seat"),
+    "no such seat": ("/api/seat/west/hand-in", order(), JSON, 404, ""),
+    "an oversize body": (HAND_IN, b"x" * 20_000, JSON, 413, ""),
+    "a form": (HAND_IN, b"action=DDD", {"Content-Type": "application/x-www-form-urlencoded"}, 415, ""),
+    "another site": (HAND_IN, order(), JSON | {"Origin": "http://evil.example"}, 403, ""),
+    "a cross-site fetch": (HAND_IN, order(), JSON | {"Sec-Fetch-Site": "cross-site"}, 403, ""),
+    "nothing to take back": ("/api/seat/north/take-back", b'{"moment": "1.1"}', JSON, 409, "nothing to take back"),
+    "a taken seat": ("/api/seat/south/take", b'{"name": "Eve"}', JSON, 409, "South is taken"),
+    "a step that is not there": (
+        "/api/seat/north/confirm",
+        b'{"moment": "1.1", "stage": 9, "force": true}',
+        JSON,
+        409,
+        "",
+    ),
+    "a negative step": ("/api/seat/north/confirm", b'{"moment": "1.1", "stage": -1, "force": true}', JSON, 409, ""),
+    "a game while one is on": ("/api/seat/north/start", b'{"game": "outbuffered"}', JSON, 409, "A game is on"),
+    "a rematch in the middle": ("/api/seat/north/rematch", b"{}", JSON, 409, "not over"),
+    "the host's word without the key": ("/api/host/undo", b"{}", JSON, 403, "host"),
+    "a wrong host key": ("/api/host/abandon", b"{}", JSON | {"X-Host-Key": "aaaaa-aaaaa"}, 403, ""),
+    "no such page": ("/nowhere", None, {}, 404, "table screen"),
+    "a way out of the folder": ("/static/x/..%2f..%2fjournal.sqlite", None, {}, 404, ""),
+    "the wrong method": ("/api/view", b"{}", JSON, 405, ""),
+    "no such piece": ("/workbench/piece", b'{"id": 99, "square": "a1"}', JSON, 404, ""),
+    "beside the board": ("/workbench/piece", b'{"id": 1, "square": "z9"}', JSON, 400, "z9"),
+    "no number": ("/workbench/piece", b'{"id": 1, "x": NaN, "y": 1}', JSON, 400, ""),
+    "no such key": ("/workbench/press", b'{"button": "south_jump"}', JSON, 404, ""),
+}
+HOST_CASES: dict[str, tuple[str, bytes, int, str]] = {
+    "no such game": ("/api/host/new-game", b'{"game": "chess", "options": {}}', 400, "known are"),
+    "no such option": ("/api/host/new-game", b'{"game": "outbuffered", "options": {"wind": 1}}', 400, "wind"),
+    "a bad board": ("/api/host/new-game", b'{"game": "outbuffered", "options": {"board": "sS"}}', 400, "exactly once"),
+    "a huge board": (
+        "/api/host/new-game",
+        json.dumps({"game": "outbuffered", "options": {"board": ("." * 90 + "\n") * 90}}).encode(),
+        400,
+        "at most 12 x 12",
+    ),
+    "no turn to take back": ("/api/host/undo", b"{}", 409, "no turn"),
+}
+
+
+class Room:
+    """A game in its first turn: South has sealed an order, North is asked, the camera sees the board."""
+
+    def __init__(self, companion: Companion) -> None:
+        self.companion = companion
+        url = f"http://127.0.0.1:{companion.server.port}"
+        self.south, self.north = Client(url), Client(url)
+        self.south.post("/api/seat/south/take", name="Mara")
+        self.north.post("/api/seat/north/take", name="Jonas")
+        companion.table.new_game("outbuffered", seed=1)
+        companion.table.confirm("host", companion.table.view().moment, 0, force=True)
+        self.south.post("/api/seat/south/hand-in", moment="1.1", action=SECRET, salt=SALT)
+
+    def state(self) -> tuple[object, ...]:
+        """Everything that a wrong input must leave alone."""
+        view, own = self.north.get("/api/view"), self.companion.table.view(Seat.SOUTH)
+        return {key: value for key, value in view.items() if key != "version"}, own.mine, own.sign
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
+    settings = Settings(state_dir=str(tmp_path_factory.mktemp("room")), web=WebSettings(host="127.0.0.1", port=0))
+    with Companion(settings, simulate=True, clock=FakeClock(), threads=False) as companion:
+        yield Room(companion)
+
+
+def look(room: Room, answer: tuple[int, bytes, object], status: int, words: str, before: tuple[object, ...]) -> None:
+    got, body, headers = answer
+    text = body.decode()
+    assert got == status, text
+    assert words in text
+    assert text, "a refusal says something"
+    for forbidden in ("Traceback", SECRET, SALT):
+        assert forbidden not in text + str(headers)
+    assert room.state() == before
+    assert room.north.get("/health")["ok"] is True
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_refused_clearly(room: Room, name: str) -> None:
+    path, body, headers, status, words = CASES[name]
+    before = room.state()
+    look(room, room.north.send(path, body, headers), status, words, before)
+
+
+@pytest.mark.parametrize("name", HOST_CASES)
+def test_the_host_is_refused_clearly_too(room: Room, name: str) -> None:
+    path, body, status, words = HOST_CASES[name]
+    before = room.state()
+    key = {"X-Host-Key": room.companion.host_key}
+    look(room, room.north.send(path, body, JSON | key), status, words, before)
+
+
+def test_the_same_order_sent_twice_is_taken_once(room: Room) -> None:
+    before = room.state()
+    body = order(action=SECRET, salt=SALT)
+    status, answer, _ = room.south.send("/api/seat/south/hand-in", body, JSON)
+    assert status == 200
+    assert json.loads(answer)["receipt"] == room.north.get("/api/view")["sealed"]["south"]
+    assert room.state() == before
+
+
+def test_a_forged_cookie_opens_no_seat(room: Room) -> None:
+    names = {cookie.name for cookie in room.south.jar}
+    for value in ("", "south", "eyJzZWF0Ijoic291dGgifQ.x.y", "%00" * 40):
+        cookies = "; ".join(f"{name}={value}" for name in names)
+        status, _, _ = Client(room.north.url).send("/api/seat/south/mine", b"{}", JSON | {"Cookie": cookies})
+        assert status == 403

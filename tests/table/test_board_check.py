@@ -1,0 +1,205 @@
+"""What the referee says about boards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from toy import Toy
+
+from companion.core.errors import Ambiguous
+from companion.core.grid import Square
+from companion.core.kit import Layout, Seat
+from companion.core.ports import Reading
+from companion.games import game_named
+from companion.table.board_check import (
+    Before,
+    HandMove,
+    agrees,
+    explain,
+    hand_moves,
+    problems,
+    remembered,
+    turned_below,
+)
+
+GAME = game_named("outbuffered")
+KIT = GAME.kit(GAME.options({}))
+START = GAME.expected(GAME.setup(GAME.options({}), Random(0))) or {}
+
+
+def sq(text: str) -> Square:
+    return Square.parse(text)
+
+
+def layout(**stacks: str) -> Layout:
+    """`layout(a1="purple flag, purple robot")`, bottom to top."""
+    return {sq(square): tuple(faces.split(", ")) for square, faces in stacks.items()}
+
+
+def reading(unknown: str = "", quiet: bool = True, **seen: str) -> Reading:
+    hidden = frozenset(sq(text) for text in unknown.split())
+    return Reading({sq(square): face for square, face in seen.items()}, hidden, quiet=quiet, game="outbuffered")
+
+
+STILL = {"a1": "purple robot", "b1": "purple flag", "c4": "lime robot", "b4": "lime flag"}
+
+
+def test_a_layout_agrees_by_its_tops_alone() -> None:
+    carried = layout(a1="lime flag, purple robot", b1="purple flag", c4="lime robot")
+    assert agrees(carried, reading(a1="purple robot", b1="purple flag", c4="lime robot"))
+    assert agrees(START, reading(**STILL))
+    assert agrees(START, reading("b2", **STILL)), "what is hidden beside the pieces does not matter"
+    assert not agrees(START, reading("a1", **STILL)), "a piece under a hand is not seen"
+    assert not agrees(START, reading(quiet=False, **STILL))
+    assert not agrees(START, reading(**(STILL | {"a2": "lime robot"})))
+
+
+def test_what_has_not_moved_may_be_hidden() -> None:
+    """A robot on b3 is so tall that the camera does not see the flag on b4 behind it."""
+    before = layout(a1="purple robot", b2="lime robot", b4="lime flag")
+    after = layout(a1="purple robot", b3="lime robot", b4="lime flag")
+    hidden = reading("b4", a1="purple robot", b3="lime robot")
+    assert agrees(after, hidden, before)
+    assert not agrees(after, hidden), "in a set-up everything must be seen"
+    assert not agrees(after, reading("b3", a1="purple robot", b4="lime flag"), before), "what has moved must be seen"
+    assert not agrees(after, reading("b4", a1="purple robot", b3="lime robot", b2="purple flag"), before)
+
+
+def test_what_lay_below_what_has_gone_may_be_hidden() -> None:
+    before = layout(g4="pink regular, ball", e6="pink big")
+    after = layout(g4="pink regular", e6="pink big, ball")
+    assert agrees(after, reading("g4", e6="ball"), before)
+    assert not agrees(after, reading(e6="ball"), before), "the piece is missed"
+    assert not agrees(after, reading("e6", g4="pink regular"), before), "where the ball went is not seen"
+
+
+def test_hand_moves_follow_stacks() -> None:
+    before = layout(b3="lime flag, purple robot", c4="lime robot")
+    after = layout(b2="lime flag, purple robot", c3="lime robot")
+    assert set(hand_moves(KIT, before, after)) == {
+        HandMove(("lime flag", "purple robot"), sq("b3"), sq("b2")),
+        HandMove(("lime robot",), sq("c4"), sq("c3")),
+    }
+    seen = reading(b2="purple robot", c4="lime robot")
+    done = {move.faces[-1]: move.done for move in hand_moves(KIT, before, after, seen)}
+    assert done == {"purple robot": True, "lime robot": False}
+    left_behind = reading(b2="purple robot", b3="lime flag", c3="lime robot")
+    assert not hand_moves(KIT, before, after, left_behind)[0].done, "the flag was forgotten"
+
+
+def test_what_turns_over_under_another_piece_is_done_once_hands_were_there() -> None:
+    kit = game_named("kahmate").kit(game_named("kahmate").options({}))
+    before = layout(g7="pink fast turned over, ball", b2="blue big turned over")
+    after = layout(g7="pink fast, ball", b2="blue big")
+    assert turned_below(before, after) == {sq("g7")}, "the other one can be seen"
+    seen = Reading({sq("g7"): "ball", sq("b2"): "blue big"}, frozenset(), quiet=True, game="kahmate")
+    assert agrees(after, seen, before), "as far as a picture goes"
+    done = {move.target: move.done for move in hand_moves(kit, before, after, seen)}
+    assert done == {sq("g7"): False, sq("b2"): True}
+    assert all(move.done for move in hand_moves(kit, before, after, seen, {sq("g7")}))
+
+
+def test_what_is_hidden_is_remembered_unless_it_is_seen_elsewhere() -> None:
+    board = layout(a1="purple robot", b1="purple flag")
+    hidden = reading("a1", b1="purple flag")
+    assert remembered(hidden, board) == {sq("a1"): "purple robot", sq("b1"): "purple flag"}
+    gone = reading("a1", a3="purple robot", b1="purple flag")
+    assert remembered(gone, board) == {sq("a3"): "purple robot", sq("b1"): "purple flag"}
+
+
+def test_setting_up_and_clearing_are_moves_too() -> None:
+    assert hand_moves(KIT, {}, layout(a1="purple robot"))[0].origin is None
+    assert hand_moves(KIT, layout(a1="purple robot"), {})[0].target is None
+
+
+@pytest.mark.parametrize(
+    ("seen", "text", "sign"),
+    [
+        (
+            {"a1": None, "a2": "purple robot"},
+            "Purple robot expected on a1, seen on a2: move it back.",
+            "Move the purple robot a2 to a1",
+        ),
+        ({"a1": None}, "Purple robot is missing on a1: put it there.", "Put the purple robot on a1"),
+        ({"c4": "purple flag", "b1": None}, "Purple flag expected on b1, seen on c4: move it back.", ""),
+    ],
+)
+def test_a_wrong_piece_is_named_with_its_way_back(seen: dict[str, str | None], text: str, sign: str) -> None:
+    squares = {square: face for square, face in (STILL | seen).items() if face}
+    found = problems(KIT, START, START, reading(**squares))
+    assert text in [problem.text for problem in found]
+    if sign:
+        assert [problem.sign for problem in found] == [sign]
+
+
+def test_what_does_not_belong_is_sent_off() -> None:
+    found = problems(KIT, START, START, reading(**(STILL | {"b2": "lime robot"})))
+    assert found[0].square == sq("b2")
+    assert "move it back" in found[0].text or "take it off" in found[0].text
+
+
+def test_on_the_way_nothing_is_wrong() -> None:
+    after = layout(a2="purple robot", b1="purple flag", c3="lime robot", b4="lime flag")
+    lifted = {"b1": "purple flag", "b4": "lime flag"}
+    assert problems(KIT, START, after, reading(**STILL)) == (), "not begun"
+    assert problems(KIT, START, after, reading(**lifted)) == (), "both in the air"
+    assert problems(KIT, START, after, reading(**lifted, a2="purple robot", c4="lime robot")) == ()
+    wrong = problems(KIT, START, after, reading(**lifted, b2="purple robot", c4="lime robot"))
+    assert [problem.text for problem in wrong] == ["Purple robot expected on a2, seen on b2: move it to a2."]
+    assert wrong[0].home == sq("a2")
+
+
+def test_a_stack_may_come_apart_on_the_way() -> None:
+    before = layout(b3="lime flag, purple robot", b1="purple flag", c4="lime robot")
+    after = layout(b2="lime flag, purple robot", b1="purple flag", c4="lime robot")
+    assert problems(KIT, before, after, reading(b3="lime flag", b1="purple flag", c4="lime robot")) == ()
+
+
+def test_a_piece_laid_upon_what_belongs_on_top_of_it_is_told_at_once() -> None:
+    game = game_named("kahmate")
+    kit = game.kit(game.options({}))
+    before = layout(d4="blue fast", d6="ball")
+    after = layout(d6="blue fast, ball")
+    (wrong,) = problems(kit, before, after, reading(d6="blue fast"))
+    assert wrong.text == "Ball belongs on top of the blue fast on d6: lay it there."
+    assert problems(kit, before, after, reading()) == (), "both in the hand"
+    assert problems(kit, before, after, reading(d6="ball")) == (), "the ball has not been lifted"
+
+
+def test_unknown_squares_are_never_wrong() -> None:
+    assert problems(KIT, START, START, reading("a1 b1", c4="lime robot", b4="lime flag")) == ()
+
+
+def test_a_piece_that_would_lie_on_one_that_looks_the_same_is_told_by_its_marker() -> None:
+    scouts = game_named("scouts")
+    kit, (plain, full) = scouts.kit(scouts.options({})), ("black scout", "black scout with intel")
+    a3, a4 = sq("a3"), sq("a4")
+    board = layout(a3=full, a4=f"{plain}, {full}")
+    outcomes = [
+        ("a4-a3", (layout(a3=f"{full}, {full}", a4=plain),)),
+        ("a4-a5", (layout(a3=full, a4=plain, a5=full),)),
+    ]
+    outcomes = [(scouts.parse(text), layouts) for text, layouts in outcomes]
+    before = Before(kit, board, {a3: 20, a4: 21})
+    hidden = replace(reading("a5", a3=full, a4=plain), game="scouts", markers={a3: 20, a4: 22})
+    assert explain(scouts, Seat.NORTH, hidden, outcomes, before) is None, "the piece lies on a5, where nothing is seen"
+    shown = replace(hidden, markers={a3: 21, a4: 22})
+    assert explain(scouts, Seat.NORTH, shown, outcomes, before) == scouts.parse("a4-a3")
+
+
+def test_explain_finds_the_one_play() -> None:
+    toy = Toy()
+    state = toy.setup(toy.options({}), Random(0))
+    outcomes = [
+        (action, (toy.expected(toy.apply(state, {Seat.SOUTH: action}, Random(0)).state) or {},))
+        for action in toy.legal_actions(state, Seat.SOUTH)
+    ]
+    before = Before(toy.kit(toy.options({})), toy.expected(state) or {})
+    seen = reading(a3="white counter", b1="black counter")
+    assert explain(toy, Seat.SOUTH, seen, outcomes, before) == 2
+    assert explain(toy, Seat.SOUTH, reading(a5="white counter", b1="black counter"), outcomes, before) is None
+    with pytest.raises(Ambiguous) as asked:
+        explain(toy, Seat.SOUTH, seen, [*outcomes, (1, outcomes[1][1])], before)
+    assert asked.value.choices == ("2", "1")

@@ -1,0 +1,409 @@
+"""Games of hands under the camera: plays recognised or explained, chess clocks, and presses that come too early."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from table_tools import Played, both_seats, playing
+
+from companion.core.errors import Illegal
+from companion.core.grid import Square
+from companion.core.kit import Layout, Seat
+from companion.core.ports import Cue, Reading, TurnLamp
+from companion.table.board_check import tops
+from companion.table.prompts import lamps_of
+from companion.table.session import Phase
+
+SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
+PLACES = ("c1", "c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10")
+WHITE, BLACK = ("white scout",), ("black scout",)
+
+
+@pytest.fixture
+def played(tmp_path: Path) -> Iterator[Played]:
+    with playing(tmp_path) as played:
+        both_seats(played)
+        yield played
+
+
+def sq(text: str) -> Square:
+    return Square.parse(text)
+
+
+def lay(layout: Layout, **changes: tuple[str, ...] | None) -> dict[Square, tuple[str, ...]]:
+    """The layout with some squares changed; None: empty."""
+    changed = dict(layout) | {sq(square): faces for square, faces in changes.items() if faces}
+    return {square: faces for square, faces in changed.items() if changes.get(str(square), faces)}
+
+
+def see(played: Played, layout: Layout, quiet: bool = True, after_s: float = 0.1, hidden: str = "") -> None:
+    """Some time later the camera sees this."""
+    played.clock.advance(after_s)
+    played.show(layout, hidden, quiet, "scouts")
+
+
+def now(played: Played) -> Layout:
+    return played.table.view().layout
+
+
+def begin(played: Played, **options: object) -> None:
+    """A game whose pieces hands have placed under the camera, one by one."""
+    played.table.new_game("scouts", options, seed=1)
+    see(played, {})
+    for square in PLACES:
+        see(played, lay(now(played), **{square: WHITE if square.endswith("1") else BLACK}))
+    played.signals.clear()
+
+
+def left_s(played: Played, seat: Seat) -> float:
+    clock = played.table.view().clocks[seat]
+    return round(clock.left_s if clock.due_s is None else clock.due_s - played.clock.monotonic_s(), 3)
+
+
+def press(played: Played, seat: Seat) -> None:
+    """The seat presses its clock on the phone."""
+    played.table.hand_in(seat, played.table.view().moment, ".")
+
+
+def test_the_camera_follows_the_hands_from_the_first_piece(played: Played) -> None:
+    played.table.new_game("scouts", {}, seed=1)
+    assert played.table.view().phase is Phase.SETUP
+    see(played, {})
+    assert played.table.view().sign.seats == {SOUTH}
+    assert played.table.view().clocks == {}, "no clock runs before all stand"
+    for number, square in enumerate(PLACES):
+        see(played, lay(now(played), **{square: WHITE if square.endswith("1") else BLACK}))
+        assert len(played.table.view().layout) == number + 1
+    view = played.table.view()
+    assert view.problems == ()
+    assert view.clock is not None
+    assert not view.clock.paused
+    assert {seat: left_s(played, seat) for seat in Seat} == {SOUTH: 600.0, NORTH: 600.0}
+
+
+def test_a_play_is_said_when_the_board_is_quiet_and_not_before(played: Played) -> None:
+    begin(played)
+    moment = played.table.view().moment
+    board = lay(now(played), c1=None, c2=WHITE)
+    see(played, board, quiet=False)
+    assert played.table.view().moment == moment
+    see(played, board)
+    view = played.table.view()
+    assert view.log[0] == "11. White dashes c1 to c2."
+    assert view.problems == ()
+    assert Cue.BOARD_WRONG not in [signal.cue for signal in played.signals]
+
+
+def test_a_lifted_piece_and_a_resting_hand_are_no_play(played: Played) -> None:
+    begin(played)
+    moment = played.table.view().moment
+    see(played, now(played), quiet=False, hidden="c1 d1")
+    see(played, now(played), hidden="c1 d1")
+    assert played.table.view().moment == moment
+    assert played.table.view().problems == ()
+
+
+def test_what_is_no_play_is_named_with_the_rule_and_the_way_back(played: Played) -> None:
+    begin(played)
+    board = now(played)
+    see(played, lay(board, c1=None, c3=WHITE))
+    view = played.table.view()
+    assert view.why_not is not None
+    assert view.why_not.message.startswith("c1 to c3 is not a play.")
+    assert view.why_not.square == "c2"
+    assert (str(view.problems[0].square), str(view.problems[0].home)) == ("c3", "c1")
+    assert view.sign.small == view.why_not.message
+    assert Cue.BOARD_WRONG in [signal.cue for signal in played.signals]
+    see(played, board)
+    assert played.table.view().why_not is None
+    assert played.table.view().problems == ()
+
+
+def test_a_scout_held_in_the_hand_is_no_mistake(played: Played) -> None:
+    begin(played)
+    moment = played.table.view().moment
+    see(played, lay(now(played), c1=None))
+    view = played.table.view()
+    assert (view.moment, view.problems, view.why_not) == (moment, (), None)
+    assert Cue.BOARD_WRONG not in [signal.cue for signal in played.signals]
+    see(played, lay(now(played), c10=None))
+    assert played.table.view().problems[0].text == "Black scout is missing on c10: put it there."
+
+
+def test_a_piece_that_is_missed_may_lie_where_the_camera_does_not_see(played: Played) -> None:
+    begin(played)
+    see(played, lay(now(played), e10=None), hidden="e7")
+    sign = played.table.view().sign
+    assert sign.text == "Put the black scout on e10"
+    assert sign.small == "Is the black scout on e7, where the camera does not see it? Then put it straight."
+
+
+def test_a_hand_over_the_place_of_a_missing_piece_mends_nothing(played: Played) -> None:
+    begin(played)
+    whole = now(played)
+    see(played, lay(whole, e10=None))
+    see(played, lay(whole, e10=None), hidden="e10 e9")
+    sign = played.table.view().sign
+    assert sign.text == "Put the black scout on e10"
+    assert sign.small == "The camera does not see e10 now: put the piece there straight, or take the hand away."
+    assert not played.table._live.shows(whole), "nothing is ticked off by that"
+    see(played, whole)
+    assert played.table.view().problems == ()
+    see(played, lay(whole, e10=None), hidden="e10 e9")
+    assert played.table.view().problems == (), "what lay well may be hidden"
+
+
+def test_something_without_a_marker_is_told_from_what_is_hidden(played: Played) -> None:
+    begin(played)
+    for foreign, words in ((set(), "put the pieces there straight"), ({sq("e5")}, "take away what lies there")):
+        lying = Reading(
+            tops(now(played)),
+            frozenset({sq("e5"), sq("e6")}),
+            quiet=True,
+            game="scouts",
+            at_s=played.clock.monotonic_s(),
+            foreign=frozenset(foreign),
+        )
+        played.table.saw(lying)
+        played.table.step()
+        small = played.table.view().sign.small
+        assert small.startswith("The camera does not see")
+        assert small.endswith(f"{words}.")
+
+
+def test_a_scout_on_one_that_looks_the_same_is_told_by_its_marker(played: Played) -> None:
+    begin(played)
+    board = now(played)
+    marked(played, board, {"c1": 30, "d1": 31})
+    moment = played.table.view().moment
+    marked(played, lay(board, c1=None), {"d1": 31})
+    assert played.table.view().moment == moment, "the scout may be in the hand"
+    marked(played, lay(board, c1=None), {"d1": 30})
+    assert played.table.view().log[0] == "11. White dashes c1 to d1."
+    assert now(played)[sq("d1")] == ("white scout", "white scout")
+    press(played, SOUTH)
+    assert played.table.view().sign.seats == {NORTH}
+
+
+def marked(played: Played, layout: Layout, markers: dict[str, int]) -> None:
+    """The camera sees this, and these markers."""
+    played.clock.advance(0.1)
+    ids = {sq(square): marker for square, marker in markers.items()}
+    reading = Reading(tops(layout), quiet=True, game="scouts", at_s=played.clock.monotonic_s(), markers=ids)
+    played.table.saw(reading)
+    played.table.step()
+
+
+def test_turning_over_in_the_same_go_is_fine(played: Played) -> None:
+    begin(played)
+    tap(played, "c1-c2", ".", "d10-d9", "e10-e9", ".")
+    for rank in range(2, 9):
+        white = (f"c{rank}-c{rank + 1}", "e1-e2" if rank % 2 == 0 else "e2-e1", ".")
+        black = ("d9-d8", "e9-e8", ".") if rank % 2 == 0 else ("d8-d9", "e8-e9", ".")
+        tap(played, *white, *black)
+    see(played, now(played))
+    see(played, lay(now(played), c9=None, b10=("white scout with intel",)))
+    assert played.table.view().phase is Phase.ORDERS
+    assert now(played)[sq("b10")] == ("white scout with intel",)
+
+
+def test_a_rock_between_two_plays_covers_its_squares(played: Played) -> None:
+    begin(played)
+    see(played, lay(now(played), c1=None, c2=WHITE))
+    boulder = ("white boulder",)
+    see(played, lay(now(played), c5=boulder, d5=boulder, c6=boulder, d6=boulder))
+    view = played.table.view()
+    assert view.log[0].startswith("12. White lays its boulder")
+    see(played, lay(now(played), c5=None, c6=None, e5=boulder, e6=boulder))
+    assert [str(problem.square) for problem in played.table.view().problems] == ["d5"], "one piece, one sentence"
+
+
+def tap(played: Played, *texts: str) -> None:
+    """Plays by taps, with hands that follow unseen."""
+    for text in texts:
+        view = played.table.view()
+        (seat,) = [seat for seat, shown in view.seats.items() if shown.awaited]
+        played.table.hand_in(seat, view.moment, text)
+        while (view := played.table.view()).phase is Phase.STAGES:
+            played.table.confirm(seat, view.moment, view.stage, force=True)
+
+
+def test_a_scout_that_reaches_the_other_side_is_turned_over_before_the_game_goes_on(played: Played) -> None:
+    begin(played)
+    tap(played, "c1-c2", ".")
+    for rank in range(2, 9):
+        there = ("d10-d9", "e10-e9") if rank % 2 == 0 else ("d9-d10", "e9-e10")
+        tap(played, *there, ".", f"c{rank}-c{rank + 1}", "e1-e2" if rank % 2 == 0 else "e2-e1", ".")
+    tap(played, "d9-d8", "e9-e8", ".")
+    see(played, now(played))
+    see(played, lay(now(played), c9=None, b10=WHITE))
+    view = played.table.view()
+    assert view.phase is Phase.STAGES
+    assert [i.text for i in view.instructions] == ["White: turn your scout on b10 over"]
+    assert view.problems == ()
+    see(played, lay(now(played), b10=("white scout with intel",)))
+    assert played.table.view().phase is Phase.ORDERS
+    assert now(played)[sq("b10")] == ("white scout with intel",)
+    see(played, lay(now(played), b10=WHITE))
+    assert played.table.view().problems[0].text == "White scout with intel expected on b10: turn the piece over."
+
+
+# ---- the chess clock ---------------------------------------------------------------------------------------------
+
+
+def test_the_clock_runs_for_the_seat_on_turn_and_passes_with_the_increment(played: Played) -> None:
+    begin(played, seconds=300, increment=5)
+    see(played, lay(now(played), c1=None, c2=WHITE), after_s=20)
+    assert left_s(played, SOUTH) == 280
+    played.clock.advance(10)
+    press(played, SOUTH)
+    assert (left_s(played, SOUTH), left_s(played, NORTH)) == (275, 300)
+    played.wait(7)
+    assert (left_s(played, SOUTH), left_s(played, NORTH)) == (275, 293)
+
+
+def test_pressing_too_early_says_what_is_due(played: Played) -> None:
+    begin(played)
+    see(played, now(played))
+    with pytest.raises(Illegal, match="play is still due"):
+        press(played, SOUTH)
+    assert played.table.view().sign.seats == {SOUTH}
+
+
+@pytest.mark.parametrize("key", ["pad", "table", "phone", "screen"])
+def test_the_clock_is_pressed_by_pad_table_button_phone_or_screen(played: Played, key: str) -> None:
+    begin(played)
+    see(played, lay(now(played), c1=None, c2=WHITE))
+    see(played, now(played))
+    match key:
+        case "pad":
+            played.press(SOUTH, "ready")
+        case "table":
+            played.press(None, "table")
+        case "phone":
+            press(played, SOUTH)
+        case "screen":
+            played.table.act(played.table.view().moment, ".")
+    assert played.table.view().sign.seats == {NORTH}
+
+
+def test_a_press_before_the_camera_has_seen_the_play_waits_and_is_charged_as_stamped(played: Played) -> None:
+    begin(played)
+    board = lay(now(played), c1=None, c2=WHITE)
+    see(played, now(played), quiet=False, after_s=30)
+    played.clock.advance(2)
+    played.press(SOUTH, "ready")
+    assert played.table.view().sign.text == "Take your hands off the board"
+    see(played, board, quiet=False, after_s=0.5)
+    see(played, board, after_s=0.5)
+    assert played.table.view().sign.seats == {NORTH}
+    assert left_s(played, SOUTH) == 568, "reading the board is charged to nobody"
+    assert left_s(played, NORTH) == 600
+    assert Cue.KEY_REFUSED not in [signal.cue for signal in played.signals]
+
+
+def test_a_press_that_waits_is_refused_when_the_board_shows_no_play(played: Played) -> None:
+    begin(played)
+    see(played, now(played), quiet=False)
+    played.press(SOUTH, "ready")
+    see(played, now(played))
+    assert played.table.view().sign.seats == {SOUTH}
+    assert Cue.KEY_REFUSED in [signal.cue for signal in played.signals]
+
+
+def test_a_press_does_not_wait_for_ever(played: Played) -> None:
+    begin(played)
+    see(played, now(played), quiet=False)
+    played.press(SOUTH, "ready")
+    played.wait(4)
+    assert Cue.KEY_REFUSED in [signal.cue for signal in played.signals]
+    assert played.table.view().sign.text != "Take your hands off the board"
+
+
+def test_who_has_no_time_left_loses(played: Played) -> None:
+    begin(played, seconds=180)
+    played.wait(181)
+    view = played.table.view()
+    assert view.phase is Phase.OVER
+    assert view.outcome is not None
+    assert view.outcome.winners == {NORTH}
+    assert view.outcome.reason == "White has no time left."
+    assert view.clocks[SOUTH].left_s == 0
+
+
+def test_the_last_half_minute_is_heard_once_and_the_last_seconds_each(played: Played) -> None:
+    begin(played, seconds=180)
+    alarms: list[tuple[float, str]] = []
+    played.table.connect(
+        on_alarms=lambda due: alarms.__setitem__(slice(None), [(a.at_s, a.signal.cue.value) for a in due])
+    )
+    start_s = played.clock.monotonic_s()
+    heard = [(round(at_s - start_s), cue) for at_s, cue in alarms]
+    assert heard == [
+        (150, "clock_low"),
+        *((170 + second, "clock_last") for second in range(10)),
+        (180, "time_out"),
+    ]
+    before = list(alarms)
+    see(played, lay(now(played), c1=None, c2=WHITE), after_s=160)
+    assert [alarm for alarm in alarms if alarm not in before] == [], "a play does not ring the clock anew"
+
+
+def test_a_restart_brings_both_times_back_stopped(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        both_seats(played)
+        begin(played, increment=2)
+        see(played, lay(now(played), c1=None, c2=WHITE), after_s=12)
+        press(played, SOUTH)
+        played.wait(0.4)
+        played.wait(33)
+        clock = played.clock
+    with playing(tmp_path, clock) as played:
+        view = played.table.view()
+        assert view.clock is not None
+        assert view.clock.paused == "restart"
+        assert left_s(played, SOUTH) == 590
+        assert left_s(played, NORTH) == pytest.approx(566.6, abs=0.51)
+        clock.advance(1000)
+        played.table.resume("host")
+        assert left_s(played, NORTH) == pytest.approx(566.6, abs=0.51)
+
+
+def test_taking_back_restores_turn_board_and_time(played: Played) -> None:
+    begin(played)
+    see(played, lay(now(played), c1=None, c2=WHITE), after_s=20)
+    back = played.table.view(SOUTH).back
+    assert back is not None
+    played.clock.advance(40)
+    played.table.take_back(SOUTH, back)
+    view = played.table.view()
+    assert view.phase is Phase.SETUP
+    assert view.instructions[0].text == "White: move your scout c2 to c1"
+    assert left_s(played, SOUTH) == 580
+    see(played, lay(now(played), c2=None, c1=WHITE), after_s=30)
+    assert played.table.view().phase is Phase.ORDERS
+    assert left_s(played, SOUTH) == 580, "putting it back is not charged"
+
+
+def test_a_hands_game_by_taps_alone_waits_for_nobody(played: Played) -> None:
+    table = played.table
+    table.new_game("scouts", {"seconds": 0}, seed=1)
+    table.confirm("host", table.view().moment, 0)
+    for square in PLACES:
+        seat = SOUTH if square.endswith("1") else NORTH
+        table.hand_in(seat, table.view().moment, f"@{square}")
+        view = table.view()
+        table.confirm(seat, view.moment, view.stage)
+    assert table.view().phase is Phase.ORDERS
+    assert table.view().clocks == {}
+    assert any(play.text == "c1-c2" for play in table.plays(SOUTH, table.view().moment))
+    assert table.plays(NORTH, table.view().moment) == ()
+
+
+def test_the_lamp_of_the_seat_on_turn_is_on(played: Played) -> None:
+    begin(played)
+    lamps = lamps_of(played.table._live)
+    assert lamps[SOUTH].turn is TurnLamp.ON
+    assert lamps[NORTH].turn is TurnLamp.OFF

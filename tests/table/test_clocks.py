@@ -1,0 +1,452 @@
+"""The clock of a turn at the table: time-outs, pauses, ways back, restarts, and presses judged by their own time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from table_tools import Played, both_seats, playing
+
+from companion.core.clock import RealClock
+from companion.core.config import PanelSettings
+from companion.core.errors import Illegal, Stale
+from companion.core.kit import Seat
+from companion.core.ports import Alarm, PadKey, Press, TurnLamp
+from companion.storage.journal import Journal
+from companion.table.prompts import lamps_of
+from companion.table.session import Phase
+from companion.table.table import Table
+from hardware.simulated import simulated_panel
+
+SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
+
+
+@pytest.fixture
+def played(tmp_path: Path) -> Iterator[Played]:
+    with playing(tmp_path) as played:
+        both_seats(played)
+        yield played
+
+
+def begin(played: Played, way: str = "clock", **options: object) -> None:
+    """A game with its clock just started."""
+    played.table.new_game("binmat", {"way": way, **options}, seed=1)
+    played.table.resume("host")
+    played.signals.clear()
+
+
+def left(played: Played) -> int:
+    tableau = played.table.view().tableau
+    assert tableau is not None
+    assert tableau.count is not None
+    return tableau.count.number
+
+
+def left_s(played: Played) -> float:
+    """Seconds left on the clock now."""
+    clock = played.table.view().clock
+    assert clock is not None
+    return clock.left_s if clock.due_s is None else clock.due_s - played.clock.monotonic_s()
+
+
+def act(played: Played, text: str = ".") -> None:
+    played.table.act(played.table.view().moment, text)
+
+
+def test_a_game_with_a_clock_begins_with_the_clock_stopped(played: Played) -> None:
+    played.table.new_game("binmat", {"way": "clock"}, seed=1)
+    view = played.table.view()
+    assert (view.phase, view.sign.text) == (Phase.ORDERS, "Press ready to start the clock")
+    played.wait(60)
+    assert left_s(played) == 5
+    with pytest.raises(Illegal, match="clock stands still"):
+        act(played)
+    played.press(NORTH, "ready")
+    assert left_s(played) == 5
+    assert played.table.view().sign.text == "Defender: your turn"
+
+
+def test_time_runs_out_turn_after_turn_without_any_drift(played: Played) -> None:
+    begin(played)
+    began_s = played.clock.monotonic_s()
+    for turn in range(1, 30):
+        played.wait(5.017)  # the table gets round to it late, each time
+        clock = played.table.view().clock
+        assert clock is not None
+        assert left(played) == 110 - turn
+        assert clock.due_s == pytest.approx(began_s + 5 * (turn + 1), abs=1e-9)
+
+
+def test_a_long_sleep_passes_all_the_turns_that_were_due(played: Played) -> None:
+    begin(played)
+    played.clock.advance(26)
+    for _ in range(6):
+        played.table.step()
+    assert left(played) == 105
+    assert left_s(played) == pytest.approx(4)
+
+
+def test_with_alarm_the_turn_stays_until_somebody_acts(played: Played) -> None:
+    begin(played, timeout="alarm")
+    played.wait(60)
+    view = played.table.view()
+    assert (left(played), view.sign.text) == (110, "Defender: time is over")
+    assert view.clock is not None
+    assert view.clock.has_run_out
+    act(played)
+    assert (left(played), left_s(played)) == (109, 5)
+
+
+def test_casual_play_has_no_clock_and_begins_at_once(played: Played) -> None:
+    played.table.new_game("binmat", {"way": "clock", "seconds": 0}, seed=1)
+    assert played.table.view().clock is None
+    act(played)
+    played.wait(1000)
+    assert left(played) == 109
+
+
+# ---- whose press counts, and when ---------------------------------------------------------------------------------
+
+
+def test_the_pad_of_the_side_the_table_button_the_phone_and_the_screen_end_a_turn(played: Played) -> None:
+    begin(played)
+    played.press(SOUTH, "ready")
+    played.press(None, "table")
+    played.table.hand_in(SOUTH, played.table.view().moment, ".")
+    act(played)
+    assert left(played) == 106
+
+
+def test_the_pad_of_the_other_side_does_not(played: Played) -> None:
+    begin(played)
+    played.press(NORTH, "ready")
+    assert left(played) == 110
+    assert played.cues == ["key_refused"]
+
+
+def test_a_press_counts_by_its_own_time_however_late_the_table_hears_of_it(played: Played) -> None:
+    begin(played)
+    pressed_s = played.clock.monotonic_s() + 4.99
+    played.clock.advance(5.4)  # the table was busy: press and time-out wait together
+    played.table.pressed(Press(SOUTH, PadKey.READY, pressed_s))
+    played.table.step()
+    assert left(played) == 109
+    clock = played.table.view().clock
+    assert clock is not None
+    assert clock.due_s == pytest.approx(pressed_s + 5)
+
+
+def test_a_press_that_is_heard_after_the_time_out_still_counts(played: Played) -> None:
+    begin(played)
+    pressed_s = played.clock.monotonic_s() + 4.99
+    played.wait(5.2)
+    assert left(played) == 109
+    assert "time_out" not in played.cues, "the alarm itself comes from the panel"
+    moment = played.table.view().moment
+    played.table.pressed(Press(SOUTH, PadKey.READY, pressed_s))
+    played.table.step()
+    clock = played.table.view().clock
+    assert clock is not None
+    assert clock.due_s == pytest.approx(pressed_s + 5)
+    assert (left(played), played.table.view().moment == moment) == (109, False)
+
+
+def test_a_press_after_the_end_of_its_turn_does_not_count(played: Played) -> None:
+    begin(played)
+    moment = played.table.view().moment
+    due_s = played.clock.monotonic_s() + 5
+    played.clock.advance(5.3)
+    with pytest.raises(Stale, match="turn that is over"):
+        played.table.hand_in(SOUTH, moment, ".", at_s=due_s + 0.01)
+    assert left(played) == 109
+    played.table.pressed(Press(SOUTH, PadKey.READY, due_s + 0.02))
+    played.table.step()
+    assert left(played) == 109, "it is the attacker's turn"
+
+
+def test_a_phone_that_was_in_time_counts_although_the_service_was_busy(played: Played) -> None:
+    begin(played)
+    moment, arrived_s = played.table.view().moment, played.clock.monotonic_s() + 4.9
+    played.wait(5.5)
+    played.table.hand_in(SOUTH, moment, ".", at_s=arrived_s)
+    assert left(played) == 109
+    assert left_s(played) == pytest.approx(4.4)
+
+
+def test_a_late_word_is_too_late_once_the_other_side_has_acted(played: Played) -> None:
+    begin(played)
+    moment, arrived_s = played.table.view().moment, played.clock.monotonic_s() + 4.9
+    played.wait(5.1)
+    act(played)
+    with pytest.raises(Stale):
+        played.table.hand_in(SOUTH, moment, ".", at_s=arrived_s)
+    assert left(played) == 108
+
+
+def test_a_stamp_from_the_future_counts_as_now(played: Played) -> None:
+    begin(played)
+    played.clock.advance(2)
+    played.table.hand_in(SOUTH, played.table.view().moment, ".", at_s=10_000_000.0)
+    assert left_s(played) == 5
+
+
+# ---- combat, pause, ways back ----------------------------------------------------------------------------------------
+
+
+def test_one_press_calls_a_combat_and_one_ends_it(played: Played) -> None:
+    begin(played)
+    played.wait(3)
+    played.press(SOUTH, "a")
+    assert played.cues == ["combat"]
+    played.wait(600)
+    assert (left(played), played.table.view().clock) == (110, None)
+    played.press(SOUTH, "ready")
+    assert (left(played), left_s(played)) == (109, 5)
+
+
+def test_holding_ready_turns_its_own_press_into_a_combat(played: Played) -> None:
+    begin(played)
+    played.wait(3)
+    pressed_s = played.clock.monotonic_s()
+    played.table.pressed(Press(SOUTH, PadKey.READY, pressed_s))
+    played.wait(1)
+    assert left(played) == 109
+    played.table.pressed(Press(SOUTH, PadKey.READY, pressed_s, held=True))
+    played.table.step()
+    assert (left(played), played.table.view().clock) == (110, None)
+    assert played.table.view().sign.text == "Combat: the clock stands still"
+
+
+def test_holding_ready_does_nothing_to_an_older_turn(played: Played) -> None:
+    begin(played)
+    played.press(SOUTH, "ready")
+    played.wait(1)
+    played.press(SOUTH, "ready", held=True)
+    assert left(played) == 109
+    assert left_s(played) == 4
+
+
+def test_back_undoes_a_mistaken_press_with_turn_and_time(played: Played) -> None:
+    begin(played)
+    played.wait(2)
+    played.press(SOUTH, "ready")
+    played.wait(1.5)
+    played.press(SOUTH, "back")
+    assert (left(played), left_s(played)) == (110, 3)
+    played.wait(1)
+    assert left_s(played) == 2, "the clock runs on"
+
+
+def test_a_turn_is_given_back_once(played: Played) -> None:
+    begin(played)
+    played.press(SOUTH, "ready", "back", "ready")
+    played.signals.clear()
+    played.press(SOUTH, "back")
+    assert (left(played), played.cues) == (109, ["key_refused"])
+
+
+def test_nobody_takes_back_what_the_clock_did(played: Played) -> None:
+    begin(played)
+    played.wait(5.1)
+    played.press(SOUTH, "back")
+    assert left(played) == 109
+
+
+def test_the_table_takes_back_turn_after_turn_and_stops_the_clock(played: Played) -> None:
+    begin(played)
+    for _ in range(3):
+        played.wait(1)
+        act(played)
+    for _ in range(2):
+        played.table.undo(played.table.view().moment)
+    assert (left(played), left_s(played)) == (109, 4)
+    assert played.table.view().sign.text == "Press ready to go on"
+    played.wait(100)
+    played.press(SOUTH, "ready")
+    played.wait(1)
+    assert (left(played), left_s(played)) == (109, 3)
+
+
+def test_holding_the_table_button_takes_its_press_back_and_stops_the_clock(played: Played) -> None:
+    begin(played)
+    played.wait(2)
+    played.press(None, "table")
+    pressed_s = played.clock.monotonic_s()
+    played.clock.advance(1)
+    played.table.pressed(Press(None, PadKey.TABLE, pressed_s, held=True))
+    played.table.step()
+    assert (left(played), left_s(played)) == (110, 3)
+    assert played.table.view().sign.text == "Press ready to go on"
+
+
+def test_pause_and_resume_keep_turn_and_time(played: Played) -> None:
+    begin(played)
+    played.wait(1.25)
+    played.table.pause("north")
+    played.wait(500)
+    assert left_s(played) == 3.75
+    lamps = lamps_of(played.table._live)
+    assert {lamp.turn for lamp in lamps.values()} == {TurnLamp.PULSE}
+    played.table.resume("south")
+    played.wait(3.7)
+    assert left(played) == 110
+    played.wait(0.1)
+    assert left(played) == 109
+    assert played.cues == ["paused", "resumed"]
+
+
+def test_the_turn_lamp_is_the_side_on_turn(played: Played) -> None:
+    begin(played)
+    lamps = lamps_of(played.table._live)
+    assert (lamps[SOUTH].turn, lamps[NORTH].turn) == (TurnLamp.ON, TurnLamp.OFF)
+
+
+def test_strangers_cannot_act_for_a_seat_where_hands_are_hidden(played: Played) -> None:
+    begin(played, "full")
+    with pytest.raises(Illegal, match="Only the seat on turn"):
+        act(played, "d0")
+    with pytest.raises(Illegal, match="Only the host"):
+        played.table.undo(played.table.view().moment)
+
+
+def test_a_pass_in_the_full_game_can_be_taken_back_until_the_other_acts(played: Played) -> None:
+    begin(played, "full")
+    moment = played.table.view().moment
+    played.wait(2)
+    played.table.hand_in(SOUTH, moment, "--")
+    played.wait(1)
+    assert played.table.view(SOUTH).back == moment
+    assert played.table.view(NORTH).back is None
+    played.table.take_back(SOUTH, moment)
+    assert (left(played), left_s(played)) == (110, 3)
+    played.table.hand_in(SOUTH, played.table.view().moment, "d0")
+    assert played.table.view(SOUTH).back is None, "a card was seen"
+
+
+# ---- alarms ----------------------------------------------------------------------------------------------------------
+
+
+def test_alarms_are_told_ahead_and_withdrawn_when_somebody_acts(played: Played) -> None:
+    told: list[tuple[Alarm, ...]] = []
+    played.table.connect(on_alarms=told.append)
+    begin(played)
+    now_s = played.clock.monotonic_s()
+    assert [(alarm.signal.cue.value, alarm.at_s - now_s) for alarm in told[-1]] == [
+        ("time_short", 3), ("time_short", 4), ("time_out", 5),
+    ]  # fmt: skip
+    assert all(alarm.signal.seats == {SOUTH} for alarm in told[-1])
+    played.wait(2)
+    act(played)
+    assert [alarm.at_s - now_s for alarm in told[-1]] == [5, 6, 7]
+    assert {seat for alarm in told[-1] for seat in alarm.signal.seats} == {NORTH}
+    played.table.pause("host")
+    assert told[-1] == ()
+
+
+def test_short_turns_have_no_last_seconds(played: Played) -> None:
+    told: list[tuple[Alarm, ...]] = []
+    played.table.connect(on_alarms=told.append)
+    begin(played, seconds=0.25)
+    assert [alarm.signal.cue.value for alarm in told[-1]] == ["time_out"]
+
+
+# ---- restart ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_power_cut_in_a_turn_comes_back_paused_with_turn_and_time(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        both_seats(played)
+        begin(played)
+        act(played)
+        for _ in range(28):
+            played.wait(0.1)
+        moment, before_s = played.table.view().moment, left_s(played)
+    with playing(tmp_path) as again:
+        view = again.table.view()
+        assert (view.moment, left(again)) == (moment, 109)
+        assert view.clock is not None
+        assert view.clock.paused == "restart"
+        assert 0 <= left_s(again) - before_s <= 0.51
+        assert view.sign.small == "The companion was off. Turn and time are as they were."
+        again.wait(100)
+        assert left(again) == 109
+        again.press(SOUTH, "ready")
+        assert again.table.view().clock.paused == ""  # type: ignore[union-attr] # it has one
+
+
+def test_a_paused_game_comes_back_as_it_was(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        both_seats(played)
+        begin(played)
+        played.wait(1.5)
+        played.table.pause("host")
+    with playing(tmp_path) as again:
+        assert left_s(again) == 3.5
+
+
+def test_a_combat_comes_back_as_a_combat(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        both_seats(played)
+        begin(played)
+        act(played, "c")
+    with playing(tmp_path) as again:
+        assert again.table.view().sign.text == "Combat: the clock stands still"
+        act(again, ".")
+        assert left(again) == 109
+
+
+def test_replaying_the_journal_gives_the_live_session(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        both_seats(played)
+        begin(played)
+        early_s = played.clock.monotonic_s() + 4.9
+        played.wait(5.2)
+        played.table.pressed(Press(SOUTH, PadKey.READY, early_s))
+        played.press(NORTH, "a", "ready")
+        played.press(SOUTH, "ready", "back")
+        played.table.pause("host")
+        played.table.resume("host")
+        played.table.undo()
+        live = played.table._live.session
+    with Journal(tmp_path / "journal.sqlite", read_only=True) as journal:
+        assert journal.fold(live.number).state == live.state
+        folded = journal.fold(live.number)
+        assert (folded.moment, folded.countdown, folded.paused) == (live.moment, live.countdown, live.paused)
+
+
+# ---- a service that is kept busy, on the real clock --------------------------------------------------------------------
+
+
+def test_a_key_pressed_in_time_counts_although_the_service_sleeps_over_the_end_of_the_turn(tmp_path: Path) -> None:
+    clock, gate, asleep = RealClock(), threading.Event(), threading.Event()
+
+    def busy() -> None:
+        asleep.set()
+        gate.wait(10)
+
+    with Journal(tmp_path / "journal.sqlite") as journal, Table(journal, clock) as table:
+        panel, hands = simulated_panel(PanelSettings(), clock, table.pressed)
+        with panel:
+            table.take_seat(SOUTH, "Mara")
+            table.start()
+            table.new_game("binmat", {"way": "clock", "seconds": 1.0}, seed=1)
+            table.resume("host")
+            due_s = table.view().clock.due_s  # type: ignore[union-attr] # it has one
+            assert due_s is not None
+            table._owner.tell(busy)
+            assert asleep.wait(5)
+            hands.press("south_ready")
+            pressed_s = clock.monotonic_s()
+            assert pressed_s < due_s
+            threading.Event().wait(0.1)
+            hands.release("south_ready")  # a key that is held long means something else
+            threading.Event().wait(due_s + 0.2 - clock.monotonic_s())
+            gate.set()
+            while len(table._live.session.turns) < 2:
+                table.wait(table.version, 5)
+            pressed, timed_out = table._live.session.turns[:2]
+            assert (pressed.by_time, timed_out.by_time) == (False, True)
+            assert pressed.acted_s == pytest.approx(pressed_s, abs=0.05), "it ended at the press"
+            assert timed_out.acted_s == pytest.approx(pressed_s + 1.0, abs=0.05), "the new turn began at the press"

@@ -1,0 +1,339 @@
+"""Every byte sent to every viewer, in games that differ only in what one seat hides: equal until the reveal."""
+
+from __future__ import annotations
+
+import http.client
+import logging
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from service import Client
+
+from companion.archive.replay import game_file
+from companion.core.clock import FakeClock
+from companion.core.config import Settings, TableSettings, WebSettings
+from companion.core.kit import Seat
+from companion.games.binmat.cards import DECK
+from companion.service.app import Companion
+from companion.storage.journal import Journal
+from companion.table import reducer
+from companion.table.session import Phase
+
+PUBLIC = (
+    "/", "/watch", "/join", "/join/south", "/host", "/rules/outbuffered", "/api/view", "/health", "/workbench",
+    "/workbench/state", "/seat/south", "/api/seat/south/view", "/live/seat/south", "/api/seat/south/mine", "/nowhere",
+    "/pass", "/camera", "/api/photographs", "/api/photograph/1/1.0", "/doctor", "/api/doctor", "/metrics",
+)  # fmt: skip
+NORTH = ("/seat/north", "/api/seat/north/view")
+STREAMS = (
+    "/live/table", "/live/watch", "/live/seat/north", "/live/host", "/workbench/live", "/live/camera", "/live/pass",
+    "/live/table?voice",
+)  # fmt: skip
+MOMENT = "1.1"
+
+
+@pytest.fixture(scope="module")
+def port() -> int:
+    """A free port that both games use, one after the other: it stands in the pages."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def house(folder: Path, port: int, clock: FakeClock) -> Iterator[Companion]:
+    settings = Settings(
+        state_dir=str(folder), web=WebSettings(host="127.0.0.1", port=port), table=TableSettings(reading_time_s=0.1)
+    )
+    with Companion(settings, simulate=True, clock=clock, threads=False) as companion:
+        yield companion
+
+
+def first_message(url: str, path: str, cookies: str) -> bytes:
+    """What a stream sends at once: its whole fragment."""
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)
+    connection.request("GET", path, headers={"Cookie": cookies})
+    answer = connection.getresponse()
+    lines = []
+    while line := answer.readline():
+        lines.append(line)
+        if line == b"\n" and any(each.startswith(b"data:") for each in lines):
+            break
+    answer.close()
+    connection.close()
+    return b"".join(lines) or str(answer.status).encode()
+
+
+class Viewer:
+    """Everybody but South: the public, the spectator, the host, and North with its cookie."""
+
+    def __init__(self, companion: Companion) -> None:
+        self.url = f"http://127.0.0.1:{companion.server.port}"
+        self.south, self.north, self.public = Client(self.url), Client(self.url), Client(self.url)
+        self.south.post("/api/seat/south/take", name="Mara")
+        self.north.post("/api/seat/north/take", name="Jonas")
+
+    def everything(self) -> list[tuple[str, bytes]]:
+        """All pages, all JSON, all streams, all refusals."""
+        seen = []
+        for client, paths in ((self.public, PUBLIC), (self.north, (*PUBLIC, *NORTH))):
+            for path in paths:
+                if client is self.public and path.startswith("/live"):
+                    continue
+                if path.startswith("/live"):
+                    continue
+                status, body, headers = client.send(path)
+                kept = {k: v for k, v in headers.items() if k not in ("Date", "Set-Cookie")}
+                seen.append((path, f"{status} {sorted(kept.items())}".encode() + body))
+        cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in self.north.jar)
+        seen += [(path, first_message(self.url, path, cookies)) for path in STREAMS]
+        probes = (
+            ("/api/seat/south/hand-in", b'{"moment": "1.1", "action": "UUU", "salt": "aa"}'),
+            ("/api/seat/south/take-back", b'{"moment": "1.1"}'),
+            ("/api/seat/south/mine", b"{}"),
+            ("/api/seat/south/plan", b'{"moment": "1.1", "entered": "U"}'),
+            ("/api/seat/north/confirm", b'{"moment": "1.1", "stage": 0, "force": true}'),
+            ("/api/host/undo", b"{}"),
+        )
+        for path, body in probes:
+            status, answer, _ = self.north.send(path, body, {"Content-Type": "application/json"})
+            seen.append((f"POST {path}", f"{status} ".encode() + answer))
+        return seen
+
+
+Acts = tuple[Callable[[], object], ...]
+
+
+@dataclass
+class Scene:
+    """A game at the point where South has something to hide, and the ways to say it."""
+
+    companion: Companion
+    clock: FakeClock
+    viewer: Viewer
+
+    @property
+    def moment(self) -> str:
+        return self.companion.table.view().moment
+
+    def begin(self, game: str, **options: object) -> None:
+        """A game whose set-up hands have done."""
+        self.companion.table.new_game(game, options, seed=1)
+        self.settle()
+
+    def settle(self) -> None:
+        """Hands have done whatever there was to do."""
+        while (view := self.companion.table.view()).phase in (Phase.SETUP, Phase.STAGES):
+            self.companion.table.confirm("host", view.moment, view.stage, force=True)
+
+    def both(self, south: str, north: str) -> None:
+        for seat, action in ((Seat.SOUTH, south), (Seat.NORTH, north)):
+            self.companion.table.hand_in(seat, self.moment, action)
+        self.settle()
+
+    def say(self, action: str, status: int = 200, seat: str = "south", **changed: str) -> None:
+        """Hand an action in at the phone."""
+        client = self.viewer.south if seat == "south" else self.viewer.north
+        body = {"moment": self.moment, "action": action, "salt": "5a17"} | changed
+        client.post(f"/api/seat/{seat}/hand-in", status, **body)
+
+    def take_back(self) -> None:
+        moment = self.companion.table.view(Seat.SOUTH).back or self.moment
+        self.viewer.south.post("/api/seat/south/take-back", moment=moment)
+
+    def mine(self) -> None:
+        """The owner looks at what is sealed."""
+        self.viewer.south.post("/api/seat/south/mine")
+
+    def plan(self, entered: str) -> None:
+        """The owner's phone asks where the orders would lead."""
+        self.viewer.south.post("/api/seat/south/plan", moment=self.moment, entered=entered)
+
+    def press(self, *names: str, hold_s: float = 0.0) -> None:
+        """Press keys of South's pad, the last one that long."""
+        assert self.companion.simulation is not None
+        hands = self.companion.simulation.hands
+        for name in names:
+            hands.press(f"south_{name}")
+            self._pass(hold_s if name == names[-1] else 0.0)
+            hands.release(f"south_{name}")
+            self._pass()
+
+    def _pass(self, seconds: float = 0.0) -> None:
+        for _ in range(3 + round(seconds / 0.02)):
+            self.clock.advance(0.02)
+            self.companion.step_keys()
+
+
+def buffer(scene: Scene, text: str) -> Acts:
+    """Three orders by phone and pad, in every way there is."""
+    scene.begin("outbuffered")
+    pads = [{"U": "up", "D": "down", "L": "left", "R": "right", "S": "a", "I": "b"}[letter] for letter in text]
+    return (
+        lambda: scene.plan(text),
+        lambda: scene.press(*pads, "up"),
+        lambda: scene.press("back"),
+        lambda: scene.press(pads[2], "ready"),
+        lambda: scene.press("back"),
+        lambda: scene.say(f"{text}U", 400),
+        lambda: scene.say(text, 409, moment="0.9"),
+        lambda: scene.say(text),
+        lambda: scene.say(text, 409, salt="beef"),
+        scene.mine,
+    )
+
+
+def card(scene: Scene, text: str) -> Acts:
+    """A card that is drawn from a deck which nobody sees, and played face down."""
+    hidden, below = text.split()
+    rest = (card for card in DECK if card not in (hidden, below))
+    scene.companion.table.new_game("binmat", {"deck": [hidden, below, *rest]}, seed=1)
+    scene.companion.table.resume("host")
+    return (
+        lambda: scene.say("d0"),
+        lambda: scene.say("d3", seat="north"),
+        lambda: scene.say(f"p{hidden}", 400),
+        lambda: scene.say(f"u{hidden}1", 409),
+        lambda: scene.say(f"p{hidden}1"),
+        scene.take_back,
+        lambda: scene.say(f"p{hidden}2"),
+        lambda: scene.say("--", seat="north"),
+        lambda: scene.clock.advance(6),
+        scene.companion.table.undo,
+    )
+
+
+def sheet(scene: Scene, text: str) -> Acts:
+    """Orders to three robots: at the pad robot by robot, then on the phone."""
+    scene.begin("arena")
+    pads = {"N": ("up",), "E": ("right",), "aN": ("a", "up"), "aE": ("a", "right"), "D": ("b",), "X": ("a", "a")}
+    orders = [pads[order.partition(":")[2]] for order in text.split()]
+    return (
+        lambda: scene.plan(text),
+        lambda: scene.press(*orders[0]),
+        lambda: scene.press(*orders[1]),
+        lambda: scene.press("back"),
+        lambda: scene.press(*orders[1], *orders[2]),
+        lambda: scene.press("ready", hold_s=2.0),
+        lambda: scene.press("back"),
+        lambda: scene.say(f"{text} 9:N", 400),
+        lambda: scene.say(f"{text} 7:N", 409),
+        lambda: scene.say(text),
+        scene.mine,
+        scene.take_back,
+        lambda: scene.say(text),
+    )
+
+
+def placing(scene: Scene, text: str) -> Acts:
+    """Where six pieces will stand."""
+    scene.begin("kahmate")
+    return (
+        lambda: scene.say(text[:-1], 400),
+        lambda: scene.say(text.replace("B@c1", "B@c5"), 409),
+        lambda: scene.say(text),
+        scene.mine,
+        scene.take_back,
+        lambda: scene.say(text),
+    )
+
+
+def strength(scene: Scene, text: str) -> Acts:
+    """A card of a face-off, at the pad and on the phone."""
+    scene.begin("kahmate", starter="south", ball_card=1)
+    scene.both("R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11")
+    for action in ("d2-d3-d4", ".", "e10-e9-e8", ".", "d4-d5-d6", ".", "e8-e7-e6", ".", "d6-e6-e5"):
+        seat = next(iter(Seat(name) for name, each in scene.companion.table.view().seats.items() if each.awaited))
+        scene.companion.table.hand_in(seat, scene.moment, action)
+        scene.settle()
+    assert all(each.awaited for each in scene.companion.table.view().seats.values())
+    pad = ("up", "down", "left", "right", "a", "b")[int(text) - 1]
+    return (
+        lambda: scene.press(pad),
+        lambda: scene.press("back"),
+        lambda: scene.press(pad, "ready"),
+        lambda: scene.press("back"),
+        lambda: scene.say(f"{text}7", 400),
+        lambda: scene.say(text),
+        scene.mine,
+        lambda: scene.say(text, 409, salt="beef"),
+    )
+
+
+SECRETS: dict[str, tuple[Callable[[Scene, str], Acts], str, str]] = {
+    "buffer": (buffer, "UUS", "DRI"),
+    "buffer of one kind": (buffer, "III", "SSS"),
+    "card": (card, "5& a#", "a# 5&"),
+    "special card": (card, "@^ 7%", "7% @^"),
+    "order sheet": (sheet, "1:N 2:aE 3:D", "1:E 2:X 3:N"),
+    "placing": (placing, "R@c2 R@f2 B@c1 T@e2 F@a2 S@d1", "R@a1 R@b1 B@c1 T@d1 F@e1 S@f1"),
+    "strength card": (strength, "5", "2"),
+}
+
+
+def seen_by_others(folder: Path, port: int, begin: Callable[[Scene, str], Acts], text: str) -> list[tuple[str, bytes]]:
+    """South hides a text in every way there is: all that the others were sent meanwhile."""
+    clock = FakeClock()
+    with house(folder, port, clock) as companion:
+        scene = Scene(companion, clock, Viewer(companion))
+        acts = begin(scene, text)
+        seen = scene.viewer.everything()
+        for number, act in enumerate(acts):
+            act()
+            clock.advance(1)
+            companion.step_keys()
+            seen += [(f"after act {number}: {path}", sent) for path, sent in scene.viewer.everything()]
+    return seen
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_what_others_are_sent_does_not_depend_on_a_secret(
+    tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, secret: str
+) -> None:
+    # A receipt is a salted hash of the order and differs by its nature: here it is one and the same text.
+    monkeypatch.setattr(reducer, "receipt", lambda *_: "ab" * 32)
+    monkeypatch.setattr("companion.service.app._host_key", lambda _: "aaaaa-bbbbb")
+    monkeypatch.setattr(
+        "companion.diagnostics.machine.free_bytes", lambda _: 4_000_000_000
+    )  # others write to this disk
+    caplog.set_level(logging.DEBUG)
+    begin, *texts = SECRETS[secret]
+    told = []
+    for number, text in enumerate(texts):
+        caplog.clear()
+        sent = seen_by_others(tmp_path / str(number), port, begin, text)
+        # Several threads write the log: the order of its lines is their affair.
+        told.append((sent, sorted(caplog.text.splitlines())))
+    for (path, first), (_, second) in zip(told[0][0], told[1][0], strict=True):
+        assert first == second, f"{path} tells South's {secret}"
+    assert told[0][1] == told[1][1], f"the log tells South's {secret}"
+    assert len(told[0][0]) > 250
+
+
+def test_the_steps_open_one_by_one_for_every_viewer(tmp_path: Path, port: int) -> None:
+    """While step 1 is shown, neither the later orders nor the salts are anywhere."""
+    clock = FakeClock()
+    with house(tmp_path, port, clock) as companion:
+        viewer = Viewer(companion)
+        companion.table.new_game("outbuffered", seed=1)
+        companion.table.confirm("host", companion.table.view().moment, 0, force=True)
+        viewer.south.post("/api/seat/south/hand-in", moment=MOMENT, action="UUS", salt="5a175a175a17")
+        viewer.north.post("/api/seat/north/hand-in", moment=MOMENT, action="IRS", salt="beefbeefbeef")
+        assert companion.table.view().phase is Phase.STAGES
+        for path, sent in viewer.everything():
+            for secret in (b"UUS", b"IRS", b"5a175a17", b"beefbeef"):
+                assert secret not in sent, f"{path} tells {secret!r}"
+
+
+def test_a_game_that_is_on_cannot_be_exported(tmp_path: Path, port: int) -> None:
+    with house(tmp_path, port, FakeClock()) as companion:
+        companion.table.new_game("outbuffered", seed=1)
+        with (
+            Journal(tmp_path / "journal.sqlite", read_only=True) as journal,
+            pytest.raises(ValueError, match="still on"),
+        ):
+            game_file(journal.fold(1))

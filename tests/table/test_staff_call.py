@@ -1,0 +1,137 @@
+"""The key that calls the staff: who may press it, what the pages say, and when it is silent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+
+from companion.core.clock import FakeClock
+from companion.core.config import WebSettings
+from companion.core.errors import Illegal
+from companion.games import GAMES
+from companion.storage.journal import Journal
+from companion.table.seats.staff_call import BETWEEN_S, FORGOTTEN_S, Call, StaffBell
+from companion.table.table import Table
+from web.app import create_app
+
+STRANGER = {"REMOTE_ADDR": "192.0.2.9"}
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def bell(clock: FakeClock) -> StaffBell:
+    bell = StaffBell(clock)
+    bell.hear(True)
+    return bell
+
+
+def test_a_call_is_answered_and_ended(bell: StaffBell) -> None:
+    bell.ring("north")
+    assert (bell.call, bell.by, bell.sentence()) == (Call.CALLED, "north", "The staff is called.")
+    bell.ring("south")
+    assert (bell.by, bell.number) == ("north", 1)
+    bell.answer()
+    assert bell.sentence() == "Somebody is coming."
+    bell.cancel()
+    assert (bell.call, bell.by, bell.sentence()) == (Call.NONE, "", "")
+    bell.answer()
+    assert bell.call is Call.NONE
+
+
+def test_nobody_calls_all_the_time(bell: StaffBell, clock: FakeClock) -> None:
+    bell.ring("south")
+    bell.cancel()
+    clock.advance(5)
+    with pytest.raises(Illegal, match="called a moment ago: wait 15 seconds"):
+        bell.ring("south")
+    clock.advance(BETWEEN_S)
+    bell.ring("south")
+    assert bell.number == 2
+
+
+def test_a_call_that_nobody_ends_is_forgotten(bell: StaffBell, clock: FakeClock) -> None:
+    bell.ring("south")
+    clock.advance(FORGOTTEN_S - 1)
+    bell.step()
+    assert bell.call is Call.CALLED
+    bell.answer()
+    clock.advance(FORGOTTEN_S - 1)
+    bell.step()
+    assert bell.call is Call.COMING
+    clock.advance(1)
+    bell.step()
+    assert bell.call is Call.NONE
+
+
+def test_where_nobody_hears_it_there_is_no_call(bell: StaffBell) -> None:
+    bell.ring("south")
+    bell.hear(False)
+    assert bell.call is Call.NONE
+    with pytest.raises(Illegal, match="ask somebody in person"):
+        bell.ring("south")
+
+
+# ---- on the pages ------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def pages(folder: Path, clock: FakeClock, bell: StaffBell) -> Iterator[FlaskClient]:
+    with Journal(folder / "journal.sqlite") as journal, Table(journal, clock) as table:
+        app = create_app(
+            table,
+            GAMES,
+            settings=WebSettings(),
+            signing_key=b"k",
+            host_key="abcde-fghij",
+            join_urls=lambda: (),
+            clock=clock,
+            staff=bell,
+        )
+        bell._when_changed = table.redraw
+        yield app.test_client()
+
+
+def test_only_who_belongs_to_the_table_calls(tmp_path: Path, clock: FakeClock, bell: StaffBell) -> None:
+    with pages(tmp_path, clock, bell) as browser:
+        refused = browser.post("/api/staff/call", json={}, environ_base=STRANGER)
+        assert refused.status_code == 403
+        assert "sit down first" in refused.get_json()["error"]["message"]
+        assert browser.post("/api/staff/cancel", json={}, environ_base=STRANGER).status_code == 403
+        assert bell.call is Call.NONE
+        assert browser.post("/api/staff/call", json={}).get_json() == {"call": "called"}
+        assert bell.by == "table"
+        bell.cancel()
+        clock.advance(BETWEEN_S)
+        phone = browser.application.test_client()
+        phone.post("/api/seat/north/take", json={"name": ""}, environ_base=STRANGER)
+        assert phone.post("/api/staff/call", json={}, environ_base=STRANGER).status_code == 200
+        assert bell.by == "north"
+        assert browser.post("/api/staff/call", json={"x": 1}).status_code == 400
+
+
+def test_the_key_is_on_the_own_screen_and_in_the_seats_menu(tmp_path: Path, clock: FakeClock, bell: StaffBell) -> None:
+    with pages(tmp_path, clock, bell) as browser:
+        browser.post("/api/seat/south/take", json={"name": ""})
+        assert "Call the staff" in browser.get("/").text
+        assert "Call the staff" in browser.get("/seat/south").text
+        assert "Call the staff" not in browser.get("/", environ_base=STRANGER).text
+        bell.ring("south")
+        browser.application.extensions["streams"]._table.step()
+        assert "Nobody needs to come" in browser.get("/").text
+        far = browser.get("/", environ_base=STRANGER).text
+        assert "The staff is called." in far
+        assert "Nobody needs to come" not in far
+        assert browser.get("/seat/south").text.count("The staff is called.") == 1
+        bell.hear(False)
+        browser.application.extensions["streams"]._table.step()
+        for page in ("/", "/seat/south"):
+            assert "staff is called" not in browser.get(page).text
+            assert "Call the staff" not in browser.get(page).text

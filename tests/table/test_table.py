@@ -1,0 +1,678 @@
+"""The table on a fake clock: phases, hands, pads, overruling, matches, undo, draws, restarts, secrecy."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import sqlite3
+import threading
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from table_tools import Played, both_seats, playing
+from toy import Toy
+
+from companion.archive.replay import game_file, load_game, retell
+from companion.core.clock import FakeClock
+from companion.core.errors import CompanionError, Illegal, JournalError, Malformed, Refusal, Stale
+from companion.core.grid import Square
+from companion.core.kit import SEATS, Layout, Seat
+from companion.core.ports import CameraState, CameraStatus, TurnLamp
+from companion.games import GAMES
+from companion.storage.journal import Journal
+from companion.table.prompts import lamps_of
+from companion.table.records import HandIn, TakeSeat, Undo
+from companion.table.session import Phase, Session, receipt
+from companion.table.table import Table
+
+
+@pytest.fixture
+def played(tmp_path: Path) -> object:
+    with playing(tmp_path) as on:
+        both_seats(on)
+        yield on
+
+
+def moved(layout: Layout, origin: str, target: str) -> dict[Square, tuple[str, ...]]:
+    """A layout after a stack went somewhere else."""
+    after = dict(layout)
+    after[Square.parse(target)] = after.pop(Square.parse(origin))
+    return after
+
+
+# ---- a turn ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_turn_by_taps_alone(played: Played) -> None:
+    table = played.table
+    table.new_game("outbuffered", seed=1)
+    assert table.view().phase is Phase.SETUP
+    assert table.view().sign.text == "Purple: put your flag on b1"
+    table.confirm("south", table.view().moment, 0)
+    assert table.view().sign.text == "Both: hand in your orders"
+    assert table.view(Seat.SOUTH).sign.text == "Three orders to go"
+    played.turn("UUS", "UUS")
+    view = table.view()
+    assert (view.phase, view.stage_title, view.sign.text) == (
+        Phase.STAGES,
+        "Step 1 of 3",
+        "Purple: move your robot a1 to a2",
+    )
+    assert len(view.orders) == 1
+    assert view.steps == 3
+    assert view.opened == ()
+    table.confirm("south", view.moment, 0)
+    table.confirm("north", view.moment, 1)
+    assert table.view().sign.text == "Nothing to move"
+    assert [opened.action for opened in table.view().opened] == ["UUS", "UUS"]
+    played.wait(2.9)
+    assert table.view().phase is Phase.STAGES
+    played.wait(0.2)
+    assert (table.view().phase, table.view().turn) == (Phase.ORDERS, 2)
+
+
+def test_the_camera_ticks_off_set_up_and_stages(played: Played) -> None:
+    table = played.table
+    table.new_game("outbuffered", seed=1)
+    board = table.view().layout
+    played.show(moved(board, "a1", "a2"))
+    assert table.view().sign.text == "Move the purple robot a2 to a1"
+    played.show(board, quiet=False)
+    assert table.view().phase is Phase.SETUP
+    played.show(board)
+    assert table.view().phase is Phase.ORDERS
+    played.turn("UII", "III")
+    played.show(moved(board, "a1", "a2"), quiet=False)
+    played.show(moved(board, "a1", "a2"))
+    view = table.view()
+    assert (view.phase, view.stage) == (Phase.STAGES, 1)
+    assert "board_agrees" in played.cues
+
+
+def test_a_piece_on_its_way_that_is_nowhere_in_sight_is_asked_for(played: Played) -> None:
+    """It was put beside another one that hides its marker: the sign says where to look, until it is seen."""
+    played.begin()
+    board = played.table.view().layout
+    played.show(board)
+    played.turn("UII", "III")
+    gone = {square: stack for square, stack in board.items() if square != Square.parse("a1")}
+    played.show(gone, unknown="c2")
+    sign = played.table.view().sign
+    assert sign.text == "Purple: move your robot a1 to a2"
+    assert sign.small == "Is the purple robot on c2, where the camera does not see it? Then put it straight."
+    played.show(gone)
+    assert played.table.view().sign.small == "", "somebody holds it"
+
+
+def test_a_wrong_placement_is_named_and_tells_the_way(played: Played) -> None:
+    played.begin()
+    board = played.table.view().layout
+    played.show(board)
+    played.turn("UII", "III")
+    played.show(moved(board, "a1", "b2"))
+    view = played.table.view()
+    assert [problem.text for problem in view.problems] == ["Purple robot expected on a2, seen on b2: move it to a2."]
+    assert view.sign.text == "Move the purple robot b2 to a2"
+    assert played.cues[-1] == "board_wrong"
+    with pytest.raises(Illegal, match="expected on a2, seen on b2"):
+        played.table.confirm("south", view.moment, view.stage)
+    played.show(moved(board, "a1", "a2"))
+    assert played.table.view().stage == 1
+    assert played.table.view().problems == ()
+
+
+def test_force_overrules_the_camera_until_the_board_changes(played: Played) -> None:
+    played.begin()
+    board = played.table.view().layout
+    played.show(board)
+    played.turn("UII", "III")
+    misread = moved(board, "a1", "b2")
+    played.show(misread)
+    view = played.table.view()
+    played.table.confirm("south", view.moment, view.stage, force=True)
+    assert played.table.view().stage == 1
+    assert played.table.view().problems == ()
+    played.show(misread, quiet=False)
+    played.show(misread)
+    assert played.table.view().problems == ()
+
+
+def test_a_hidden_target_square_is_said(played: Played) -> None:
+    played.begin()
+    board = played.table.view().layout
+    played.show(board)
+    played.turn("UII", "III")
+    played.show(moved(board, "a1", "a2"), unknown="a2")
+    assert played.table.view().sign.text == "Camera does not see a2"
+    assert played.table.view().stage == 0
+
+
+def test_a_bump_during_orders_is_said_but_stops_nobody(played: Played) -> None:
+    played.begin()
+    board = played.table.view().layout
+    played.show(board)
+    played.show(moved(board, "c4", "c3"))
+    assert played.table.view().sign.text == "Move the lime robot c3 to c4"
+    played.turn("III", "III")
+    assert played.table.view().phase is Phase.STAGES
+    played.wait(5)
+    assert played.table.view().stage == 0, "the board is wrong: the next step waits"
+    played.show(board)
+    assert played.table.view().stage == 1
+
+
+def test_camera_trouble_is_said_and_taps_go_on(played: Played) -> None:
+    played.begin()
+    played.show(played.table.view().layout)
+    played.table.camera_is(CameraStatus(CameraState.TROUBLE, "The camera is gone."))
+    played.table.step()
+    view = played.table.view()
+    assert (view.camera.sentence, view.watched) == ("The camera is gone.", False)
+    assert played.cues[-1] == "trouble"
+    played.turn("UII", "III")
+    played.finish_stages()
+    assert played.table.view().turn == 2
+
+
+def test_the_board_of_a_game_offers_it(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        both_seats(played)
+        played.show({})
+        assert played.table.view().sign.text == "Press ready to start Outbuffered"
+        played.press(None, "table")
+        assert played.table.view().phase is Phase.SETUP
+
+
+# ---- refusals --------------------------------------------------------------------------------------------------------------
+
+
+def test_stale_and_double_inputs(played: Played) -> None:
+    played.begin()
+    moment = played.table.view().moment
+    first = played.table.hand_in(Seat.SOUTH, moment, "UUS", "abc123")
+    assert played.table.hand_in(Seat.SOUTH, moment, "UUS", "abc123") == first, "sent twice, taken once"
+    with pytest.raises(Illegal) as again:
+        played.table.hand_in(Seat.SOUTH, moment, "DDD", "other")
+    assert again.value.reason is Refusal.ALREADY_SEALED
+    played.table.hand_in(Seat.NORTH, moment, "III")
+    assert played.table.hand_in(Seat.SOUTH, moment, "UUS", "abc123") == first, "even after the reveal"
+    with pytest.raises(Stale):
+        played.table.hand_in(Seat.SOUTH, moment, "DDD", "later")
+    with pytest.raises(Stale):
+        played.table.confirm("south", moment, 2)
+
+
+@pytest.mark.parametrize("action", ["", "UU", "UUX", "uus", "UUSU", "\u202eUUS"])
+def test_a_malformed_order_changes_nothing(played: Played, action: str) -> None:
+    played.begin()
+    before = played.table.view(Seat.SOUTH)
+    with pytest.raises(Malformed):
+        played.table.hand_in(Seat.SOUTH, before.moment, action)
+    assert played.table.view(Seat.SOUTH) == before
+
+
+@pytest.mark.parametrize("salt", ["a b", "x" * 65, "é", "-"])
+def test_a_bad_salt_is_refused(played: Played, salt: str) -> None:
+    played.begin()
+    with pytest.raises(Malformed, match="salt"):
+        played.table.hand_in(Seat.SOUTH, played.table.view().moment, "UUS", salt)
+
+
+def test_seats_are_taken_once_and_freed(played: Played) -> None:
+    with pytest.raises(Illegal) as taken:
+        played.table.take_seat(Seat.SOUTH, "Eve")
+    assert taken.value.reason is Refusal.SEAT_TAKEN
+    nonce = played.table.seat_nonce(Seat.SOUTH)
+    played.table.free_seat(Seat.SOUTH)
+    assert played.table.seat_nonce(Seat.SOUTH) is None
+    assert played.table.take_seat(Seat.SOUTH, "Eve") != nonce
+    played.table.free_seat(Seat.NORTH)
+    with pytest.raises(Malformed, match="24 printable"):
+        played.table.take_seat(Seat.NORTH, "x" * 25)
+
+
+def test_what_needs_a_game_says_so(played: Played) -> None:
+    for act in (played.table.undo, played.table.abandon, played.table.rematch, lambda: played.table.resign(Seat.SOUTH)):
+        with pytest.raises(CompanionError):
+            act()
+    played.begin()
+    with pytest.raises(Illegal, match="A game is on"):
+        played.table.new_game("outbuffered")
+
+
+# ---- ends ------------------------------------------------------------------------------------------------------------------
+
+SHORT = {"board": ".N\nsn\nS."}
+
+
+def test_a_win_ends_the_game_and_the_match_counts(played: Played) -> None:
+    played.begin(**SHORT)
+    played.turn("URI", "III")
+    played.finish_stages()
+    played.turn("LDD", "III")
+    assert played.table.view().steps == 3, "that it ends early is not told before"
+    played.finish_stages()
+    view = played.table.view()
+    assert view.phase is Phase.OVER
+    assert view.sign.text == "Purple wins"
+    assert view.score == (1, 0, 0)
+    played.table.rematch()
+    assert played.table.view().score == (1, 0, 0)
+    assert played.table.view().phase is Phase.SETUP
+
+
+def test_a_tie_is_played_again_by_itself(played: Played) -> None:
+    played.begin(turn_limit=1)
+    played.turn("III", "III")
+    played.finish_stages()
+    assert played.table.view().sign.text == "A tie: play it again"
+    played.wait(6.1)
+    view = played.table.view()
+    assert (view.phase, view.score) == (Phase.SETUP, (0, 0, 1))
+
+
+def test_resign_draw_abandon(played: Played) -> None:
+    played.begin()
+    played.table.resign(Seat.SOUTH)
+    assert played.table.view().sign.text == "Lime wins"
+    played.table.rematch()
+    played.table.confirm("host", played.table.view().moment, 0)
+    played.table.offer_draw(Seat.NORTH)
+    assert played.table.view(Seat.SOUTH).sign.small == "Lime offers a draw."
+    played.table.offer_draw(Seat.NORTH)
+    assert played.table.view().phase is Phase.ORDERS
+    played.table.offer_draw(Seat.SOUTH)
+    assert played.table.view().phase is Phase.OVER
+    played.wait(60)
+    assert played.table.view().phase is Phase.OVER, "an agreed draw is not played again by itself"
+    played.table.rematch()
+    played.table.abandon()
+    assert played.table.view().score == (0, 1, 1)
+
+
+def test_undo_goes_back_and_asks_for_the_board(played: Played) -> None:
+    played.begin()
+    played.turn("UUS", "UUS")
+    played.finish_stages()
+    played.wait(4)
+    stale = played.table.view().moment
+    played.table.undo()
+    view = played.table.view()
+    assert (view.phase, view.turn) == (Phase.SETUP, 1)
+    assert view.layout[Square.parse("a1")] == ("purple robot",)
+    with pytest.raises(Stale):
+        played.table.hand_in(Seat.SOUTH, stale, "UUS")
+    with pytest.raises(Illegal, match="A game is on"):
+        played.table.new_game("outbuffered")
+    played.table.confirm("south", view.moment, view.stage)
+    played.turn("III", "III")
+    assert played.table.view().phase is Phase.STAGES
+
+
+# ---- pads ------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_buffer_blind_on_a_pad(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        played.press(Seat.SOUTH, "U")
+        played.press(Seat.NORTH, "ready")
+        assert played.table.view().seats[Seat.SOUTH].door == "pad"
+        played.begin()
+        played.press(Seat.SOUTH, "U", "U", "S", "L")
+        assert played.cues[-4:] == ["key_taken"] * 3 + ["key_refused"]
+        assert played.table.view().seats[Seat.SOUTH].entered == 3
+        played.press(Seat.SOUTH, "back")
+        assert played.table.view().seats[Seat.SOUTH].entered == 2
+        played.press(Seat.SOUTH, "ready")
+        assert played.cues[-1] == "key_refused"
+        played.press(Seat.SOUTH, "D", "ready")
+        assert played.cues[-1] == "sealed"
+        played.press(Seat.SOUTH, "back")
+        assert played.cues[-1] == "taken_back"
+        played.press(Seat.SOUTH, "back", held=True)
+        played.press(Seat.SOUTH, "R", "S", "S", "ready")
+        played.press(Seat.NORTH, "I", "I", "U", "ready")
+        turn = played.table.view()
+        assert turn.phase is Phase.STAGES
+        assert turn.orders[0][Seat.SOUTH].letter == "R"
+        played.press(Seat.NORTH, "ready")
+        assert played.table.view().stage == 1
+
+
+def test_holding_ready_overrules_only_what_was_refused(played: Played) -> None:
+    played.begin()
+    board = played.table.view().layout
+    played.show(board)
+    played.turn("UUI", "III")
+    played.press(Seat.SOUTH, "ready")
+    assert played.cues[-1] == "key_refused"
+    played.press(Seat.SOUTH, "ready", held=True)
+    assert played.table.view().stage == 1
+    played.press(Seat.SOUTH, "ready", held=True)
+    assert played.table.view().stage == 1, "one hold, one stage"
+
+
+def test_an_unexpected_error_stops_nobody_and_its_words_stay_out_of_the_log(
+    played: Played, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    played.begin()
+
+    def fail(*_: object) -> None:
+        raise RuntimeError(" ".join(("the draft was", "up")))  # not in one piece: a trace shows the source
+
+    with monkeypatch.context() as patch:
+        patch.setattr("companion.table.table.press_order", fail)
+        played.press(Seat.SOUTH, "U")
+    assert "RuntimeError" in caplog.text
+    assert "the draft was up" not in caplog.text
+    played.press(Seat.SOUTH, "U")
+    assert played.table.view().seats[Seat.SOUTH].entered == 1
+
+
+def test_lamps_count_and_never_tell_which(played: Played) -> None:
+    played.begin()
+    lamps = []
+    played.table.connect(on_lamps=lambda shown, trouble: lamps.append(shown))
+    assert lamps[-1][Seat.SOUTH].turn is TurnLamp.PULSE
+    played.press(Seat.SOUTH, "U", "S")
+    assert lamps[-1][Seat.SOUTH].order_lamps == {1, 2}
+    played.press(Seat.SOUTH, "I", "ready")
+    assert lamps[-1][Seat.SOUTH].order_lamps == {1, 2, 3}
+    assert lamps[-1][Seat.SOUTH].turn is TurnLamp.OFF
+
+
+def test_the_reveal_is_heard_before_the_first_step(played: Played) -> None:
+    played.begin()
+    played.turn("UII", "III")
+    assert played.cues[-1] == "reveal"
+    played.wait(0.7)
+    assert played.cues[-2:] == ["step", "hands_wanted"]
+
+
+# ---- hands games: the made-up game ---------------------------------------------------------------------------------------
+
+
+def test_the_camera_recognises_a_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(GAMES, "toy", Toy())
+    with playing(tmp_path) as played:
+        played.table.new_game("toy", seed=1)
+        board = played.table.view().layout
+        played.show(board, game="toy")
+        assert played.table.view().sign.seats == {Seat.SOUTH}
+        played.show(moved(board, "a1", "a5"), game="toy")
+        assert "expected on a1, seen on a5: move it back" in played.table.view().problems[0].text
+        played.show(moved(board, "a1", "a3"), game="toy")
+        assert played.table.view().sign.seats == {Seat.NORTH}
+        assert played.table.view().problems == ()
+        played.table.hand_in(Seat.NORTH, played.table.view().moment, "2")
+        assert played.table.view().layout[Square.parse("b3")] == ("black counter",)
+
+
+# ---- restarts --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_restart_resumes_with_sealed_orders(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        both_seats(played)
+        played.begin()
+        played.turn("UUS", "UUS")
+        played.finish_stages()
+        played.wait(4)
+        played.table.hand_in(Seat.SOUTH, played.table.view().moment, "RII", "salt1")
+        before, own = played.table.view(), played.table.view(Seat.SOUTH)
+        nonce = played.table.seat_nonce(Seat.SOUTH)
+    with playing(tmp_path) as again:
+        assert comparable(again.table.view()) == comparable(before)
+        assert again.table.view(Seat.SOUTH).mine == own.mine
+        assert again.table.seat_nonce(Seat.SOUTH) == nonce
+        again.table.hand_in(Seat.NORTH, before.moment, "LII")
+        assert again.table.view().phase is Phase.STAGES
+
+
+def comparable(view: object) -> dict[str, object]:
+    """A view without what a restart may change."""
+    plain = {field.name: getattr(view, field.name) for field in dataclasses.fields(view)}  # type: ignore[arg-type] # a view
+    return {key: value for key, value in plain.items() if key not in ("version", "camera", "watched")}
+
+
+BUFFERS = st.text("UDLRIS", min_size=3, max_size=3)
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(BUFFERS, BUFFERS), max_size=5), st.integers(0, 3))
+def test_replayed_journal_is_the_live_state(
+    tmp_path_factory: pytest.TempPathFactory, turns: list[tuple[str, str]], undos: int
+) -> None:
+    folder = tmp_path_factory.mktemp("journal")
+    with playing(folder) as played:
+        played.begin(turn_limit=40)
+        for south, north in turns:
+            if played.table.view().phase is not Phase.ORDERS:
+                break
+            played.turn(south, north)
+            finish_with_short_signs(played)
+        for _ in range(undos):
+            if played.table.view().can_undo:
+                played.table.undo()
+                played.table.confirm("host", played.table.view().moment, 0)
+        live = played.table._live.session
+        with Journal(folder / "journal.sqlite", read_only=True) as journal:
+            assert bare(journal.fold(1)) == bare(live)
+
+
+def finish_with_short_signs(played: Played) -> None:
+    """As `finish_stages`; whatever is on the sign can be read from afar."""
+    while (view := played.table.view()).phase is Phase.STAGES:
+        for viewer in (None, *SEATS):
+            assert len(played.table.view(viewer).sign.text) <= 40
+        played.table.confirm("south", view.moment, view.stage)
+
+
+def bare(session: Session) -> tuple[object, ...]:
+    return (session.state, session.phase, session.tick, session.sealed, session.board, session.turns, session.outcome)
+
+
+# ---- journal troubles --------------------------------------------------------------------------------------------------------
+
+
+def test_two_services_on_one_journal(tmp_path: Path) -> None:
+    with (
+        Journal(tmp_path / "journal.sqlite"),
+        pytest.raises(JournalError, match="Another companion is using"),
+    ):
+        Journal(tmp_path / "journal.sqlite")
+    Journal(tmp_path / "journal.sqlite").close()
+
+
+def test_a_damaged_journal_is_set_aside_and_what_can_be_read_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite"
+    with playing(tmp_path) as played:
+        both_seats(played)
+        for _ in range(40):
+            played.table.new_game("outbuffered", seed=1)
+            played.table.abandon()
+        key = None
+    with Journal(path) as journal:
+        key = journal.key("host")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) * 2 // 3])
+    with playing(tmp_path) as again:
+        assert "damaged" in again.table.view().notices[0]
+        assert (tmp_path / "journal.damaged-1.sqlite").exists()
+        again.table.new_game("outbuffered")
+    with Journal(path) as journal:
+        assert len(journal.key("host")) == len(key)
+
+
+def test_a_game_that_no_longer_fits_the_rules_is_left_and_the_seats_stay(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        both_seats(played)
+        played.begin()
+    with Journal(tmp_path / "journal.sqlite") as journal:
+        journal.append(1, HandIn(Seat.SOUTH, "1.1", "XYZ"), 0.0)
+    with playing(tmp_path) as again:
+        view = again.table.view()
+        assert view.phase is Phase.LOBBY
+        assert view.notices[0].startswith("Game 1 cannot be continued (malformed entry")
+        assert "XYZ" not in view.notices[0]
+        assert view.seats[Seat.SOUTH].name == "South"
+        again.table.new_game("outbuffered")
+
+
+def test_a_full_disk_refuses_the_input_and_keeps_the_game(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
+    played.begin()
+    before = played.table.view(Seat.SOUTH)
+
+    def full(*_: object) -> None:
+        raise JournalError("The input could not be kept (database or disk is full): nothing has changed.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "append", full)
+        with pytest.raises(JournalError, match="nothing has changed"):
+            played.table.hand_in(Seat.SOUTH, before.moment, "UUS")
+    view = played.table.view(Seat.SOUTH)
+    assert view.mine is None
+    assert "disk is full" in view.notices[0]
+    played.table.hand_in(Seat.SOUTH, before.moment, "UUS")
+    assert played.table.view().notices == ()
+
+
+def test_sqlite_errors_become_journal_errors(tmp_path: Path) -> None:
+    with Journal(tmp_path / "journal.sqlite") as journal:
+        journal._db.execute("PRAGMA query_only=ON")
+        with pytest.raises(JournalError, match="nothing has changed"):
+            journal.append(0, Undo(), 0.0)
+
+
+def test_an_unwritable_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(JournalError, match="set state_dir"):
+        Journal(tmp_path / "file" / "journal.sqlite")
+    (tmp_path / "other.sqlite").write_text("")
+    db = sqlite3.connect(tmp_path / "other.sqlite")
+    db.execute("PRAGMA user_version=99")
+    db.close()
+    with pytest.raises(JournalError, match="has format 99"):
+        Journal(tmp_path / "other.sqlite")
+
+
+# ---- secrecy ------------------------------------------------------------------------------------------------------------------
+
+
+def what_others_get(folder: Path, text: str, viewer: Seat | None) -> tuple[list[object], list[object]]:
+    """Views, lamps and cues while South gives this order by pad, takes it back, and gives it by phone."""
+    with playing(folder) as played:
+        both_seats(played)
+        played.begin()
+        seen: list[object] = []
+
+        def look() -> None:
+            view = played.table.view(viewer)
+            seats = {seat: dataclasses.replace(shown, receipt=None, sitting="") for seat, shown in view.seats.items()}
+            seen.append(dataclasses.replace(view, seats=seats))
+            seen.append(lamps_of(played.table._live))
+
+        played.press(Seat.SOUTH, *text, "L", "back")
+        look()
+        played.press(Seat.SOUTH, text[2], "ready")
+        look()
+        moment = played.table.view().moment
+        played.table.take_back(Seat.SOUTH, moment)
+        look()
+        played.table.hand_in(Seat.SOUTH, moment, text, "fixedsalt")
+        look()
+        return seen, list(played.signals)
+
+
+@pytest.mark.parametrize("viewer", [None, Seat.NORTH])
+def test_views_signals_and_logs_do_not_depend_on_the_others_order(
+    tmp_path: Path, viewer: Seat | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Two games that differ only in South's sealed order, entered by phone or pad, with refusals on the way."""
+    caplog.set_level(logging.DEBUG)
+    told = []
+    for text in ("UUS", "DRI"):
+        caplog.clear()
+        told.append((*what_others_get(tmp_path / text, text, viewer), caplog.text))
+    assert told[0] == told[1]
+
+
+def test_receipts_bind_and_can_be_checked(played: Played) -> None:
+    played.begin()
+    moment = played.table.view().moment
+    shown = played.table.hand_in(Seat.SOUTH, moment, "UUS", "0123456789abcdef")
+    assert shown == receipt(moment, Seat.SOUTH, "UUS", "0123456789abcdef")
+    assert played.table.view().seats[Seat.SOUTH].receipt == shown
+    played.table.hand_in(Seat.NORTH, moment, "III")
+    played.finish_stages()
+    for opened in played.table.view().opened:
+        assert receipt(opened.moment, opened.seat, opened.action, opened.salt) == opened.receipt
+
+
+def test_no_step_is_told_before_its_turn(played: Played) -> None:
+    played.begin()
+    played.turn("UUS", "RIL")
+    text = repr(played.table.view()) + repr(played.table.view(Seat.NORTH))
+    assert "order-shoot" not in text.replace(repr(played.table.view().pad), "").replace(
+        repr(played.table.view(Seat.NORTH).pad), ""
+    )
+    assert "UUS" not in text
+
+
+# ---- the thread, replay files -----------------------------------------------------------------------------------------------
+
+
+def test_many_threads_at_once_lose_nothing(tmp_path: Path) -> None:
+    with Journal(tmp_path / "journal.sqlite") as journal, Table(journal, FakeClock()) as table:
+        table.start()
+        answers: list[str] = []
+
+        def try_to_sit(seat: Seat, number: int) -> None:
+            try:
+                answers.append(table.take_seat(seat, f"P{number}"))
+            except Illegal:
+                answers.append("")
+
+        threads = [threading.Thread(target=try_to_sit, args=(seat, n)) for n in range(8) for seat in SEATS]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len([answer for answer in answers if answer]) == 2
+        assert sum(isinstance(entry.record, TakeSeat) for entry in journal.entries(0)) == 2
+        table.close()
+        with pytest.raises(Stale, match="shutting down"):
+            table.undo()
+
+
+def test_a_finished_game_is_told_again_from_its_file(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        played.begin(**SHORT)
+        played.turn("URI", "III")
+        with pytest.raises(Illegal, match="still on"):
+            game_file(played.table._live.session)
+        played.finish_stages()
+        played.table.undo()
+        played.table.confirm("host", played.table.view().moment, 0)
+        for south in ("URI", "LDD"):
+            played.turn(south, "III")
+            played.finish_stages()
+    with Journal(tmp_path / "journal.sqlite", read_only=True) as journal:
+        kept = game_file(journal.fold(1))
+        with pytest.raises(JournalError, match="no game 7"):
+            journal.fold(7)
+    file = tmp_path / "game.json"
+    file.write_bytes(msgspec.json.encode(kept))
+    told = list(retell(load_game(file)))
+    assert told[0] == "Turn 1: south URI  north III"
+    assert told[-1] == "Purple brings lime’s flag home to a1."
+    forged = file.read_text().replace("LDD", "LDU")
+    file.write_text(forged)
+    with pytest.raises(Malformed, match="the receipt of south does not fit"):
+        list(retell(load_game(file)))
+    file.write_text("{")
+    with pytest.raises(Malformed, match="not a game file"):
+        load_game(file)

@@ -1,0 +1,126 @@
+"""An import only ever points down: ten rules, one a package, and nothing else is permitted."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+UP_TO_STORAGE = {"companion.core", "companion.games", "vision", "companion.table", "companion.storage"}
+UP_TO_ARCHIVE = UP_TO_STORAGE | {"companion.archive", "companion.printing"}
+BELOW_ADAPTERS = UP_TO_ARCHIVE | {"companion.maintenance", "companion.diagnostics"}
+ADAPTERS = {"web", "hardware", "companion.mqtt", "companion.speech"}
+MAY_IMPORT: dict[str, set[str]] = {
+    "companion.core": set(),
+    "companion.games": {"companion.core"},
+    "vision": {"companion.core"},
+    "companion.table": {"companion.core", "companion.games"},
+    "companion.storage": {"companion.core", "companion.games", "companion.table"},
+    "companion.archive": UP_TO_STORAGE,
+    "companion.printing": UP_TO_STORAGE,
+    "companion.maintenance": UP_TO_ARCHIVE,
+    "companion.diagnostics": UP_TO_ARCHIVE,
+    **dict.fromkeys(sorted(ADAPTERS), BELOW_ADAPTERS),
+    "companion.service": BELOW_ADAPTERS | ADAPTERS,
+    "companion.tools": BELOW_ADAPTERS | ADAPTERS | {"companion.service"},
+    "companion.cli": BELOW_ADAPTERS | ADAPTERS | {"companion.service", "companion.tools"},
+}
+"""Which packages a package may import besides itself; every package of the project has a line."""
+ROOTS = {"companion", "companion.__main__"}
+"""What lies above all packages: the version, and `python -m companion`, which calls the command line."""
+MOST_MODULES = 16
+GAME_PACKAGES = {path.name for path in (ROOT / "companion/games").iterdir() if (path / "__init__.py").is_file()}
+
+
+def files() -> dict[str, Path]:
+    """Every module of the project and its file."""
+    found = {}
+    for package in ("companion", "hardware", "vision", "web"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            found[".".join(part for part in parts if part != "__init__")] = path
+    return found
+
+
+FILES = files()
+
+
+def package_of(module: str) -> str:
+    """The package of a module, as `MAY_IMPORT` names it."""
+    parts = module.split(".")
+    return parts[0] if parts[0] != "companion" else ".".join(parts[:2])
+
+
+def imports_of(path: Path) -> set[str]:
+    """The project's modules that a file imports, those under TYPE_CHECKING and inside functions included."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports relatively"
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                found.add(full if full in FILES else str(node.module))
+    return {name for name in found if name in FILES}
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_imports_point_down(package: str) -> None:
+    allowed = MAY_IMPORT[package] | {package}
+    for module, path in FILES.items():
+        if package_of(module) == package:
+            upwards = {name for name in imports_of(path) if name != "companion" and package_of(name) not in allowed}
+            assert not upwards, f"{module} must not import {', '.join(sorted(upwards))}"
+
+
+def test_every_module_belongs_to_a_package() -> None:
+    assert {package_of(module) for module in FILES} - set(MAY_IMPORT) == ROOTS
+
+
+def test_no_game_imports_another() -> None:
+    for game in GAME_PACKAGES:
+        for module, path in FILES.items():
+            if module.startswith(f"companion.games.{game}"):
+                others = {f"companion.games.{other}" for other in GAME_PACKAGES - {game}}
+                assert not {name for name in imports_of(path) if name.startswith(tuple(others))}, module
+
+
+def test_no_circles() -> None:
+    """Modules import each other in one direction only."""
+    graph = {module: imports_of(path) - {module} for module, path in FILES.items()}
+    done: set[str] = set()
+    way: list[str] = []
+
+    def visit(module: str) -> None:
+        assert module not in way, " -> ".join([*way[way.index(module) :], module])
+        if module not in done:
+            way.append(module)
+            for name in sorted(graph[module]):
+                visit(name)
+            done.add(way.pop())
+
+    for module in sorted(graph):
+        visit(module)
+
+
+def test_no_folder_is_crowded() -> None:
+    for folder in {path.parent for path in FILES.values()}:
+        modules = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
+        assert len(modules) <= MOST_MODULES, f"{folder.relative_to(ROOT)} has {len(modules)} modules"
+
+
+def test_every_package_says_what_lives_there() -> None:
+    for path in FILES.values():
+        if path.name == "__init__.py":
+            assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
+
+
+def test_no_adapter_names_a_game() -> None:
+    for package in (*ADAPTERS, "vision"):
+        for path in (ROOT / package.replace(".", "/")).rglob("*"):
+            if path.suffix in (".py", ".html", ".js", ".css"):
+                text = path.read_text(encoding="utf-8").lower()
+                assert not [game for game in GAME_PACKAGES if game in text], f"{path.name} names a game"

@@ -1,0 +1,109 @@
+"""Browsers that hang, send half, reset or walk off: no thread, file or connection is left, and others are served."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable
+from random import Random
+
+from service import Client
+
+from companion.core.clock import FakeClock
+from companion.core.config import Settings, WebSettings
+from companion.service.app import Companion
+
+PATIENCE_S = 20.0
+
+
+def opened(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=5)
+
+
+def ask(line: socket.socket, path: str, rest: str = "") -> None:
+    line.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{rest}\r\n".encode())
+
+
+def half_a_request(line: socket.socket) -> None:
+    line.sendall(b"GET / HT")
+
+
+def half_a_body(line: socket.socket) -> None:
+    line.sendall(
+        b"POST /api/seat/south/take HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b'Content-Length: 900\r\n\r\n{"name": "'
+    )
+
+
+def no_answer_is_read(line: socket.socket) -> None:
+    for _ in range(5):
+        ask(line, "/watch")
+
+
+def reset_in_a_stream(line: socket.socket) -> None:
+    ask(line, "/live/watch")
+    line.recv(100)
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def reset_at_once(line: socket.socket) -> None:
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def half_closed(line: socket.socket) -> None:
+    ask(line, "/live/watch")
+    line.shutdown(socket.SHUT_WR)
+
+
+def rubbish(line: socket.socket) -> None:
+    line.sendall(Random(1).randbytes(4000))
+
+
+def a_chunk_that_is_none(line: socket.socket) -> None:
+    line.sendall(b"POST /host HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n")
+
+
+def nothing(line: socket.socket) -> None:
+    """Connected, and silent."""
+
+
+MANNERS: tuple[Callable[[socket.socket], None], ...] = (
+    half_a_request, half_a_body, no_answer_is_read, reset_in_a_stream, reset_at_once, half_closed, rubbish,
+    a_chunk_that_is_none, nothing, reset_in_a_stream,
+)  # fmt: skip
+
+
+def files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def wait_for(done: Callable[[], bool]) -> bool:
+    """Look again and again, for a bounded time; streams notice within half a second that nobody is there."""
+    end_s, event = time.monotonic() + PATIENCE_S, threading.Event()
+    while not done() and time.monotonic() < end_s:
+        event.wait(0.05)
+    return done()
+
+
+def test_twenty_rude_clients_leave_nothing_behind(tmp_path) -> None:
+    settings = Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0))
+    with Companion(settings, simulate=True, clock=FakeClock(), threads=False) as companion:
+        port = companion.server.port
+        polite = Client(f"http://127.0.0.1:{port}")
+        assert polite.get("/health")["ok"] is True
+        threads, held = threading.active_count(), files()
+        for _ in range(2):
+            lines = [opened(port) for _ in MANNERS]
+            for manner, line in zip(MANNERS, lines, strict=True):
+                manner(line)
+            assert polite.get("/health")["ok"] is True, "others are served meanwhile"
+            assert polite.get("/api/view")["phase"] == "lobby"
+            for line in lines:
+                line.close()
+        assert wait_for(lambda: files() <= held), f"{files()} files are open, {held} were"
+        assert threading.active_count() <= threads
+        polite.post("/api/seat/south/take", name="Mara")
+        assert companion.table.view().seats["south"].name == "Mara", "half a request has taken no seat"

@@ -1,0 +1,67 @@
+"""What self-play reports when something is wrong; whole good games are in `test_service`."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from companion.cli import main
+from companion.core.grid import Square
+from companion.core.ports import Reading
+from companion.tools.selfplay import Report, people, play_games
+from vision.pieces.board_reader import BoardReader
+
+
+def test_a_camera_that_lies_is_found_out(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A reader that takes a2 for a1: layouts are accepted that are not on the table."""
+    read = BoardReader.read
+    honest = Square(0, 1)
+
+    def lying(self: BoardReader, frame: Any) -> Reading:
+        reading = read(self, frame)
+        seen = {Square(0, 0) if square == honest else square: face for square, face in reading.seen.items()}
+        return dataclasses.replace(reading, seen=seen)
+
+    monkeypatch.setattr(BoardReader, "read", lying)
+    monkeypatch.setattr(people, "PATIENCE_FRAMES", 8)
+    assert main.main(["selfplay", "--game", "outbuffered", "--games", "1", "--seed", "3"]) == 1
+    assert "Game 3: " in capsys.readouterr().out
+
+
+def test_a_board_that_is_never_seen_ends_as_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BoardReader, "read", lambda self, frame: Reading({}, frame=frame.number, at_s=frame.at_s))
+    monkeypatch.setattr(people, "PATIENCE_FRAMES", 8)
+    report = next(iter(play_games("outbuffered", 1, 3)))
+    assert report.winners is None
+    assert not report.is_good()
+    assert "the table still says" in report.reason
+    assert "did not end" in report.sentence()
+
+
+@pytest.mark.parametrize(("game", "turns"), [("scouts", 20), ("arena", 3), ("kahmate", 12)])
+def test_hands_are_followed_through_the_first_turns(monkeypatch: pytest.MonkeyPatch, game: str, turns: int) -> None:
+    """Whole games take minutes (`make selfplay`); here they are broken off."""
+    monkeypatch.setattr(people, "MAX_TURNS", turns)
+    report = next(iter(play_games(game, 1, 3)))
+    assert report.turns == turns, report.sentence()
+    assert report.reason == "It was broken off."
+    assert report.misread_layouts == 0
+    assert report.wrong_placements_noticed == report.wrong_placements_made
+
+
+@pytest.mark.parametrize(
+    ("made", "noticed", "misread", "winners", "good"),
+    [
+        (2, 2, 0, ["south"], True),
+        (2, 2, 0, [], True),
+        (2, 1, 0, [], False),
+        (0, 0, 1, [], False),
+        (0, 0, 0, None, False),
+    ],
+)
+def test_a_report_is_good_only_without_a_fault(
+    made: int, noticed: int, misread: int, winners: list[str] | None, good: bool
+) -> None:
+    assert Report("outbuffered", 1, winners, "", 3, 40, made, noticed, misread, 1.0).is_good() is good

@@ -1,0 +1,207 @@
+"""Cameras by their source: pictures, folders and films, which cameras there are, and how one is found again."""
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from camera_tools import PiHost, UsbBus, Webcam
+
+from companion.core.clock import FakeClock
+from companion.core.config import CameraSettings
+from companion.core.errors import CameraError
+from companion.core.ports import Camera
+from vision.cameras.catalogue import CameraChoice, CameraOpener, cameras, open_camera
+
+
+def picture(path: Path, tone: int, size: tuple[int, int] = (64, 48)) -> Path:
+    cv2.imwrite(str(path), np.full((size[1], size[0], 3), tone, np.uint8))
+    return path
+
+
+def opened(source: Path | str) -> Camera:
+    return open_camera(CameraSettings(source=str(source)), FakeClock(5.0))
+
+
+# ---- pictures, folders, films -----------------------------------------------------------------------------------
+
+
+def test_a_picture_comes_again_and_again_with_rising_numbers(tmp_path: Path) -> None:
+    camera = opened(picture(tmp_path / "a.png", 90))
+    frames = [camera.frame() for _ in range(3)]
+    assert [frame.number for frame in frames if frame] == [1, 2, 3]
+    assert all(frame and frame.luma.shape == (48, 64) and frame.luma[0, 0] == 90 for frame in frames)
+    assert frames[0] is not None
+    assert frames[0].at_s == 5.0
+    assert camera.name.endswith("a.png")
+
+
+def test_a_folder_comes_once_by_name_and_stays_on_its_last_picture(tmp_path: Path) -> None:
+    for name, tone in (("b.png", 20), ("a.jpg", 10), ("c.bmp", 30)):
+        picture(tmp_path / name, tone)
+    (tmp_path / "notes.txt").write_text("not a picture")
+    camera = opened(tmp_path)
+    assert [int(frame.luma.mean()) for _ in range(5) if (frame := camera.frame())] == [10, 20, 30, 30, 30]
+
+
+def test_a_damaged_picture_in_a_folder_is_named_and_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "a.png").write_bytes(b"\x89PNG damaged")
+    picture(tmp_path / "b.png", 20)
+    camera = opened(tmp_path)
+    frame = camera.frame()
+    assert frame is not None
+    assert frame.luma[0, 0] == 20
+    assert "a.png: is not a picture that can be read: use PNG or JPEG" in caplog.text
+
+
+def test_a_film_runs_to_its_end_and_stays_there(tmp_path: Path) -> None:
+    path = tmp_path / "film.avi"
+    writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"MJPG"), 10, (64, 48))
+    if not writer.isOpened():
+        pytest.skip("this OpenCV cannot write films")
+    for tone in (50, 120, 200):
+        writer.write(np.full((48, 64, 3), tone, np.uint8))
+    writer.release()
+    camera = opened(path)
+    tones = [int(frame.luma.mean()) for _ in range(5) if (frame := camera.frame())]
+    camera.close()
+    assert [abs(tone - want) < 4 for tone, want in zip(tones, (50, 120, 200, 200, 200), strict=True)] == [True] * 5
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("gone.png", None, r"gone\.png: cannot be read: No such file or directory\. Check the path"),
+        ("empty.png", b"", r"empty\.png: is not a picture that can be read"),
+        ("text.jpg", b"hello", r"text\.jpg: is not a picture that can be read: use PNG or JPEG, or take it again"),
+        ("gone.mp4", None, r"gone\.mp4: there is no such film: check the path"),
+        ("text.mp4", b"hello", r"text\.mp4: is not a film that can be read"),
+    ],
+)
+def test_unreadable_sources_say_what_where_and_what_to_do(
+    tmp_path: Path, name: str, content: bytes | None, words: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(CameraError, match=words):
+        opened(tmp_path / name)
+
+
+def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CameraError, match="holds no pictures: put PNG or JPEG files into it"):
+        opened(tmp_path)
+
+
+def test_a_closed_camera_refuses_frames_and_may_be_closed_twice(tmp_path: Path) -> None:
+    camera = opened(picture(tmp_path / "a.png", 90))
+    camera.close()
+    camera.close()
+    with pytest.raises(CameraError, match="is closed: open it again"):
+        camera.frame()
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("none", "The camera is switched off"),
+        ("usb:front", r"no USB camera of this name is plugged in \(none\)\. Plug it in, or write usb:0"),
+        ("usb:", "no USB camera of this name"),
+        ("picamera:front", "is no Raspberry Pi camera: write picamera or picamera:1"),
+        ("usb:77", r"USB camera 77 is missing \(/dev/video77\): plug it in"),
+    ],
+)
+def test_other_sources_are_refused_in_words(source: str, words: str) -> None:
+    with pytest.raises(CameraError, match=words):
+        opened(source)
+
+
+# ---- which cameras there are ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> UsbBus:
+    return UsbBus(monkeypatch, tmp_path)
+
+
+@pytest.fixture
+def pi(monkeypatch: pytest.MonkeyPatch) -> PiHost:
+    return PiHost(monkeypatch)
+
+
+def test_all_cameras_are_listed_and_none_is_opened(bus: UsbBus, pi: PiHost) -> None:
+    pi.info.append({"Model": "imx219", "Id": "/base/soc/i2c0mux/i2c@0/imx219@10", "Num": 1})
+    pi.info.append({"Model": "HD Webcam", "Id": "/base/scb/pcie@7d500000/usb@0,0-1.4:1.0-046d:0825", "Num": 2})
+    webcam = bus.plug(0, Webcam(), "HD Webcam")
+    bus.plug(2, Webcam(), "Other: Cam", "B2").busy = True
+    assert cameras() == (
+        CameraChoice("picamera", "Raspberry Pi camera imx708", "camera-module-3"),
+        CameraChoice("picamera:1", "Raspberry Pi camera imx219", "camera-module-2"),
+        CameraChoice("usb:HD Webcam", "HD Webcam", "webcam"),
+        CameraChoice("usb:Other: Cam", "Other: Cam", "webcam"),
+    )
+    assert not webcam.opened
+    assert not pi.opened
+
+
+def test_every_listed_camera_opens_by_its_source(bus: UsbBus, pi: PiHost) -> None:
+    pi.info.append({"Model": "imx219", "Id": "/base/soc/i2c0mux/i2c@0/imx219@10", "Num": 1})
+    bus.plug(0, Webcam(), "Other: Cam")
+    for choice in cameras():
+        camera = opened(choice.source)
+        assert camera.frame() is not None
+        camera.close()
+    assert [device.number for device in pi.opened] == [0, 1]
+
+
+def test_two_cameras_of_one_name_are_listed_by_number(bus: UsbBus) -> None:
+    bus.plug(0, Webcam(), "Cam")
+    bus.plug(2, Webcam(), "Cam", "B2")
+    assert [choice.source for choice in cameras()] == ["usb:0", "usb:2"]
+
+
+def test_decoders_and_sensors_of_the_pi_are_no_usb_cameras(bus: UsbBus) -> None:
+    for number, name in ((10, "bcm2835-codec-decode"), (0, "unicam")):
+        place = bus.folder / f"devices/platform/soc/{name}/video4linux/video{number}"
+        place.mkdir(parents=True)
+        (place / "name").write_text(name)
+        (bus.folder / f"class/video{number}").symlink_to(place)
+    assert cameras() == ()
+
+
+def test_auto_takes_the_pi_camera_first_then_usb_then_explains(bus: UsbBus, pi: PiHost) -> None:
+    bus.plug(2, Webcam())
+    assert opened("auto").name == "picamera"
+    pi.info.clear()
+    assert opened("auto").name == "usb:2"
+    bus.pull(2)
+    with pytest.raises(CameraError, match=r"No camera found: .*No Raspberry Pi camera.*USB camera 0 is missing"):
+        opened("auto")
+
+
+def test_a_camera_that_comes_back_under_another_number_is_known_again(bus: UsbBus) -> None:
+    opener = CameraOpener(CameraSettings(source="usb:0"), FakeClock())
+    webcam = bus.plug(0, Webcam())
+    opener.open().close()
+    bus.pull(0)
+    with pytest.raises(CameraError, match="USB camera 0 is missing"):
+        opener.open()
+    bus.plug(4, webcam)
+    assert opener.open().name == "usb:4"
+
+
+def test_another_camera_does_not_take_the_place_of_the_one_that_moved(bus: UsbBus) -> None:
+    opener = CameraOpener(CameraSettings(source="usb:0"), FakeClock())
+    webcam = bus.plug(0, Webcam())
+    opener.open().close()
+    bus.pull(0)
+    bus.plug(0, Webcam(), "Laptop", "B2")
+    bus.plug(2, webcam)
+    assert opener.open().name == "usb:2"
+
+
+def test_a_camera_is_found_by_words_of_its_name(bus: UsbBus) -> None:
+    bus.plug(0, Webcam(), "Laptop", "B2")
+    bus.plug(2, Webcam(), "HD Pro Webcam C920")
+    assert opened("usb:c920").name == "usb:2"
+    with pytest.raises(CameraError, match=r"no USB camera of this name .*\(Laptop, HD Pro Webcam C920\)"):
+        opened("usb:C270")

@@ -1,0 +1,220 @@
+"""Open cards under the camera: random tables read without an error, and what must never be taken for a stack."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import pytest
+
+from companion.core.clock import FakeClock
+from companion.core.grid import Square
+from companion.core.kit import Kit, Layout
+from companion.core.ports import Reading
+from companion.games.binmat import Binmat
+from vision.pieces.board_reader import BoardReader
+from vision.simulation.pieces import BACK
+from vision.simulation.table import RenderedCamera, SimulatedTable
+from vision.simulation.view import View
+from vision.still_pictures import bench_cards, wrong_zones
+
+GAME = Binmat()
+KIT: Kit = GAME.kit(GAME.options({}))
+VIEW = View(width=1920, height=1080, tilt_deg=25.0)
+C1, C2, D1 = Square(2, 0), Square(2, 1), Square(3, 0)
+BOTH: Layout = {C1: ("4^", "9^", "9#"), C2: ("7&", "*!")}
+
+
+@pytest.fixture(scope="module")
+def table() -> SimulatedTable:
+    return SimulatedTable(KIT, VIEW)
+
+
+def read(table: SimulatedTable) -> Reading:
+    return BoardReader({KIT.game: KIT}).read_picture(table.render_luma())
+
+
+def piece(table: SimulatedTable, card: str) -> int:
+    return next(p.id for p in table.pieces() if p.face == card)
+
+
+def is_named(reading: Reading, zone: Square, *cards: str) -> bool:
+    """Is a stack accepted there, of just these cards?"""
+    return zone not in reading.unknown and reading.fans.get(zone, ()) == cards
+
+
+def test_tables_in_every_light_are_read_right_or_not_at_all() -> None:
+    counts = bench_cards(KIT, frames=40, seed=7)
+    assert counts.wrong == 0, f"{counts.wrong} of {counts.frames} pictures were read wrong"
+    assert counts.complete >= 15, "the tables must show something"
+    assert counts.right >= 0.99 * counts.complete, f"{counts.right} of {counts.complete} pictures were read"
+
+
+def test_both_stacks_of_a_lane_are_read_from_the_bottom_to_the_top(table: SimulatedTable) -> None:
+    table.set_up(BOTH)
+    reading = read(table)
+    assert (reading.game, dict(reading.fans), reading.unknown) == (KIT.game, BOTH, frozenset())
+    assert not reading.seen
+    assert not reading.strangers
+
+
+def test_eight_cards_fill_a_zone(table: SimulatedTable) -> None:
+    deck = KIT.deck
+    assert deck is not None
+    stack = tuple(card.name for card in deck.cards[:8])
+    table.set_up({C1: stack, C2: tuple(card.name for card in deck.cards[20:28])})
+    assert read(table).fans[C1] == stack
+
+
+def test_a_card_reads_the_same_upside_down(table: SimulatedTable) -> None:
+    table.set_up(BOTH)
+    table.turn(piece(table, "9^"), 180.0)
+    table.turn(piece(table, "*!"), 180.0)
+    assert dict(read(table).fans) == BOTH
+
+
+def test_a_covered_card_is_there_but_not_read(table: SimulatedTable) -> None:
+    table.set_up(BOTH)
+    table.nudge(piece(table, "9^"), 0.0, -10.0)  # hides most of the marker of the card below
+    reading = read(table)
+    assert C1 not in reading.unknown
+    assert reading.fans[C1][0] == "X", "the lowest card is there and cannot be read"
+    assert reading.fans[C2] == BOTH[C2]
+
+
+@pytest.mark.parametrize("lower_mm", [0.0, 1.0, 2.0, 3.0])
+def test_a_card_of_whose_marker_a_corner_is_hidden_is_there(table: SimulatedTable, lower_mm: float) -> None:
+    """It lies askew to the left, and the next one askew to the right."""
+    stack = ("a+", "2#", ">+", "*^", "*#", "5&", "9&")
+    table.set_up({C1: stack})
+    for card, x_mm, y_mm, turn in (("*#", -2.0, 0.0, -5.0), ("5&", 2.0, -lower_mm, 5.0)):
+        table.nudge(piece(table, card), x_mm, y_mm)
+        table.turn(piece(table, card), turn)
+    reading = read(table)
+    told = reading.fans.get(C1, ())
+    assert C1 in reading.unknown or told == stack or (len(told) == len(stack) and "X" in told)
+
+
+def test_cards_face_down_are_not_reported(table: SimulatedTable) -> None:
+    table.set_up({C1: (BACK, BACK), C2: ("7&",)})
+    reading = read(table)
+    assert dict(reading.fans) == {C2: ("7&",)}
+    assert C1 not in reading.unknown
+
+
+def test_a_zone_under_a_hand_is_unknown(table: SimulatedTable) -> None:
+    table.set_up(BOTH)
+    table.hold_hand(C1)
+    reading = read(table)
+    table.hold_hand(None)
+    assert C1 in reading.unknown
+    assert not wrong_zones(reading, BOTH, KIT.board.squares)
+
+
+def test_the_same_card_twice_is_a_stranger_and_no_stack(table: SimulatedTable) -> None:
+    table.set_up({C1: ("9^",), Square(5, 0): ("4^",)})
+    once = table.render_luma()
+    table.set_up({C1: ("9^",), Square(5, 0): ("9#",)})
+    table.set_up({Square(5, 0): ("9^",)})
+    again = table.render_luma()
+    both = once.copy()
+    half = int(np.mean([table.square_px(Square(file, 0))[0] for file in (3, 4)]))
+    both[:, half:] = again[:, half:]
+    reading = BoardReader({KIT.game: KIT}).read_picture(both)
+    marker = next(card.marker for card in KIT.deck.cards if card.name == "9^") if KIT.deck else 0
+    assert reading.strangers == (marker,)
+    for zone in (C1, Square(5, 0)):
+        assert not is_named(reading, zone, "9^")
+
+
+def test_a_card_between_two_zones_makes_both_unknown(table: SimulatedTable) -> None:
+    table.set_up({C1: ("9^",)})
+    table.nudge(piece(table, "9^"), KIT.board.pitch_mm / 2, 0.0)
+    reading = read(table)
+    assert {C1, D1} <= reading.unknown
+    assert not reading.fans
+
+
+def test_cards_beside_the_board_are_named_as_such(table: SimulatedTable) -> None:
+    table.set_up({Square(0, 0): ("9^",)})
+    table.nudge(piece(table, "9^"), -65.0, 0.0)
+    reading = read(table)
+    assert not reading.fans
+    assert reading.beside in {("9^",), ()}
+
+
+def test_a_thing_in_a_zone_makes_it_unknown(table: SimulatedTable) -> None:
+    table.set_up({C1: ("9^",)})
+    luma = table.render_luma()
+    x, y = table.square_px(C2)
+    cv2.circle(luma, (round(x) - 30, round(y)), 28, 110, -1)
+    reading = BoardReader({KIT.game: KIT}).read_picture(luma)
+    assert C2 in reading.unknown
+    assert is_named(reading, C1, "9^")
+
+
+def test_still_pictures_agree_and_a_moved_card_is_read_anew() -> None:
+    table, clock = SimulatedTable(KIT, VIEW), FakeClock()
+    table.set_up(BOTH)
+    reader = BoardReader({KIT.game: KIT})
+    with RenderedCamera(table, clock) as camera:
+        readings = [reader.read(camera.frame()) for _ in range(5)]
+        assert [reading.quiet for reading in readings] == [False, False, True, True, True]
+        assert dict(readings[-1].fans) == BOTH
+        table.move_to(piece(table, "9#"), C2)
+        readings = [reader.read(camera.frame()) for _ in range(5)]
+    assert not readings[0].quiet
+    assert {C1, C2} <= readings[0].unknown, "where something moves nothing is known"
+    assert dict(readings[-1].fans) == {C1: ("4^", "9^"), C2: ("7&", "*!", "9#")}
+
+
+# ---- cards that are left out -----------------------------------------------------------------------------------------
+
+
+def outcome(table: SimulatedTable, zone: Square, stack: tuple[str, ...]) -> str:
+    """`right`, `refused` or `wrong`: what became of a stack."""
+    reading = read(table)
+    told = reading.fans.get(zone, ())
+    if zone in reading.unknown or "X" in told:
+        return "refused"
+    return "right" if told == stack else "wrong"
+
+
+@pytest.mark.parametrize("step_mm", [6.0, 9.0, 12.0])
+@pytest.mark.parametrize("start_mm", [0.0, -9.0])
+def test_the_lowest_card_counts_although_its_marker_is_clipped(
+    table: SimulatedTable, step_mm: float, start_mm: float
+) -> None:
+    """Also where it reaches beyond the end of its zone."""
+    stack = ("4^", "9^", "9#")
+    table.set_up({C1: stack})
+    for card in stack:
+        table.nudge(piece(table, card), 0.0, start_mm if card == "4^" else start_mm + step_mm - 17.0)
+    assert outcome(table, C1, stack) != "wrong"
+
+
+@pytest.mark.parametrize("aside_mm", [-9.0, 9.0])
+def test_a_card_whose_marker_shows_beside_the_one_above_counts(table: SimulatedTable, aside_mm: float) -> None:
+    stack = ("4^", "9^")
+    table.set_up({C1: stack})
+    table.nudge(piece(table, "4^"), aside_mm, 17.0)
+    table.turn(piece(table, "4^"), 8.0 if aside_mm > 0 else -8.0)
+    assert outcome(table, C1, stack) != "wrong"
+
+
+def test_a_card_may_lie_out_of_sight_in_a_gap_of_two_steps(table: SimulatedTable) -> None:
+    table.set_up({C1: ("4^", "9^", "9#")})
+    table.nudge(piece(table, "9^"), 0.0, 16.5)
+    told = read(table).fans[C1]
+    assert told[0] == "4^"
+    assert "X" in told, "nothing but the edge of the second card is seen"
+    table.set_up({C1: ("4^", "9^", "9#")})
+    assert read(table).fans[C1] == ("4^", "9^", "9#")
+
+
+def test_value_and_suit_without_a_marker_are_a_card(table: SimulatedTable) -> None:
+    """A card lies across two others and hides the marker of the lower one, not its value."""
+    stack = ("4^", "9#", "2!")
+    table.set_up({C1: stack})
+    table.nudge(piece(table, "2!"), -19.0, -20.0)
+    table.turn(piece(table, "2!"), 35.0)
+    assert outcome(table, C1, stack) != "wrong"

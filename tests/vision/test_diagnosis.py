@@ -1,0 +1,273 @@
+"""The eye: pictures, what is read and how surely, weak places with what to do about them, settled frames."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from companion.core.clock import FakeClock
+from companion.core.grid import Square
+from companion.core.ports import CameraOffer, Frame, Reading, Weakness
+from companion.games import GAMES
+from vision.diagnosis import SETTLED, BoardEye
+from vision.pieces.board_reader import BoardReader
+from vision.simulation.table import RenderedCamera, SimulatedTable
+from vision.simulation.view import default_view
+from vision.watcher import Watcher
+
+KITS = {name: game.kit(game.options({})) for name, game in GAMES.items()}
+
+
+class Looked:
+    """A rendered table of a game as set up, a watcher, and the eye on its frames."""
+
+    def __init__(self, name: str, **view: Any) -> None:
+        game, kit = GAMES[name], KITS[name]
+        self.clock = FakeClock()
+        self.table = SimulatedTable(kit, replace(default_view(kit), **view))
+        self.table.set_up(game.expected(game.setup(game.options({}), Random(0))) or {})
+        reader = BoardReader(KITS)
+        reader.use(kit)
+        self.eye = BoardEye(reader, "auto", lambda: (CameraOffer("usb:0", "C920"),))
+        self.watcher = Watcher(
+            lambda: RenderedCamera(self.table, self.clock),
+            reader,
+            self.clock,
+            10,
+            lambda _: None,
+            lambda _: None,
+            on_look=self.eye.saw,
+        )
+        self.eye.steer(self.watcher)
+
+    def look(self, frames: int = 5) -> BoardEye:
+        for _ in range(frames):
+            self.clock.advance(0.1)
+            self.watcher.step()
+        return self.eye
+
+
+def advice_of(name: str, **view: Any) -> list[tuple[str, str]]:
+    board = Looked(name, **view).look().board()
+    assert board is not None
+    return [(advice.text, advice.why) for advice in board.advice]
+
+
+def size_of(picture: bytes | None) -> tuple[int, int]:
+    decoded = cv2.imdecode(np.frombuffer(picture or b"", np.uint8), cv2.IMREAD_UNCHANGED)
+    assert decoded is not None
+    assert decoded.ndim == 2, "brightness is all that there is"
+    return decoded.shape[1], decoded.shape[0]
+
+
+def test_before_the_first_frame_there_is_nothing_to_see() -> None:
+    eye = Looked("outbuffered").eye
+    assert (eye.number(), eye.picture(), eye.board(), eye.photograph()) == (0, None, None, None)
+    assert (eye.settled(), eye.blind_advice()) == ((), ())
+
+
+def test_pictures_are_small() -> None:
+    eye = Looked("kahmate", width=1920, height=1080).look()
+    picture, board = eye.picture(), eye.board()
+    assert board is not None
+    assert size_of(picture) == (960, 540)
+    width, height = size_of(board.picture)
+    assert max(width, height) == 640
+    low_x, low_y, high_x, high_y = board.area_mm
+    assert width / height == pytest.approx((high_x - low_x) / (high_y - low_y), abs=0.01)
+    assert len(picture or b"") < 120_000
+
+
+@pytest.mark.parametrize("name", sorted(KITS))
+def test_a_good_view_needs_no_advice(name: str) -> None:
+    assert advice_of(name) == []
+
+
+def test_what_is_read_stands_on_its_square() -> None:
+    board = Looked("outbuffered").look().board()
+    assert board is not None
+    seen = {str(each.square): each for each in board.squares}
+    assert seen["a1"].faces == ("purple robot",)
+    assert seen["c4"].faces == ("lime robot",)
+    assert (seen["a1"].known, seen["a1"].sure) == (True, 1.0)
+    assert seen["b2"].faces == ()
+    assert 30 < board.tilt_deg < 40
+    assert 250 < board.distance_mm < 450
+
+
+def test_a_square_under_a_hand_is_not_known() -> None:
+    looked = Looked("outbuffered")
+    looked.look()
+    looked.table.hold_hand(Square(1, 1))
+    board = looked.look(8).board()
+    assert board is not None
+    under = next(each for each in board.squares if each.square == Square(1, 1))
+    assert (under.known, under.sure) == (False, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "view", "text", "why"),
+    [
+        ("scouts", {"glare": (60.0, 60.0, 30.0)}, "Move the lamp", "It is mirrored on a2, a3"),
+        ("kahmate", {"light": 0.3}, "Switch on a lamp", "It is dark on the whole board."),
+        ("arena", {"light": 1.5}, "Less light, or let exposure follow", "too bright everywhere"),
+        ("arena", {"defocus_px": 3.5}, "Turn the lens, or let the focus follow", "The picture is not sharp on"),
+        ("kahmate", {"fill": 0.5}, "Come 30 cm closer", "have 1.7 px a module; 2.3 are enough."),
+        ("binmat", {"tilt_deg": 52.0, "width": 1280, "height": 720}, "Look down more steeply", "it would not fit"),
+        ("scouts", {"shift_mm": (120.0, 0.0)}, "Turn the camera a little", "The corner South-East of the board"),
+        ("scouts", {"shift_mm": (0.0, 90.0)}, "Turn the camera towards North", "North-East and North-West"),
+    ],
+)
+def test_each_trouble_gives_its_advice(name: str, view: dict[str, Any], text: str, why: str) -> None:
+    first = advice_of(name, **view)[0]
+    assert first[0] == text
+    assert why in first[1]
+    assert len(first[0]) <= 40
+
+
+def test_coming_so_much_closer_is_enough() -> None:
+    """The camera of the scene is moved as the advice says: then the markers are large enough."""
+    far = Looked("kahmate", fill=0.5).look().board()
+    assert far is not None
+    centimetres = int(far.advice[0].text.split()[1])
+    grown = far.distance_mm / (far.distance_mm - 10 * centimetres)
+    near = Looked("kahmate", fill=0.5 * grown).look().board()
+    assert near is not None
+    assert near.distance_mm == pytest.approx(far.distance_mm - 10 * centimetres, rel=0.04)
+    assert not [advice for advice in near.advice if advice.weakness is Weakness.SMALL]
+
+
+def test_weak_places_are_where_the_trouble_is() -> None:
+    board = Looked("scouts", glare=(60.0, 60.0, 30.0)).look().board()
+    assert board is not None
+    glaring = {each.square for each in board.squares if Weakness.GLARE in each.weak}
+    assert Square(2, 2) in glaring
+    centre = {square: KITS["scouts"].board.centre_mm(square) for square in glaring}
+    assert all(np.hypot(x - 60, y - 60) < 55 for x, y in centre.values())
+    far, near = (next(each for each in board.squares if each.square == Square(3, rank)) for rank in (9, 0))
+    assert near.module_px > 1.5 * far.module_px
+
+
+def test_without_a_board_the_picture_itself_is_judged() -> None:
+    looked = Looked("kahmate", defocus_px=9.0)
+    looked.table.hold_view(shift_mm=(5000.0, 0.0))
+    eye = looked.look()
+    assert eye.board() is None
+    assert eye.blind_advice()[0].text == "Turn the lens, or let the focus follow"
+    looked.table.hold_view(light=0.2, defocus_px=0.0)
+    assert looked.look().blind_advice()[0].text == "Switch on a lamp"
+
+
+def test_frames_are_kept_when_the_board_comes_to_rest() -> None:
+    looked = Looked("outbuffered")
+    first = looked.look(12).settled()
+    assert len(first) == 1, "a board that goes on lying still is no news"
+    piece = next(each for each in looked.table.pieces() if each.face == "purple robot")
+    looked.table.move_to(piece.id, Square(1, 1))
+    settled = looked.look(8).settled()
+    assert [frame.reading.seen.get(Square(1, 1)) for frame in settled] == [None, "purple robot"]
+    assert size_of(looked.eye.settled_picture(settled[-1].number, 240)) == (240, 135)
+    assert looked.eye.settled_picture(10_000, 240) is None
+    board = looked.eye.board(settled[0].number)
+    assert board is not None
+    assert next(each for each in board.squares if each.square == Square(0, 0)).faces == ("purple robot",)
+
+
+def test_only_the_last_settled_frames_are_kept() -> None:
+    looked = Looked("outbuffered", width=640, height=360)
+    piece = next(each for each in looked.table.pieces() if each.face == "purple robot")
+    squares = [Square(file, rank) for file in range(3) for rank in (1, 2)]
+    for turn in range(SETTLED + 3):
+        looked.table.move_to(piece.id, squares[turn % len(squares)])
+        looked.look(6)
+    numbers = [frame.number for frame in looked.eye.settled()]
+    assert len(numbers) == SETTLED
+    assert numbers == sorted(numbers)
+
+
+def test_a_hand_that_comes_and_goes_leaves_one_frame() -> None:
+    looked = Looked("outbuffered")
+    before = looked.look().settled()
+    looked.table.hold_hand(Square(1, 2))
+    looked.look(1)
+    looked.table.hold_hand(None)
+    after = looked.look(8).settled()
+    assert len(after) == len(before) == 1
+    assert after[0].number > before[0].number, "the newest picture of the same board"
+
+
+@pytest.mark.parametrize("name", sorted(KITS))
+def test_a_photograph_is_small_and_shows_the_board_alone(name: str) -> None:
+    picture = Looked(name).look().photograph()
+    assert picture is not None
+    assert 8_000 < len(picture) <= 32_000
+    board, (width, height) = KITS[name].board, size_of(picture)
+    deep = board.height_mm + (0 if KITS[name].deck else 2 * board.strip_mm)
+    assert width / height == pytest.approx(board.width_mm / deep, abs=0.01)
+
+
+def test_no_photograph_while_something_moves_or_no_board_is_seen() -> None:
+    looked = Looked("outbuffered")
+    looked.look()
+    looked.table.hold_hand(Square(1, 1))
+    assert looked.look(1).photograph() is None
+    looked.table.hold_hand(None)
+    looked.table.hold_view(shift_mm=(5000.0, 0.0))
+    assert looked.look(8).photograph() is None
+
+
+@pytest.mark.parametrize("name", ["binmat", "outbuffered", "scouts"])
+def test_squares_that_are_not_read_are_covered_in_a_photograph(name: str) -> None:
+    """A hand of cards may be held over them, or a phone lie there."""
+    looked, kit = Looked(name), KITS[name]
+    looked.look()
+    looked.table.hold_hand(Square(2, 0))
+    eye = looked.look(10)
+    board = eye.board()
+    assert board is not None
+    hidden = {each.square for each in board.squares if not each.known}
+    assert Square(2, 0) in hidden
+    picture = cv2.imdecode(np.frombuffer(eye.photograph() or b"", np.uint8), cv2.IMREAD_UNCHANGED)
+    scale = picture.shape[1] / kit.board.width_mm
+    top = kit.board.height_mm + (0 if kit.deck else kit.board.strip_mm)
+    half, deep = 0.45 * kit.board.square_mm, 0.45 * (kit.board.depth_mm or kit.board.square_mm)
+    for square in hidden:
+        x, y = kit.board.centre_mm(square)
+        rows = slice(int((top - y - deep) * scale), int((top - y + deep) * scale))
+        cell = picture[rows, int((x - half) * scale) : int((x + half) * scale)]
+        assert np.abs(cell.astype(int) - 128).mean() < 6, str(square)
+    assert np.abs(picture.astype(int) - 128).mean() > 40, "what is read is there"
+
+
+def test_the_camera_is_asked_through_the_watcher() -> None:
+    looked = Looked("outbuffered")
+    eye = looked.look()
+    assert eye.name() == "the simulated table"
+    assert eye.source() == "auto"
+    assert eye.locks() is None
+    assert [offer.source for offer in eye.cameras()] == ["usb:0"]
+    with pytest.raises(OSError, match="only this camera"):
+        eye.choose("usb:0")
+    eye.lock(focus=True)
+
+
+def test_settled_frames_are_kept_as_they_were_in_half_the_room() -> None:
+    looked, shown = Looked("outbuffered"), {}
+
+    def saw(frame: Frame, reading: Reading) -> None:
+        shown[frame.number] = frame.luma
+        looked.eye.saw(frame, reading)
+
+    looked.watcher._on_look = saw
+    looked.look(8)
+    (settled,) = looked.eye.settled()
+    assert np.array_equal(settled.frame.luma, shown[settled.frame.number])
+    kept = looked.eye._settled[0].frame
+    assert sum(np.asarray(each).nbytes for each in vars(kept).values()) < 0.6 * settled.frame.luma.nbytes
+    picture = looked.eye.settled_picture(settled.number, 640)
+    assert size_of(picture)[0] == 640

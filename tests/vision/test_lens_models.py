@@ -1,0 +1,203 @@
+"""Lenses that one term does not describe, drawn by OpenCV's own models; a mirrored camera; two boards in view."""
+
+from random import Random
+
+import cv2
+import msgspec
+import numpy as np
+import pytest
+
+from companion.core.kit import Kit, Layout
+from companion.core.ports import Frame, Reading, Weakness
+from companion.tools.bench.reading.scenes import default_kits, kits, layout_of
+from companion.tools.bench.reading.wide_lenses import GLASSES, through, truth_of, wide_view
+from vision.cameras.lenses import KeptLens
+from vision.detection.markers import Luma
+from vision.diagnosis import BoardEye
+from vision.pieces.board_reader import BoardReader
+from vision.pieces.frame_reader import Looker
+from vision.pose.board_fit import Evidence
+from vision.pose.lens_choice import explaining_fit
+from vision.pose.lens_tuner import LensTuner
+from vision.pose.optics import LENSES, Lens
+from vision.pose.pose import Pose, corner_points_mm
+from vision.simulation.artwork import board_sheet
+from vision.simulation.render import camera_pose
+from vision.simulation.table import SimulatedTable
+from vision.simulation.view import View
+
+KITS = {kit.game: kit for kit in kits()}
+ARENA, SCOUTS = KITS["arena"], default_kits()["scouts"]
+
+
+def assert_nothing_wrong(reading: Reading, truth: dict[object, str]) -> None:
+    """No false face, and no occupied square called empty."""
+    assert {s: f for s, f in reading.seen.items() if truth.get(s) != f} == {}
+    if reading.game is not None:
+        assert [s for s in truth if s not in reading.seen and s not in reading.unknown] == []
+
+
+# ---- lenses ----
+
+
+@pytest.mark.parametrize("name", GLASSES)
+@pytest.mark.parametrize("kit", [ARENA, SCOUTS], ids=lambda kit: kit.game)
+def test_a_board_is_read_through_a_lens_that_nobody_has_told_of(name: str, kit: Kit) -> None:
+    rng = Random(f"{name} 0")
+    layout = layout_of(kit, rng, 0.8, 1.0)
+    reading = BoardReader({kit.game: kit}).read_picture(through(GLASSES[name], kit, layout, wide_view(rng)))
+    truth = dict(truth_of(kit, layout))
+    assert_nothing_wrong(reading, truth)
+    assert dict(reading.seen) == truth
+
+
+@pytest.mark.parametrize(
+    "lens",
+    [Lens(0.5, is_fisheye=True), Lens(0.45, -0.03, 0.01, is_fisheye=True), Lens(0.6, -0.2, 0.05), Lens(0.8, -0.1)],
+)
+def test_rays_go_through_a_lens_and_back(lens: Lens) -> None:
+    pose = camera_pose(ARENA, View(tilt_deg=40.0, turn_deg=20.0))
+    bent = Pose(pose.rotation, pose.translation, lens, pose.size)
+    points = np.random.default_rng(1).uniform(0, 250, (30, 3)) * (1, 1, 0.02)
+    seen = bent.to_px(points)
+    project = cv2.fisheye.projectPoints if lens.is_fisheye else cv2.projectPoints
+    expected = project(points.reshape(-1, 1, 3), pose.rotation, pose.translation, bent.matrix, lens.distortion)[0]
+    assert np.allclose(seen, expected.reshape(-1, 2), atol=1e-6)
+    back = [bent.to_plane(px[None], float(point[2]))[0] for px, point in zip(seen, points, strict=True)]
+    assert np.allclose(back, points[:, :2], atol=0.01)
+    maps = bent.plane_maps((10.0, 20.0), (90.0, 80.0), 3.0, 2.0)
+    middle = maps.to_board(np.array([[40.0, 30.0]]))[0]
+    assert np.allclose(maps.pixels[30, 40], bent.to_px(np.array([[*middle, 3.0]]))[0], atol=0.01)
+    assert np.allclose(bent.slopes(points)[0][:, 5], _numeric(bent, points), rtol=1e-3, atol=1e-4)
+
+
+def _numeric(
+    pose: Pose, points: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    away = Pose(pose.rotation, pose.translation + np.array([[0.0], [0.0], [1e-3]]), pose.lens, pose.size)
+    return ((away.to_px(points) - pose.to_px(points)) / 1e-3).ravel()
+
+
+def test_an_ordinary_lens_stays_one() -> None:
+    """The simplest model that explains the board is taken: a fisheye would explain this view as well."""
+    view = View(focal_ratio=0.8, k1=-0.04, tilt_deg=30.0)
+    table, true = SimulatedTable(ARENA, view), camera_pose(ARENA, view)
+    table.set_up({})
+    points_mm = np.vstack([corner_points_mm(ARENA.board, marker) for marker in ARENA.board.corners])
+    fit = explaining_fit(
+        table.render_luma(), ARENA.board, Evidence(points_mm, true.to_px(points_mm)), LENSES["webcam"], 0.2
+    )
+    assert fit is not None
+    assert not fit.pose.lens.is_fisheye
+    assert abs(fit.pose.lens.k2) < 1e-4
+    assert fit.pose.lens.focal_ratio == pytest.approx(0.8, rel=0.01)
+
+
+def test_a_wide_lens_is_learned_once_and_kept_with_its_model() -> None:
+    rng = Random("kept")
+    layout = layout_of(ARENA, rng, 0.8, 1.0)
+    reader = BoardReader({ARENA.game: ARENA})
+    view = View(tilt_deg=42.0, turn_deg=20.0, fill=0.95)  # from straight above no view tells a focal length
+    reader.read_picture(through(GLASSES["fisheye of 120 degrees"], ARENA, layout, view))
+    tuner = reader.learned
+    assert tuner.lens.is_fisheye or tuner.lens.k2
+    angles = np.radians(np.arange(5.0, 46.0, 5.0))
+    rays = np.column_stack([np.tan(angles), 0 * angles])
+    assert tuner.lens.bent(rays)[:, 0] * tuner.lens.focal_ratio == pytest.approx(0.4775 * angles, rel=0.02)
+    for lens in (tuner.lens, Lens(0.48, -0.01, 0.002, is_fisheye=True)):
+        again = msgspec.json.decode(msgspec.json.encode(KeptLens.of(lens, tuner.spread)), type=KeptLens)
+        assert (again.lens.is_fisheye, again.lens.k2) == (lens.is_fisheye, pytest.approx(lens.k2, abs=1e-5))
+    assert again.is_sane()
+    old = msgspec.json.decode(b'{"focal_ratio": 0.77, "k1": 0.01, "spread": 0.004}', type=KeptLens)
+    assert old.lens == Lens(0.77, 0.01)
+    assert msgspec.json.encode(old) == b'{"focal_ratio":0.77,"k1":0.01,"spread":0.004,"exact":false}'
+
+
+def test_an_exact_lens_is_never_given_up() -> None:
+    tuner = LensTuner(Lens(0.8), exact=True)
+    tuner.adopt(Lens(0.4, is_fisheye=True), np.eye(2))
+    assert tuner.lens == Lens(0.8)
+
+
+# ---- a mirrored camera ----
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_mirrored_camera_is_noticed_said_and_turned_back(axis: int) -> None:
+    layout = layout_of(ARENA, Random("mirror"))
+    table = SimulatedTable(ARENA, View(tilt_deg=25.0))
+    table.set_up(layout)
+    reader = BoardReader({ARENA.game: ARENA})
+    eye = BoardEye(reader)
+    for number in range(5):
+        frame = Frame(np.asarray(cv2.flip(table.render_luma(), axis), np.uint8), number / 5, number)
+        reading = reader.read(frame)
+        eye.saw(frame, reading)
+    assert reading.quiet
+    assert dict(reading.seen) == truth_of(ARENA, layout)
+    assert reader.note == "The camera mirrors its picture, and the companion turns it back"
+    board = eye.board()
+    assert board is not None
+    assert board.note == reader.note
+    assert board.advice == ()
+    assert dict(BoardReader({ARENA.game: ARENA}).read_picture(frame.luma).seen) == truth_of(ARENA, layout)
+
+
+def test_a_picture_without_a_board_is_not_looked_at_twice_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, asked = BoardReader({ARENA.game: ARENA}), list[int]()
+    monkeypatch.setattr(Looker, "shows_board", lambda self, luma: bool(asked.append(1)))
+    rng = np.random.default_rng(0)
+    for number in range(30):
+        reader.read(Frame(rng.integers(0, 255, (360, 640)).astype(np.uint8), number / 5, number))
+    assert len(asked) == 5
+
+
+# ---- two boards ----
+
+
+def with_second_sheet(kit: Kit, view: View, luma: Luma, away_mm: tuple[float, float]) -> Luma:
+    """Another printed board without a piece, lying so far away on the same table."""
+    sheet, pose = board_sheet(kit), camera_pose(kit, view)
+    moved = pose.translation.ravel() + pose.axes @ (*away_mm, 0.0)
+    to_picture = pose.matrix @ np.column_stack([pose.axes[:, 0], pose.axes[:, 1], moved])
+    grey = np.asarray(cv2.cvtColor(sheet.picture, cv2.COLOR_BGR2GRAY), np.uint8)
+    warp, size = to_picture @ np.linalg.inv(sheet.to_texture()), luma.shape[::-1]
+    drawn = cv2.warpPerspective(grey, warp, size, flags=cv2.INTER_AREA)
+    there = cv2.warpPerspective(np.full_like(grey, 255), warp, size)
+    return np.asarray(np.where(there > 127, drawn, luma), np.uint8)
+
+
+def two_sheets(kit: Kit, layout: Layout, **more: float) -> tuple[Luma, View]:
+    """A board with pieces on the left, and a bare sheet of the same board on the right."""
+    width = kit.board.width_mm
+    view = View(width=1920, height=1080, tilt_deg=15.0, fill=0.55, shift_mm=(-0.75 * width, 0.0), **more)  # type: ignore[arg-type]  # numbers only
+    table = SimulatedTable(kit, view)
+    table.set_up(layout)
+    return with_second_sheet(kit, view, table.render_luma(), (1.45 * width, 0.0)), view
+
+
+@pytest.mark.parametrize("game", ["arena", "scouts", "kahmate"])
+@pytest.mark.parametrize("hidden", ["nothing", "near corners", "far corners", "left corners"])
+def test_a_second_sheet_is_never_read_as_the_empty_board(game: str, hidden: str) -> None:
+    kit = KITS[game]
+    layout = layout_of(kit, Random(f"twins {game}"), 0.8, 1.0)
+    luma, view = two_sheets(kit, layout)
+    pose, board = camera_pose(kit, view), kit.board
+    corners = {"nothing": (), "near corners": (0, 1), "far corners": (2, 3), "left corners": (0, 3)}[hidden]
+    for index in corners:
+        quad = pose.to_px(corner_points_mm(board, board.corners[index]))
+        cv2.fillConvexPoly(luma, quad.round().astype(np.int32), (120,))
+    reader = BoardReader({game: kit})
+    reading = reader.read_picture(luma)
+    assert_nothing_wrong(reading, dict(truth_of(kit, layout)))
+    assert "two boards" in reader.note + reader.problem
+    if hidden == "nothing":
+        assert dict(reading.seen) == truth_of(kit, layout), "the sheet with pieces is played on"
+        assert [advice.weakness for advice in reader.advice] == [Weakness.TWIN]
+
+
+def test_two_bare_sheets_are_no_board_until_one_is_put_away() -> None:
+    luma, _ = two_sheets(ARENA, {})
+    reader = BoardReader({ARENA.game: ARENA})
+    assert reader.read_picture(luma).game is None
+    assert reader.problem == "The camera sees two boards “standard”: put one of them away"

@@ -1,0 +1,285 @@
+"""Lenses by camera: nominal from the model, learned from the board, kept over restarts, and only when they are better."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from camera_tools import UsbBus, Webcam
+
+from companion.core.clock import FakeClock
+from companion.core.config import CameraSettings
+from companion.core.errors import CameraError
+from companion.core.ports import Frame, Reading
+from companion.games.outbuffered import Outbuffered
+from vision.cameras.catalogue import CameraOpener
+from vision.cameras.files import PictureCamera
+from vision.cameras.lenses import LensShelf, nominal_lens
+from vision.cameras.source import Device
+from vision.pieces.board_reader import BoardReader
+from vision.pose.lens_tuner import LensTuner
+from vision.pose.optics import LENSES, Lens
+from vision.pose.pose import Pose
+from vision.simulation.table import SimulatedTable
+from vision.simulation.view import View
+from vision.watcher import Watcher
+
+GAME = Outbuffered()
+KIT = GAME.kit(GAME.options({}))
+SETTINGS = CameraSettings()
+
+
+class Camera(Device):
+    """A camera that is only known by its name."""
+
+    def __init__(self, identity: str = "usb 046d:082d:A1", model: str = "webcam", zoom: float = 1.0) -> None:
+        super().__init__(FakeClock())
+        self.identity, self.model, self._zoom = identity, model, zoom
+
+    @property
+    def zoom(self) -> float:
+        return self._zoom
+
+
+def taught(lens: Lens, spread: float, views: int = 50, exact: bool = False) -> LensTuner:
+    """A tuner that has come to a lens."""
+    tuner = LensTuner(LENSES["webcam"], exact)
+    tuner.lens, tuner.views = lens, views
+    tuner._information = np.diag([1 / spread**2, 1 / spread**2])  # so sure is it of itself
+    return tuner
+
+
+def pose(rms_px: float = 0.3, markers: int = 4) -> Pose:
+    return Pose(np.zeros(3), np.array([0.0, 0, 500]), Lens(0.75), (1920, 1080), markers, rms_px)
+
+
+def keep(shelf: LensShelf, tuner: LensTuner, camera: Camera | None = None, seen: Pose | None = None) -> None:
+    shelf.note(camera or Camera(), tuner, seen or pose())
+    shelf.save()
+
+
+# ---- nominal lenses ---------------------------------------------------------------------------------------------
+
+
+def test_the_model_tells_the_lens_unless_the_settings_do() -> None:
+    assert nominal_lens(SETTINGS, Camera(model="camera-module-3-wide")) == LENSES["camera-module-3-wide"]
+    assert nominal_lens(CameraSettings(model="hq-6mm"), Camera()) == LENSES["hq-6mm"]
+    assert nominal_lens(SETTINGS, None) == LENSES["webcam"]
+
+
+def test_a_field_of_view_in_degrees_is_taken_at_its_word() -> None:
+    lens = nominal_lens(CameraSettings(field_of_view_deg=90.0), Camera(model="camera-module-3"))
+    assert lens.focal_ratio == pytest.approx(0.5)
+    for model, degrees in (("camera-module-1", 53.5), ("camera-module-2", 62.2), ("camera-module-3", 66.0)):
+        assert math.degrees(2 * math.atan(0.5 / LENSES[model].focal_ratio)) == pytest.approx(degrees, abs=0.1)
+
+
+def test_a_picture_of_a_part_of_the_sensor_has_a_longer_lens() -> None:
+    lens = nominal_lens(SETTINGS, Camera(model="camera-module-3-wide", zoom=1.5))
+    whole = LENSES["camera-module-3-wide"]
+    assert lens.focal_ratio == pytest.approx(1.5 * whole.focal_ratio)
+    edge = 0.5 / lens.focal_ratio
+    assert lens.k1 == whole.k1, "k1 counts in units of the focal length, which is the same glass"
+    assert edge < 0.5 / whole.focal_ratio
+
+
+# ---- kept lenses ------------------------------------------------------------------------------------------------
+
+
+def test_what_was_learned_is_there_after_a_restart(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "lenses.json"
+    shelf = LensShelf(path, SETTINGS)
+    assert shelf.lens_of(Camera()) == (LENSES["webcam"], False)
+    keep(shelf, taught(Lens(0.81, -0.04), 0.005))
+    again = LensShelf(path, SETTINGS)
+    assert again.lens_of(Camera()) == (Lens(0.81, -0.04), False)
+    assert again.lens_of(Camera("usb 1234:5678")) == (LENSES["webcam"], False), "another camera has another lens"
+    small = LensShelf(path, CameraSettings(size="1280x720"))
+    assert small.lens_of(Camera()) == (LENSES["webcam"], False), "another size may show another part of the sensor"
+    part = Camera(zoom=1.5)
+    assert again.lens_of(part)[0] == nominal_lens(SETTINGS, part), "a part of the sensor is another lens"
+    assert [each.name for each in path.parent.iterdir()] == ["lenses.json"]
+
+
+@pytest.mark.parametrize(
+    ("tuner", "seen", "why"),
+    [
+        (taught(Lens(0.81, -0.04), 0.02), pose(), "it is known less surely"),
+        (taught(Lens(0.81, -0.04), 0.005, views=5), pose(), "it rests on few views"),
+        (taught(Lens(0.81, -0.04), 0.004), pose(rms_px=4.0), "the board does not fit it"),
+        (taught(Lens(0.81, -0.04), 0.004), pose(markers=2), "the board is half hidden"),
+        (taught(Lens(1.2, -0.04), 0.004), pose(), "it is far from what this camera can have"),
+        (taught(Lens(0.81, -0.3), 0.004), pose(), "no lens bends so"),
+        (taught(Lens(math.nan, 0.0), 0.004), pose(), "it is no number"),
+    ],
+)
+def test_a_lens_that_is_worse_is_not_kept(tmp_path: Path, tuner: LensTuner, seen: Pose, why: str) -> None:
+    shelf = LensShelf(tmp_path / "lenses.json", SETTINGS)
+    keep(shelf, taught(Lens(0.78, 0.01), 0.005))
+    keep(shelf, tuner, seen=seen)
+    assert LensShelf(tmp_path / "lenses.json", SETTINGS).lens_of(Camera())[0] == Lens(0.78, 0.01), why
+
+
+def test_a_lens_that_is_known_more_surely_takes_the_place_of_the_other(tmp_path: Path) -> None:
+    shelf = LensShelf(tmp_path / "lenses.json", SETTINGS)
+    keep(shelf, taught(Lens(0.78, 0.01), 0.02))
+    keep(shelf, taught(Lens(0.80, -0.01), 0.005))
+    assert LensShelf(tmp_path / "lenses.json", SETTINGS).lens_of(Camera())[0] == Lens(0.80, -0.01)
+
+
+def test_a_measured_lens_stays(tmp_path: Path) -> None:
+    shelf = LensShelf(tmp_path / "lenses.json", SETTINGS)
+    shelf.measured(Camera(), Lens(0.79, 0.02), 0.001)
+    keep(shelf, taught(Lens(0.80, -0.01), 0.0001))
+    assert LensShelf(tmp_path / "lenses.json", SETTINGS).lens_of(Camera()) == (Lens(0.79, 0.02), True)
+
+
+def test_the_file_is_written_at_most_every_five_minutes(tmp_path: Path) -> None:
+    path = tmp_path / "lenses.json"
+    shelf = LensShelf(path, SETTINGS)
+    for second in range(300):
+        shelf.learn(Camera(), taught(Lens(0.8), 0.01), pose(), float(second))
+    assert not path.exists()
+    shelf.learn(Camera(), taught(Lens(0.8), 0.01), pose(), 300.0)
+    assert json.loads(path.read_text()) == {
+        "usb 046d:082d:A1 1920x1080": {"focal_ratio": 0.8, "k1": 0.0, "spread": 0.00997, "exact": False}
+    }
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b'{"a": {"focal_ratio": "x"}}', b"\xff\xfe"])
+def test_a_damaged_file_is_set_aside(tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "lenses.json"
+    path.write_bytes(content)
+    shelf = LensShelf(path, SETTINGS)
+    assert shelf.lens_of(Camera()) == (LENSES["webcam"], False)
+    assert (tmp_path / "lenses.json.bad").read_bytes() == content
+    assert "set aside as lenses.json.bad, the cameras learn their lenses anew" in caplog.text
+    keep(shelf, taught(Lens(0.8), 0.01))
+    assert LensShelf(path, SETTINGS).lens_of(Camera())[0] == Lens(0.8)
+
+
+def test_numbers_that_are_no_lens_are_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "lenses.json"
+    entry = {"focal_ratio": -1.0, "k1": 0.0, "spread": 0.01, "exact": True}
+    path.write_text(json.dumps({"usb 046d:082d:A1 1920x1080": entry}))
+    assert LensShelf(path, SETTINGS).lens_of(Camera()) == (LENSES["webcam"], False)
+
+
+def test_a_disk_that_takes_nothing_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "state").write_text("a file where the folder should be")
+    shelf = LensShelf(tmp_path / "state" / "lenses.json", SETTINGS)
+    keep(shelf, taught(Lens(0.8), 0.01))
+    keep(shelf, taught(Lens(0.81), 0.005))
+    assert caplog.text.count("the lenses cannot be kept") == 1
+    with pytest.raises(CameraError, match=r"the lenses cannot be kept: .*: make room, or mend state_dir"):
+        shelf.measured(Camera(), Lens(0.79, 0.02), 0.001)
+
+
+def test_files_have_no_lens_of_their_own(tmp_path: Path) -> None:
+    import cv2  # noqa: PLC0415 - here only
+
+    cv2.imwrite(str(tmp_path / "a.png"), np.full((48, 64), 90, np.uint8))
+    shelf = LensShelf(tmp_path / "lenses.json", SETTINGS)
+    camera = PictureCamera(tmp_path / "a.png", FakeClock())
+    shelf.note(camera, taught(Lens(0.8), 0.01), pose())
+    shelf.save()
+    assert not (tmp_path / "lenses.json").exists()
+    with pytest.raises(CameraError, match="is no camera whose lens can be kept"):
+        shelf.measured(camera, Lens(0.79, 0.02), 0.001)
+
+
+# ---- the watcher and the reader ---------------------------------------------------------------------------------
+
+
+class Watched:
+    """A webcam with a lens of its own over a rendered board, watched from here."""
+
+    def __init__(self, bus: UsbBus, folder: Path) -> None:
+        self.clock = FakeClock()
+        self.world = SimulatedTable(KIT, View(focal_ratio=0.86, k1=-0.05, tilt_deg=40.0))
+        self.webcam = Webcam("YUYV", (1280, 720))
+        self.webcam.scene = self.world.render_luma
+        bus.plug(0, self.webcam)
+        self.path = folder / "lenses.json"
+        self.readings: list[Reading] = []
+
+    def start(self) -> Watcher:
+        settings = CameraSettings(source="usb:0", size="1280x720")
+        self.reader = BoardReader({KIT.game: KIT})
+        return Watcher(
+            CameraOpener(settings, self.clock).open,
+            self.reader,
+            self.clock,
+            10,
+            self.readings.append,
+            lambda _: None,
+            lenses=LensShelf(self.path, settings),
+        )
+
+
+def test_the_camera_learns_its_lens_and_has_it_at_the_next_start(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    watched = Watched(UsbBus(monkeypatch, tmp_path), tmp_path)
+    with watched.start() as watcher:
+        for turn in range(30):
+            watched.world.look(
+                replace(watched.world.view, board_turn_deg=12.0 * turn, tilt_deg=30.0 + turn % 5 * 4, seed=turn)
+            )
+            watcher.step()
+            watched.clock.advance(0.1)
+        assert watched.readings[-1].game == KIT.game
+    kept = json.loads(watched.path.read_text())
+    assert len(kept) == 1
+    with watched.start() as watcher:
+        watcher.step()
+        assert watched.reader.lens.focal_ratio == pytest.approx(0.86, rel=0.02)
+        assert watched.reader.lens.k1 == pytest.approx(-0.05, abs=0.02)
+
+
+def test_a_measured_lens_is_not_refined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    watched = Watched(UsbBus(monkeypatch, tmp_path), tmp_path)
+    exact = Lens(0.86, -0.05)
+    settings = CameraSettings(source="usb:0", size="1280x720")
+    camera = CameraOpener(settings, FakeClock()).open()
+    LensShelf(watched.path, settings).measured(camera, exact, 0.001)
+    camera.close()
+    with watched.start() as watcher:
+        for turn in range(5):
+            watched.world.hold_view(board_turn_deg=20.0 * turn, shift_mm=(0.0, 0.0))
+            watcher.step()
+            assert watched.reader.lens == exact
+
+
+def test_a_camera_that_was_lost_for_a_moment_keeps_what_it_has_learned(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    watched = Watched(UsbBus(monkeypatch, tmp_path), tmp_path)
+    with watched.start() as watcher:
+        for _ in range(3):
+            watcher.step()
+        learned = watched.reader.lens
+        assert learned != LENSES["webcam"]
+        watched.webcam.silent = True
+        watcher.step()
+        watched.webcam.silent = False
+        watched.clock.advance(1.0)
+        monkeypatch.setattr(watched.reader, "read", lambda frame: Reading({}, frame=frame.number))
+        watcher.step()
+        assert len(watched.webcam.opened) == 2
+        assert watched.reader.lens == learned
+
+
+def test_another_lens_starts_the_reading_anew() -> None:
+    table = SimulatedTable(KIT)
+    reader = BoardReader({KIT.game: KIT})
+    first = reader.read(Frame(table.render_luma(), 0.0, 1))
+    reader.use_lens(Lens(0.8), exact=True)
+    assert reader.pose is None
+    second = reader.read(Frame(table.render_luma(), 0.1, 2))
+    assert (first.game, second.game) == (KIT.game, KIT.game)
+    assert reader.lens == Lens(0.8)

@@ -1,0 +1,274 @@
+"""Raspberry Pi cameras through a fake of Picamera2: planes with padding, loss in the middle, focus and exposure."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from camera_tools import FULL_MODE, PiHost, shown
+
+from companion.core.clock import FakeClock
+from companion.core.config import CameraSettings
+from companion.core.errors import CameraError
+from vision.cameras.picamera import PiCamera
+from vision.cameras.source import Locks
+
+
+@pytest.fixture
+def pi(monkeypatch: pytest.MonkeyPatch) -> PiHost:
+    return PiHost(monkeypatch)
+
+
+def opened(settings: CameraSettings | None = None, number: int | None = None) -> PiCamera:
+    return PiCamera(settings or CameraSettings(), FakeClock(), number)
+
+
+@pytest.mark.parametrize(("size", "px"), [("1920x1080", (1920, 1080)), ("1280x720", (1280, 720))])
+def test_the_luma_plane_comes_without_padding_and_colour(pi: PiHost, size: str, px: tuple[int, int]) -> None:
+    camera = opened(CameraSettings(size="1280x720" if size == "1280x720" else "1920x1080"))
+    frame = camera.frame()
+    device = pi.opened[0]
+    assert device.requests[0].buffer.shape[1] > px[0], "the fake has no stride"
+    assert frame.luma.shape == (px[1], px[0])
+    assert (frame.luma[:, 1:] == shown(px)[:, 1:]).all()
+    assert not np.shares_memory(frame.luma, device.requests[0].buffer), "the buffer goes back to the camera"
+    assert device.configuration["main"] == {"size": px, "format": "YUV420"}
+    assert device.requests[0].released == 1
+    camera.close()
+    camera.close()
+    assert device.calls == ["start", "cancel_all_and_flush", "stop", "close"]
+
+
+def test_the_sensor_shows_all_of_its_width(pi: PiHost) -> None:
+    for size, expected in (("1280x720", (2304, 1296)), ("1920x1080", (2304, 1296))):
+        opened(CameraSettings(size="1280x720" if size == "1280x720" else "1920x1080"))
+        assert pi.opened[-1].configuration["sensor"] == {"output_size": expected, "bit_depth": 10}
+    assert FULL_MODE["fps"] < 30, "the slowest mode is no choice"
+
+
+def test_a_picture_of_a_part_of_the_sensor_is_known_by_its_zoom(pi: PiHost) -> None:
+    camera = opened()
+    pi.opened[0].metadata["ScalerCrop"] = (768, 432, 3072, 1728)
+    assert camera.zoom == 1.0
+    camera.frame()
+    assert camera.zoom == 1.5
+
+
+def test_a_picture_is_stamped_when_it_was_exposed(pi: PiHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = FakeClock(50.0)
+    camera = PiCamera(CameraSettings(), clock)
+    assert camera.frame().at_s == 50.0
+    monkeypatch.setattr("vision.cameras.picamera.time.clock_gettime", lambda _: 7000.0)
+    pi.opened[0].metadata["SensorTimestamp"] = 6_999_930_000_000
+    assert camera.frame().at_s == pytest.approx(49.93)
+
+
+@pytest.mark.parametrize(
+    ("sensor", "model"),
+    [
+        ("imx708", "camera-module-3"),
+        ("imx708_noir", "camera-module-3"),
+        ("imx708_wide", "camera-module-3-wide"),
+        ("imx708_wide_noir", "camera-module-3-wide"),
+        ("imx219", "camera-module-2"),
+        ("imx477", "hq-6mm"),
+        ("ov5647", "camera-module-1"),
+        ("ov9281", "webcam"),
+    ],
+)
+def test_the_sensor_tells_the_lens(pi: PiHost, sensor: str, model: str) -> None:
+    pi.info[0]["Model"] = sensor
+    assert opened().model == model
+
+
+# ---- trouble ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("trouble", "words"),
+    [
+        (TimeoutError(), "sends no pictures any more: check the ribbon cable"),
+        (RuntimeError("Camera frontend has timed out"), "an error: Camera frontend has timed out: check the ribbon"),
+    ],
+)
+def test_a_camera_that_is_lost_in_the_middle_says_so_and_closes(pi: PiHost, trouble: Exception, words: str) -> None:
+    camera = opened()
+    camera.frame()
+    device = pi.opened[0]
+    device.trouble = trouble
+    with pytest.raises(CameraError, match=words):
+        camera.frame()
+    camera.close()
+    assert device.calls[1:] == ["cancel_all_and_flush", "stop", "close"], "an open request holds up stop for ever"
+
+
+@pytest.mark.parametrize("failing", ["get_metadata", "buffer"])
+def test_a_request_is_given_back_on_every_path(pi: PiHost, failing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    camera = opened()
+    device = pi.opened[0]
+    if failing == "buffer":
+        device.buffer = np.zeros((480, 640), np.uint8)
+        words = r"sends 480 x 640 values of uint8 where a plane of 1920 x 1080 was asked for: update Picamera2"
+    else:
+
+        def fails(_: object) -> None:
+            raise RuntimeError("no metadata")
+
+        monkeypatch.setattr("camera_tools.FakeRequest.get_metadata", fails)
+        words = "an error: no metadata"
+    with pytest.raises(CameraError, match=words):
+        camera.frame()
+    assert device.requests[0].released == 1
+
+
+def test_controls_that_are_not_taken_are_named(pi: PiHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    camera = opened()
+    for _ in range(39):
+        camera.frame()
+
+    def fails(_: object) -> None:
+        raise RuntimeError("Control not supported")
+
+    monkeypatch.setattr(pi.opened[0], "set_controls", fails)
+    camera.lock(True, None)
+    with pytest.raises(CameraError, match="does not take AeEnable"):
+        camera.lock(None, False)
+    with pytest.raises(CameraError, match="does not take AfMode, LensPosition: Control not supported"):
+        camera.frame()
+    assert all(request.released == 1 for request in pi.opened[0].requests)
+
+
+def test_a_camera_that_cannot_be_stopped_is_closed_all_the_same(pi: PiHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    camera = opened()
+
+    def fails() -> None:
+        raise RuntimeError("Device or resource busy")
+
+    monkeypatch.setattr(pi.opened[0], "stop", fails)
+    with pytest.raises(CameraError, match="cannot be closed: Device or resource busy: restart the program"):
+        camera.close()
+    assert pi.opened[0].calls[-1] == "close"
+
+
+def test_a_camera_that_another_program_uses_is_named(pi: PiHost) -> None:
+    pi.refuses = RuntimeError("Camera __init__ sequence did not complete.")
+    with pytest.raises(CameraError, match=r"cannot be opened: Camera __init__ .*: close other programs"):
+        opened()
+
+
+def test_a_camera_that_does_not_start_is_closed(pi: PiHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: object) -> None:
+        raise RuntimeError("Failed to start camera")
+
+    monkeypatch.setattr("camera_tools.FakePicamera2.start", fails)
+    with pytest.raises(CameraError, match="does not start: Failed to start camera: close other programs"):
+        opened()
+    assert pi.opened[0].calls[-1] == "close"
+
+
+def test_missing_cameras_are_named(pi: PiHost) -> None:
+    with pytest.raises(CameraError, match="No Raspberry Pi camera 3 is connected"):
+        opened(number=3)
+    pi.info.clear()
+    with pytest.raises(CameraError, match="No Raspberry Pi camera is connected: check the ribbon cable"):
+        opened()
+
+
+def test_without_picamera2_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "picamera2", None)  # None makes the import fail
+    with pytest.raises(CameraError, match=r"install python3-picamera2 .* --system-site-packages"):
+        opened()
+
+
+# ---- focus and exposure -----------------------------------------------------------------------------------------
+
+FREE = {
+    "AeExposureMode": 0,
+    "FrameDurationLimits": (33333, 33333),
+    "AeFlickerMode": 1,
+    "AeFlickerPeriod": 10000,
+}
+
+
+def test_focus_and_exposure_are_held_once_they_have_settled(pi: PiHost) -> None:
+    camera = opened()
+    device = pi.opened[0]
+    assert device.controls == [{"AfMode": 2, **FREE}]
+    assert camera.locks == Locks(False, False)
+    for _ in range(39):
+        camera.frame()
+    assert len(device.controls) == 1
+    for _ in range(20):
+        camera.frame()
+    assert device.controls[1:] == [
+        {"AfMode": 0, "LensPosition": 1.7},
+        {"AeEnable": False, "ExposureTime": 10000, "AnalogueGain": 3.0},
+    ], "12 ms at 2.5 are 10 ms, a whole period of 100 Hz, at 3.0"
+    assert camera.locks == Locks(True, True)
+
+
+def test_a_focus_that_was_not_found_is_put_to_half_a_metre(pi: PiHost) -> None:
+    camera = opened()
+    pi.opened[0].metadata["AfState"] = 3
+    for _ in range(40):
+        camera.frame()
+    assert {"AfMode": 0, "LensPosition": 2.0} in pi.opened[0].controls
+
+
+def test_a_camera_module_with_a_fixed_lens_has_no_focus_to_lock(pi: PiHost) -> None:
+    pi.lacks = {"AfMode", "LensPosition", "AeFlickerMode", "AeFlickerPeriod"}
+    camera = opened()
+    assert camera.locks == Locks(None, False)
+    camera.lock(True, None)
+    for _ in range(45):
+        camera.frame()
+    assert camera.locks == Locks(None, True)
+    pi.lacks |= {"AeEnable"}
+    camera = opened()
+    assert camera.locks is None
+    assert not camera.meter(slow=True, steady_hz=None)
+
+
+def test_locks_are_set_and_let_go_by_hand(pi: PiHost) -> None:
+    camera = opened()
+    device = pi.opened[0]
+    for _ in range(45):
+        camera.frame()
+    camera.lock(False, False)
+    assert device.controls[-2:] == [{"AfMode": 2}, {"AeEnable": True, **FREE}]
+    camera.lock(True, True)
+    assert camera.locks == Locks(True, True)
+    camera.frame()
+    assert device.controls[-2:] == [
+        {"AfMode": 0, "LensPosition": 1.7},
+        {"AeEnable": False, "ExposureTime": 10000, "AnalogueGain": 3.0},
+    ]
+    camera.lock(False, None)
+    assert device.controls[-1] == {"AfMode": 2}
+    camera.lock(None, False)
+    assert device.controls[-1] == {"AeEnable": True, **FREE}
+    for _ in range(60):
+        camera.frame()
+    assert camera.locks == Locks(False, False), "what was let go by hand is not held again"
+
+
+def test_in_the_dark_it_may_expose_as_long_as_a_frame_lasts(pi: PiHost) -> None:
+    camera = opened(CameraSettings(fps=8))
+    for _ in range(45):
+        camera.frame()
+    device = pi.opened[0]
+    assert camera.meter(slow=True, steady_hz=60)
+    assert device.controls[-1] == {
+        "AeEnable": True,
+        "AeExposureMode": 2,
+        "FrameDurationLimits": (33333, 125000),
+        "AeFlickerMode": 1,
+        "AeFlickerPeriod": 8333,
+    }
+    assert camera.locks == Locks(True, False)
+    device.metadata["ExposureTime"] = 120_000
+    for _ in range(45):
+        camera.frame()
+    assert device.controls[-1]["ExposureTime"] == 116_667, "14 periods of 120 Hz"
+    assert camera.locks == Locks(True, True)

@@ -1,0 +1,144 @@
+"""Single pictures and their parts: photographs with a truth table, plain JSON, markers, rays and lenses."""
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from companion.core.clock import FakeClock
+from companion.core.errors import Malformed
+from companion.core.grid import Square
+from companion.core.kit import Kit
+from companion.games.outbuffered import Outbuffered
+from vision.detection.markers import MarkerFinder, best_guess, marker_modules
+from vision.pieces.board_reader import BoardReader
+from vision.pose.lens_tuner import LensTuner
+from vision.pose.optics import LENSES, Lens
+from vision.pose.pose import corner_points_mm, flat
+from vision.simulation.render import camera_pose
+from vision.simulation.table import RenderedCamera, SimulatedTable
+from vision.simulation.view import View
+from vision.still_pictures import bench_reader, read_images
+
+SMALL: Kit = Outbuffered().kit(Outbuffered().options({}))
+KITS = {"outbuffered": SMALL}
+B2, C4 = Square(1, 1), Square(2, 3)
+
+PHOTOGRAPHS = Path(__file__).resolve().parents[3] / "shared" / "images"
+
+
+def photographs() -> dict[str, Any]:
+    truth = PHOTOGRAPHS / "truth.json"
+    return json.loads(truth.read_text()) if truth.is_file() else {}
+
+
+@pytest.mark.skipif(not photographs(), reason="the folder ../shared/images with the photographs is missing")
+def test_every_marker_of_the_photographs_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, truth in photographs().items():
+        (answer,) = read_images([PHOTOGRAPHS / name], KITS, truth["dict"])
+        found = Counter(marker["id"] for marker in answer["markers"])
+        wanted = Counter(truth["ids"])
+        with capsys.disabled():
+            print(f"\n{name}: {(found & wanted).total()} of {wanted.total()} markers")
+        assert not wanted - found, f"{name}: not found: {sorted((wanted - found).elements())}"
+        assert set(found) <= set(wanted) | set(truth["also_visible"]), f"{name}: ids that are not there"
+        middles = [np.mean(marker["corners"], axis=0) for marker in answer["markers"]]
+        for centre in truth["centers"] or ():
+            assert min(np.abs(middle - centre).max() for middle in middles) < 3, f"{name}: none at {centre}"
+
+
+def test_a_picture_is_answered_in_plain_json(tmp_path: Path) -> None:
+    table = SimulatedTable(SMALL)
+    table.set_up({B2: ("lime flag",)})
+    table.hold_hand(C4)
+    (tmp_path / "1.jpg").write_bytes(table.jpeg())
+    (tmp_path / "2.png").write_bytes(b"damaged")
+    first, second, third = read_images([tmp_path, str(tmp_path / "gone.png")], KITS)
+    assert json.loads(json.dumps(first)) == first
+    assert (first["board"], first["size"], first["layout"]) == ("outbuffered", [1280, 720], {"b2": "lime flag"})
+    assert "c4" in first["unknown"]
+    assert first["problems"][0].startswith("Not certain what lies on ")
+    assert "c4" in first["problems"][0]
+    assert {marker["id"] for marker in first["markers"]} >= {0, 1, 23}
+    assert "2.png: is not a picture that can be read" in second["problems"][0]
+    assert "gone.png: cannot be read" in third["problems"][0]
+
+
+def test_a_picture_without_a_board_says_so(tmp_path: Path) -> None:
+    picture = np.full((400, 400), 220, np.uint8)
+    picture[100:250, 100:250] = cv2.resize(marker_modules(20), (150, 150), interpolation=cv2.INTER_NEAREST)
+    picture[160:180, 90:260] = 200  # a ribbon across it
+    cv2.imwrite(str(tmp_path / "a.png"), picture)
+    (answer,) = read_images([tmp_path / "a.png"], KITS)
+    assert answer["board"] is None
+    assert answer["problems"][0].startswith("No board: none of its corner markers is in the picture")
+    assert "No marker can be read: go closer, focus, and avoid glare" in answer["problems"]
+
+
+def test_an_unknown_dictionary_is_refused() -> None:
+    with pytest.raises(Malformed, match="“DICT_9X9” is not a marker dictionary: expected one like DICT_6X6_250"):
+        list(read_images([], KITS, "DICT_9X9"))
+
+
+def test_the_bench_of_the_reader_tells_every_cost() -> None:
+    costs = bench_reader(SMALL, frames=4)
+    assert set(costs) == {"first", "changed", "still", "peer"}
+    assert all(cost > 0 for cost in costs.values())
+
+
+def test_a_still_board_is_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = SimulatedTable(SMALL)
+    reader, camera = BoardReader({SMALL.game: SMALL}), RenderedCamera(table, FakeClock())
+    for _ in range(6):
+        reading = reader.read(camera.frame())
+    assert reading.quiet
+    searches: list[int] = []
+    find = MarkerFinder.find
+
+    def counted(self: MarkerFinder, *arguments: object, **more: object) -> object:
+        searches.append(1)
+        return find(self, *arguments, **more)  # type: ignore[arg-type] # passed on as it came
+
+    monkeypatch.setattr(MarkerFinder, "find", counted)
+    for _ in range(10):
+        reader.read(camera.frame())
+    assert not searches
+
+
+# ---- markers, rays and lenses ----------------------------------------------------------------------------------
+
+
+def test_a_print_too_soft_to_decode_is_told_by_its_likeness_or_not_at_all() -> None:
+    rng, corners = np.random.default_rng(2), np.array([[20, 20], [83, 20], [83, 83], [20, 83]], dtype=np.float64)
+    for turns in range(4):
+        picture = np.full((104, 104), 230, np.uint8)
+        picture[20:84, 20:84] = cv2.resize(np.rot90(marker_modules(21), turns), (64, 64), interpolation=0)
+        soft = cv2.GaussianBlur(picture, (0, 0), 4.5) + rng.integers(0, 12, picture.shape).astype(np.uint8)
+        found = best_guess(np.asarray(soft, np.uint8), corners, (20, 21, 22, 23))
+        assert found is not None
+        assert found.marker == 21
+        assert np.allclose(found.corners_px, np.roll(corners, turns, axis=0)), "upper left of the print comes first"
+        assert best_guess(np.asarray(soft, np.uint8), corners, (20, 22, 23)) is None
+    assert best_guess(np.full((104, 104), 128, np.uint8), corners, (20, 21)) is None
+
+
+def test_a_view_from_straight_above_teaches_nothing_about_the_lens() -> None:
+    view = View(tilt_deg=0.0, focal_ratio=0.95)
+    pose, tuner = camera_pose(SMALL, view), LensTuner(LENSES["webcam"])
+    points = np.vstack([corner_points_mm(SMALL.board, m) for m in SMALL.board.corners])
+    noise = np.random.default_rng(3).normal(0, 0.2, (16, 2))
+    tuner.learn(points, pose.to_px(points) + noise, pose.size)
+    assert math.isclose(tuner.lens.focal_ratio, LENSES["webcam"].focal_ratio, rel_tol=0.1)
+
+
+def test_rays_and_projections_are_inverse() -> None:
+    pose = camera_pose(SMALL, View(tilt_deg=50.0, turn_deg=70.0, k1=-0.07))
+    points = np.array([[0.0, 0.0], [147.0, 196.0], [70.0, -30.0]])
+    for height in (0.0, 10.0):
+        assert np.allclose(pose.to_plane(pose.to_px(flat(points, height)), height), points, atol=0.05)
+    assert pose.lens == Lens(0.80, -0.07)

@@ -1,0 +1,158 @@
+"""Two corner markers alone: the printed lines tell the rest of the board, and what they do not tell is unknown."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from companion.core.grid import Square
+from companion.tools.bench.reading.corners import CornerTally, corner_view, judge_view
+from companion.tools.bench.reading.peers import peers
+from companion.tools.bench.reading.scenes import kits
+from vision.pieces.board_reader import BoardReader
+from vision.pieces.frame_reader import Looker
+from vision.pose.board_fit import Belief, Evidence, fit_board, fit_lines
+from vision.pose.lens_choice import confirmed_squares
+from vision.pose.optics import LENSES
+from vision.pose.pose import Pose, corner_points_mm, flat
+from vision.pose.printed_lines import confirmed, lines_of
+from vision.simulation.render import camera_pose
+from vision.simulation.table import SimulatedTable
+from vision.simulation.view import View
+
+BOARD_VIEWS = (3, 6, 8, 18, 27)
+"""Of the bench's; in each the ends of the board were put wrong by 5 to 40 px when two corners alone were asked."""
+KAHMATE = next(kit for kit in kits() if kit.game == "kahmate")
+ENDS = flat(np.array([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]))
+
+
+def far_px(pose: Pose, true: Pose, kit: object = KAHMATE) -> float:
+    """By how much a pose puts the ends of a board wrong."""
+    board = KAHMATE.board
+    ends = ENDS * (board.width_mm, board.height_mm, 0.0)
+    return float(np.linalg.norm(pose.to_px(ends) - true.to_px(ends), axis=1).max())
+
+
+@pytest.mark.parametrize("number", BOARD_VIEWS)
+def test_with_two_corners_every_piece_is_read_and_nothing_wrong_is_told(number: int) -> None:
+    (peer,) = (each for each in peers() if each.name == "ArUco tuned")
+    tally = CornerTally()
+    judge_view(corner_view(number), peer, tally)
+    assert tally.wrong == []
+    assert (tally.found, tally.right) == (1, tally.pieces)
+    assert tally.right >= tally.peer_right
+
+
+def two_corners(
+    view: View, noise_px: float, seed: int
+) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.uint8]], Pose, Evidence]:
+    """A bare board, its true pose, and its two southern corner markers with so much noise on their corners."""
+    table = SimulatedTable(KAHMATE, view)
+    table.set_up({})
+    true, board = camera_pose(KAHMATE, view), KAHMATE.board
+    points_mm = np.vstack([corner_points_mm(board, marker) for marker in board.corners[:2]])
+    noise = np.random.default_rng(seed).normal(0, noise_px, (8, 2))
+    return table.render_luma(), true, Evidence(points_mm, true.to_px(points_mm) + noise)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_printed_lines_put_the_far_end_right_that_noisy_corners_put_wrong(seed: int) -> None:
+    luma, true, seen = two_corners(View(tilt_deg=40.0, focal_ratio=0.95, k1=-0.05), 1.0, seed)
+    believed = Belief(LENSES["webcam"], np.array([0.2, 0.06, 1e-6]))
+    start = replace(true, lens=believed.lens)
+    rough = fit_board(seen, start, believed.spread)
+    fine = fit_lines(luma, KAHMATE.board, seen, rough, believed)
+    assert far_px(rough.pose, true) > 5
+    assert far_px(fine.pose, true) < 1.5
+    assert fine.pose.lens.focal_ratio == pytest.approx(0.95, rel=0.02)
+
+
+def test_the_spread_of_a_pose_is_as_large_as_its_errors() -> None:
+    """Over many noises the far end lies within three standard deviations, the lens being part of what is unsure."""
+    outside, reaches = 0, []
+    board = KAHMATE.board
+    end = np.array([[board.width_mm, board.height_mm, 0.0]])
+    view = View(tilt_deg=35.0, focal_ratio=0.9)
+    true = camera_pose(KAHMATE, view)
+    points_mm = np.vstack([corner_points_mm(board, marker) for marker in board.corners[:2]])
+    for seed in range(60):
+        noise = np.random.default_rng(seed).normal(0, 0.8, (8, 2))
+        seen = Evidence(points_mm, true.to_px(points_mm) + noise)
+        pose = fit_board(seen, replace(true, lens=LENSES["webcam"]), np.array([0.2, 0.06, 1e-6])).pose
+        off_mm = float(np.linalg.norm(pose.to_plane(true.to_px(end))[0] - end[0, :2]))
+        reach_mm = 3 * float(pose.spread_mm(end)[0])
+        outside += off_mm > reach_mm
+        reaches.append(reach_mm)
+    assert outside <= 3
+    assert min(reaches) > 0.25 * board.pitch_mm, "two corners alone never tell where the far end lies"
+
+
+def test_what_a_wrong_pose_puts_a_square_farther_away_is_not_confirmed() -> None:
+    """The far end is off by a whole square and fits the lines there again; in between nothing does."""
+    view = View(tilt_deg=0.0, focal_ratio=0.9, noise=1.0)
+    luma, true, _ = two_corners(view, 0.0, 0)
+    board = KAHMATE.board
+    south = (Square(0, 0), Square(board.files - 1, 0))
+    printed = lines_of(board)
+    good = printed.look(luma, true, np.full(len(printed.middles_mm), 4.0))
+    assert confirmed(board, good, 1.5, south, 0.5) == set(board.squares)
+    stretched = replace(true, translation=true.translation.copy())
+    real = true.to_px
+
+    class Stretched(Pose):
+        """Ranks farther away are put too far, the last one by a whole square."""
+
+        def to_px(
+            self, points_mm: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+        ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+            points = np.asarray(points_mm, dtype=np.float64).reshape(-1, 3).copy()
+            points[:, 1] *= 1 + 1 / (board.ranks - 1)
+            return real(points)
+
+    wrong = Stretched(stretched.rotation, stretched.translation, true.lens, true.size)
+    bad = printed.look(luma, wrong, np.full(len(printed.middles_mm), 4.0))
+    told = confirmed(board, bad, 1.5, south, 0.5)
+    assert not {square for square in told if square.rank > 5}
+
+
+def test_no_square_is_called_empty_where_the_pose_is_unsure() -> None:
+    looker = Looker({KAHMATE.game: KAHMATE}, LENSES["webcam"])
+    table = SimulatedTable(KAHMATE, View())
+    table.set_up({})
+    luma = table.render_luma()
+    assert not looker.look(luma, still=True).unknown
+    assert looker.pose is not None
+    unsure = replace(looker.pose, covariance=np.diag([1e-4] * 3 + [60.0] * 3))
+    sightings = looker.seen.sightings if looker.seen else ()
+    look = looker._judge(luma, KAHMATE, unsure, sightings, closely=False)
+    assert look.unknown == frozenset(KAHMATE.board.squares)
+
+
+def test_a_hand_between_leaves_what_is_beyond_unknown_and_the_reader_says_so() -> None:
+    """Two corners, and nothing but skin for three ranks: nobody can tell what lies beyond."""
+    view = View(tilt_deg=20.0)
+    table = SimulatedTable(KAHMATE, view)
+    table.set_up({Square(3, 9): ("blue big",)})
+    luma, true, board = table.render_luma(), camera_pose(KAHMATE, view), KAHMATE.board
+    low, high = 3 * board.pitch_mm, 7 * board.pitch_mm
+    box = flat(np.array([(-90.0, low), (board.width_mm + 90, low), (board.width_mm + 90, high), (-90.0, high)]))
+    rows = true.to_px(box)[:, 1].round().astype(int)
+    luma[rows.min() : rows.max()] = 150
+    top = true.to_px(flat(np.array([(0.0, board.height_mm)])))[0, 1]
+    luma[: int(top)] = 150
+    reader = BoardReader({KAHMATE.game: KAHMATE})
+    reading = reader.read_picture(luma)
+    assert reading.game == "kahmate"
+    assert {square for square in board.squares if square.rank >= 8} <= reading.unknown
+    assert "show a third one" in reader.note
+    assert [advice.text for advice in reader.advice] == ["Show a third corner of the board"]
+
+
+def test_a_whole_board_is_confirmed_from_two_corners() -> None:
+    luma, true, seen = two_corners(View(tilt_deg=25.0), 0.3, 1)
+    believed = Belief(LENSES["webcam"], np.array([0.2, 0.06, 1e-6]))
+    fit = fit_lines(
+        luma, KAHMATE.board, seen, fit_board(seen, replace(true, lens=believed.lens), believed.spread), believed
+    )
+    middles = np.array([KAHMATE.board.corner_centres_mm[marker] for marker in KAHMATE.board.corners[:2]])
+    assert confirmed_squares(KAHMATE.board, fit, middles) == set(KAHMATE.board.squares)

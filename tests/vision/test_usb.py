@@ -1,0 +1,197 @@
+"""USB cameras: every format they send, what goes wrong with them, and their controls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from camera_tools import UsbBus, Webcam, shown
+
+from companion.core.clock import FakeClock
+from companion.core.config import CameraSettings
+from companion.core.errors import CameraError
+from vision.cameras.source import Locks
+from vision.cameras.usb import UsbCamera
+
+
+@pytest.fixture
+def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> UsbBus:
+    return UsbBus(monkeypatch, tmp_path)
+
+
+def opened(fps: float = 10.0, mains_hz: int = 50) -> UsbCamera:
+    settings = CameraSettings(fps=fps, mains_hz=50 if mains_hz == 50 else 60)
+    return UsbCamera(0, settings, FakeClock())
+
+
+@pytest.mark.parametrize("fourcc", ["MJPG", "YUYV", "UYVY", "NV12", "GREY"])
+@pytest.mark.parametrize("size", [None, (1280, 720), (640, 480)])
+def test_every_format_gives_its_brightness_in_the_size_that_the_camera_sends(
+    bus: UsbBus, fourcc: str, size: tuple[int, int] | None
+) -> None:
+    bus.plug(0, Webcam(fourcc, size))
+    frame = opened().frame()
+    width, height = size or (1920, 1080)
+    assert frame.luma.shape == (height, width)
+    assert frame.luma.flags.c_contiguous
+    off = np.abs(frame.luma[:, 8:].astype(int) - shown((width, height))[:, 8:])
+    assert off.max() <= (12 if fourcc == "MJPG" else 0)
+    assert off.mean() <= 0.5
+
+
+def test_a_camera_that_converts_whatever_is_asked_for_is_read_as_well(bus: UsbBus) -> None:
+    bus.plug(0, Webcam("YUYV")).converts = True
+    luma = opened().frame().luma
+    assert np.abs(luma[:, 8:].astype(int) - shown((1920, 1080))[:, 8:]).max() <= 1
+
+
+def test_a_picture_is_stamped_when_it_was_taken_and_not_when_it_was_fetched(
+    bus: UsbBus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    webcam = bus.plug(0, Webcam())
+    clock = FakeClock(50.0)
+    camera = UsbCamera(0, CameraSettings(), clock)
+    monkeypatch.setattr("vision.cameras.usb.time.monotonic", lambda: 7000.0)
+    for stamp_ms, expected in ((6_999_920.0, 49.92), (7_000_010.0, 50.0), (1000.0, 50.0), (0.0, 50.0)):
+        webcam.controls[cv2.CAP_PROP_POS_MSEC] = stamp_ms
+        assert camera.frame().at_s == pytest.approx(expected), f"{stamp_ms} ms"
+
+
+def test_mjpg_is_asked_for_at_the_size_of_the_settings_and_closed_once(bus: UsbBus) -> None:
+    webcam = bus.plug(0, Webcam())
+    camera = UsbCamera(0, CameraSettings(size="1280x720"), FakeClock())
+    asked = webcam.opened[0].settings
+    assert asked[cv2.CAP_PROP_FOURCC] == cv2.VideoWriter.fourcc(*"MJPG")
+    assert (asked[cv2.CAP_PROP_FRAME_WIDTH], asked[cv2.CAP_PROP_FRAME_HEIGHT]) == (1280, 720)
+    assert asked[cv2.CAP_PROP_BUFFERSIZE] == 1
+    camera.close()
+    camera.close()
+    assert webcam.opened[0].released == 1
+
+
+def test_pictures_that_are_cut_off_are_left_out(bus: UsbBus) -> None:
+    webcam = bus.plug(0, Webcam())
+    camera = opened()
+    webcam.damaged = 3
+    assert (camera.frame().luma[-1, 8:] > 20).all(), "half a picture, filled up with grey, came through"
+    webcam.damaged = 9
+    with pytest.raises(CameraError, match=r"sends only damaged pictures: use a shorter cable, another socket"):
+        camera.frame()
+
+
+@pytest.mark.parametrize(
+    ("sends", "words"),
+    [
+        (np.zeros((1080, 1920, 4), np.uint8), "1080 x 1920 x 4 values of uint8 in the format MJPG, which is not read"),
+        (np.zeros((1080, 1920), np.uint16), "values of uint16"),
+        (np.zeros((0, 0), np.uint8), "0 x 0 values"),
+        (np.zeros((48, 30), np.uint8), "48 x 30 values"),
+        ("no picture", "a str in the format"),
+    ],
+)
+def test_what_is_no_picture_is_named_and_not_read(bus: UsbBus, sends: object, words: str) -> None:
+    bus.plug(0, Webcam()).sends = sends
+    with pytest.raises(CameraError, match=words):
+        opened().frame()
+
+
+def test_bytes_that_are_no_jpeg_are_not_decoded(bus: UsbBus) -> None:
+    webcam = bus.plug(0, Webcam())
+    webcam.sends = np.frombuffer(b"RIFF" + b"\1" * 5000, np.uint8)[None]
+    with pytest.raises(CameraError, match="only damaged pictures"):
+        opened().frame()
+    webcam.fourcc = "H264"
+    with pytest.raises(CameraError, match=r"1 x 5004 values|5004 values .* H264, which is not read here"):
+        opened().frame()
+
+
+def test_opencv_that_throws_is_told_in_words(bus: UsbBus, monkeypatch: pytest.MonkeyPatch) -> None:
+    webcam = bus.plug(0, Webcam())
+    camera = opened()
+
+    def throws() -> None:
+        raise cv2.error("Assertion failed")
+
+    monkeypatch.setattr(webcam.opened[0], "read", throws)
+    with pytest.raises(CameraError, match=r"sends what cannot be read: .*: plug it in again"):
+        camera.frame()
+
+
+def test_an_unplugged_camera_says_so(bus: UsbBus) -> None:
+    bus.plug(0, Webcam())
+    camera = opened()
+    camera.frame()
+    bus.pull(0)
+    with pytest.raises(CameraError, match="usb:0 sends no pictures any more: check its plug and cable"):
+        camera.frame()
+    with pytest.raises(CameraError, match=r"USB camera 0 is missing \(/dev/video0\): plug it in"):
+        opened()
+
+
+def test_a_busy_camera_is_not_kept(bus: UsbBus) -> None:
+    webcam = bus.plug(0, Webcam())
+    webcam.busy = True
+    with pytest.raises(CameraError, match=r"cannot be opened .* close other programs"):
+        opened()
+    assert webcam.opened[0].released == 1
+
+
+def test_a_camera_that_opens_and_never_sends_is_perhaps_used_by_another(bus: UsbBus) -> None:
+    bus.plug(0, Webcam()).silent = True
+    with pytest.raises(CameraError, match="gives no picture: close other programs that use it"):
+        opened().frame()
+
+
+# ---- controls ---------------------------------------------------------------------------------------------------
+
+
+def test_focus_and_exposure_are_locked_as_they_are_and_let_go(bus: UsbBus) -> None:
+    webcam = bus.plug(0, Webcam())
+    camera = opened()
+    assert camera.locks == Locks(False, False)
+    camera.lock(True, True)
+    assert camera.locks == Locks(True, True)
+    assert webcam.controls[cv2.CAP_PROP_FOCUS] == 30
+    assert webcam.controls[cv2.CAP_PROP_EXPOSURE] == 100, "15.7 ms shows bands under lamps of 50 Hz: 10 ms does not"
+    camera.lock(False, None)
+    assert camera.locks == Locks(False, True)
+    camera.lock(None, False)
+    assert camera.locks == Locks(False, False)
+    assert webcam.controls[cv2.CAP_PROP_AUTO_EXPOSURE] == 3
+
+
+def test_a_camera_without_controls_says_that_it_cannot(bus: UsbBus) -> None:
+    webcam = bus.plug(0, Webcam())
+    del webcam.controls[cv2.CAP_PROP_AUTOFOCUS]
+    camera = opened()
+    assert camera.locks == Locks(None, False)
+    camera.lock(True, None)
+    assert cv2.CAP_PROP_AUTOFOCUS not in webcam.controls
+    webcam.controls.clear()
+    assert camera.locks is None
+    assert not camera.meter(slow=True, steady_hz=None)
+
+
+@pytest.mark.parametrize(
+    ("fps", "mains_hz", "slow", "steady_hz", "expected"),
+    [
+        (10, 50, True, None, 1000),
+        (15, 50, True, None, 600),
+        (14, 60, True, None, 667),
+        (10, 50, False, 50, 100),
+        (10, 50, False, 60, 83),
+    ],
+)
+def test_longer_exposures_are_whole_periods_within_a_frame(
+    bus: UsbBus, fps: float, mains_hz: int, slow: bool, steady_hz: int | None, expected: int
+) -> None:
+    webcam = bus.plug(0, Webcam())
+    camera = opened(fps, mains_hz)
+    assert camera.meter(slow, steady_hz)
+    assert webcam.controls[cv2.CAP_PROP_AUTO_EXPOSURE] == 1
+    assert webcam.controls[cv2.CAP_PROP_EXPOSURE] == expected
+    assert expected / 10_000 <= 1 / fps
+    camera.meter(False, None)
+    assert webcam.controls[cv2.CAP_PROP_AUTO_EXPOSURE] == 3

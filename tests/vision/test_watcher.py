@@ -1,0 +1,182 @@
+"""The watcher: paces, passes readings on, and gets over every trouble of the camera."""
+
+import threading
+
+from companion.core.clock import FakeClock
+from companion.core.errors import CameraError
+from companion.core.grid import Square
+from companion.core.ports import Camera, CameraState, CameraStatus, Frame, Reading
+from companion.games.outbuffered import Outbuffered
+from vision.pieces.board_reader import BoardReader
+from vision.simulation.table import RenderedCamera, SimulatedTable
+from vision.watcher import Watcher
+
+KIT = Outbuffered().kit(Outbuffered().options({}))
+
+
+class Flaky:
+    """A camera that fails, falls silent or works, as told."""
+
+    name = "flaky"
+
+    def __init__(self, inner: Camera) -> None:
+        self.inner = inner
+        self.mood = "works"
+        self.closed = 0
+        self.opened = 0
+
+    def open(self) -> Camera:
+        self.opened += 1
+        if self.mood == "gone":
+            raise CameraError("USB camera 0 is missing: plug it in")
+        return self
+
+    def frame(self) -> Frame | None:
+        if self.mood == "gone":
+            raise CameraError("USB camera 0 sends no pictures any more: check its plug")
+        return None if self.mood == "silent" else self.inner.frame()
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+class Watched:
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.table = SimulatedTable(KIT)
+        self.camera = Flaky(RenderedCamera(self.table, self.clock))
+        self.readings: list[Reading] = []
+        self.statuses: list[CameraStatus] = []
+        self.reader = BoardReader({KIT.game: KIT})
+        self.watcher = Watcher(
+            self.camera.open, self.reader, self.clock, 10, self.readings.append, self.statuses.append
+        )
+
+    @property
+    def states(self) -> list[CameraState]:
+        return [status.state for status in self.statuses]
+
+
+def test_the_watcher_passes_readings_and_says_a_change_once() -> None:
+    watched = Watched()
+    watched.table.set_up({Square(0, 0): ("purple robot",)})
+    readings = [watched.watcher.step() for _ in range(4)]
+    assert watched.readings == readings
+    assert watched.states == [CameraState.SEES_BOARD]
+    assert watched.readings[-1].quiet
+    assert watched.readings[-1].seen == {Square(0, 0): "purple robot"}
+
+
+def test_the_watcher_says_when_the_board_is_gone() -> None:
+    watched = Watched()
+    watched.watcher.step()
+    watched.table.hold_view(board_turn_deg=0.0, shift_mm=(5000.0, 0.0))
+    watched.clock.advance(0.9)
+    watched.watcher.step()
+    assert watched.readings[-1].game is None
+    assert watched.states == [CameraState.SEES_BOARD], "an arm in the way is no news"
+    watched.clock.advance(0.2)
+    watched.watcher.step()
+    assert watched.states == [CameraState.SEES_BOARD, CameraState.NO_BOARD]
+    assert "The camera sees no board: put it down" in watched.statuses[-1].sentence
+
+
+def test_a_lost_camera_is_tried_again_with_growing_pauses_and_comes_back() -> None:
+    watched = Watched()
+    watched.watcher.step()
+    watched.camera.mood = "gone"
+    watched.watcher.step()
+    assert watched.statuses[-1] == CameraStatus(
+        CameraState.TROUBLE, "USB camera 0 sends no pictures any more: check its plug"
+    )
+    assert watched.camera.closed == 1
+    for pause_s in (0.5, 1.0, 2.0, 5.0, 10.0, 10.0):
+        opened_before = watched.camera.opened
+        watched.clock.advance(pause_s - 0.01)
+        assert watched.watcher.step() is None
+        assert watched.camera.opened == opened_before, f"tried again before {pause_s} s had passed"
+        watched.clock.advance(0.02)
+        watched.watcher.step()
+        assert watched.camera.opened == opened_before + 1
+    watched.camera.mood = "works"
+    watched.clock.advance(10.0)
+    assert watched.watcher.step() is not None
+    assert watched.states[-1] is CameraState.SEES_BOARD
+    watched.camera.mood = "gone"
+    watched.watcher.step()
+    watched.clock.advance(0.51)
+    watched.watcher.step()
+    assert watched.camera.opened == 9, "after a success the pauses begin anew"
+
+
+def test_a_camera_that_falls_silent_for_three_seconds_is_in_trouble() -> None:
+    watched = Watched()
+    watched.watcher.step()
+    watched.camera.mood = "silent"
+    for _ in range(2):
+        watched.clock.advance(1.4)
+        watched.watcher.step()
+    assert watched.states == [CameraState.SEES_BOARD]
+    watched.clock.advance(0.3)
+    watched.watcher.step()
+    assert watched.statuses[-1].state is CameraState.TROUBLE
+    assert "flaky has sent no picture for 3 s: check its cable" in watched.statuses[-1].sentence
+
+
+def test_the_thread_survives_an_error_that_nobody_foresaw() -> None:
+    clock, done = FakeClock(), threading.Event()
+    statuses: list[CameraStatus] = []
+
+    def broken() -> Camera:
+        raise RuntimeError("no idea")
+
+    def heard(status: CameraStatus) -> None:
+        statuses.append(status)
+        done.set()
+
+    with Watcher(broken, BoardReader({}), clock, 10, lambda _: None, heard) as watcher:
+        watcher.start()
+        watcher.start()
+        assert done.wait(5)
+    watcher.close()
+    assert statuses == [CameraStatus(CameraState.TROUBLE, "The board cannot be read: no idea: see the log")]
+    assert not [thread for thread in threading.enumerate() if thread.name == "board-watcher"]
+
+
+def test_a_camera_that_is_chosen_is_opened_at_once_even_in_a_long_pause() -> None:
+    watched, opened = Watched(), threading.Event()
+    watched.camera.mood = "gone"
+
+    def open_source(source: str) -> Camera:
+        assert source == "usb:1"
+        opened.set()
+        return watched.camera.inner
+
+    watcher = Watcher(
+        watched.camera.open, watched.reader, watched.clock, 10, lambda _: None, lambda _: None, open_source=open_source
+    )
+    for _ in range(5):
+        watcher.step()
+        watched.clock.advance(5.0)
+    watcher.step()  # the next try is due in ten seconds of a clock that stands still
+    with watcher:
+        watcher.start()
+        watcher.choose("usb:1")
+        assert opened.wait(5)
+
+
+def test_the_watcher_in_its_thread_reads_and_gives_the_camera_back() -> None:
+    watched, settled = Watched(), threading.Event()
+    watcher = Watcher(
+        watched.camera.open,
+        watched.reader,
+        watched.clock,
+        1000,
+        lambda reading: settled.set() if reading.quiet else watched.clock.advance(0.01),
+        lambda _: None,
+    )
+    with watcher:
+        watcher.use(KIT)
+        watcher.start()
+        assert settled.wait(10)
+    assert watched.camera.closed == 1

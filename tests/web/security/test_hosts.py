@@ -1,0 +1,166 @@
+"""For which host a request is, asked of the real server over a socket: once, plainly, and nothing beside it counts."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from web_fixtures import HOST_KEY, Place, open_place
+
+from web.security.host_names import asked_host
+from web.server.sse import Server, serve
+
+ELSEWHERE = "127.0.0.66"
+"""An address of this machine that is not its own screen's."""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with open_place(tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def server(place: Place) -> Iterator[Server]:
+    with serve(place.app, "127.0.0.1", 0, 16) as running:
+        running.start()
+        yield running
+
+
+def answer(server: Server, head: bytes, source: str = ELSEWHERE) -> bytes:
+    """All that comes back for a request whose lines are these."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10, source_address=(source, 0)) as line:
+        line.sendall(head + b"Connection: close\r\n\r\n")
+        got = b""
+        while piece := line.recv(65536):
+            got += piece
+        return got
+
+
+def status(server: Server, head: bytes) -> int:
+    got = answer(server, head)
+    assert got.startswith(b"HTTP/1."), got
+    return int(got.split(b" ", 2)[1])
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        b"", b"a:80:b", b"localhost:80:80", b"localhost:", b"localhost:0", b"localhost:65536", b"localhost:99999999",
+        b"localhost:-80", b"localhost:+80", b"localhost:8 0", b"localhost:http", b"user@localhost", b"localhost@evil",
+        b"user:pass@localhost", b"localhost..", b".localhost", b".", b"local host", b"localhost, localhost",
+        b"localhost/", b"http://localhost", b"localhost?x", b"localhost#x", b"localhost\\evil", b"local\x00host",
+        b"::1", b"[::1", b"::1]", b"[::1]x", b"[::1]:", b"[::1]:80:90", b"[127.0.0.1]", b"[::g]", b"[]", b"[::1%]",
+        b"127.1", b"127.0.0.256", b"127.0.0.1.1", b"0x7f000001", b"2130706433", b"loc\xc3\xa4l", b"%6cocalhost",
+        b"-localhost", b"a" * 64, b".".join([b"a" * 60] * 5), b"<script>", b"localhost'",
+    ],
+)  # fmt: skip
+def test_a_malformed_host_is_refused_before_anything_is_looked_at(server: Server, host: bytes) -> None:
+    for path in (b"/health", b"/", b"/favicon.svg", b"/nowhere"):
+        assert status(server, b"GET " + path + b" HTTP/1.1\r\nHost: " + host + b"\r\n") == 400
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        b"localhost", b"LocalHost", b"localhost.", b"localhost:8080", b"localhost.:65535", b"127.0.0.1", b"127.0.0.1:1",
+        b"[::1]", b"[::1]:8080", b"[::ffff:127.0.0.1]:80", b"[fe80::1%eth0]", b"192.168.1.7:8080",
+    ],
+)  # fmt: skip
+def test_a_host_that_is_ours_is_served(server: Server, host: bytes) -> None:
+    assert status(server, b"GET /favicon.svg HTTP/1.1\r\nHost: " + host + b"\r\n") == 200
+    assert status(server, b"GET /watch HTTP/1.1\r\nhost:" + host + b" \t\r\n") == 200
+
+
+@pytest.mark.parametrize("host", [b"evil.example", b"evil.example:8080", b"8.8.8.8", b"[2a00:1450::1]"])
+def test_a_host_that_is_well_formed_and_not_ours_is_told_where_to_go(server: Server, host: bytes) -> None:
+    assert status(server, b"GET /watch HTTP/1.1\r\nHost: " + host + b"\r\n") == 421
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        b"Host: localhost\r\nHost: localhost\r\n",
+        b"Host: localhost\r\nhOST: evil.example\r\n",
+        b"Host: evil.example\r\nHost: localhost\r\n",
+        b"Host: localhost\r\nX: y\r\nHost:\r\n",
+        b"Host:\r\nHost: localhost\r\n",
+        b"Host: localhost\r\n evil.example\r\n",
+        b"Host : localhost\r\n",
+        b" Host: localhost\r\n",
+        b"H_ost: localhost\r\n",
+        b"X: y\r\n Host: localhost\r\n",
+        b"",
+    ],
+)
+def test_host_stands_there_exactly_once(server: Server, lines: bytes) -> None:
+    for version in (b"1.1", b"1.0"):
+        assert status(server, b"GET /favicon.svg HTTP/" + version + b"\r\n" + lines) == 400
+
+
+def test_a_request_of_before_there_were_versions_is_refused(server: Server) -> None:
+    assert status(server, b"GET /favicon.svg\r\n") == 400
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        (b"http://localhost/favicon.svg", 200),
+        (b"HTTP://LOCALHOST/favicon.svg", 200),
+        (b"https://localhost/favicon.svg", 200),
+        (b"http://evil.example/favicon.svg", 400),
+        (b"http://localhost:8080/favicon.svg", 400),
+        (b"http://user@localhost/favicon.svg", 400),
+        (b"http:///favicon.svg", 400),
+        (b"http:/favicon.svg", 400),
+        (b"ftp://localhost/favicon.svg", 400),
+        (b"http://[::1/favicon.svg", 400),
+        (b"favicon.svg", 400),
+        (b"localhost:80", 400),
+        (b"//evil.example/favicon.svg", 404),
+        (b"?x", 400),
+    ],
+)
+def test_a_target_with_a_host_of_its_own_names_the_same(server: Server, target: bytes, expected: int) -> None:
+    assert status(server, b"GET " + target + b" HTTP/1.1\r\nHost: localhost\r\n") == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"X-Forwarded-Host: localhost", b"X-Forwarded-Server: localhost", b"X-Host: localhost", b"X-HTTP-Host: localhost",
+        b"X-Original-Host: localhost", b"Forwarded: host=localhost", b"X-Rewrite-URL: /favicon.svg",
+    ],
+)  # fmt: skip
+def test_what_proxies_say_makes_no_foreign_host_ours(server: Server, line: bytes) -> None:
+    assert status(server, b"GET /watch HTTP/1.1\r\nHost: evil.example\r\n" + line + b"\r\n") == 421
+    for foreign in (line.replace(b"localhost", b"evil.example"), b"X-Forwarded-Proto: https\r\nX-Forwarded-Port: 1"):
+        got = answer(server, b"GET /watch HTTP/1.1\r\nHost: localhost\r\n" + foreign + b"\r\n")
+        assert got.startswith(b"HTTP/1.1 200")
+        assert b"evil.example" not in got
+
+
+@pytest.mark.parametrize(
+    "line", [b"X-Forwarded-For: 127.0.0.1", b"X-Real-IP: 127.0.0.1", b"Forwarded: for=127.0.0.1", b"Client-IP: ::1"]
+)
+def test_what_proxies_say_makes_nobody_the_machines_own_screen(server: Server, line: bytes) -> None:
+    asked = b"GET / HTTP/1.1\r\nHost: localhost\r\n" + line + b"\r\n"
+    assert HOST_KEY.encode() not in answer(server, asked)
+    assert HOST_KEY.encode() in answer(server, asked, "127.0.0.1")
+
+
+def test_what_proxies_say_makes_no_other_site_this_one(server: Server) -> None:
+    asked = (
+        b"POST /api/seat/south/take HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-Host: evil.example\r\n"
+        b"Origin: http://evil.example\r\nContent-Type: application/json\r\nContent-Length: 0\r\n"
+    )
+    assert status(server, asked) == 403
+
+
+def test_pages_asked_for_without_a_server_are_as_strict(place: Place) -> None:
+    browser = place.browser()
+    assert browser.get("/favicon.svg", headers={"Host": "a:80:b"}).status_code == 400
+    assert browser.get("/watch", headers={"Host": ""}).status_code == 400
+    assert asked_host("a:80:b") == ""

@@ -1,0 +1,105 @@
+"""The drawn board, and the browser's own arithmetic for receipts."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from table_tools import playing
+from web_fixtures import SALT
+
+from companion.core.grid import Square
+from companion.games import GAMES
+from companion.games.base import Event
+from companion.table.board_check import HandMove, Problem
+from web.context import STATIC
+from web.rendering.board import Scene, board_svg, board_words, layout_after, scene_of
+
+
+@pytest.fixture
+def game() -> Any:
+    return GAMES["outbuffered"]
+
+
+def test_the_board_is_turned_for_north_but_not_its_words(game: Any) -> None:
+    kit = game.kit(game.options({}))
+    scene = Scene(kit, {Square.parse("a1"): ("purple robot",)})
+    assert board_words(scene) == "purple robot a1"
+    straight, turned = board_svg(scene), board_svg(scene, turned=True)
+    robot = re.compile(r'<use href="#robot-s" x="([-\d.]+)" y="([-\d.]+)"')
+    (x0, y0), (x1, y1) = (tuple(map(float, robot.findall(svg)[0])) for svg in (straight, turned))
+    assert x0 < x1
+    assert y0 > y1
+    assert 'aria-label="purple robot a1"' in turned
+
+
+def test_marks_for_moves_bounces_shots_wrong_and_unseen(game: Any) -> None:
+    kit = game.kit(game.options({}))
+    a1, a2, c4 = (Square.parse(text) for text in ("a1", "a2", "c4"))
+    scene = Scene(
+        kit,
+        {a1: ("lime flag", "purple robot"), c4: ("lime robot",)},
+        moves=(HandMove(("lime flag", "purple robot"), a1, a2),),
+        events=(Event("bounce", "…", edge=(1, 0), square="c4"), Event("shot", "…", square="a1", to="c4")),
+        wrong=(Problem("lime robot", Square(1, 1), c4, "…", "…"),),
+        unknown=frozenset({a2}),
+    )
+    svg = board_svg(scene)
+    for mark in ('class="target"', 'class="ghost"', 'class="way"', 'class="bounce"', 'class="fire"', 'class="ring"'):
+        assert mark in svg
+    assert svg.count('class="unseen"') == 1
+    assert "The camera does not see a2" in board_words(scene)
+
+
+def test_who_was_hit_goes_home_after_the_shot_and_what_turns_over_is_named(game: Any) -> None:
+    """The script of the reveal plays by these marks."""
+    kit = game.kit(game.options({}))
+    a1, c1, c4 = (Square.parse(text) for text in ("a1", "c1", "c4"))
+    layout = {c4: ("lime robot",), a1: ("purple robot",)}
+    ways = (HandMove(("lime robot",), c1, c4), HandMove(("purple robot",), a1, a1, turned=True))
+    shot = Event("shot", "…", square="a1", to="c1")
+    hit = board_svg(Scene(kit, layout, moves=ways, events=(shot,)))
+    assert re.findall(r'data-slide="[^"]+"( data-late)?', hit) == [" data-late"]
+    assert re.findall(r'data-flip="(\w+)"', hit) == ["a1"]
+    assert "data-late" not in board_svg(Scene(kit, layout, moves=ways))
+
+
+def test_a_layout_after_moves_puts_what_moves_on_top() -> None:
+    a1, a2 = Square.parse("a1"), Square.parse("a2")
+    before = {a1: ("flag", "robot"), a2: ("stone",)}
+    assert layout_after(before, [HandMove(("robot",), a1, a2)]) == {a1: ("flag",), a2: ("stone", "robot")}
+    swap = [HandMove(("flag", "robot"), a1, a2), HandMove(("stone",), a2, a1)]
+    assert layout_after(before, swap) == {a1: ("stone",), a2: ("flag", "robot")}
+    assert layout_after(before, [HandMove(("stone",), a2, None)]) == {a1: ("flag", "robot")}
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node; the browser test checks receipts as well")
+def test_the_browsers_sha256_agrees_with_hashlib(tmp_path: Path) -> None:
+    texts = ["", "abc", "a" * 55, "a" * 56, "a" * 64, "1.1 south UUS " + SALT, "é€𝄞" * 40]
+    module = tmp_path / "sha256.mjs"
+    module.write_bytes((STATIC / "sha256.js").read_bytes())
+    script = f"import {{ sha256 }} from '{module}'; console.log({texts!r}.map(sha256).join(' '));"
+    told = subprocess.run(
+        ["node", "--input-type=module", "-e", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert told.stdout.split() == [hashlib.sha256(text.encode()).hexdigest() for text in texts]
+
+
+def test_a_piece_on_a_wrong_square_is_drawn_there_alone(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        played.begin()
+        board = dict(played.table.view().layout)
+        played.show(board)
+        played.turn("UII", "III")
+        strayed = {square: faces for square, faces in board.items() if faces != ("purple robot",)}
+        played.show({**strayed, Square(1, 1): ("purple robot",)})
+        scene = scene_of(played.table.view())
+    assert scene is not None
+    assert [problem.square for problem in scene.wrong] == [Square(1, 1)]
+    assert scene.moves == ()
+    assert not any("purple robot" in stack for stack in scene.layout.values())

@@ -1,0 +1,387 @@
+"""The camera page with a fake eye: who may look, what is told, what only the host does."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flask.testing import FlaskClient
+from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of
+
+from companion.core.grid import Square
+from companion.core.kit import Kit
+from companion.core.ports import (
+    Advice,
+    BoardSeen,
+    CameraOffer,
+    CameraState,
+    CameraStatus,
+    Frame,
+    Reading,
+    SettledFrame,
+    SquareSeen,
+    Weakness,
+)
+from companion.games import GAMES
+from web.app import CameraRoom
+
+ELSEWHERE = {"REMOTE_ADDR": "192.0.2.44"}
+KIT = GAMES["outbuffered"].kit(GAMES["outbuffered"].options({}))
+SCOUTS = GAMES["scouts"].kit(GAMES["scouts"].options({}))
+
+
+def seen(kit: Kit = KIT, *advice: Advice, **squares: SquareSeen) -> BoardSeen:
+    """A board on which all squares are empty and well seen but those that are named."""
+    board = kit.board
+    each = tuple(
+        squares.get(str(square), SquareSeen(square, (), True, 1.0, (), 6.04))
+        for square in board.squares
+        if square not in board.holes
+    )
+    area = (0.0, -board.strip_mm, board.width_mm, board.height_mm + board.strip_mm)
+    reading = Reading({}, quiet=True, game=kit.game, beside=("lime flag",))
+    return BoardSeen(7, b"\xff\xd8board", kit, reading, each, area, advice, 512.0, 34.6)
+
+
+@dataclass
+class FakeEye:
+    """Shows what it is told to show, and remembers what was asked of it."""
+
+    shown: BoardSeen | None = field(default_factory=seen)
+    blind: tuple[Advice, ...] = ()
+    frames: tuple[SettledFrame, ...] = ()
+    locked: tuple[bool | None, bool | None] | None = (True, False)
+    offers: tuple[CameraOffer, ...] = (CameraOffer("picamera", "Pi camera"), CameraOffer("usb:C920", "C920 <b>"))
+    chosen: str = "picamera"
+    asked: list[object] = field(default_factory=list)
+
+    def number(self) -> int:
+        return 7
+
+    def picture(self) -> bytes | None:
+        self.asked.append("picture")
+        return b"\xff\xd8picture"
+
+    def blind_advice(self) -> tuple[Advice, ...]:
+        return self.blind
+
+    def board(self, frame: int | None = None) -> BoardSeen | None:
+        self.asked.append("board")
+        return self.shown
+
+    def settled(self) -> tuple[SettledFrame, ...]:
+        return self.frames
+
+    def settled_picture(self, frame: int, width_px: int) -> bytes | None:
+        return f"{frame} {width_px}".encode() if frame == 3 else None
+
+    def photograph(self) -> bytes | None:
+        return None
+
+    def cameras(self) -> tuple[CameraOffer, ...]:
+        return self.offers
+
+    def source(self) -> str:
+        return self.chosen
+
+    def name(self) -> str:
+        return "Pi camera"
+
+    def choose(self, source: str) -> None:
+        self.asked.append(source)
+
+    def locks(self) -> tuple[bool | None, bool | None] | None:
+        return self.locked
+
+    def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
+        self.asked.append((focus, exposure))
+
+
+@dataclass
+class FakeAlbum:
+    """Photographs of two turns of game 1."""
+
+    trouble: str = ""
+
+    def moments(self, game: int) -> tuple[str, ...]:
+        return ("1.0", "1.1") if game == 1 else ()
+
+    def photograph(self, game: int, moment: str) -> bytes | None:
+        return b"\xff\xd8turn" if moment in self.moments(game) else None
+
+
+@dataclass
+class Room:
+    """A place with a camera page: what a test needs at hand."""
+
+    place: Place
+    eye: FakeEye
+    album: FakeAlbum
+
+    def host(self, **where: str) -> FlaskClient:
+        browser = self.place.browser()
+        browser.post("/host", data={"key": HOST_KEY})
+        if where:
+            browser.environ_base.update(where)
+        return browser
+
+    def fragment(self, browser: FlaskClient | None = None) -> str:
+        """What the page's stream sends first."""
+        with (browser or self.host()).get("/live/camera", buffered=False) as answer:
+            text = ""
+            for part in answer.response:
+                text += part if isinstance(part, str) else part.decode()
+                if text.count("\n\n") >= 2:
+                    break
+        return re.sub(r"^data: ", "", text, flags=re.M)
+
+
+@contextmanager
+def room_in(folder: Path, eye: FakeEye | None) -> Iterator[Room]:
+    shown, album = eye or FakeEye(), FakeAlbum()
+    with open_place(folder, camera=CameraRoom(eye, album, lambda: b"PK bundle")) as place:
+        place.table.camera_is(CameraStatus(CameraState.SEES_BOARD, "The camera sees the board"))
+        place.table.step()
+        yield Room(place, shown, album)
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Room]:
+    with room_in(tmp_path, FakeEye()) as opened:
+        yield opened
+
+
+LOOKING = (
+    "/camera", "/live/camera", "/camera/frame.jpg", "/camera/board.jpg", "/camera/settled/3", "/camera/settled/3.jpg",
+    "/camera/settled/3/board.jpg",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", LOOKING)
+def test_the_live_picture_is_for_the_host_and_the_machines_own_screen(room: Room, path: str) -> None:
+    """Somebody's cards may be in it: no seat and no spectator gets it."""
+    for browser in (room.place.browser(), room.place.sit("south"), room.place.sit("north")):
+        answer = browser.get(path, environ_overrides=ELSEWHERE)
+        assert answer.status_code == 403
+        assert b"\xff\xd8" not in answer.data
+    assert room.eye.asked == []
+
+
+def test_the_host_and_the_own_screen_look(room: Room) -> None:
+    for browser in (room.host(**ELSEWHERE), room.place.browser()):
+        assert browser.get("/camera").status_code == 200
+        picture = browser.get("/camera/frame.jpg")
+        assert (picture.mimetype, picture.data) == ("image/jpeg", b"\xff\xd8picture")
+        assert picture.headers["Cache-Control"] == "no-store"
+    page = room.place.browser().get("/camera", environ_overrides=ELSEWHERE).get_data(as_text=True)
+    assert "it is for the host alone" in page
+    assert 'name="key"' in page
+
+
+def test_a_frame_is_encoded_once_for_all_who_look(room: Room) -> None:
+    for _ in range(5):
+        room.host().get("/camera/frame.jpg")
+    assert room.eye.asked.count("picture") == 1
+
+
+def test_the_board_is_measured_at_most_so_often(room: Room) -> None:
+    for _ in range(4):
+        room.fragment()
+    assert room.eye.asked.count("board") == 1
+    room.place.clock.advance(2)
+    room.fragment()
+    assert room.eye.asked.count("board") == 2
+
+
+# ---- what the page says --------------------------------------------------------------------------------------------------
+
+
+def test_a_good_view(room: Room) -> None:
+    room.eye.shown = seen(
+        a1=SquareSeen(Square(0, 0), ("purple robot",), True, 1.0, (), 9.9),
+        c4=SquareSeen(Square(2, 3), ("lime robot",), True, 0.78, (), 6.0),
+        b2=SquareSeen(Square(1, 1), (), False, 0.0, (), 7.0),
+    )
+    page = room.fragment()
+    assert "<span>The camera sees the board well</span>" in page
+    assert 'aria-label="purple robot a1, lime robot c4 (78 %). Not read: b2"' in page
+    assert "2 pieces read, 1 beside the board, one square not. 51 cm away, 35 degrees aslant." in page
+    assert 'aria-label="No weak place"' in page
+    assert "every square is sharp, lit and large enough" in page
+    assert 'href="#robot-s"' in page
+    assert 'class="sq unread"' in page
+
+
+def test_weak_places_have_a_sign_a_colour_and_words(room: Room) -> None:
+    lamp = Advice("Move the lamp", "It is mirrored on b2 and c3.", Weakness.GLARE)
+    room.eye.shown = seen(
+        KIT,
+        lamp,
+        b2=SquareSeen(Square(1, 1), (), True, 1.0, (Weakness.GLARE,), 7.0),
+        c3=SquareSeen(Square(2, 2), (), True, 1.0, (Weakness.GLARE, Weakness.BLUR), 7.0),
+    )
+    page = room.fragment()
+    assert "<span>Move the lamp<small>It is mirrored on b2 and c3.</small></span>" in page
+    assert 'aria-label="Glare: b2, c3. Not sharp: c3"' in page
+    assert page.count('<rect class="bad"') == 2
+    assert page.count('<use href="#weak-glare" ') >= 2
+    assert re.search(r"<dt>.*Glare</dt><dd>b2, c3</dd>", page)
+
+
+def test_a_large_board_names_its_squares_at_the_edge(room: Room) -> None:
+    room.eye.shown = seen(SCOUTS)
+    page = room.fragment()
+    assert page.count('class="edge"') == 2 * (8 + 10)
+    assert "a marker that lies in that rank" in page
+
+
+def test_every_board_is_drawn(room: Room) -> None:
+    for game in GAMES.values():
+        kit = game.kit(game.options({}))
+        faces = ("5&",) if kit.deck else (kit.faces[0].name,)
+        room.eye.shown = seen(kit, a1=SquareSeen(Square(0, 0), faces, True, 0.5, (), 3.0))
+        room.place.clock.advance(2)
+        page = room.fragment()
+        assert "(50 %)" in page, kit.game
+        assert len(page.encode()) < 60_000
+
+
+def test_trouble_is_said_in_words(room: Room) -> None:
+    sentence = "USB camera 0 sends no pictures any more: check its plug and cable"
+    room.place.table.camera_is(CameraStatus(CameraState.TROUBLE, sentence))
+    room.place.table.step()
+    page = room.fragment()
+    assert f"<span>The camera is in trouble<small>{sentence}</small></span>" in page
+    assert '<svg class="seen"' not in page, "what was seen before is not now"
+    assert room.host().get("/camera/frame.jpg").status_code == 404, "an old picture is not live"
+
+
+def test_no_board_in_view(room: Room) -> None:
+    room.eye.shown = None
+    status = CameraStatus(CameraState.NO_BOARD, "The camera sees no board: put it down flat")
+    room.place.table.camera_is(status)
+    room.place.table.step()
+    assert "<span>The camera sees no board<small>Put it down flat</small></span>" in room.fragment()
+    room.eye.blind = (Advice("Switch on a lamp", "The whole picture is dark.", Weakness.DARK),)
+    room.place.clock.advance(2)
+    assert "<span>Switch on a lamp<small>The whole picture is dark.</small></span>" in room.fragment()
+
+
+def test_without_a_camera_the_page_says_so(tmp_path: Path) -> None:
+    with room_in(tmp_path, None) as room:
+        room.place.table.camera_is(CameraStatus(CameraState.NONE))
+        room.place.table.step()
+        browser = room.host()
+        assert browser.get("/camera").status_code == 200
+        assert "No camera: confirm by hand" in room.fragment(browser)
+        assert browser.get("/camera/frame.jpg").status_code == 404
+
+
+# ---- settled frames and turns ------------------------------------------------------------------------------------------
+
+
+def test_settled_frames_small_and_large(room: Room) -> None:
+    luma = np.zeros((72, 128), np.uint8)
+    room.place.clock.advance(60)
+    frame = SettledFrame(3, Frame(luma, 50.0, 9), Reading({}, quiet=True), (0.8, 0.0), (), {})
+    room.eye.frames = (frame, replace(frame, number=4))
+    browser = room.host()
+    page = room.fragment(browser)
+    assert page.index("/camera/settled/4") < page.index("/camera/settled/3"), "the newest first"
+    assert browser.get("/camera/settled/3.jpg?small").data == b"3 240"
+    assert browser.get("/camera/settled/3.jpg").data == b"3 1920"
+    assert browser.get("/camera/settled/9.jpg").status_code == 404
+    room.eye.shown = seen(a1=SquareSeen(Square(0, 0), ("purple robot",), True, 0.9, (), 9.9))
+    large = page_of(browser, "/camera/settled/3")
+    assert 'src="/camera/settled/3.jpg"' in large
+    assert re.search(r'<th scope="row">a1</th><td>purple robot</td><td>90 %</td>', large)
+    assert browser.get("/camera/settled/9").status_code == 404
+
+
+def test_photographs_of_turns_are_for_everybody(room: Room) -> None:
+    room.place.to_orders()
+    browser = room.place.browser()
+    told = browser.get("/api/photographs", environ_overrides=ELSEWHERE).get_json()["photographs"]
+    assert told == [
+        {"game": 1, "moment": "1.0", "title": "Set-up"},
+        {"game": 1, "moment": "1.1", "title": "Taken back"},
+    ]
+    picture = browser.get("/api/photograph/1/1.1", environ_overrides=ELSEWHERE)
+    assert (picture.mimetype, picture.data) == ("image/jpeg", b"\xff\xd8turn")
+    for path in ("/api/photograph/1/1.9", "/api/photograph/2/1.1", "/api/photograph/1/..%2f..%2fjournal"):
+        assert browser.get(path).status_code == 404
+    assert 'src="/api/photograph/1/1.0"' in room.fragment()
+
+
+def test_photographs_that_cannot_be_kept_are_told(room: Room) -> None:
+    room.album.trouble = "Photographs of the turns cannot be kept (No space left): free some space on the disk."
+    assert "cannot be kept (No space left)" in room.fragment()
+
+
+# ---- what only the host does -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("door", "body"), [("lock", {"focus": True}), ("choose", {"source": "usb:C920"})])
+def test_only_the_host_changes_something(room: Room, door: str, body: dict[str, object]) -> None:
+    for browser in (room.place.browser(), room.place.sit("south")):
+        answer = browser.post(f"/api/camera/{door}", json=body)
+        assert answer.status_code == 403
+        assert error_of(answer)["reason"] == "host_only"
+    assert room.eye.asked == []
+    assert room.place.browser().get("/camera/bundle.zip").status_code == 403
+    answer = room.host().post(f"/api/camera/{door}", json=body, headers={"Origin": "http://evil.example"})
+    assert answer.status_code == 403
+    assert room.eye.asked == []
+
+
+def test_the_host_locks_and_chooses(room: Room) -> None:
+    host = room.host()
+    page = room.fragment(host)
+    assert re.search(r'aria-pressed="true"[^>]*data-body=\'{"focus": false}\'>Lock focus', page)
+    assert re.search(r'aria-pressed="false"[^>]*data-body=\'{"exposure": true}\'>Lock exposure', page)
+    assert host.post("/api/camera/lock", json={"focus": False}).status_code == 200
+    assert host.post("/api/camera/choose", json={"source": "usb:C920"}).status_code == 200
+    assert host.post("/api/camera/choose", json={"source": "/etc/passwd"}).status_code == 404
+    assert host.post("/api/camera/lock", json={"zoom": 2}).status_code == 400
+    assert room.eye.asked == ["board", (False, None), "usb:C920"]
+    whole = page_of(host, "/camera")
+    assert re.search(r'aria-pressed="true" data-post="/api/camera/choose"[^>]*>Pi camera<', whole)
+    assert "C920 &lt;b&gt;" in whole
+
+
+def test_who_only_looks_is_told_the_way_to_the_key(room: Room) -> None:
+    browser = room.place.browser()
+    page = page_of(browser, "/camera")
+    assert "Enter the host key" in page
+    assert "bundle.zip" not in page
+    assert "Focus locked, exposure follows" in room.fragment(browser)
+
+
+def test_a_bundle_is_saved(room: Room) -> None:
+    answer = room.host().get("/camera/bundle.zip")
+    assert (answer.mimetype, answer.data) == ("application/zip", b"PK bundle")
+    assert re.fullmatch(r'attachment; filename="companion-\d{6}\.zip"', answer.headers["Content-Disposition"])
+
+
+def test_the_host_page_leads_here_where_there_is_a_camera_page(room: Room, tmp_path: Path) -> None:
+    host = room.host()
+    with host.get("/live/host", buffered=False) as answer:
+        first = "".join(part if isinstance(part, str) else part.decode() for part in islice(answer.response, 2))
+    assert '<a href="/camera">' in first
+
+
+def test_the_page_needs_no_inline_code_and_is_small(room: Room) -> None:
+    page = page_of(room.host(), "/camera")
+    assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=", page + room.fragment())
+    assert len(page.encode()) < 60_000
+
+
+def test_json_of_the_photographs_is_plain(room: Room) -> None:
+    assert json.loads(room.place.browser().get("/api/photographs").data) == {"photographs": []}

@@ -1,0 +1,306 @@
+"""Games of cards and clocks: what each page shows, and to whom."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of, view_of, without_receipts
+
+from companion.core.grid import Square
+from companion.core.kit import Seat
+from companion.core.ports import CameraState, CameraStatus, Reading
+from companion.games import GAMES
+from companion.games.binmat.cards import DECK
+from companion.games.screen import Choice, ChoiceKey, Tableau
+from companion.table.session import Phase
+from web.rendering import cards
+from web.server.sse import message
+
+PUBLIC = ("/", "/?screen", "/watch", "/api/view")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with open_place(tmp_path) as opened:
+        yield opened
+
+
+# ---- what pages show ---------------------------------------------------------------------------------------------------
+
+
+def test_the_table_screen_is_one_key_while_anybody_may_act(place: Place) -> None:
+    moment = place.to_clock()
+    page = page_of(place.browser(), "/")
+    whole = re.search(r'<button class="whole"[^>]*>', page)
+    assert whole
+    assert "/api/table/act" in whole[0]
+    assert json.loads(re.search(r"data-body='([^']*)'", whole[0])[1]) == {"moment": moment, "action": "."}  # type: ignore[index] # asserted above
+    assert ">110</text>" in page
+    assert '<section class="half left side-ice on">' in page
+    assert "Combat</button>" in page
+    place.table.pause("host")
+    paused = re.search(r'<button class="whole"[^>]*>', page_of(place.browser(), "/"))
+    assert paused
+    assert "/api/table/resume" in paused[0]
+    place.table.abandon()
+    place.to_clock("full")
+    assert "whole" not in page_of(place.browser(), "/")
+
+
+def drawn(place: Place) -> dict[str, int]:
+    """How many ticks of each kind the table screen draws."""
+    page = page_of(place.browser(), "/")
+    paths = re.findall(r'<path class="(rest|last|spent|now)"[^>]* d="([^"]*)"', page)
+    return {name: path.count("M") for name, path in paths}
+
+
+def test_ticks_are_as_many_as_turns_and_never_too_many_to_see(place: Place) -> None:
+    for turns, ticks in ((110, 110), (40, 40), (998, cards.MOST_TICKS)):
+        place.to_clock(turns=turns)
+        assert drawn(place) == {"rest": ticks - 1, "spent": 0, "last": 0, "now": 1}
+        place.table.abandon()
+
+
+def test_the_tick_that_was_spent_last_is_another_element_each_turn(place: Place) -> None:
+    place.to_clock(turns=40)
+    for left in (39, 38, 37):
+        place.table.act(place.table.progress().moment, ".")
+        assert drawn(place) == {"rest": left - 1, "spent": 39 - left, "last": 1, "now": 1}
+        assert f'<path class="last" id="tick-{left}"' in page_of(place.browser(), "/")
+
+
+def test_seconds_are_cut_into_beats() -> None:
+    assert cards.beats_of(5.0) == (0.0, 0.2, 0.4, 0.6, 0.8)
+    assert cards.beats_of(0.25) == (0.0,)
+    assert cards.beats_of(2.5) == (0.0, 0.4, 0.8)
+    assert len(cards.beats_of(60)) == 12
+
+
+def test_stacks_show_their_last_cards_and_how_many_more() -> None:
+    few = cards.stack_of(None, ("5&", None), ("5&", None))
+    assert [(one.text, one.own) for one in few.cards] == [("5&", False), ("", False)]
+    own = cards.stack_of(None, ("5&", "3%"), (None, "3%"))
+    assert [(one.text, one.own) for one in own.cards] == [("5&", True), ("3%", False)]
+    many = cards.stack_of(None, tuple("abcdefghijk"), (None,) * 11)
+    assert ("".join(one.text for one in many.cards), many.more, many.wide) == ("efghijk", 4, True)
+
+
+def test_keys_that_need_no_card_carry_their_action() -> None:
+    keys = (ChoiceKey("done", "Done", is_main=True), ChoiceKey("play", "Play"), ChoiceKey("pass", "Pass"))
+    tableau = Tableau(keys=keys, choices=(Choice(".", "done"), Choice("p5&1", "play", "5&", "1")))
+    assert [action for _, action in cards.straight_keys(tableau)] == [".", None, None]
+    assert cards.plain_choices(tableau)[1] == ["p5&1", "play", "5&", "1"]
+
+
+def test_the_referee_asks_for_cards_and_shows_what_it_reads(place: Place) -> None:
+    south, north = place.sit("south"), place.sit("north")
+    moment = place.to_clock("referee")
+    south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "c3"})
+    place.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
+    fans = {Square(3, 1): ("5&", "X"), Square(3, 0): ("a^",)}
+    place.table.saw(Reading({}, quiet=True, game="binmat", fans=fans))
+    place.table.step()
+    wall, phone = page_of(place.browser(), "/"), page_of(south, "/seat/south")
+    assert '<span class="cd big up">5&amp;</span><span class="cd big shut"></span>' in wall
+    assert '<span class="cd big up">10^</span>' in wall
+    read = re.search(r"data-read='([^']*)'", phone)
+    assert read
+    assert json.loads(read[1]) == {"south": ["a^"], "north": ["5&", "X"]}
+    assert 'id="enter"' not in page_of(north, "/seat/north")
+    fans = {Square(3, 1): ("5&", "3%"), Square(3, 0): ("a^",)}
+    place.table.saw(Reading({}, quiet=True, game="binmat", fans=fans))
+    place.table.step()
+    view = view_of(place)
+    assert view["laid"] == "3: 5& 3% / a^"
+    assert view["fans"] == {"d1": ["a^"], "d2": ["5&", "3%"]}
+    assert "That is right" in page_of(place.browser(), "/")
+    body = {"moment": view["moment"], "action": view["laid"]}
+    assert place.browser().post("/api/table/act", json=body).status_code == 200
+    assert place.table.view().phase is Phase.STAGES
+
+
+def test_a_combat_is_told_step_by_step_on_every_page(place: Place) -> None:
+    south = place.sit("south")
+    place.to_clock("referee")
+    for action in ("c", "5& 3% >+ / 4^ 2#"):
+        south.post("/api/seat/south/hand-in", json={"moment": place.table.view().moment, "action": action})
+    told = []
+    while (view := place.table.view()).phase is Phase.STAGES:
+        pages = [page_of(south, path) for path in ("/", "/watch", "/seat/south")]
+        assert all(view.events[0].text.replace("&", "&amp;").replace(">", "&gt;") in page for page in pages)
+        assert bool(view.tallies) is (view.stage_title != "Cards open")
+        if view.tallies:  # once the sums are known they stay
+            assert all('class="tally greater"' in page and ">power 3</p>" in page for page in pages)
+            assert all(page.count('class="in"') == 3 for page in pages)
+        else:
+            assert view.sign.text == view.stage_title
+        told.append(view.stage_title)
+        south.post("/api/seat/south/confirm", json={"moment": view.moment, "stage": view.stage, "force": True})
+    assert told == ["Cards open", "Powers", "Damage"]
+
+
+def test_cards_that_are_tapped_in_belong_to_the_lane_that_is_known(place: Place) -> None:
+    """It is known from who called the combat, or from the camera."""
+    south = place.sit("south")
+
+    def lane() -> str:
+        found = re.search(r'id="enter"[^>]* data-lane="([^"]*)"', page_of(south, "/seat/south"))
+        assert found
+        return found[1]
+
+    moment = place.to_clock("referee")
+    south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "c3"})
+    assert lane() == "3"
+    place.table.abandon()
+    moment = place.to_clock("referee")
+    south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "c"})
+    assert lane() == ""
+    place.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
+    place.table.saw(Reading({}, quiet=True, game="binmat", fans={Square(5, 1): ("5&", "X")}))
+    place.table.step()
+    assert lane() == "5"
+    moment = place.table.view().moment
+    south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "5: 5& 3% / 4^"})
+    while (view := place.table.view()).target is None:
+        place.table.confirm("host", view.moment, view.stage)
+    assert place.table.view().target == {Square(5, 1): (), Square(5, 0): ()}
+
+
+def test_a_clock_that_stands_still_looks_so_on_every_page(place: Place) -> None:
+    south = place.sit("south")
+    for way in ("clock", "full"):
+        place.to_clock(way)
+        pages = ("/", "/watch", "/seat/south")
+        assert not any(re.search(r'<main [^>]*class="[^"]*\bstill\b', page_of(south, path)) for path in pages)
+        place.table.pause("host")
+        assert all(re.search(r'<main [^>]*class="[^"]*\bstill\b', page_of(south, path)) for path in pages)
+        place.table.abandon()
+
+
+def test_the_phone_offers_no_slots_in_a_game_of_cards(place: Place) -> None:
+    south = place.sit("south")
+    for way in ("clock", "referee", "full"):
+        place.to_clock(way)
+        page = page_of(south, "/seat/south")
+        assert "data-length" not in page
+        assert 'class="slot' not in page
+        assert "lay" in page or "Turn done" in page
+        place.table.abandon()
+
+
+def test_who_waits_has_no_key_that_acts(place: Place) -> None:
+    north = place.sit("north")
+    place.to_clock()
+    page = page_of(north, "/seat/north")
+    assert "Waiting for defender" in page
+    assert "/api/seat/north/hand-in" not in page
+    assert "/api/seat/north/pause" in page
+
+
+def test_a_seat_begins_a_game_in_each_way_that_it_names(place: Place) -> None:
+    south = place.sit("south")
+    page = page_of(south, "/seat/south")
+    for number, way in enumerate(preset.options for preset in GAMES["binmat"].presets):
+        assert f'{{"game": "binmat", "preset": {number}}}' in page
+        assert south.post("/api/seat/south/start", json={"game": "binmat", "preset": number}).status_code == 200
+        assert place.table.view().tableau
+        assert bool(place.table.view().tableau.lanes) is (way.get("way", "full") == "full")  # type: ignore[union-attr] # asserted above
+        place.table.abandon()
+    for number in (-1, len(GAMES["binmat"].presets)):
+        wrong = south.post("/api/seat/south/start", json={"game": "binmat", "preset": number})
+        assert (wrong.status_code, "can be begun in" in error_of(wrong)["message"]) == (400, True)
+    assert south.post("/api/seat/south/start", json={"game": "chess", "preset": 7}).status_code == 400
+
+
+@pytest.mark.parametrize("game", sorted(GAMES))
+def test_the_hosts_rows_can_choose_every_way_to_begin(game: str) -> None:
+    rows = {row.name: [value for _, value in row.choices] for row in GAMES[game].option_rows}
+    for preset in GAMES[game].presets:
+        assert all(value in rows[name] for name, value in preset.options.items())
+
+
+# ---- every page --------------------------------------------------------------------------------------------------------
+
+
+def _everything(place: Place, seats: dict[str, FlaskClient], viewer: str) -> dict[str, str]:
+    """What `viewer` and everybody can fetch, without receipts: those are public, and differ with the order."""
+    pages = {path: page_of(place.browser(), path) for path in PUBLIC}
+    pages |= {path: page_of(seats[viewer], path) for path in (f"/seat/{viewer}", f"/api/seat/{viewer}/view")}
+    for path in ("/live/table", "/live/watch", f"/live/seat/{viewer}"):
+        with seats[viewer].get(path, buffered=False) as stream:
+            chunks = iter(stream.response)
+            pages[path] = (next(chunks) + next(chunks)).decode()
+    return {path: without_receipts(page) for path, page in pages.items()}
+
+
+def test_two_deals_that_differ_in_hidden_cards_look_the_same_to_the_other_side(tmp_path: Path) -> None:
+    """The defender draws a card unseen and lays it face down: it is another one in each deal."""
+    seen: dict[str, list[Any]] = {"other": [], "own": []}
+    for number in range(2):
+        deal = list(DECK)
+        if number:
+            deal[0], deal[8] = deal[8], deal[0]
+        (tmp_path / str(number)).mkdir()
+        with open_place(tmp_path / str(number)) as place:
+            seats = {seat: place.sit(seat) for seat in ("south", "north")}
+            place.to_clock("full", deck=deal)
+            steps = []
+            for seat, action in (("south", "d0"), ("north", "d1"), ("south", f"p{deal[0]}2"), ("north", "--")):
+                moment = place.table.view().moment
+                body = {"moment": moment, "action": action}
+                assert seats[seat].post(f"/api/seat/{seat}/hand-in", json=body).status_code == 200
+                steps.append(_everything(place, seats, "north"))
+            seen["other"].append(steps)
+            seen["own"].append(_everything(place, seats, "south")["/seat/south"])
+    assert seen["other"][0] == seen["other"][1]
+    assert seen["own"][0] != seen["own"][1]
+
+
+def _every_state(place: Place) -> Iterator[tuple[str, str]]:
+    seats = {seat: place.sit(seat) for seat in ("south", "north")}
+    paths = ("/", "/?screen", "/watch", "/seat/south", "/seat/north", "/host", "/rules/binmat")
+    both = seats["south"]
+    both.post("/host", data={"key": HOST_KEY})
+    both.set_cookie("seat_north", seats["north"].get_cookie("seat_north").value)  # type: ignore[union-attr] # it sits there
+    for way, actions in (
+        ("clock", (".", "c", ".")),
+        ("referee", (".", "c2", "5& 3% 4% a% 2& *& >+ @# / 4^u 2#u a&u", None, None, None)),
+        ("full", ("d3", "d0", "d4", "--")),
+    ):
+        place.to_clock(way)
+        for action in (None, *actions):
+            if place.table.view().phase is Phase.STAGES:
+                view = place.table.view()
+                place.table.confirm("host", view.moment, view.stage, force=True)
+            elif action:
+                view = place.table.view()
+                (seat,) = (seat for seat in Seat if view.seats[seat].awaited)
+                place.table.hand_in(seat, view.moment, action)
+            for path in paths:
+                yield f"{way} {action} {path}", page_of(both, path)
+        place.table.abandon()
+        for path in paths:
+            yield f"{way} over {path}", page_of(both, path)
+
+
+def test_no_page_of_cards_needs_inline_code_and_all_are_small(place: Place) -> None:
+    for where, page in _every_state(place):
+        assert "<!doctype html>" in page, where
+        assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=", page), where
+        assert len(page.encode()) < 60_000, where
+        assert len(message(page)) < 60_000, where
+
+
+def test_the_rules_show_suits_and_cards(place: Place) -> None:
+    page = page_of(place.browser(), "/rules/binmat")
+    assert "<h2>Suits</h2>" in page
+    assert page.count('class="cd up"') == 13
+    assert 'href="#suit-' in page
+    assert "<h2>Pieces</h2>" not in page
+    assert "<h2>Pieces</h2>" in page_of(place.browser(), "/rules/outbuffered")

@@ -1,0 +1,215 @@
+"""Games of clocks through the doors: who may act for whom, and by which time it counts."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of, view_of
+
+from companion.core.kit import Seat
+from web.server import sse
+from web.server.sse import serve
+
+HOST = {"X-Host-Key": HOST_KEY}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with open_place(tmp_path) as opened:
+        yield opened
+
+
+# ---- anybody at the table ----------------------------------------------------------------------------------------------
+
+
+def test_anybody_ends_a_turn_pauses_goes_on_and_takes_back(place: Place) -> None:
+    anybody, moment = place.browser(), place.to_clock()
+    place.clock.advance(2)
+    assert anybody.post("/api/table/act", json={"moment": moment, "action": "."}).status_code == 200
+    assert view_of(place)["tableau"]["count"]["number"] == 109
+    place.clock.advance(1)
+    assert anybody.post("/api/table/pause", json={}).status_code == 200
+    place.clock.advance(60)
+    assert view_of(place)["clock"] == {
+        "limit_s": 5.0, "left_s": 4.0, "due_s": None, "paused": "table", "has_run_out": False,
+    }  # fmt: skip
+    assert anybody.post("/api/table/resume", json={}).status_code == 200
+    assert view_of(place)["clock"]["due_s"] == 67.0
+    now = view_of(place)["moment"]
+    assert anybody.post("/api/table/back", json={"moment": now}).status_code == 200
+    view = view_of(place)
+    assert (view["tableau"]["count"]["number"], view["clock"]["left_s"], view["clock"]["paused"]) == (110, 3.0, "undo")
+
+
+def test_a_table_that_is_not_open_refuses_everybody(place: Place) -> None:
+    anybody, moment = place.browser(), place.to_clock("full")
+    for door, body in (
+        ("act", {"moment": moment, "action": "--"}),
+        ("back", {"moment": moment}),
+        ("pause", {}),
+        ("resume", {}),
+    ):
+        answer = anybody.post(f"/api/table/{door}", json=body)
+        assert answer.status_code == 403, door
+        assert error_of(answer)["message"]
+    assert view_of(place)["clock"]["paused"] == ""
+
+
+@pytest.mark.parametrize(
+    ("door", "body", "status"),
+    [
+        ("act", {"moment": "0.0", "action": "."}, 409),
+        ("act", {"action": "."}, 400),
+        ("act", {"moment": "1.1", "action": "!"}, 409),
+        ("act", {"moment": "1.1", "action": "3: 5& / 4^"}, 409),
+        ("act", {"moment": "1.1", "action": ".", "seat": "north"}, 400),
+        ("back", {"moment": "0.0"}, 409),
+        ("back", {}, 400),
+        ("pause", {"moment": "1.1"}, 400),
+        ("resume", {}, 409),
+    ],
+)
+def test_what_the_table_refuses_changes_nothing(place: Place, door: str, body: dict[str, str], status: int) -> None:
+    place.to_clock()
+    before = view_of(place)
+    answer = place.browser().post(f"/api/table/{door}", json=body)
+    assert (answer.status_code, bool(error_of(answer)["message"])) == (status, True)
+    assert view_of(place) == before
+
+
+def test_other_sites_cannot_end_a_turn(place: Place) -> None:
+    moment = place.to_clock()
+    body = {"moment": moment, "action": "."}
+    answer = place.browser().post("/api/table/act", json=body, headers={"Origin": "http://evil.example"})
+    assert answer.status_code == 403
+    assert view_of(place)["moment"] == moment
+
+
+def test_seat_and_host_stop_the_clock_and_start_it(place: Place) -> None:
+    south, other = place.sit("south"), place.browser()
+    place.to_clock("full")
+    for stop, start, headers, by in (
+        ("/api/seat/south/pause", "/api/seat/south/resume", {}, "south"),
+        ("/api/host/pause", "/api/host/resume", HOST, "host"),
+    ):
+        assert other.post(stop, json={}).status_code == 403
+        assert south.post(stop, json={}, headers=headers).status_code == 200
+        assert view_of(place)["clock"]["paused"] == by
+        assert "Go on" in page_of(south, "/seat/south")
+        again = south.post(stop, json={}, headers=headers)
+        assert (again.status_code, error_of(again)["message"]) == (409, "No clock is running")
+        assert other.post(start, json={}).status_code == 403
+        assert south.post(start, json={}, headers=headers).status_code == 200
+        assert view_of(place)["clock"]["paused"] == ""
+
+
+def test_the_hosts_page_has_the_clocks_keys(place: Place) -> None:
+    host = place.browser()
+    host.post("/host", data={"key": HOST_KEY})
+    assert "/api/host/pause" not in page_of(host, "/host")
+    place.to_clock()
+    with host.get("/live/host", buffered=False) as stream:
+        chunks = iter(stream.response)
+        fragment = (next(chunks) + next(chunks)).decode()
+    assert "/api/host/pause" in fragment
+
+
+# ---- time --------------------------------------------------------------------------------------------------------------
+
+
+def test_pages_ask_the_services_clock(place: Place) -> None:
+    place.clock.advance(12.5)
+    answer = place.browser().get("/clock")
+    assert answer.get_json() == {"now_s": 12.5}
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert len(answer.get_data()) < 40
+
+
+def test_a_press_counts_from_when_it_came_in(place: Place) -> None:
+    """Also when the clock ran out before the table heard of it."""
+    south, moment = place.sit("south"), place.to_clock()
+    place.clock.advance(6)
+    body = {"moment": moment, "action": "."}
+    late = south.post("/api/seat/south/hand-in", json=body, environ_overrides={"companion.at_s": 4.9})
+    assert late.status_code == 200
+    assert view_of(place)["log"][0] == "1. Defender is done."
+    assert view_of(place)["clock"]["due_s"] == 9.9
+
+
+def test_a_press_after_the_end_is_too_late(place: Place) -> None:
+    south, moment = place.sit("south"), place.to_clock()
+    place.clock.advance(6)
+    body = {"moment": moment, "action": "."}
+    late = south.post("/api/seat/south/hand-in", json=body, environ_overrides={"companion.at_s": 5.1})
+    assert (late.status_code, error_of(late)["kind"]) == (409, "stale")
+    assert view_of(place)["log"][0] == "1. Defender passes."
+
+
+def test_a_request_is_stamped_before_it_waits_for_a_thread(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The only thread draws a page while the press comes in at 4 s; it is handled at 7 s."""
+    moment = place.to_clock()
+    arrived = threading.Semaphore(0)
+
+    def now_s() -> float:
+        at_s = place.table.now_s()
+        arrived.release()
+        return at_s
+
+    def slow() -> str:
+        assert is_drawn.wait(10)
+        return ""
+
+    is_drawn = threading.Event()
+    monkeypatch.setitem(place.app.view_functions, "pages.watch", slow)
+    monkeypatch.setattr(sse, "THREADS", 1)
+    place.app.extensions["now_s"] = now_s
+    with serve(place.app, "127.0.0.1", 0, 4) as server:
+        server.start()
+        busy, line = (http.client.HTTPConnection("127.0.0.1", server.port, timeout=20) for _ in range(2))
+        busy.request("GET", "/watch")
+        assert arrived.acquire(timeout=10)
+        place.clock.advance(4)
+        body = json.dumps({"moment": moment, "action": "."})
+        line.request("POST", "/api/table/act", body, {"Content-Type": "application/json"})
+        assert arrived.acquire(timeout=10)
+        place.clock.advance(3)
+        is_drawn.set()
+        busy.close()
+        assert line.getresponse().status == 200
+        line.close()
+    assert view_of(place)["log"][0] == "1. Defender is done."
+    assert view_of(place)["clock"]["due_s"] == 9.0
+
+
+def test_a_fragment_holds_while_time_runs(place: Place) -> None:
+    place.to_clock()
+    before = page_of(place.browser(), "/")
+    place.clock.advance(3)
+    assert page_of(place.browser(), "/") == before
+    assert 'data-due="5.000" data-left="5.000" data-limit="5"' in before
+
+
+def test_viewers_who_ask_at_once_wait_for_one_drawing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    place.to_clock()
+    drawn, gate, real = [], threading.Event(), place.table.view
+
+    def slow(viewer: Seat | None = None) -> Any:
+        drawn.append(viewer)
+        assert gate.wait(10)
+        return real(viewer)
+
+    monkeypatch.setattr(place.table, "view", slow)
+    pages: list[str] = []
+    viewers = [threading.Thread(target=lambda: pages.append(page_of(place.browser(), "/"))) for _ in range(8)]
+    for viewer in viewers:
+        viewer.start()
+    gate.set()
+    for viewer in viewers:
+        viewer.join()
+    assert (len(drawn), len(pages), len(set(pages))) == (1, 8, 1)

@@ -1,0 +1,162 @@
+"""`/health`, the doctor's page, `/metrics`, and what is counted and logged of every request."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Response
+from flask.testing import FlaskClient
+from web_fixtures import HOST_KEY, Place, open_place, page_of
+
+from companion.diagnostics.findings import Finding, Grade, Status
+
+FOUND = (
+    Finding("clock", Grade.OK, "It is 12:00."),
+    Finding("power", Grade.WARN, "The voltage is too low now."),
+    Finding("disk", Grade.FAIL, "Only 3 MB free."),
+    Finding("camera", Grade.NOTE, "There is none."),
+)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with open_place(tmp_path) as place:
+        yield place
+
+
+def host_of(place: Place) -> FlaskClient:
+    browser = place.browser()
+    assert browser.post("/host", data={"key": HOST_KEY}).status_code == 303
+    return browser
+
+
+@dataclass
+class Counted:
+    """A meter that only remembers."""
+
+    seen: list[tuple[str, str, int, float | None]] = field(default_factory=list)
+
+    def request(self, method: str, route: str, status: int, seconds: float | None) -> None:
+        self.seen.append((method, route, status, seconds))
+
+    def page(self, accept: str) -> tuple[bytes, str]:
+        return b"up 1\n", f"text/plain; for={accept}"
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "ok"), [(Status.OK, 200, True), (Status.DEGRADED, 200, True), (Status.FAILING, 503, False)]
+)
+def test_a_service_that_cannot_go_on_is_503(place: Place, status: Status, code: int, ok: bool) -> None:
+    place.health.now = replace(place.health.now, status=status, late={"table": 7.46})
+    answer = place.browser().get("/health")
+    assert answer.status_code == code
+    assert answer.get_json() | {"ok": ok, "status": str(status), "late": {"table": 7.5}} == answer.get_json()
+
+
+def test_the_doctors_page_is_the_hosts(place: Place) -> None:
+    place.health.found = FOUND
+    for browser in (place.browser(), place.sit("south")):
+        answer = browser.get("/doctor")
+        assert answer.status_code == 403
+        assert "voltage" not in answer.get_data(as_text=True)
+        assert browser.get("/api/doctor").status_code == 403
+    key = place.browser().post("/host", data={"key": HOST_KEY, "back": "/doctor"})
+    assert key.headers["Location"] == "/doctor"
+
+
+def test_the_doctor_tells_the_worst_first(place: Place) -> None:
+    place.health.found = FOUND
+    page = page_of(host_of(place), "/doctor")
+    assert "1 thing does not work" in page
+    words = ["Only 3 MB free.", "The voltage is too low now.", "It is 12:00.", "There is none."]
+    assert [page.index(word) for word in words] == sorted(page.index(word) for word in words)
+    assert host_of(place).get("/api/doctor").get_json() == {
+        "worst": "fail",
+        "findings": [{"topic": each.topic, "grade": str(each.grade), "text": each.text} for each in FOUND],
+    }
+
+
+@pytest.mark.parametrize(
+    ("found", "sign"),
+    [
+        (FOUND[:2], "See to 1 thing soon"),
+        ((*FOUND[:2], FOUND[1]), "See to 2 things soon"),
+        ((FOUND[0], FOUND[3]), "All is well"),
+    ],
+)
+def test_the_sign_says_how_it_is(place: Place, found: tuple[Finding, ...], sign: str) -> None:
+    place.health.found = found
+    assert f"<span>{sign}</span>" in page_of(host_of(place), "/doctor")
+
+
+def test_what_is_wrong_stands_on_the_hosts_pages_alone(place: Place) -> None:
+    host = host_of(place)
+    assert "All is well." in page_of(host, "/host")
+    place.health.found = FOUND[1:2]
+    place.table.redraw()
+    place.table.step()
+    page = page_of(host, "/host")
+    assert "The voltage is too low now." in page
+    assert 'href="/doctor"' in page
+    for path in ("/", "/watch", "/join"):
+        assert "voltage" not in page_of(place.browser(), path)
+
+
+# ---- what is counted -------------------------------------------------------------------------------------------------
+
+
+def test_measurements_are_only_there_where_they_are_wanted(place: Place) -> None:
+    assert place.browser().get("/metrics").status_code == 404
+    place.health.meter = meter = Counted()
+    answer = place.browser().get("/metrics", headers={"Accept": "text/plain"})
+    assert (answer.data, answer.content_type) == (b"up 1\n", "text/plain; for=text/plain")
+    assert meter.seen == [("GET", "/metrics", 200, 0.0)]
+
+
+def test_requests_are_counted_by_the_pattern_of_their_address(place: Place) -> None:
+    place.health.meter = meter = Counted()
+    browser = place.sit("south")
+    browser.get("/join/north?word=5ecret")
+    browser.get("/5ecret")
+    stream = browser.get("/live/watch", headers={"Accept": "text/event-stream"})
+    stream.close()
+    assert meter.seen == [
+        ("POST", "/api/seat/<any(south, north):seat>/take", 200, 0.0),
+        ("GET", "/join/<any(south, north):seat>", 200, 0.0),
+        ("GET", "none", 404, 0.0),
+        ("GET", "/live/<any(table, watch):page>", 200, None),
+    ]
+    assert "5ecret" not in repr(meter.seen)
+
+
+def test_refusals_are_counted_and_not_quoted(place: Place) -> None:
+    browser, moment = place.sit("south"), place.to_orders()
+    for action in ("XYZ", "UDX"):
+        assert browser.post("/api/seat/south/hand-in", json={"moment": moment, "action": action}).status_code == 400
+    place.browser().post("/api/host/undo", json={})
+    assert place.health.tally.counts() == {"malformed": 2, "illegal": 1}
+    assert place.health.tally.news() == {"illegal": 1, "malformed": 2}
+    assert place.health.tally.news() == {}
+
+
+def test_a_slow_request_is_logged_without_its_address(
+    place: Place, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.INFO)
+
+    def slowly(*_: Any) -> Response:
+        place.clock.advance(1.5)
+        return Response("at last")
+
+    monkeypatch.setitem(place.app.view_functions, "pages.clock", slowly)
+    assert place.browser().get("/clock?name=5ecret").data == b"at last"
+    (record,) = caplog.records
+    assert record.getMessage() == "A request took long"
+    assert getattr(record, "told") == {  # noqa: B009 - logging gives records what it was given as extra
+        "event": "slow_request", "method": "GET", "route": "/clock", "seconds": 1.5
+    }  # fmt: skip

@@ -1,0 +1,287 @@
+"""Every page in a language that nobody speaks: what stands in no brackets there, no Spaniard could read."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flask.testing import FlaskClient
+from setup_tools import kept
+from test_camera_page import KIT, FakeEye, room_in
+from test_camera_page import seen as seen_board
+from web_fixtures import HOST_KEY, FakeHands, FakeWorld, Place, open_place
+from words_tools import brackets, strays_of_json, strays_of_page
+
+from companion.core.kit import SEATS, Seat
+from companion.core.network import Wifi
+from companion.core.ports import (
+    CameraState,
+    CameraStatus,
+    Frame,
+    Reading,
+    SettledFrame,
+    SquareSeen,
+    Weakness,
+)
+from companion.games import GAMES
+from companion.table.board_check import tops
+from companion.table.session import Phase
+from vision.readability import advise_blindly
+from web.app import Welcome, Workbench
+
+__all__ = ["brackets"]
+
+TOML_ERROR = "Expected ']' at the end of a table declaration (at end of document)"
+SITTERS = ("Mara", "Tomás")
+BROKER = ("⟧Tabletop⟦", "⟧tabletop⟦", "⟧localhost⟦", "⟧homeassistant⟦")
+NAMES = (*SITTERS, "Mesa", "ab:12345", "Pi camera", "C920 <b>", "retry: 1000", "No pins here.", TOML_ERROR, *BROKER)
+"""What is no sentence of ours: names of people, the Wi-Fi, cameras and brokers, how a stream begins, others' errors."""
+NAMED_PAGES = ("/join/south", *(f"/rules/{name}" for name in GAMES), "/nowhere", "/seat/north")
+"""Pages with a name in their address; those without are found by themselves."""
+LIVE_PAGES = ("/", "/watch", "/seat/south", "/seat/north", "/host", "/workbench")
+DATA = ("/api/view", "/api/seat/south/view", "/api/seat/south/plays", "/api/seat/north/view")
+PLAYED_PAGES = ("/history", "/history/1", "/history/1/scene/1", "/statistics", "/api/history")
+TURNS = 3
+
+Strays = dict[tuple[str, str], str]
+"""Page and text of everything that was not translated, and the state in which it was seen first."""
+
+
+@pytest.fixture
+def place(tmp_path: Path, brackets: None) -> Iterator[Place]:
+    welcome = Welcome(lambda: Wifi("Mesa", "ab:12345"), None, True)
+    with open_place(tmp_path, workbench=Workbench(FakeWorld(), FakeHands()), welcome=welcome) as opened:
+        yield opened
+
+
+def nothing_left(strays: Strays) -> None:
+    """Fail with all that was noted: page, state and text."""
+    by_page = defaultdict(list)
+    for (page, text), state in strays.items():
+        by_page[page].append(f"    {state}: {text}")
+    told = "\n".join("\n".join([page, *lines]) for page, lines in by_page.items())
+    assert not strays, f"{len(strays)} texts are not translated:\n{told}"
+
+
+def pages_of(place: Place) -> list[str]:
+    """Every page that this installation has, by its address; streams, files and what the page /doctor tells are none."""
+    paths = {
+        rule.rule for rule in place.app.url_map.iter_rules() if "GET" in (rule.methods or ()) and not rule.arguments
+    }
+    return sorted(path for path in paths if "/live" not in path and "." not in path and path != "/api/doctor")
+
+
+def in_brackets(browser: FlaskClient) -> FlaskClient:
+    """A browser that asks for another language, with all its answers in it."""
+    browser.set_cookie("language", "es")
+    return browser
+
+
+def look(browser: FlaskClient, strays: Strays, state: str, *paths: str) -> None:
+    """Fetch pages and note what was not translated on them."""
+    for path in paths:
+        answer = browser.get(path, headers={"Accept": "text/html,*/*;q=0.1"}, follow_redirects=True)
+        text = answer.get_data(as_text=True)
+        if answer.status_code == 500:
+            strays.setdefault((path, "answers 500"), state)
+        if answer.mimetype == "application/json":
+            found = strays_of_json(json.loads(text))
+        elif answer.mimetype == "text/html":
+            found = strays_of_page(text, NAMES)
+        else:
+            continue
+        for each in found:
+            strays.setdefault((path, each), state)
+
+
+def sat_down(place: Place) -> FlaskClient:
+    """A browser with both seats and the host's key."""
+    browser = in_brackets(place.browser())
+    for seat, name in zip(SEATS, SITTERS, strict=True):
+        browser.post(f"/api/seat/{seat}/take", json={"name": name})
+    browser.post("/host", data={"key": HOST_KEY})
+    return browser
+
+
+# ---- pages that do not follow a game -----------------------------------------------------------------------------
+
+
+def test_pages_without_a_game_are_translated(place: Place) -> None:
+    strays: Strays = {}
+    stranger = in_brackets(place.browser())
+    look(stranger, strays, "nobody", *pages_of(place), *NAMED_PAGES)
+    for path in ("/join/south", "/host"):
+        answer = stranger.post(path, data={"name": "x" * 99, "key": "wrong"})
+        strays.update(
+            dict.fromkeys(((path, text) for text in strays_of_page(answer.get_data(as_text=True))), "refused")
+        )
+    browser = sat_down(place)
+    look(stranger, strays, "taken", "/join/north", "/seat/south")
+    look(browser, strays, "lobby", *pages_of(place), *NAMED_PAGES, *DATA)
+    place.table.camera_is(CameraStatus(CameraState.TROUBLE))
+    place.table.panel_is("")
+    place.table.step()
+    look(browser, strays, "trouble", "/", "/host")
+    for name in GAMES:
+        look(browser, strays, name, f"/host?game={name}")
+    nothing_left(strays)
+
+
+def test_the_pages_of_one_phone_for_two_are_translated(place: Place) -> None:
+    strays: Strays = {}
+    phone = in_brackets(place.browser())
+    look(phone, strays, "nobody", "/pass")
+    phone.post("/pass", data=dict(zip(SEATS, SITTERS, strict=True)))
+    look(phone, strays, "lobby", "/pass", "/join")
+    place.to_orders()
+    look(phone, strays, "covered", "/pass", "/seat/south")
+    phone.post("/pass/open", data={"seat": "south"})
+    look(phone, strays, "open", "/pass", "/seat/south", "/join/south")
+    nothing_left(strays)
+
+
+@pytest.mark.parametrize("with_panel", [True, False])
+def test_settings_and_check_are_translated(tmp_path: Path, brackets: None, with_panel: bool) -> None:
+    strays: Strays = {}
+    with kept(tmp_path, "[table]\nreading_time_s = 4.0\n", with_panel) as service:
+        browser = in_brackets(service.host)
+        look(in_brackets(service.browser()), strays, "nobody", "/settings", "/check")
+        look(browser, strays, "delivered", "/settings", "/check", "/host")
+        if with_panel:
+            browser.post("/api/check/begin", json={})
+            look(browser, strays, "under way", "/check")
+        refused = browser.post("/settings", data={"table.reading_time_s": "many", "web.port": "99999"})
+        for text in strays_of_page(refused.get_data(as_text=True), NAMES):
+            strays.setdefault(("/settings", text), "refused")
+        service.path.write_text("[table", encoding="utf-8")
+        look(browser, strays, "not to be read", "/settings")
+    nothing_left(strays)
+
+
+def test_the_pages_of_one_phone_and_of_pads_are_translated(place: Place) -> None:
+    strays: Strays = {}
+    phone, stranger = in_brackets(place.browser()), in_brackets(place.browser())
+    phone.post("/pass", data=dict(zip(SEATS, SITTERS, strict=True)))
+    look(phone, strays, "lobby", "/pass")
+    moment = place.to_orders()
+    look(phone, strays, "both are due", "/pass")
+    place.table.hand_in(Seat.SOUTH, moment, "UII")
+    look(phone, strays, "one is due", "/pass")
+    phone.post("/pass/open", data={"seat": "south"})
+    look(phone, strays, "sealed", "/seat/south")
+    phone.post("/api/seat/south/by-pad", json={})
+    look(phone, strays, "at the pad", "/seat/south")
+    look(stranger, strays, "at the pad", "/join", "/join/south")
+    stranger.post("/join/south/claim")
+    look(stranger, strays, "a phone asks", "/seat/south", "/")
+    place.table.hand_in(Seat.NORTH, moment, "III")
+    look(phone, strays, "stages", "/pass")
+    place.table.abandon()
+    look(phone, strays, "over", "/pass")
+    held = [stranger.get("/live/watch", buffered=False) for _ in range(16)]
+    look(stranger, strays, "full", "/watch")
+    for answer in held:
+        answer.close()
+    nothing_left(strays)
+
+
+def test_the_camera_page_is_translated(tmp_path: Path, brackets: None) -> None:
+    strays: Strays = {}
+    weak = {
+        str(square): SquareSeen(square, (KIT.faces[0].name,), place > 2, 0.8, (kind,), 3.1)
+        for place, (kind, square) in enumerate(zip(Weakness, KIT.board.squares, strict=False))
+    }
+    board = seen_board(KIT, *advise_blindly(np.zeros((90, 160), np.uint8)), **weak)
+    frame = SettledFrame(3, Frame(np.zeros((90, 160), np.uint8), 1.0, 9), board.reading, (0.8, 0.0), (), {})
+    with room_in(tmp_path, FakeEye(frames=(frame,))) as room:
+        browser = in_brackets(room.host())
+        for state, shown in (("weak places", board), ("well seen", seen_board()), ("no board", None)):
+            room.eye.shown = shown
+            room.place.table.camera_is(CameraStatus(CameraState.SEES_BOARD if shown else CameraState.NO_BOARD))
+            room.place.table.step()
+            room.place.clock.advance(9)
+            look(browser, strays, state, "/camera", "/camera/settled/3")
+            for text in strays_of_page(room.fragment(browser), NAMES):
+                strays.setdefault(("/live/camera", text), state)
+    nothing_left(strays)
+
+
+def test_what_people_typed_is_translated_nowhere(place: Place) -> None:
+    browser = in_brackets(place.browser())
+    for seat, name in zip(SEATS, ("lime", "purple"), strict=True):
+        browser.post(f"/api/seat/{seat}/take", json={"name": name})
+    browser.post("/host", data={"key": HOST_KEY})
+    place.table.new_game("binmat", {}, 1)
+    place.table.resign(Seat.SOUTH)
+    paths = {*pages_of(place), *LIVE_PAGES, *PLAYED_PAGES, "/join/south"}
+    told = {path: browser.get(path, follow_redirects=True).get_data(as_text=True) for path in paths}
+    assert sum("lime" in page for page in told.values()) > 6
+    assert not [path for path, page in told.items() if "⟦lime⟧" in page or "⟦purple⟧" in page]
+
+
+# ---- games -------------------------------------------------------------------------------------------------------
+
+
+def seen(place: Place, missing: int = 0) -> None:
+    """Let the camera see the board as it should be, but for some pieces: what lies in their squares is gone."""
+    view = place.table.view()
+    if view.kit is None or view.kit.deck or not view.target:
+        return
+    shown = dict(islice(tops(view.target).items(), missing, None))
+    place.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
+    place.table.saw(Reading(shown, game=view.game, at_s=place.clock.monotonic_s()))
+    place.table.step()
+
+
+def act(place: Place, seat: Seat) -> None:
+    """A legal action of a seat, by the table itself."""
+    session = place.table._live.session
+    action = next(iter(session.playing.legal_actions(session.state, seat)))
+    place.table.hand_in(seat, session.moment, session.playing.format(action))
+
+
+def walk(place: Place, browser: FlaskClient, strays: Strays) -> None:
+    """Some turns of the game that is on, with a look at each of their states."""
+    view = place.table.view()
+    if view.clock and view.clock.paused:
+        look(browser, strays, "stopped", *LIVE_PAGES)
+        place.table.resume("host")
+    for turn in range(TURNS):
+        pages = (*LIVE_PAGES, *DATA) if turn == 0 else LIVE_PAGES[:4]
+        while (view := place.table.view()).phase is Phase.ORDERS:
+            look(browser, strays, f"orders {turn}", *pages)
+            due = [seat for seat in SEATS if view.seats[seat].awaited]
+            act(place, due[-1])
+            if len(due) == 1:
+                break
+        while (view := place.table.view()).phase is Phase.STAGES:
+            look(browser, strays, f"stage {view.stage} of turn {turn}", *(pages if view.stage == 0 else pages[:3]))
+            place.table.confirm("host", view.moment, view.stage, force=True)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_the_pages_of_a_game_are_translated(name: str, place: Place) -> None:
+    strays: Strays = {}
+    browser = sat_down(place)
+    place.table.new_game(name, {}, 1)
+    view = place.table.view()
+    if view.phase is Phase.SETUP:
+        look(browser, strays, "set-up", *LIVE_PAGES, *DATA)
+        seen(place, missing=2)
+        look(browser, strays, "set-up, something missing", "/", "/seat/south", "/api/view")
+        place.table.confirm("host", view.moment, view.stage, force=True)
+    walk(place, browser, strays)
+    if place.table.view().phase is Phase.ORDERS:
+        seen(place, missing=1)
+        look(browser, strays, "a piece is gone", "/", "/seat/south", "/seat/north", "/api/view")
+        place.table.offer_draw(Seat.SOUTH)
+        look(browser, strays, "a draw is offered", *LIVE_PAGES)
+    if place.table.view().phase is not Phase.OVER:
+        place.table.resign(Seat.SOUTH)
+    look(browser, strays, "over", *LIVE_PAGES, *DATA, *PLAYED_PAGES)
+    nothing_left(strays)

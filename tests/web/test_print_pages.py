@@ -1,0 +1,192 @@
+"""The pages of what can be printed and of the rules: addresses, languages, pictures, and a paragraph for every refusal."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from web_fixtures import Place, error_of, open_place, page_of
+
+from companion.core.grid import Square
+from companion.games import GAMES
+from companion.games.base import Game
+from companion.printing.printing import PrinterBusy
+from companion.printing.rulebook import illustrate, illustrations
+from web.routes.rules import figure
+
+PAGE = {"Accept": "text/html"}
+ID = re.compile(r"[a-z]+(-[a-z]+)*")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with open_place(tmp_path) as opened:
+        yield opened
+
+
+# ---- what can be printed ---------------------------------------------------------------------------------------------
+
+
+def test_the_page_offers_every_game_on_the_chosen_paper_in_the_chosen_language(place: Place) -> None:
+    page = page_of(place.browser(), "/kit?paper=letter&language=fr")
+    for name, game in GAMES.items():
+        assert game.title in page
+        assert f'href="/kit/{name}.pdf?paper=letter&amp;language=fr"' in page
+        assert f'href="/kit/{name}-rules.pdf?paper=letter&amp;language=fr"' in page
+    assert 'href="/kit/join.pdf?paper=letter&amp;language=fr"' in page
+    assert "1 page of instructions" in page
+    assert 'href="/kit/outbuffered.pdf?paper=letter&amp;language=fr&amp;board=1"' in page
+    assert page.count("<textarea") == 2, "boards of one's own, where a game has such"
+    assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=", page)
+
+
+@pytest.mark.parametrize(
+    ("accepts", "paper", "language"),
+    [("en-US", "letter", "en"), ("fr-CA,en;q=.5", "letter", "fr"), ("es-ES", "a4", "es")],
+)
+def test_paper_and_language_are_those_of_the_browsers_country(
+    place: Place, accepts: str, paper: str, language: str
+) -> None:
+    page = place.browser().get("/kit", headers={"Accept-Language": accepts}).get_data(as_text=True)
+    assert f"/kit/scouts.pdf?paper={paper}&amp;language={language}" in page
+
+
+def test_every_sheet_comes_as_a_pdf_with_a_name(place: Place) -> None:
+    browser = place.browser()
+    for path, name in (
+        ("/kit/outbuffered.pdf?paper=letter&language=es", "outbuffered-kit-letter-es.pdf"),
+        ("/kit/outbuffered-rules.pdf?paper=a4&language=fr", "outbuffered-rules-a4-fr.pdf"),
+        ("/kit/join.pdf?language=en", "table-card-a4-en.pdf"),
+    ):
+        answer = browser.get(path)
+        assert (answer.status_code, answer.mimetype) == (200, "application/pdf")
+        assert answer.data.startswith(b"%PDF-")
+        assert answer.headers["Content-Disposition"] == f'inline; filename="{name}"'
+    assert answer.headers["Cache-Control"] == "no-store", "the card may hold the Wi-Fi’s password"
+    first = browser.get("/kit/outbuffered.pdf")
+    again = browser.get("/kit/outbuffered.pdf", headers={"If-None-Match": first.headers["ETag"]})
+    assert again.status_code == 304
+
+
+def test_a_board_is_chosen_by_number_or_written(place: Place) -> None:
+    browser = place.browser()
+    plain, walls, same, own = (
+        browser.get("/kit/outbuffered.pdf", query_string=query).data
+        for query in ({}, {"board": "1"}, {"board": "0"}, {"board": "n.N\r\n...\r\ns.S\r\n"})
+    )
+    assert plain == same
+    assert len({plain, walls, own}) == 3
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "words"),
+    [
+        ("/kit/chess.pdf", 404, "There is no such page"),
+        ("/kit/chess-rules.pdf", 404, "There is no such page"),
+        ("/kit?paper=a5", 400, "Paper “a5” is unknown: use a4 or letter"),
+        ("/kit/scouts.pdf?language=xx", 400, "Language “xx” is unknown: use en, es, fr"),
+        ("/kit/outbuffered.pdf?board=9", 400, "1 is the lowest rank"),
+        ("/kit/scouts.pdf?stacking=9", 400, "“9” is no choice of Stacks: go back and choose"),
+    ],
+)
+def test_what_cannot_be_printed_is_said(place: Place, path: str, status: int, words: str) -> None:
+    answer = place.browser().get(path, headers=PAGE)
+    assert answer.status_code == status
+    if words[0] != "1":  # a map that is none is refused by the game, in its own words
+        assert words in answer.get_data(as_text=True)
+
+
+def test_a_busy_press_is_a_friendly_page(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(*_: object) -> bytes:
+        raise PrinterBusy("Wait a moment and ask again.")
+
+    monkeypatch.setattr("companion.printing.press.Press.kit", busy)
+    answer = place.browser().get("/kit/scouts.pdf", headers=PAGE)
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+    assert "Wait a moment and ask again" in answer.get_data(as_text=True)
+
+
+# ---- the rules -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_a_rules_page_has_contents_pictures_and_no_id_twice(place: Place, name: str) -> None:
+    browser, game = place.browser(), GAMES[name]
+    page = page_of(browser, f"/rules/{name}")
+    for number, rule in enumerate(game.rules, start=1):
+        assert f'<a href="#{rule.id}"><b>{number}</b>{rule.title}</a>' in page
+        assert f'<section id="{rule.id}"' in page
+    assert page.count("<figcaption>") == 1 + len(illustrations(game))
+    ids = Counter(re.findall(r'\sid="([^"]+)"', page.partition("</defs>")[2]))
+    assert set(ids.values()) == {1}, ids.most_common(3)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_examples_are_played_by_the_game_and_lie_on_its_board(name: str) -> None:
+    game = GAMES[name]
+    shown = illustrations(game)
+    assert len(shown) >= 3, "two or three pictures help in every game"
+    for rule, picture in shown.items():
+        faces = {face.name for face in picture.kit.faces}
+        for square, stack in [*picture.layout.items(), *picture.after.items()]:
+            assert set(stack) <= faces, rule
+            assert square in picture.kit.board.squares, rule
+        named = [Square.parse(text) for event in picture.events for text in (event.square, event.to) if text]
+        assert set(named) <= set(picture.kit.board.squares), f"{rule}: what is told of is in the picture"
+        assert picture.tallies or picture.ways or picture.events, rule
+        assert picture.caption, rule
+        assert bool(figure(picture)) is not bool(picture.kit.deck), rule
+
+
+def test_an_example_that_the_rules_forbid_is_a_defect() -> None:
+    game = GAMES["outbuffered"]
+    example = next(rule.example for rule in game.rules if rule.example)
+    with pytest.raises(IndexError):
+        illustrate(game, replace(example, stage=9))
+
+
+# ---- a paragraph for every refusal -----------------------------------------------------------------------------------
+
+
+def ids_named(game: Game[object, object]) -> set[str]:
+    """The paragraphs that a game's own code names: `rule=…`, and what stands beside a reason of a refusal."""
+    found = {game.turn_rule, game.end_rule} - {None}
+    for path in Path(GAMES[game.name].kit.__code__.co_filename).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.keyword) and node.arg == "rule" and isinstance(node.value, ast.Constant):
+                found.add(node.value.value)
+            parts = node.args if isinstance(node, ast.Call) else node.elts if isinstance(node, ast.Tuple) else []
+            if any(
+                isinstance(part, ast.Attribute) and ast.unparse(part.value) in ("Reason", "Refusal") for part in parts
+            ):
+                words = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+                found |= {word for word in words if ID.fullmatch(word)}
+    return {str(each) for each in found if each}
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_every_paragraph_that_a_refusal_or_an_event_names_exists(place: Place, name: str) -> None:
+    game = GAMES[name]
+    named, page = ids_named(game), page_of(place.browser(), f"/rules/{name}")
+    assert len(named) >= 3
+    for rule in named:
+        assert f'id="{rule}"' in page, rule
+
+
+def test_a_refusal_links_to_its_paragraph(place: Place) -> None:
+    south = place.sit("south")
+    place.table.new_game("scouts", {}, 1)
+    place.table.confirm("host", place.table.view().moment, 0)
+    moment = place.table.view().moment
+    refused = error_of(south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "c1-c2"}))
+    rule = refused["rule"]
+    address, words = refused["link"]
+    assert address == f"/rules/scouts#{rule}"
+    number = next(number for number, one in enumerate(GAMES["scouts"].rules, start=1) if one.id == rule)
+    assert words == f"Rule {number}, {GAMES['scouts'].rules[number - 1].title}"
+    assert error_of(place.browser().get("/api/nowhere"))["link"] is None

@@ -1,0 +1,136 @@
+"""What the pages of a seat and the table screen say in their markup: switches, shutters, codes of free seats, the sign."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from web_fixtures import Place, open_place
+
+from companion.core.kit import Seat
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with open_place(tmp_path) as opened:
+        yield opened
+
+
+def begin(place: Place, game: str) -> None:
+    """End what is on, begin another game and say that its board is set."""
+    if place.table.view().phase in ("orders", "stages"):
+        place.table.resign(Seat.SOUTH)
+    place.table.new_game(game, {}, 1)
+    view = place.table.view()
+    if view.phase == "setup":
+        place.table.confirm("host", view.moment, view.stage, force=True)
+
+
+def page(place: Place, path: str, seat: str = "") -> str:
+    browser = place.sit(seat) if seat else place.browser()
+    return browser.get(path).get_data(as_text=True)
+
+
+def test_a_seat_has_its_switches_and_languages_in_the_menu(place: Place) -> None:
+    place.to_orders()
+    html = page(place, "/seat/south", "south")
+    assert re.findall(r'data-switch="(\w+)"', html) == ["cover", "signal"]
+    assert '<button class="link" name="code" value="fr" lang="fr">' in html
+    assert 'name="back" value="/seat/south"' in html
+    assert 'class="elsewhere"' not in html
+
+
+def test_the_table_screen_offers_no_ways_and_the_watching_page_all(place: Place) -> None:
+    assert 'class="elsewhere"' not in page(place, "/")
+    html = page(place, "/watch")
+    assert 'href="/history"' in html
+    assert 'href="/watch"' not in html.partition('class="elsewhere"')[2]
+
+
+def test_a_fragment_names_the_page_it_fits_and_the_styles_of_its_game(place: Place) -> None:
+    """Scripts of an older service, or in another language, notice it by this and load the page anew."""
+    (body, lobby) = re.findall(r' data-page="([^"]+)"', page(place, "/watch"))
+    assert body == lobby
+    assert body.endswith("/en")
+    browser = place.browser()
+    browser.set_cookie("language", "fr")
+    assert re.findall(r' data-page="([^"]+)"', browser.get("/watch").get_data(as_text=True))[1] == f"{body[:-2]}fr"
+    styles = {}
+    for game in ("outbuffered", "kahmate", "binmat"):
+        begin(place, game)
+        html = page(place, "/watch")
+        styles[game] = re.findall(r' data-styles="([^"]*)"', html)[0].split()
+        assert all(f'/{name}.css">' in html for name in styles[game]), "the first fragment is drawn with its styles"
+    assert {game: {"pieces", "cards"} & {*names} for game, names in styles.items()} == {
+        "outbuffered": set(), "kahmate": {"pieces"}, "binmat": {"cards"}
+    }  # fmt: skip
+    assert all("phone" in names for names in styles.values())
+
+
+def test_all_that_a_seat_enters_lies_where_the_shutter_falls(place: Place) -> None:
+    place.to_orders()
+    html = page(place, "/seat/south", "south")
+    assert '<div class="view veil">' in html
+    assert re.search(r'<div class="buffer" data-secret><ol class="slots [^>]*id="slots"', html)
+    assert len(re.findall(r'<button class="slot"', html)) == 3
+    assert '<div class="view"><svg' in page(place, "/seat/north", "north").replace(" veil", ""), "North has it too"
+    for game, secret in (("kahmate", '<div class="view" data-secret>'), ("arena", 'class="order-sheet" data-secret')):
+        begin(place, game)
+        place.table.free_seat(Seat.SOUTH)
+        assert secret in page(place, "/seat/south", "south"), game
+    place.table.resign(Seat.SOUTH)
+    place.to_clock("full")
+    place.table.free_seat(Seat.SOUTH)
+    html = page(place, "/seat/south", "south")
+    assert '<div class="grip" data-secret><div class="held" id="hand"' in html
+
+
+def codes(place: Place) -> list[str]:
+    """The seats whose codes stand on the table screen while a game is on."""
+    found = re.search(r'<aside class="codes".*?</aside>', page(place, "/"), re.S)
+    return re.findall(r">[^<]*/([sn])</span>", found[0]) if found else []
+
+
+def test_a_free_seat_has_its_code_on_the_table_screen_while_a_game_is_on(place: Place) -> None:
+    assert codes(place) == [], "the lobby has its own"
+    place.to_orders()
+    assert codes(place) == ["s", "n"]
+    place.sit("north")
+    assert codes(place) == ["s"]
+    assert 'class="page orders free1"' in page(place, "/")
+    place.sit("south")
+    assert codes(place) == []
+    place.table.resign(Seat.SOUTH)
+    place.table.free_seat(Seat.NORTH)
+    assert codes(place) == ["n"], "after the game too"
+
+
+def sign(html: str) -> str:
+    found = re.search(r'<div class="sign[^"]*" role.*?</div>', html, re.S)
+    assert found
+    return found[0]
+
+
+def test_the_sign_shows_the_piece_that_hands_take_next(place: Place) -> None:
+    place.table.new_game("outbuffered", {}, 1)
+    told = sign(page(place, "/"))
+    view = place.table.view()
+    assert view.kit is not None
+    assert '<svg class="ic piece"' in told
+    assert f'href="#{view.kit.face(view.instructions[0].move.faces[-1]).drawing}"' in told
+    place.table.confirm("host", view.moment, view.stage, force=True)
+    assert "<svg" not in sign(page(place, "/"))
+
+
+def test_a_longer_language_gets_a_smaller_sign(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than 40 characters, or the room of them with a piece's picture, are set smaller: never in two lines."""
+    place.sit("south")
+    place.sit("north")
+    place.table.new_game("outbuffered", {}, 1)
+    browser = place.browser()
+    assert " long" not in sign(browser.get("/").get_data(as_text=True)).partition(">")[0]
+    monkeypatch.setattr("companion.core.i18n._lookup", lambda _language, one, _many, _n: f"{one}{'ñ' * 12}")
+    browser.set_cookie("language", "es")
+    assert " long" in sign(browser.get("/").get_data(as_text=True)).partition(">")[0]

@@ -1,0 +1,426 @@
+"""The pages through Flask's own client: who may do what, what is refused and how, and that nothing secret leaks."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from web_fixtures import HOST_KEY, SALT, Place, error_of, open_place, without_receipts
+
+from companion.core.kit import Seat
+from companion.games import GAMES
+
+PUBLIC = ("/", "/watch", "/join", "/rules/", "/rules/outbuffered", "/host", "/s", "/nowhere")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with open_place(tmp_path) as opened:
+        yield opened
+
+
+# ---- a turn through the doors ----------------------------------------------------------------------------------------
+
+
+def test_a_whole_turn_with_receipts_that_anybody_can_check(place: Place) -> None:
+    south, north, anybody = place.sit("south", "Mara"), place.sit("north"), place.browser()
+    assert south.post("/api/seat/south/start", json={"game": "outbuffered"}).status_code == 200
+    setup = anybody.get("/api/view").get_json()
+    assert setup["phase"] == "setup"
+    assert setup["expected"] == {
+        "a1": ["purple robot"],
+        "b1": ["purple flag"],
+        "b4": ["lime flag"],
+        "c4": ["lime robot"],
+    }
+    assert {i["text"] for i in setup["instructions"]} >= {"Purple: put your robot on a1"}
+    confirm = {"moment": setup["moment"], "stage": 0, "force": False}
+    assert north.post("/api/seat/north/confirm", json=confirm).status_code == 200
+    moment = anybody.get("/api/view").get_json()["moment"]
+    order = {"moment": moment, "action": "UUS", "salt": SALT}
+    receipt = south.post("/api/seat/south/hand-in", json=order).get_json()["receipt"]
+    assert receipt == hashlib.sha256(f"{moment} south UUS {SALT}".encode()).hexdigest()
+    assert anybody.get("/api/view").get_json()["sealed"] == {"south": receipt, "north": None}
+    assert south.post("/api/seat/south/hand-in", json=order).get_json()["receipt"] == receipt
+    assert north.post("/api/seat/north/hand-in", json={**order, "action": "LID"}).status_code == 200
+    for stage in range(3):
+        view = anybody.get("/api/view").get_json()
+        assert (view["phase"], view["stage"], len(view["opened"])) == ("stages", stage, 2 if stage == 2 else 0)
+        done = {"moment": moment, "stage": stage, "force": True}
+        assert south.post("/api/seat/south/confirm", json=done).status_code == 200
+    opened = anybody.get("/api/view").get_json()["opened"]
+    for one in opened:
+        text = f"{one['moment']} {one['seat']} {one['action']} {one['salt']}"
+        assert one["receipt"] == hashlib.sha256(text.encode()).hexdigest()
+        assert text in anybody.get("/watch").get_data(as_text=True)
+
+
+def test_an_order_can_be_taken_back_and_a_stale_one_is_refused(place: Place) -> None:
+    south, moment = place.sit("south"), place.to_orders()
+    south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "UUS"})
+    again = south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "DDD"})
+    assert (again.status_code, error_of(again)["message"]) == (
+        409,
+        "Your order is sealed already: take it back first",
+    )
+    assert south.post("/api/seat/south/take-back", json={"moment": moment}).status_code == 200
+    late = south.post("/api/seat/south/hand-in", json={"moment": "0.0", "action": "UUS"})
+    assert (late.status_code, error_of(late)["kind"]) == (409, "stale")
+
+
+def test_resign_then_a_rematch_keeps_the_match(place: Place) -> None:
+    south = place.sit("south")
+    place.to_orders()
+    assert south.post("/api/seat/south/resign", json={}).status_code == 200
+    assert "Purple resigns." in south.get("/seat/south").get_data(as_text=True)
+    assert south.post("/api/seat/south/rematch", json={}).status_code == 200
+    assert south.get("/api/view").get_json()["score"] == [0, 1, 0]
+
+
+def test_the_other_seat_is_asked_about_a_draw(place: Place) -> None:
+    south, north = place.sit("south"), place.sit("north")
+    place.to_orders()
+    south.post("/api/seat/south/draw", json={})
+    assert "Purple offers a draw." in north.get("/seat/north").get_data(as_text=True)
+    north.post("/api/seat/north/draw", json={})
+    assert north.get("/api/view").get_json()["outcome"] == {"winners": [], "reason": "Both agreed on a draw."}
+
+
+# ---- joining -----------------------------------------------------------------------------------------------------------
+
+
+def test_joining_by_the_short_address_and_coming_back(place: Place) -> None:
+    phone = place.browser()
+    assert phone.get("/s").location == "/join/south"
+    assert "Sit down" in phone.get("/join/south").get_data(as_text=True)
+    answer = phone.post("/join/south", data={"name": "Mara"})
+    assert (answer.status_code, answer.location) == (303, "/seat/south")
+    cookie = answer.headers["Set-Cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Lax" in cookie
+    assert phone.get("/s").location == "/seat/south"
+    assert phone.get("/seat/south").status_code == 200
+
+
+def test_a_taken_seat_says_so_and_offers_a_way_on(place: Place) -> None:
+    place.sit("south", "Mara")
+    other = place.browser()
+    for path, status in (("/seat/south", 403), ("/join/south", 409)):
+        page = other.get(path)
+        assert page.status_code == status
+        text = page.get_data(as_text=True)
+        assert "Mara sits here, on another phone." in text
+        assert "Watch instead" in text
+        assert "ask the host to free the seat" in text
+    assert other.post("/join/south", data={}).status_code == 409
+
+
+def test_a_bad_name_is_refused_with_the_reason_and_a_wild_one_is_escaped(place: Place) -> None:
+    phone = place.browser()
+    page = phone.post("/join/south", data={"name": "x" * 25})
+    assert page.status_code == 400
+    assert "at most 24 printable characters" in page.get_data(as_text=True)
+    place.sit("south", "<img src=x>")
+    for path in ("/", "/watch", "/join", "/seat/south"):
+        assert "<img" not in phone.get(path).get_data(as_text=True)
+
+
+def test_one_browser_can_hold_both_seats(place: Place) -> None:
+    both = place.sit("south")
+    both.post("/api/seat/north/take", json={})
+    assert both.get("/seat/south").status_code == both.get("/seat/north").status_code == 200
+
+
+# ---- guards ------------------------------------------------------------------------------------------------------------
+
+SEAT_DOORS = ("hand-in", "take-back", "confirm", "resign", "draw", "start", "rematch", "leave", "plan", "mine")
+
+
+@pytest.mark.parametrize("door", SEAT_DOORS)
+def test_a_seat_is_only_for_the_browser_that_took_it(place: Place, door: str) -> None:
+    place.sit("south")
+    north = place.sit("north")
+    answer = north.post(f"/api/seat/south/{door}", json={})
+    assert (answer.status_code, error_of(answer)["reason"]) == (403, "not_your_seat")
+    assert place.browser().get("/api/seat/south/view").status_code == 403
+
+
+def test_a_cookie_is_worthless_once_the_seat_was_freed(place: Place) -> None:
+    old = place.sit("south", "Mara")
+    host = {"X-Host-Key": HOST_KEY}
+    assert old.post("/api/host/free-seat", json={"seat": "south"}, headers=host).status_code == 200
+    assert old.get("/seat/south").location == "/join/south"
+    place.sit("south", "Jo")
+    assert old.get("/seat/south").status_code == 403
+
+
+def test_who_takes_a_seat_over_never_sees_what_was_sealed_there(place: Place) -> None:
+    south, later = place.browser(), place.browser()
+    south.post("/api/seat/south/take", json={"name": "Mara"})
+    moment = place.to_orders()
+    south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "RLI", "salt": "5a17"})
+    south.post("/api/seat/south/leave", json={})
+    later.post("/api/seat/south/take", json={"name": "Eve"})
+    assert later.post("/api/seat/south/mine", json={}).get_json() == {"action": None, "orders": []}
+    page = later.get("/seat/south").get_data(as_text=True)
+    assert 'id="look"' not in page
+    for sent in (page, later.get("/api/seat/south/view").get_data(as_text=True)):
+        assert "RLI" not in sent
+        assert "5a17" not in sent
+    assert later.post("/api/seat/south/take-back", json={"moment": moment}).status_code == 200
+    later.post("/api/seat/south/hand-in", json={"moment": moment, "action": "III", "salt": "1"})
+    assert later.post("/api/seat/south/mine", json={}).get_json()["action"] == "III"
+
+
+@pytest.mark.parametrize("value", ["", "x", "WyJzb3V0aCIsIngiXQ.bad", "null", "é"])
+def test_a_forged_cookie_opens_nothing(place: Place, value: str) -> None:
+    place.sit("south")
+    forger = place.browser()
+    forger.set_cookie("seat_south", value)
+    forger.set_cookie("host", value)
+    assert forger.get("/seat/south").status_code == 403
+    assert forger.post("/api/host/undo", json={}).status_code == 403
+
+
+def test_a_seats_cookie_is_not_good_for_the_other_seat(place: Place) -> None:
+    south = place.sit("south")
+    place.sit("north")
+    cookie = south.get_cookie("seat_south")
+    assert cookie is not None
+    south.set_cookie("seat_north", cookie.value)
+    assert south.get("/seat/north").status_code == 403
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+@pytest.mark.parametrize("path", ["/api/seat/south/take", "/join/south", "/host"])
+def test_other_sites_cannot_make_a_browser_act(place: Place, headers: dict[str, str], path: str) -> None:
+    answer = place.browser().post(path, json={}, headers=headers)
+    assert (answer.status_code, error_of(answer)["kind"]) == (403, "foreign_origin")
+    assert place.table.view().seats[Seat.SOUTH].name is None
+
+
+def test_the_own_origin_may(place: Place) -> None:
+    own = {"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}
+    assert place.browser().post("/api/seat/south/take", json={}, headers=own).status_code == 200
+
+
+def test_the_host_key_is_typed_as_people_type_and_guessing_is_slow(place: Place) -> None:
+    host = place.browser()
+    assert "Enter the host key" in host.get("/host").get_data(as_text=True)
+    for _ in range(5):
+        assert "That is not the host key" in host.post("/host", data={"key": "nope"}).get_data(as_text=True)
+    assert "wait 30 seconds" in host.post("/host", data={"key": HOST_KEY}).get_data(as_text=True)
+    place.clock.advance(31)
+    assert host.post("/host", data={"key": " ABCDE FGHIJ "}).status_code == 303
+    page = host.get("/host").get_data(as_text=True)
+    assert "House rules" in page
+    assert (
+        host.post("/api/host/new-game", json={"game": "outbuffered", "options": {"turn_limit": 20}}).status_code == 200
+    )
+    assert host.post("/api/host/abandon", json={}).status_code == 200
+    bad = host.post("/api/host/new-game", json={"game": "outbuffered", "options": {"turns": 1}})
+    assert (bad.status_code, "turns" in error_of(bad)["message"]) == (400, True)
+
+
+def test_the_host_confirms_and_takes_back(place: Place) -> None:
+    host, key = place.browser(), {"X-Host-Key": HOST_KEY}
+    moment = place.to_orders()
+    for seat in (Seat.SOUTH, Seat.NORTH):
+        place.table.hand_in(seat, moment, "UUU")
+    body = {"moment": moment, "stage": 0, "force": True}
+    assert host.post("/api/host/confirm", json=body, headers=key).status_code == 200
+    assert host.post("/api/host/undo", json={}, headers=key).status_code == 200
+    assert place.table.view().phase == "setup"
+    assert host.post("/api/host/undo", json={}).status_code == 403
+
+
+# ---- bad input ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "status"),
+    [
+        (b"{", "application/json", 400),
+        (b"\xff", "application/json", 400),
+        (b"[" * 9000, "application/json", 400),
+        (b"[]", "application/json", 400),
+        (b'{"moment": 1, "action": "UUS"}', "application/json", 400),
+        (b'{"moment": "1.1"}', "application/json", 400),
+        (b'{"moment": "1.1", "action": "UUS", "more": 1}', "application/json", 400),
+        (b'{"moment": "1.1", "action": "UUSUU"}', "application/json", 400),
+        (b'{"moment": "1.1", "action": "UUS", "salt": "a b"}', "application/json", 400),
+        (b"moment=1.1&action=UUS", "application/x-www-form-urlencoded", 415),
+        (b'{"moment": "1.1", "action": "UUS"}', "text/plain", 415),
+        (b'{"action": "' + b"U" * 17_000 + b'"}', "application/json", 413),
+    ],
+)
+def test_bad_bodies_are_refused_in_json_and_change_nothing(place: Place, body: bytes, kind: str, status: int) -> None:
+    south = place.sit("south")
+    place.to_orders()
+    answer = south.post("/api/seat/south/hand-in", data=body, content_type=kind)
+    assert answer.status_code == status
+    assert error_of(answer)["message"]
+    assert place.table.view().seats[Seat.SOUTH].receipt is None
+
+
+def test_errors_are_pages_for_people_and_json_for_programs(place: Place) -> None:
+    browser = place.browser()
+    page = browser.get("/nowhere", headers={"Accept": "text/html,*/*;q=0.8"})
+    assert (page.status_code, page.mimetype) == (404, "text/html")
+    assert "There is no such page" in page.get_data(as_text=True)
+    answer = browser.get("/api/nowhere", headers={"Accept": "text/html"})
+    assert (answer.status_code, error_of(answer)["kind"]) == (404, "http_404")
+    assert error_of(browser.get("/api/seat/south/hand-in"))["kind"] == "http_405"
+    assert browser.get("/seat/west").status_code == browser.get("/rules/chess").status_code == 404
+    assert browser.get("/workbench").status_code == 404
+
+
+def test_an_unexpected_error_tells_nobody_what_was_sent(
+    place: Place, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    south, moment = place.sit("south"), place.to_orders()
+
+    def fail(*sent: object) -> None:
+        raise RuntimeError(sent)
+
+    monkeypatch.setattr(place.table, "hand_in", fail)
+    answer = south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "UUS"})
+    assert answer.status_code == 500
+    assert "UUS" not in answer.get_data(as_text=True)
+    assert "api.hand_in failed: RuntimeError" in caplog.text
+    assert "UUS" not in caplog.text
+
+
+# ---- secrecy -----------------------------------------------------------------------------------------------------------
+
+
+def _everything(place: Place, seats: dict[str, Any], sealed: str) -> dict[str, str]:
+    """What every viewer can fetch once `south` has handed an order in, without receipts."""
+    moment = place.to_orders()
+    body = {"moment": moment, "action": sealed, "salt": SALT}
+    assert seats["south"].post("/api/seat/south/hand-in", json=body).status_code == 200
+    anybody = place.browser()
+    paths = [*PUBLIC, "/api/view", "/health"]
+    pages = {path: anybody.get(path).get_data(as_text=True) for path in paths}
+    for seat, browser in seats.items():
+        for path in (f"/seat/{seat}", f"/api/seat/{seat}/view"):
+            pages[path] = browser.get(path).get_data(as_text=True)
+    for path in ("/live/table", "/live/watch", "/live/seat/south"):
+        with seats["south"].get(path, buffered=False) as stream:
+            chunks = iter(stream.response)
+            pages[path] = "".join(chunk.decode() for chunk in (next(chunks), next(chunks)))
+    return {path: without_receipts(page) for path, page in pages.items()}
+
+
+def test_two_different_sealed_orders_look_the_same_on_every_page(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    seen = []
+    for number, order in enumerate(("DDS", "IRL")):
+        (tmp_path / str(number)).mkdir()
+        with open_place(tmp_path / str(number)) as place:
+            seats = {seat: place.sit(seat, seat.title()) for seat in ("south", "north")}
+            seen.append(_everything(place, seats, order))
+    assert seen[0] == seen[1]
+    assert not any(order in caplog.text for order in ("DDS", "IRL"))
+
+
+def test_the_own_order_comes_only_when_its_owner_asks(place: Place) -> None:
+    south, north, moment = place.sit("south"), place.sit("north"), place.to_orders()
+    assert south.post("/api/seat/south/mine", json={}).get_json() == {"action": None, "orders": []}
+    south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "UIS"})
+    mine = south.post("/api/seat/south/mine", json={}).get_json()
+    assert mine["action"] == "UIS"
+    assert [order["drawing"] for order in mine["orders"]] == ["order-up", "order-idle", "order-shoot"]
+    assert north.post("/api/seat/south/mine", json={}).status_code == 403
+    assert "UIS" not in south.get("/seat/south").get_data(as_text=True)
+
+
+def test_the_plan_shows_the_way_to_its_owner_and_travels_in_the_body(place: Place) -> None:
+    south, moment = place.sit("south"), place.to_orders()
+    body = {"moment": moment, "entered": "UR"}
+    answer = south.post("/api/seat/south/plan", json=body)
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.get_json()["svg"].count("<circle") == 2
+    assert south.get("/api/seat/south/plan").status_code == 405
+    assert south.post("/api/seat/south/plan", json={**body, "moment": "0.0"}).get_json() == {"svg": ""}
+    south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "UUS"})
+    assert south.post("/api/seat/south/plan", json=body).get_json() == {"svg": ""}
+
+
+# ---- every page --------------------------------------------------------------------------------------------------------
+
+
+def _all_pages(place: Place) -> Iterator[tuple[str, str]]:
+    south = place.sit("south")
+    south.post("/host", data={"key": HOST_KEY})
+    for path in (*PUBLIC, "/seat/south", "/join/north"):
+        yield path, south.get(path, headers={"Accept": "text/html"}).get_data(as_text=True)
+    moment = place.to_orders()
+    for path in ("/", "/watch", "/seat/south", "/host"):
+        yield path, south.get(path).get_data(as_text=True)
+    for seat in (Seat.SOUTH, Seat.NORTH):
+        place.table.hand_in(seat, moment, "USL")
+    for path in ("/", "/watch", "/seat/south"):
+        yield path, south.get(path).get_data(as_text=True)
+
+
+def test_no_page_needs_inline_code_and_all_are_small(place: Place) -> None:
+    for path, page in _all_pages(place):
+        assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=", page), path
+        assert not re.search(r"(?:src|href)=\"(?:https?:)?//", page), path
+        assert len(page.encode()) < 60_000, path
+
+
+def test_headers_keep_browsers_careful(place: Place) -> None:
+    for path in ("/", "/join/south", "/api/view", "/nowhere"):
+        headers = place.browser().get(path).headers
+        assert "script-src 'self'" in headers["Content-Security-Policy"]
+        assert "unsafe" not in headers["Content-Security-Policy"]
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "same-origin"
+        assert headers["Cache-Control"] == "no-store"
+
+
+def test_static_files_are_kept_under_their_version_only(place: Place) -> None:
+    browser = place.browser()
+    address = re.search(r'href="(/static/[^"]+pages\.css)"', browser.get("/").get_data(as_text=True))
+    assert address
+    assert "immutable" in browser.get(address[1]).headers["Cache-Control"]
+    assert browser.get("/static/old/pages.css").headers["Cache-Control"] == "no-cache"
+    for path in ("/static/old/../app.py", "/static/old/..%2fapp.py", "/static/old/none.css"):
+        assert browser.get(path).status_code == 404
+
+
+def test_every_rule_has_an_address_and_every_game_a_page(place: Place) -> None:
+    for name, game in GAMES.items():
+        page = place.browser().get(f"/rules/{name}").get_data(as_text=True)
+        assert all(f'id="{rule.id}"' in page for rule in game.rules)
+
+
+def test_the_host_key_is_shown_only_on_the_machines_own_screen(place: Place) -> None:
+    for address, shows in (("127.0.0.1", True), ("192.0.2.44", False)):
+        browser, origin = place.browser(), {"REMOTE_ADDR": address}
+        assert (HOST_KEY in browser.get("/", environ_overrides=origin).get_data(as_text=True)) is shows
+        assert HOST_KEY not in browser.get("/watch", environ_overrides=origin).get_data(as_text=True)
+
+
+def test_health_for_watchdogs(place: Place) -> None:
+    assert place.browser().get("/health").get_json() == {
+        "status": "ok", "ok": True, "version": "1.2.3", "uptime_s": 61.3, "late": {}, "journal": "ok",
+        "camera": "none", "pins": "none", "disk_free_mb": 4321, "machine": "ok",
+    }  # fmt: skip

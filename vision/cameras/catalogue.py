@@ -1,0 +1,126 @@
+"""Cameras by the words of the settings: which there are, and how to open one again and again.
+
+All of them give frames of brightness and raise `CameraError` with what is wrong, where, and what to do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+
+from companion.core.clock import Clock
+from companion.core.config import CameraSettings
+from companion.core.errors import CameraError
+from companion.core.files import expanded
+from companion.core.i18n import say
+from companion.core.ports import Camera
+from vision.cameras.files import FILMS, FilmCamera, FolderCamera, PictureCamera
+from vision.cameras.picamera import PiCamera, pi_devices
+from vision.cameras.usb import UsbCamera, usb_devices, usb_number
+
+
+@dataclass(frozen=True)
+class CameraChoice:
+    """A camera that is connected: `source` for `[camera] source`, a name for people, a guess among the lens models."""
+
+    source: str
+    name: str
+    model: str
+
+
+def cameras() -> tuple[CameraChoice, ...]:
+    """The cameras that are connected, the Raspberry Pi's own first. None is opened, so a busy one is no trouble."""
+    found = []
+    with contextlib.suppress(CameraError):  # no Raspberry Pi
+        own = pi_devices()
+        for each in own:
+            source = "picamera" if each is own[0] else f"picamera:{each.number}"
+            found.append(CameraChoice(source, say("Raspberry Pi camera {sensor}", sensor=each.sensor), each.model))
+    plugged = usb_devices()
+    names = [device.name for device in plugged]
+    for device in plugged:
+        # By its name a camera is found again under another number, unless there are two of the name.
+        alone = sum(device.name.lower() in name.lower() for name in names) == 1 and not device.name.isdecimal()
+        source = f"usb:{device.name}" if alone else f"usb:{device.number}"
+        found.append(CameraChoice(source, device.name, "webcam"))
+    return tuple(found)
+
+
+def is_device(source: str) -> bool:
+    """Does this word of the settings mean a camera, or none, and not a file?"""
+    return source.strip().partition(":")[0] in ("auto", "none", "picamera", "usb")
+
+
+def open_camera(settings: CameraSettings, clock: Clock) -> Camera:
+    """The camera that the settings name; raises `CameraError` when there is none."""
+    return CameraOpener(settings, clock).open()
+
+
+class CameraOpener:
+    """Opens the camera of the settings, or another one, as often as it is lost.
+
+    A USB camera that comes back under another number is known again by its maker, type and serial number.
+    """
+
+    def __init__(self, settings: CameraSettings, clock: Clock) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._identities: dict[int, str] = {}
+
+    def open(self, source: str | None = None) -> Camera:
+        """The camera of a source, of the settings' without one; raises `CameraError` when there is none."""
+        source = (source or self._settings.source).strip()
+        kind, _, which = source.partition(":")
+        if source == "none":
+            raise CameraError(say("The camera is switched off: set [camera] source to auto, picamera, usb:0 or a path"))
+        if source == "auto":
+            return self._first()
+        if kind == "picamera":
+            if which and not which.isdecimal():
+                raise CameraError(
+                    say(
+                        "[camera] source “{source}” is no Raspberry Pi camera: write picamera or picamera:1",
+                        source=source,
+                    )
+                )
+            return PiCamera(self._settings, self._clock, int(which) if which else None)
+        if kind == "usb":
+            return self._usb(usb_number(which, usb_devices()))
+        try:
+            path = expanded(source)
+            is_folder = path.is_dir()
+        except OSError as error:
+            raise CameraError(
+                say("{file}: cannot be read: {error}. Check the path", file=source, error=error.strerror)
+            ) from None
+        if is_folder:
+            return FolderCamera(path, self._clock)
+        if path.suffix.lower() in FILMS:
+            return FilmCamera(path, self._clock)
+        return PictureCamera(path, self._clock)
+
+    def _first(self) -> Camera:
+        """A Raspberry Pi camera if there is one, else the first USB camera."""
+        try:
+            return PiCamera(self._settings, self._clock)
+        except CameraError as pi_error:
+            plugged = usb_devices()
+            try:
+                return self._usb(plugged[0].number if plugged else 0)
+            except CameraError as usb_error:
+                raise CameraError(
+                    say(
+                        "No camera found: connect one, or set [camera] source. {pi}. {usb}",
+                        pi=pi_error.message,
+                        usb=usb_error.message,
+                    )
+                ) from usb_error
+
+    def _usb(self, number: int) -> Camera:
+        """The USB camera of a number; the one that had it before, wherever it is now."""
+        before = self._identities.get(number)
+        here = {device.number: device.identity for device in usb_devices()}
+        moved = [new for new, identity in here.items() if before == identity != here.get(number)]
+        camera = UsbCamera(moved[0] if moved else number, self._settings, self._clock)
+        self._identities[number] = camera.identity
+        return camera

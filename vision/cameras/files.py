@@ -1,0 +1,198 @@
+"""Pictures, folders of pictures and films that stand in for a camera."""
+
+from __future__ import annotations
+
+import io
+import logging
+import struct
+import warnings
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+
+import cv2
+import numpy as np
+from PIL import Image
+
+from companion.core.clock import Clock
+from companion.core.errors import CameraError
+from companion.core.files import open_file, read_file
+from companion.core.i18n import say
+from vision import MAX_PIXELS
+from vision.cameras.source import Source
+from vision.detection.markers import Luma
+
+log = logging.getLogger(__name__)
+
+PICTURES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp", ".pgm"})
+MAX_PICTURE = 64_000_000
+"""Bytes of a picture's file."""
+MAX_ENTRIES = 20_000
+"""Files in a folder of pictures."""
+FILMS = frozenset({".mp4", ".avi", ".mkv", ".mov", ".webm", ".m4v"})
+
+
+def load_luma(path: Path) -> Luma:
+    """The brightness of a picture file, (height, width); raises `CameraError`."""
+    try:
+        content = read_file(path, MAX_PICTURE)
+    except OSError as error:
+        raise CameraError(
+            say("{file}: cannot be read: {error}. Check the path", file=str(path), error=error.strerror)
+        ) from error
+    if _is_huge(content):
+        raise CameraError(
+            say(
+                "{file}: is larger than {number} million pixels: make it smaller",
+                file=str(path),
+                number=MAX_PIXELS // 1_000_000,
+            )
+        )
+    try:
+        picture = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_GRAYSCALE) if content else None
+    except cv2.error:  # damaged files and pictures of absurd size
+        picture = None
+    if picture is None:
+        raise CameraError(
+            say("{file}: is not a picture that can be read: use PNG or JPEG, or take it again", file=str(path))
+        )
+    return np.asarray(picture, dtype=np.uint8)
+
+
+def _is_huge(content: bytes) -> bool:
+    """Does a picture say that it has too many pixels? Its head alone is read."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of Pillow's own limit, which is another one
+            with Image.open(io.BytesIO(content)) as picture:
+                return picture.width * picture.height > MAX_PIXELS
+    except Image.DecompressionBombError:
+        return True
+    except (OSError, SyntaxError, ValueError, struct.error):
+        return False  # OpenCV says what it is
+
+
+class PictureCamera(Source):
+    """One picture, again and again."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        super().__init__(clock)
+        self.name = str(path)
+        self._picture = load_luma(path)
+
+    def _luma(self) -> Luma:
+        return self._picture
+
+
+class FolderCamera(Source):
+    """The pictures of a folder by name, once; then the last one for ever. One that cannot be read is left out."""
+
+    def __init__(self, folder: Path, clock: Clock) -> None:
+        super().__init__(clock)
+        self.name = str(folder)
+        self._paths = pictures_in(folder)
+        if not self._paths:
+            raise CameraError(say("{folder}: holds no pictures: put PNG or JPEG files into it", folder=str(folder)))
+        self._next = 0
+        self._picture: Luma | None = None
+
+    def _luma(self) -> Luma:
+        while self._next < len(self._paths):
+            self._next += 1
+            try:
+                self._picture = load_luma(self._paths[self._next - 1])
+                break
+            except CameraError as error:
+                log.warning("%s; it is left out", error.message)
+        if self._picture is None:
+            raise CameraError(say("{folder}: none of its pictures can be read: replace them", folder=self.name))
+        return self._picture
+
+
+def pictures_in(folder: Path) -> list[Path]:
+    """The picture files of a folder, sorted by name; raises `CameraError` when it cannot be read."""
+    try:
+        inside = list(islice(folder.iterdir(), MAX_ENTRIES + 1))
+        found = sorted(p for p in inside if p.suffix.lower() in PICTURES and p.is_file())
+    except OSError as error:
+        raise CameraError(
+            say("{file}: cannot be read: {error}. Check the path", file=str(folder), error=error.strerror)
+        ) from error
+    if len(inside) > MAX_ENTRIES:
+        raise CameraError(
+            say(
+                "{folder}: holds more than {number} files: take a smaller folder",
+                folder=str(folder),
+                number=MAX_ENTRIES,
+            )
+        )
+    return found
+
+
+class FilmCamera(Source):
+    """A film to its end; then its last picture for ever."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        super().__init__(clock)
+        self.name = str(path)
+        is_film = _begins_as_film(path)
+        self._film = cv2.VideoCapture(str(path)) if is_film else cv2.VideoCapture()
+        self._picture = self._next_picture() if self._is_of_sane_size() else None
+        if self._picture is None:
+            self._film.release()
+            raise CameraError(
+                say("{file}: is not a film that can be read: use MP4 or AVI, or convert it", file=str(path))
+            )
+        self._shown = False
+
+    def _is_of_sane_size(self) -> bool:
+        width, height = (self._film.get(each) for each in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT))
+        return bool(0 < width * height <= MAX_PIXELS)
+
+    def _next_picture(self) -> Luma | None:
+        good, picture = self._film.read() if self._film.isOpened() else (False, None)
+        return (
+            np.asarray(cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY), dtype=np.uint8)
+            if good and picture is not None
+            else None
+        )
+
+    def _luma(self) -> Luma:
+        if self._shown:
+            following = self._next_picture()
+            self._picture = self._picture if following is None else following
+        self._shown = True
+        assert self._picture is not None
+        return self._picture
+
+    def _release(self) -> None:
+        self._film.release()
+
+
+def _begins_as_film(path: Path) -> bool:
+    """Is this an ordinary file with the beginning of a film? A list of other files' names (HLS, ffconcat) is none.
+
+    Raises `CameraError` for a file that cannot be read.
+    """
+    try:
+        with open_file(path) as file:
+            head = file.read(12)
+    except OSError as error:
+        raise CameraError(say("{file}: there is no such film: check the path", file=str(path))) from error
+    is_avi = head[:4] == b"RIFF" and head[8:] == b"AVI "
+    is_matroska = head[:4] == b"\x1a\x45\xdf\xa3"
+    return is_avi or is_matroska or head[4:8] in (b"ftyp", b"moov", b"mdat", b"wide", b"free", b"skip")
+
+
+def picture_paths(paths: Iterable[Path]) -> list[Path]:
+    """Files as they are, folders as the pictures in them; raises `CameraError` for an empty folder."""
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            inside = pictures_in(path)
+            if not inside:
+                raise CameraError(say("{folder}: holds no pictures: put PNG or JPEG files into it", folder=str(path)))
+            found += inside
+        else:
+            found.append(path)
+    return found

@@ -1,0 +1,199 @@
+"""Lenses by camera: nominal from the model, what the board has taught, and what was measured; kept in a file.
+
+The file is JSON, by the camera's identity: `{"focal_ratio": 0.77, "k1": 0.01, "spread": 0.004, "exact": false}`, with
+`k2` and `fisheye` where the lens needs them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import os
+from pathlib import Path
+
+import msgspec
+
+from companion.core.config import CameraSettings
+from companion.core.errors import CameraError
+from companion.core.files import MAX_TEXT, read_file
+from companion.core.ports import Camera
+from vision.cameras.source import Device
+from vision.pose.lens_tuner import LensTuner
+from vision.pose.optics import LENSES, Lens
+from vision.pose.pose import Pose
+
+log = logging.getLogger(__name__)
+
+_SAVE_S = 300.0
+_LEAST_VIEWS = 20
+_SURE = 0.03
+"""A focal length that is known less surely, by its own size, is not worth keeping."""
+_MISFIT = 1.0 / 1280
+"""A lens with which the corners of the board are farther off than this, by picture width, explains nothing."""
+_FARTHEST = 0.35
+"""Logarithm by which a learned focal length may differ from the nominal one; k1 may by `_FARTHEST_K1`."""
+_FARTHEST_K1 = 0.14
+_FARTHEST_TOLD = 1.2
+
+
+class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A lens as far as it is known; `spread` is one standard deviation of the focal length by its own size."""
+
+    focal_ratio: float
+    k1: float
+    spread: float
+    exact: bool = False
+    k2: float | msgspec.UnsetType = msgspec.UNSET
+    fisheye: bool | msgspec.UnsetType = msgspec.UNSET
+    """Of lenses that k1 alone does not describe; others are kept as they always were."""
+
+    @classmethod
+    def of(cls, lens: Lens, spread: float, exact: bool = False) -> KeptLens:
+        """A lens, rounded."""
+        bend, is_fisheye = round(lens.k2, 5) or msgspec.UNSET, lens.is_fisheye or msgspec.UNSET
+        return cls(round(lens.focal_ratio, 5), round(lens.k1, 5), round(spread, 5), exact, bend, is_fisheye)
+
+    @property
+    def lens(self) -> Lens:
+        """The lens itself."""
+        bend = 0.0 if self.k2 is msgspec.UNSET else self.k2
+        return Lens(self.focal_ratio, self.k1, bend, self.fisheye is True)
+
+    def is_sane(self) -> bool:
+        """Can this be a lens at all?"""
+        values = (self.focal_ratio, self.k1, self.spread, self.lens.k2)
+        return (
+            all(map(math.isfinite, values))
+            and 0.2 <= self.focal_ratio <= 10
+            and max(abs(self.k1), abs(self.lens.k2)) <= 1 > self.spread >= 0
+        )
+
+
+def nominal_lens(settings: CameraSettings, camera: Camera | None) -> Lens:
+    """The lens that the settings and the camera's model promise; a sensor that is cropped sees less."""
+    if settings.field_of_view_deg is not None:
+        return Lens(0.5 / math.tan(math.radians(settings.field_of_view_deg) / 2))
+    device = camera if isinstance(camera, Device) else None
+    model = settings.model if settings.model != "auto" else device.model if device else "webcam"
+    lens = LENSES[model]
+    zoom = device.zoom if device else 1.0
+    return Lens(lens.focal_ratio * zoom, lens.k1)
+
+
+class LensShelf:
+    """Knows the lens of each camera, and keeps what is learned in a file; None: only as long as it lives.
+
+    Used by one thread. A file that cannot be read is set aside and said so in the log.
+    """
+
+    def __init__(self, path: Path | None, settings: CameraSettings) -> None:
+        self._path = path
+        self._settings = settings
+        self._kept = _load(path) if path else {}
+        self._changed = False
+        self._next_s: float | None = None
+        self._told = False
+
+    def lens_of(self, camera: Camera) -> tuple[Lens, bool]:
+        """The lens of a camera, and whether it is exact and to be left alone."""
+        kept = self._kept.get(self._key(camera))
+        if kept is None:
+            return nominal_lens(self._settings, camera), False
+        return kept.lens, kept.exact
+
+    def learn(self, camera: Camera, tuner: LensTuner, pose: Pose | None, now_s: float) -> None:
+        """Keep what the board has taught, if it is worth it and surer than what is kept; write it now and then."""
+        if self._next_s is None:
+            self._next_s = now_s + _SAVE_S
+        if now_s < self._next_s:
+            return
+        self._next_s = now_s + _SAVE_S
+        self.note(camera, tuner, pose)
+        self.save()
+
+    def note(self, camera: Camera, tuner: LensTuner, pose: Pose | None) -> None:
+        """As `learn`, at once and without writing."""
+        key = self._key(camera)
+        if not key or tuner.views < _LEAST_VIEWS or tuner.exact or pose is None or pose.markers < 3:
+            return
+        if pose.rms_px > _MISFIT * pose.size[0]:
+            return
+        spread, before = tuner.spread, self._kept.get(key)
+        nominal = nominal_lens(self._settings, camera)
+        found = KeptLens.of(tuner.lens, spread)
+        if before is not None and (before.exact or spread > before.spread * 1.05):
+            return
+        if not found.is_sane() or spread > _SURE or _is_far(tuner, nominal):
+            return
+        self._changed |= found != before
+        self._kept[key] = found
+
+    def measured(self, camera: Camera, lens: Lens, spread: float) -> None:
+        """Keep a lens that was measured; nothing that the board teaches replaces it. Raises `CameraError`."""
+        if not (key := self._key(camera)):
+            raise CameraError(f"{camera.name} is no camera whose lens can be kept: measure with the camera itself")
+        self._kept[key] = KeptLens.of(lens, spread, exact=True)
+        self._changed = True
+        self.save(strict=True)
+
+    def save(self, strict: bool = False) -> None:
+        """Write the file if something has changed; what fails is logged once, or raised if `strict`."""
+        if self._path is None or not self._changed:
+            return
+        try:
+            _write(self._path, msgspec.json.format(msgspec.json.encode(self._kept)))
+            self._changed, self._told = False, False
+        except OSError as error:
+            sentence = f"{self._path}: the lenses cannot be kept: {error.strerror}: make room, or mend state_dir"
+            if strict:
+                raise CameraError(sentence) from error
+            if not self._told:
+                log.warning("%s", sentence)
+            self._told = True
+
+    def _key(self, camera: Camera) -> str:
+        """What a lens is filed under: the camera, the size of its picture, and how much of the sensor that shows."""
+        if not isinstance(camera, Device) or not camera.identity:
+            return ""
+        zoom = f" zoom {camera.zoom:.2f}" if camera.zoom > 1.005 else ""
+        return f"{camera.identity} {self._settings.size}{zoom}"
+
+
+def _is_far(tuner: LensTuner, nominal: Lens) -> bool:
+    """Is a learned lens too far from the nominal one? One that whole boards have told may be of any angle."""
+    off, bend = abs(math.log(tuner.lens.focal_ratio / nominal.focal_ratio)), abs(tuner.lens.k1 - nominal.k1)
+    return off > _FARTHEST_TOLD if tuner.told_by_lines else off > _FARTHEST or bend > _FARTHEST_K1
+
+
+def _load(path: Path) -> dict[str, KeptLens]:
+    try:
+        kept = msgspec.json.decode(read_file(path, MAX_TEXT), type=dict[str, KeptLens])
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        log.warning("%s: the kept lenses cannot be read: %s: nominal ones are used", path, error.strerror)
+        return {}
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        aside = path.with_name(path.name + ".bad")
+        with contextlib.suppress(OSError):
+            path.replace(aside)
+        log.warning("%s: damaged: %s: set aside as %s, the cameras learn their lenses anew", path, error, aside.name)
+        return {}
+    return {key: lens for key, lens in kept.items() if lens.is_sane()}
+
+
+def _write(path: Path, content: bytes) -> None:
+    """All or nothing, also when the power is cut: a temporary file, synced, takes the place of the old one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".new")
+    with temporary.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,119 @@
+"""What every source of frames has in common, and what a real camera can do beyond a file."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from companion.core.clock import Clock
+from companion.core.errors import CameraError
+from companion.core.i18n import say
+from companion.core.ports import Camera, Frame
+from vision.detection.markers import Luma
+
+_OLDEST_S = 2.0
+"""A picture that claims to be older than this comes from a driver with another clock."""
+
+
+class Locks(NamedTuple):
+    """Whether focus and exposure stand still; None: this camera cannot be told to."""
+
+    focus: bool | None
+    exposure: bool | None
+
+
+class Source:
+    """Numbers and stamps frames, refuses them after `close`.
+
+    Must be overridden: `_luma`; may be: `_release`, and `_age_s`, which is asked right after it.
+    """
+
+    name = "camera"
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._numbers = count(1)
+        self._closed = False
+
+    def frame(self) -> Frame:
+        """The next picture, waiting for it. Raises `CameraError` when the device is gone or closed."""
+        if self._closed:
+            raise CameraError(say("The camera {name} is closed: open it again", name=self.name))
+        luma = self._checked(self._luma())
+        now_s, age_s = self._clock.monotonic_s(), self._age_s()
+        return Frame(luma, now_s - age_s if 0 < age_s < _OLDEST_S else now_s, next(self._numbers))
+
+    def close(self) -> None:
+        """Give the device back; a second time does nothing."""
+        if not self._closed:
+            self._closed = True
+            self._release()
+
+    def __enter__(self) -> Camera:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _luma(self) -> Luma:
+        raise CameraError(say("The camera {name} gives no pictures: choose another source", name=self.name))
+
+    def _age_s(self) -> float:
+        """How long ago the last picture was exposed; 0 when that is not known."""
+        return 0.0
+
+    def _release(self) -> None:
+        """Nothing is held."""
+
+    def _checked(self, luma: Any) -> Luma:
+        """The picture, if it is one: (height, width) uint8 with something in it."""
+        if not isinstance(luma, np.ndarray) or luma.dtype != np.uint8 or luma.ndim != 2 or min(luma.shape) < 2:
+            raise CameraError(
+                say(
+                    "The camera {name} sends {what}, which is no picture: choose another one",
+                    name=self.name,
+                    what=shape_of(luma),
+                )
+            )
+        return luma
+
+
+class Device(Source):
+    """A real camera: it has a lens that is worth knowing again, noise in every picture, and perhaps controls.
+
+    `identity` names this very camera for as long as it stays in its socket; `model` is a name among `LENSES`. May be
+    overridden: `locks`, `lock`, `meter`, `zoom`; they are called in the thread that takes the frames.
+    """
+
+    identity = ""
+    model = "webcam"
+
+    @property
+    def locks(self) -> Locks | None:
+        """What stands still; None when nothing of it can be told."""
+        return None
+
+    @property
+    def zoom(self) -> float:
+        """How much narrower the picture is than what the whole sensor sees, 1 or more."""
+        return 1.0
+
+    def lock(self, focus: bool | None, exposure: bool | None) -> None:
+        """Hold focus or exposure as they are (True), or let them follow the picture (False); None: as it is."""
+
+    def meter(self, slow: bool, steady_hz: int | None) -> bool:  # noqa: ARG002 - for those who can
+        """Measure the light anew and hold the exposure then; answers whether this camera can.
+
+        `slow`: it may expose as long as one frame of the reader lasts. `steady_hz`: in whole periods of lamps on such
+        mains, which flicker twice a period; None: as the settings say.
+        """
+        return False
+
+
+def shape_of(picture: Any) -> str:
+    """What a camera sent, as words."""
+    if not isinstance(picture, np.ndarray):
+        return say("nothing") if picture is None else say("a {type}", type=type(picture).__name__)
+    return say("{size} values of {type}", size=" x ".join(map(str, picture.shape)), type=str(picture.dtype))

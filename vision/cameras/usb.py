@@ -1,0 +1,269 @@
+"""USB cameras, and any other that speaks V4L2, through OpenCV: which are plugged in, their pictures and controls."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+
+from companion.core.clock import Clock
+from companion.core.config import CameraSettings
+from companion.core.errors import CameraError
+from companion.core.files import is_video_device
+from companion.core.i18n import say
+from vision.cameras.source import Device, Locks, shape_of
+from vision.detection.markers import Luma
+
+SYSFS = Path("/sys/class/video4linux")
+_SILENCE_S = 3
+"""How long OpenCV waits for a picture."""
+_DAMAGED = 5
+"""So many damaged pictures in a row are a bad cable."""
+_AUTO, _MANUAL = 3, 1
+"""V4L2_EXPOSURE_APERTURE_PRIORITY, V4L2_EXPOSURE_MANUAL."""
+_UNITS_PER_S = 10_000
+"""V4L2_CID_EXPOSURE_ABSOLUTE counts 100 µs."""
+
+
+@dataclass(frozen=True)
+class UsbDevice:
+    """A camera that is plugged in: /dev/videoN with N = `number`; `identity` stays when the number changes."""
+
+    number: int
+    name: str
+    identity: str
+
+
+def usb_devices() -> tuple[UsbDevice, ...]:
+    """The cameras that the kernel knows, by number; none is opened. Decoders and the Pi's own sensors are left out."""
+    found = []
+    for entry in sorted(SYSFS.glob("video*"), key=lambda path: (len(path.name), path.name)):
+        number, place = entry.name.removeprefix("video"), str(entry.resolve())
+        # A camera has further nodes, for metadata: the first one gives the pictures.
+        if not number.isdecimal() or _line(entry / "index") not in ("", "0"):
+            continue
+        if "/usb" in place:
+            unit = (entry / "device").resolve().parent
+            parts = [_line(unit / part) for part in ("idVendor", "idProduct", "serial")]
+            identity = "usb " + ":".join(part for part in parts if part)
+        elif "/virtual/" in place:
+            identity = f"v4l2 {_line(entry / 'name')}"
+        else:
+            continue
+        found.append(UsbDevice(int(number), _line(entry / "name") or entry.name, identity))
+    return tuple(found)
+
+
+def usb_number(words: str, devices: tuple[UsbDevice, ...]) -> int:
+    """The number that `usb:…` of the settings means: a number, or words out of the camera's name."""
+    if words.isdecimal():
+        return int(words)
+    matching = [device for device in devices if words and words.lower() in device.name.lower()]
+    if not matching:
+        raise CameraError(
+            say(
+                "[camera] source “usb:{words}”: no USB camera of this name is plugged in ({here}). "
+                "Plug it in, or write usb:0, usb:1 …",
+                words=words,
+                here=", ".join(device.name for device in devices) or say("none"),
+            )
+        )
+    return matching[0].number
+
+
+class UsbCamera(Device):
+    """The USB camera /dev/videoN. Its exposure follows the light by itself unless it is locked."""
+
+    def __init__(self, number: int, settings: CameraSettings, clock: Clock) -> None:
+        super().__init__(clock)
+        self.name = f"usb:{number}"
+        known = {device.number: device for device in usb_devices()}
+        self.identity = known[number].identity if number in known else self.name
+        self._fps, self._mains_hz = settings.fps, settings.mains_hz
+        self._first, self._size = True, settings.size_px
+        # OpenCV waits ten seconds for a camera that was unplugged unless it is told otherwise before the first read.
+        os.environ.setdefault("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", str(_SILENCE_S))
+        path = f"/dev/video{number}"
+        if not is_video_device(path):
+            raise CameraError(
+                say(
+                    "USB camera {number} is missing ({path}): plug it in, or try another number",
+                    number=number,
+                    path=path,
+                )
+            )
+        self._device: Any = cv2.VideoCapture(number, cv2.CAP_V4L2)
+        if not self._device.isOpened():
+            self._device.release()
+            raise CameraError(
+                say(
+                    "USB camera {number} cannot be opened ({path}): close other programs that use it, "
+                    "and add the user to the group “video”",
+                    number=number,
+                    path=path,
+                )
+            )
+        # Uncompressed, most USB cameras manage this size only a few times a second.
+        self._device.set(cv2.CAP_PROP_FOURCC, cv2.VideoWriter.fourcc(*"MJPG"))
+        self._device.set(cv2.CAP_PROP_FRAME_WIDTH, self._size[0])
+        self._device.set(cv2.CAP_PROP_FRAME_HEIGHT, self._size[1])
+        self._device.set(cv2.CAP_PROP_BUFFERSIZE, 1)
+        # What the camera sends, as it is: colours need not be worked out, and damaged JPEGs can be told.
+        self._device.set(cv2.CAP_PROP_CONVERT_RGB, 0)
+        self._fourcc = _letters(self._device.get(cv2.CAP_PROP_FOURCC))
+        told = int(self._device.get(cv2.CAP_PROP_FRAME_WIDTH)), int(self._device.get(cv2.CAP_PROP_FRAME_HEIGHT))
+        self._size = told if min(told) > 0 else self._size
+
+    # ---- pictures ----
+
+    def _luma(self) -> Luma:
+        for _ in range(_DAMAGED):
+            luma = self._plane(self._read())
+            if luma is not None:
+                return luma
+        raise CameraError(
+            say(
+                "USB camera {name} sends only damaged pictures: use a shorter cable, another socket, and no hub",
+                name=self.name,
+            )
+        )
+
+    def _read(self) -> Any:
+        try:
+            good, picture = self._device.read()
+        except cv2.error as error:  # OpenCV asserts when a buffer is smaller than the picture should be
+            raise CameraError(
+                say(
+                    "USB camera {name} sends what cannot be read: {error}: plug it in again",
+                    name=self.name,
+                    error=error.err,
+                )
+            ) from None
+        if good and picture is not None:
+            self._first = False
+            return picture
+        if self._first:
+            raise CameraError(
+                say(
+                    "USB camera {name} gives no picture: close other programs that use it, or plug it in again",
+                    name=self.name,
+                )
+            )
+        raise CameraError(say("USB camera {name} sends no pictures any more: check its plug and cable", name=self.name))
+
+    def _plane(self, sent: Any) -> Luma | None:
+        """The brightness of what the camera sent, whatever its format; None when it is damaged."""
+        if not isinstance(sent, np.ndarray) or sent.dtype != np.uint8:
+            raise self._unreadable(sent)
+        width, height = self._size
+        if sent.ndim == 3 and sent.shape[2] == 3:  # BGR: this camera is converted whatever is asked for
+            return np.asarray(cv2.cvtColor(sent, cv2.COLOR_BGR2GRAY), dtype=np.uint8)
+        if sent.ndim == 3 and sent.shape[2] == 2:  # YUYV: brightness and a colour by turns; UYVY the other way round
+            return np.ascontiguousarray(sent[:, :, 1 if self._fourcc == "UYVY" else 0])
+        if sent.ndim == 3 and sent.shape[2] == 1:
+            sent = sent[:, :, 0]
+        if sent.ndim == 1 or 1 in sent.shape:
+            return self._decoded(sent.ravel())
+        if sent.ndim == 2 and sent.shape[1] == width and sent.shape[0] == height * 3 // 2:  # NV12, YU12: colour below
+            return np.ascontiguousarray(sent[:height])
+        if sent.ndim == 2 and min(sent.shape) >= 64:
+            return np.asarray(sent, dtype=np.uint8)
+        raise self._unreadable(sent)
+
+    def _decoded(self, data: Any) -> Luma | None:
+        """The brightness of a JPEG; None when it has no end: a decoder would fill up with grey."""
+        sent = data.tobytes().rstrip(b"\0")  # buffers are longer than the pictures in them
+        if not sent.startswith(b"\xff\xd8"):
+            if self._fourcc in ("MJPG", "JPEG"):
+                return None
+            raise self._unreadable(data)
+        if not sent.endswith(b"\xff\xd9"):
+            return None
+        try:
+            picture = cv2.imdecode(np.frombuffer(sent, np.uint8), cv2.IMREAD_GRAYSCALE)
+        except cv2.error:
+            return None
+        return None if picture is None else np.asarray(picture, dtype=np.uint8)
+
+    def _unreadable(self, sent: Any) -> CameraError:
+        return CameraError(
+            say(
+                "USB camera {name} sends {what} in the format {format}, "
+                "which is not read here: choose a camera that sends MJPG or YUYV",
+                name=self.name,
+                what=shape_of(sent),
+                format=self._fourcc or say("without a name"),
+            )
+        )
+
+    def _age_s(self) -> float:
+        """A picture waits in the driver's buffer until it is asked for; V4L2 stamps it on the monotonic clock."""
+        stamp_ms = float(self._device.get(cv2.CAP_PROP_POS_MSEC))
+        return time.monotonic() - stamp_ms / 1000 if stamp_ms > 0 else 0.0
+
+    def _release(self) -> None:
+        self._device.release()
+
+    # ---- controls ----
+
+    @property
+    def locks(self) -> Locks | None:
+        """Whether focus and exposure stand still."""
+        focus, exposure = self._device.get(cv2.CAP_PROP_AUTOFOCUS), self._device.get(cv2.CAP_PROP_AUTO_EXPOSURE)
+        found = Locks(None if focus < 0 else focus == 0, None if exposure < 0 else exposure == _MANUAL)
+        return None if found == (None, None) else found
+
+    def lock(self, focus: bool | None, exposure: bool | None) -> None:
+        """Hold focus or exposure as they are, or let the camera choose them."""
+        here = self.locks or Locks(None, None)
+        if focus is not None and here.focus is not None:
+            place = self._device.get(cv2.CAP_PROP_FOCUS)
+            self._device.set(cv2.CAP_PROP_AUTOFOCUS, 0 if focus else 1)
+            if focus and place >= 0:
+                self._device.set(cv2.CAP_PROP_FOCUS, place)
+        if exposure is not None and here.exposure is not None:
+            if exposure:
+                self._expose(self._device.get(cv2.CAP_PROP_EXPOSURE) / _UNITS_PER_S)
+            else:
+                self._device.set(cv2.CAP_PROP_AUTO_EXPOSURE, _AUTO)
+
+    def meter(self, slow: bool, steady_hz: int | None) -> bool:
+        """Automatic exposure again; held where it is to be `slow` (as the frame rate allows) or steady."""
+        here = self.locks
+        if here is None or here.exposure is None:
+            return False
+        if slow:
+            self._expose(1 / self._fps, steady_hz)
+        elif steady_hz:
+            self._expose(self._device.get(cv2.CAP_PROP_EXPOSURE) / _UNITS_PER_S, steady_hz)
+        else:
+            self._device.set(cv2.CAP_PROP_AUTO_EXPOSURE, _AUTO)
+        return True
+
+    def _expose(self, seconds: float, steady_hz: int | None = None) -> None:
+        """Hold the exposure at so long, in whole periods of the lamps' flicker unless it is much shorter than one."""
+        if seconds <= 0:
+            return
+        period_s = 0.5 / (steady_hz or self._mains_hz)
+        if seconds >= period_s / 2:
+            seconds = max(1, int(seconds / period_s + 1e-6)) * period_s
+        self._device.set(cv2.CAP_PROP_AUTO_EXPOSURE, _MANUAL)
+        self._device.set(cv2.CAP_PROP_EXPOSURE, max(1, round(seconds * _UNITS_PER_S)))
+
+
+def _line(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _letters(fourcc: float) -> str:
+    code = int(fourcc)
+    text = "".join(chr(code >> shift & 255) for shift in (0, 8, 16, 24)) if code > 0 else ""
+    return text if text.isprintable() else ""

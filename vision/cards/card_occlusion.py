@@ -1,0 +1,232 @@
+"""What does not belong into a zone of cards: a hand, a thing, glare; judged by the paper that must be seen there.
+
+The board's own print is thin where it is judged; cards that are read are known. Whatever else has an edge is litter;
+bold print that lies on no known card is that of a card which is not read. Cards that lie face down are no litter as
+long as nothing lies open in the zone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from companion.core.grid import Square
+from companion.core.kit import Board, Deck
+from vision.cards.fans import UNREAD, Lying, clear_places, printed_places
+from vision.detection.markers import Luma
+from vision.pose.pose import Maps, Points, rectangle_corners_mm
+
+Tone = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+
+PAPER = 200
+_SHRINK = 2
+_LINE_MM = 8.0
+"""Print that is thinner than this is not seen."""
+_EDGE = 0.22
+"""A change of brightness, by that of paper, within `_EDGE_MM`, that is an edge. Soft shadows change less."""
+_EDGE_MM = 2.0
+_AREA_MM2 = 25.0
+_TOUCH_MM = 3.0
+"""So far beyond their outlines cards are let be: blur, shadow, a bent corner."""
+_BEYOND_MM = 7.0
+"""Of the strip before a zone's outer edge so much is looked at: who reaches in from there is seen."""
+_ART_MM = 13.0
+"""Half the width of the arrow and other art in the middle of a zone, which is not judged."""
+_BACK = 0.45
+"""The backs of cards are darker than this, by paper."""
+_BACK_MM2 = 150.0
+_OUT_MM = 12.0
+_INK = 0.55
+"""The bold print of cards is darker than this, by the paper just beside it."""
+_PRINT_MM = 15.0
+"""Markers and signs are not larger than this."""
+_STROKE_MM = 1.5
+"""Its strokes and the rims of markers are wider than this, those of the board's own print outside the art are not."""
+_THIN_MM = 0.8
+"""All strokes of cards' print are wider."""
+_INK_MM2 = 5.0
+_OUTLINE_MM = 5.0
+"""Half the width of what is printed as the outline of a zone, with blur."""
+_OFF_MM = 2.5
+"""So far beyond outlines it is not looked for: an edge and its shadow may lie beside a line of the board."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """`littered` zones hold anything but paper and cards; `ink` is (N, 2) mm of print of cards that were not read."""
+
+    littered: set[Square]
+    ink: dict[Square, Points]
+
+
+class Litter:
+    """Judges the zones of one board."""
+
+    def __init__(self, board: Board, deck: Deck) -> None:
+        self._board, self._deck = board, deck
+        self._zones = tuple(square for square in board.squares if square.rank in set(deck.zones.values()))
+
+    def judge(self, even: Luma, ink: Luma, glare: Mask, maps: Maps, cards: Sequence[Lying]) -> Found:
+        """What the zones hold but paper and known cards.
+
+        `even` is the (h, w) view of `maps` with even paper, `ink` is the bold `dark_print` of it, `glare` (h, w) is
+        where light hides what lies there.
+        """
+        small = cv2.resize(even, None, fx=1 / _SHRINK, fy=1 / _SHRINK, interpolation=cv2.INTER_AREA)
+        dazzled = glare[::_SHRINK, ::_SHRINK]
+        scale = maps.scale / _SHRINK
+        tone = _without_lines(np.asarray(small, np.uint8), scale)
+        edges = _edges(tone, self._known(tone.shape, maps, cards, _TOUCH_MM), scale)
+        bold = self._print(ink, maps) & ~self._explained(tone.shape, maps, cards)
+        dark = np.asarray(tone < _BACK * PAPER)
+        littered, unread = set(), {}
+        for zone in self._zones:
+            here = self._place(self._rectangle(zone), maps)
+            is_littered = edges[here].sum() / scale**2 > _AREA_MM2
+            is_printed = bold[here].sum() / scale**2 > _INK_MM2
+            if not any(self._board.square_at(card.x_mm, card.y_mm) == zone for card in cards):
+                is_littered = (is_littered or is_printed) and not self._is_face_down(zone, maps, edges | bold, dark)
+            elif is_printed:
+                places = np.argwhere(bold[here])[:, ::-1] + (here[1].start, here[0].start)
+                unread[zone] = maps.to_board((places + 0.5) * _SHRINK - 0.5)
+            if is_littered or dazzled[here].sum() / scale**2 > _AREA_MM2:
+                littered.add(zone)
+        return Found(littered, unread)
+
+    # ---- parts ----
+
+    def _print(self, ink: Luma, maps: Maps) -> Mask:
+        """Where in the small view there is bold print within the outlines of zones."""
+        bold = cv2.resize(ink, None, fx=1 / _SHRINK, fy=1 / _SHRINK, interpolation=cv2.INTER_AREA) > 127
+        inside = np.zeros(bold.shape, np.bool_)
+        for zone in self._zones:
+            inside[self._place(self._inside(zone), maps)] = True
+        return np.asarray(bold & inside)
+
+    def _known(self, shape: tuple[int, ...], maps: Maps, cards: Iterable[Lying], touch_mm: float) -> Mask:
+        """Where nothing is judged: on cards and that close to them, and on the art in the middle of zones."""
+        mask = np.zeros(shape, np.uint8)
+        for zone in self._zones:
+            x, y = self._board.centre_mm(zone)
+            depth = self._board.depth_mm / 2 - 2
+            _fill(mask, maps, rectangle_corners_mm(x, y, 2 * _ART_MM, 2 * depth, 0.0))
+        for marker in self._board.corners:
+            side = self._board.corner_mm + 2 * _TOUCH_MM
+            _fill(mask, maps, rectangle_corners_mm(*self._board.corner_centres_mm[marker], side, side, 0.0))
+        for card in cards:
+            middle = card.outline.mean(axis=0)
+            out = card.outline - middle
+            _fill(mask, maps, middle + out * (1 + 1.5 * touch_mm / np.linalg.norm(out, axis=1, keepdims=True)))
+        return np.asarray(mask > 0)
+
+    def _explained(self, shape: tuple[int, ...], maps: Maps, cards: Sequence[Lying]) -> Mask:
+        """Where bold print is known: what `_known` says, but on cards only where they have print, or an edge."""
+        mask = self._known(shape, maps, cards, _OFF_MM).astype(np.uint8)
+        read = [card for card in cards if card.name != UNREAD]
+        for card in read:
+            for place in clear_places(self._deck, card):
+                _fill(mask, maps, place, 0)
+        mask |= self._known(shape, maps, [card for card in cards if card.name == UNREAD], _OFF_MM).astype(np.uint8)
+        for card in read:
+            for place in printed_places(self._deck, card):
+                _fill(mask, maps, place)
+            edge = (maps.to_view(card.outline) / _SHRINK).round().astype(np.int32)
+            cv2.polylines(mask, [edge], True, 255, round(2 * _OFF_MM * maps.scale / _SHRINK))
+        return np.asarray(mask > 0)
+
+    def _rectangle(self, zone: Square) -> tuple[float, float, float, float]:
+        """Left, low, right, high of what is judged for a zone: half the gaps, and some of the strip beyond."""
+        board = self._board
+        x, y = board.centre_mm(zone)
+        side, depth = (board.square_mm + board.gap_mm) / 2, (board.depth_mm + board.gap_mm) / 2
+        low = y - depth - (_BEYOND_MM if zone.rank == 0 else 0)
+        high = y + depth + (_BEYOND_MM if zone.rank == board.ranks - 1 else 0)
+        return x - side, low, x + side, high
+
+    def _inside(self, zone: Square) -> tuple[float, float, float, float]:
+        """The same of a zone within its own outline."""
+        x, y = self._board.centre_mm(zone)
+        side, depth = self._board.square_mm / 2 - _OUTLINE_MM, self._board.depth_mm / 2 - _OUTLINE_MM
+        return x - side, y - depth, x + side, y + depth
+
+    @staticmethod
+    def _place(rectangle: tuple[float, float, float, float], maps: Maps) -> tuple[slice, slice]:
+        """Rows and columns of a rectangle in the small view."""
+        left, low, right, high = rectangle
+        ends = maps.to_view(np.array([[left, high], [right, low]])) / _SHRINK
+        (column, row), (column_end, row_end) = ends.round().astype(int).clip(0)
+        return slice(row, row_end), slice(column, column_end)
+
+    def _is_face_down(self, zone: Square, maps: Maps, edges: Mask, dark: Mask) -> bool:
+        """Do all edges of a zone belong to dark cards that lie within it?"""
+        here = self._place(self._rectangle(zone), maps)
+        row, column = (max(0, part.start - self._out(maps)) for part in here)
+        window = (slice(row, here[0].stop + self._out(maps)), slice(column, here[1].stop + self._out(maps)))
+        own = np.zeros(edges.shape, np.bool_)
+        own[here] = edges[here]
+        _, labels, stats, _ = cv2.connectedComponentsWithStats(dark[window].astype(np.uint8))
+        scale, (rows, columns) = maps.scale / _SHRINK, labels.shape
+        backs = [
+            label
+            for label, (x, y, width, height, area) in enumerate(stats)
+            if label and min(x, y) > 0 and x + width < columns and y + height < rows and area > _BACK_MM2 * scale**2
+        ]
+        size = 2 * round((_EDGE_MM + 1) * scale) + 1
+        near = cv2.dilate(np.isin(labels, backs).astype(np.uint8), np.ones((size, size), np.uint8))
+        return bool((own[window] & (near == 0)).sum() / scale**2 <= _AREA_MM2)
+
+    @staticmethod
+    def _out(maps: Maps) -> int:
+        """Cards that lie face down may stick out of the zone so far."""
+        return round(_OUT_MM * maps.scale / _SHRINK)
+
+
+def _without_lines(small: Luma, scale: float) -> Luma:
+    """Noise and all thin dark print taken away."""
+    soft = cv2.GaussianBlur(small, (0, 0), 0.5 * scale)
+    size = 2 * round(_LINE_MM * scale / 2) + 1
+    return np.asarray(cv2.morphologyEx(soft, cv2.MORPH_CLOSE, np.ones((size, size), np.uint8)), np.uint8)
+
+
+def paper_of(view: Luma, scale: float, reach_mm: float) -> Tone:
+    """(h, w): how bright paper is, by the brightest of the (h, w) view, `scale` px a mm, within reach."""
+    small = cv2.resize(view, None, fx=1 / 8, fy=1 / 8, interpolation=cv2.INTER_AREA)
+    size = 2 * round(reach_mm * scale / 16) + 1
+    white = cv2.GaussianBlur(cv2.dilate(small, np.ones((size, size), np.uint8)), (0, 0), size / 4)
+    white = cv2.resize(white, view.shape[::-1], interpolation=cv2.INTER_LINEAR)
+    return np.asarray(np.maximum(white, 20), np.float32)
+
+
+def evened(view: Luma, paper: Tone) -> Luma:
+    """The view as if its paper were `PAPER` bright everywhere."""
+    return np.asarray(cv2.divide(view, paper, scale=PAPER, dtype=cv2.CV_8U), np.uint8)
+
+
+def dark_print(even: Luma, scale: float) -> tuple[Luma, Luma]:
+    """(h, w) each: 255 where a view with even paper, `scale` px a mm, shows print; where it is as bold as only that of
+    cards is."""
+    reach, stroke, thin = (np.ones((round(size * scale),) * 2, np.uint8) for size in (_PRINT_MM, _STROKE_MM, _THIN_MM))
+    beside = cv2.morphologyEx(even, cv2.MORPH_CLOSE, reach)
+    ink = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_INK), cv2.CMP_LT)
+    fine, bold = (cv2.morphologyEx(ink, cv2.MORPH_OPEN, size) for size in (thin, stroke))
+    return np.asarray(fine, np.uint8), np.asarray(bold, np.uint8)
+
+
+def _edges(tone: Luma, known: Mask, scale: float) -> Mask:
+    """Where brightness changes at once among what is not known."""
+    size = 2 * round(_EDGE_MM * scale / 2) + 1
+    kernel = np.ones((size, size), np.uint8)
+    high, low = (
+        cv2.dilate(np.where(known, np.uint8(0), tone), kernel),
+        cv2.erode(np.where(known, np.uint8(255), tone), kernel),
+    )
+    return np.asarray(~known & (high.astype(np.int16) - low > _EDGE * PAPER))
+
+
+def _fill(mask: NDArray[np.uint8], maps: Maps, points_mm: Points, value: int = 255) -> None:
+    cv2.fillConvexPoly(mask, (maps.to_view(points_mm) / _SHRINK).round().astype(np.int32), value)

@@ -1,0 +1,293 @@
+"""How open cards lie on each other: from where they were seen to the order of a fan, or to `X` where that is a guess.
+
+Pure geometry in board millimetres. A marker that is seen where another card lies proves that its own card is the upper
+one; cards that prove nothing about each other lie as a fan is laid, away from the edge of its seat.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from companion.core.grid import Square
+from companion.core.kit import Deck, Layout
+from vision.pose.pose import Points, rectangle_corners_mm
+
+UNREAD = "X"
+"""Stands for a card that is there and was not read."""
+_SAME_MM, _SAME_DEG = 6.0, 12.0
+"""Both markers of a card give its middle and direction to within this."""
+_ON_TOP_MM = 3.0
+"""A marker that reaches so far into another card's outline lies on it."""
+_APART_MM = 8.0
+"""Cards that prove nothing about each other must be so far apart along the fan to be told apart."""
+_GAP_MM = 15.0
+"""A fan may have a gap of this; what lies further off may be another stack."""
+_TALLER_MM = 2.0
+"""The signs of suits reach so much farther into a card than its markers."""
+_INDEX_MM, _FIGURES_MM = (26.6, 12.5), (32.0, 38.0)
+"""Width and depth of value and suit in a corner, three signs at most, and of the figures in the middle."""
+_ROUND_PRINT_MM = 1.2
+_ASIDE_MM = 35.0
+_BESIDE_MM = 3.0
+"""So much is kept clear beside print, for blur and for cards that lie a little elsewhere."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lying:
+    """An open card on the board: its middle, its direction (radians, counter-clockwise; a half turn changes nothing).
+
+    `marks` are the markers seen of it, (4, 2) each, the upper left corner first. A card that was not read is named
+    `UNREAD`, its outline is that of the marker; `covers` are names of cards that are known to lie above it.
+    """
+
+    name: str
+    x_mm: float
+    y_mm: float
+    turn: float
+    marks: tuple[Points, ...]
+    outline: Points
+    covers: frozenset[str] = frozenset()
+
+    @property
+    def middle(self) -> Points:
+        """(2,): the middle of its outline."""
+        return np.array([self.x_mm, self.y_mm])
+
+    def depth_inside(self, points_mm: Points) -> Points:
+        """(N,): how far inside the outline points lie; negative outside."""
+        outline = self.outline.astype(np.float32)
+        return np.array([cv2.pointPolygonTest(outline, (float(x), float(y)), True) for x, y in points_mm])
+
+    def lies_on(self, other: Lying) -> bool:
+        """Is that proved?"""
+        if self.name in other.covers:
+            return True
+        return other.name != UNREAD and any(other.depth_inside(mark).max() >= _ON_TOP_MM for mark in self.marks)
+
+
+def clear_places(deck: Deck, card: Lying) -> tuple[Points, Points]:
+    """(4, 2) each: the parts of a card's face on which nothing is printed, right and left of its middle."""
+    room = deck.inset_mm + deck.marker_mm
+    width, depth = room, deck.height_mm - 2 * room - _BESIDE_MM
+    return _opposite(card, (deck.width_mm - width) / 2, 0.0, width, depth)
+
+
+def printed_places(deck: Deck, card: Lying) -> tuple[Points, ...]:
+    """(4, 2) each: the parts of a card's face that hold its print: the middle, and the strips of both corners."""
+    room = deck.inset_mm + deck.marker_mm
+    middle = rectangle_corners_mm(
+        card.x_mm, card.y_mm, deck.width_mm - 2 * room, deck.height_mm - 2 * room + _BESIDE_MM, card.turn
+    )
+    strip = room + _BESIDE_MM / 2
+    return middle, *_opposite(card, 0.0, (deck.height_mm - strip) / 2, deck.width_mm, strip)
+
+
+def print_boxes(deck: Deck, card: Lying) -> tuple[Points, ...]:
+    """(4, 2) each: the parts of a card's face that hold its print, with room for blur and no more: both markers, value
+    and suit beside them, the figures in the middle."""
+    side = deck.marker_mm + 2 * _ROUND_PRINT_MM
+    reach = deck.marker_mm / 2 + deck.inset_mm
+    markers = _opposite(card, deck.width_mm / 2 - reach, deck.height_mm / 2 - reach, side, side)
+    left, right = deck.inset_mm - _ROUND_PRINT_MM, deck.inset_mm + _INDEX_MM[0] + _ROUND_PRINT_MM
+    x = (left + right - deck.width_mm) / 2
+    deep = _INDEX_MM[1] + 2 * _ROUND_PRINT_MM
+    indices = _opposite(card, x, (deck.height_mm - deep) / 2 - deck.inset_mm + _ROUND_PRINT_MM, right - left, deep)
+    wide, high = (side + 2 * _ROUND_PRINT_MM for side in _FIGURES_MM)
+    return *markers, *indices, rectangle_corners_mm(card.x_mm, card.y_mm, wide, high, card.turn)
+
+
+def index_places(deck: Deck, card: Lying) -> tuple[Points, Points]:
+    """(4, 2) each: the strips beside both markers of a card, which hold its value and suit, taller than a marker."""
+    room = deck.inset_mm + deck.marker_mm
+    depth = room + _TALLER_MM
+    return _opposite(card, -room / 2, (deck.height_mm - depth) / 2, deck.width_mm - room, depth)
+
+
+def _opposite(card: Lying, x: float, y: float, width: float, depth: float) -> tuple[Points, Points]:
+    """A rectangle that lies at (x, y) on the face of a card, and the one opposite."""
+    places = []
+    for turn in (card.turn, card.turn + math.pi):
+        middle_x, middle_y = card.middle + _turned(np.array([x, y]), turn)
+        places.append(rectangle_corners_mm(middle_x, middle_y, width, depth, turn))
+    return places[0], places[1]
+
+
+def marker_places(deck: Deck, card: Lying) -> tuple[Points, Points]:
+    """(4, 2) each: where both markers of a card lie, the upper left corner first: its upper right, its lower left."""
+    places = []
+    for turn in (card.turn, card.turn + math.pi):
+        x, y = card.middle + _turned(_corner(deck), turn)
+        places.append(rectangle_corners_mm(x, y, deck.marker_mm, deck.marker_mm, turn))
+    return places[0], places[1]
+
+
+def card_of_marks(deck: Deck, name: str, marks: Sequence[Points]) -> Lying | None:
+    """The one card that all these markers, (4, 2) mm each, belong to; None when they are those of more than one."""
+    cards = [_card_of_mark(deck, name, mark) for mark in marks]
+    if len(cards) == 1:
+        return cards[0]
+    if len(cards) > 2:
+        return None
+    one, other = cards
+    bend = math.remainder(other.turn - one.turn - math.pi, 2 * math.pi)
+    if np.linalg.norm(one.middle - other.middle) > _SAME_MM or abs(bend) > math.radians(_SAME_DEG):
+        return None
+    # The line between both markers tells the direction better than either of them.
+    corner, across = _corner(deck), one.marks[0].mean(axis=0) - other.marks[0].mean(axis=0)
+    turn = math.atan2(across[1], across[0]) - math.atan2(corner[1], corner[0])
+    return _lying(deck, name, (one.middle + other.middle) / 2, turn, (*one.marks, *other.marks))
+
+
+def _card_of_mark(deck: Deck, name: str, mark: Points) -> Lying:
+    up, right = mark[0] - mark[3] + mark[1] - mark[2], mark[1] - mark[0] + mark[2] - mark[3]
+    direction = up + np.array([-right[1], right[0]])  # `right`, a quarter further, is another sight of `up`
+    turn = math.atan2(-direction[0], direction[1])
+    return _lying(deck, name, mark.mean(axis=0) - _turned(_corner(deck), turn), turn, (mark,))
+
+
+def _corner(deck: Deck) -> Points:
+    """(2,): from a card's middle to that of the marker in its upper right."""
+    reach = deck.marker_mm / 2 + deck.inset_mm
+    return np.array([deck.width_mm / 2 - reach, deck.height_mm / 2 - reach])
+
+
+def _turned(offset: Points, turn: float) -> Points:
+    sine, cosine = math.sin(turn), math.cos(turn)
+    return np.array([cosine * offset[0] - sine * offset[1], sine * offset[0] + cosine * offset[1]])
+
+
+def _lying(deck: Deck, name: str, middle: Points, turn: float, marks: tuple[Points, ...]) -> Lying:
+    x, y = float(middle[0]), float(middle[1])
+    return Lying(name, x, y, turn, marks, rectangle_corners_mm(x, y, deck.width_mm, deck.height_mm, turn))
+
+
+def unread_card(mark: Points, covers: Iterable[str] = ()) -> Lying:
+    """A card of which only a marker that does not decode, or a part of one, is seen."""
+    x, y = mark.mean(axis=0)
+    return Lying(UNREAD, float(x), float(y), 0.0, (mark,), mark, frozenset(covers))
+
+
+def card_of_ink(ink: Points) -> Lying:
+    """A card, or more than one, of which nothing is seen but some of its print, (N, 2) mm."""
+    box = cv2.boxPoints(cv2.minAreaRect(ink.astype(np.float32)))
+    return unread_card(np.asarray(box, np.float64))
+
+
+def fan_order(cards: Sequence[Lying], seat_up: float, widest_mm: float) -> tuple[str, ...]:
+    """The names of a zone's open cards from the bottom to the top; `UNREAD` for every card whose place is a guess, and
+    between cards that lie on each other with a step wider than `widest_mm`: there another one may lie out of sight.
+
+    `seat_up` is 1 when fans grow towards +y, -1 towards -y.
+    """
+    if len(cards) < 2:
+        return tuple(card.name for card in cards)
+    proofs = np.array([[upper is not lower and upper.lies_on(lower) for lower in cards] for upper in cards])
+    above = _closure(proofs)
+    if above.diagonal().any():
+        return (UNREAD,) * len(cards)
+    direction = _direction(cards, proofs, seat_up)
+    if direction is None or not _is_one_fan(cards, direction, seat_up):
+        return (UNREAD,) * len(cards)
+    along = _along(cards, direction)
+    names = [card.name for card in cards]
+    before = above.T.copy()
+    for i, j in combinations(range(len(cards)), 2):
+        if above[i, j] or above[j, i]:
+            continue
+        before[i, j], before[j, i] = along[i] < along[j], along[i] >= along[j]
+        if abs(along[i] - along[j]) < _APART_MM:
+            names[i] = names[j] = UNREAD
+    order = sorted(range(len(cards)), key=lambda i: int(before[:, i].sum()))
+    if any(not before[lower, upper] for lower, upper in combinations(order, 2)):
+        return (UNREAD,) * len(cards)
+    fan = [names[order[0]]]
+    for lower, upper in pairwise(order):
+        is_wide = _touch(cards[lower], cards[upper]) and abs(along[upper] - along[lower]) > widest_mm
+        fan += [UNREAD, names[upper]] if is_wide else [names[upper]]
+    return tuple(fan)
+
+
+def _closure(proofs: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Who lies above whom, also by way of others."""
+    above = proofs.copy()
+    for middle in range(len(above)):
+        above |= np.outer(above[:, middle], above[middle])
+    return above
+
+
+def _direction(cards: Sequence[Lying], proofs: NDArray[np.bool_], seat_up: float) -> Points | None:
+    """(2,): the way the fan grows, by what is proved, else as its seat lays it; None when the proofs disagree."""
+    steps = [
+        cards[i].middle - cards[j].middle
+        for i, j in np.argwhere(proofs)
+        if UNREAD not in (cards[i].name, cards[j].name)
+    ]
+    units = [step / length for step in steps if (length := float(np.linalg.norm(step))) > 4]
+    if not units:
+        return np.array([0.0, seat_up])
+    mean = np.mean(units, axis=0)
+    length = float(np.linalg.norm(mean))
+    return mean / length if length > 0.5 else None
+
+
+def _along(cards: Sequence[Lying], direction: Points) -> Points:
+    """(N,): how far along the fan each lies, by its middle; by its first marker where some show no more."""
+    if all(card.name != UNREAD for card in cards):
+        return np.array([float(card.middle @ direction) for card in cards])
+    return np.array([min(float(mark.mean(axis=0) @ direction) for mark in card.marks) for card in cards])
+
+
+def _is_one_fan(cards: Sequence[Lying], direction: Points, seat_up: float) -> bool:
+    """Do the cards hang together? Where they do not overlap, gaps must be small and the fan lie as its seat lays it."""
+    groups: list[list[Lying]] = []
+    for card in cards:
+        touching = [group for group in groups if any(_touch(card, other) for other in group)]
+        groups = [group for group in groups if group not in touching]
+        groups.append([card, *(other for group in touching for other in group)])
+    if len(groups) == 1:
+        return True
+    if direction[1] * seat_up < 0.5:
+        return False
+    aside = np.array([-direction[1], direction[0]])
+    places = sorted(
+        (np.vstack([card.outline for card in group]) for group in groups), key=lambda p: float((p @ direction).mean())
+    )
+    for low, high in pairwise(places):
+        gap = float((high @ direction).min() - (low @ direction).max())
+        if not -_APART_MM <= gap <= _GAP_MM or abs(float((high @ aside).mean() - (low @ aside).mean())) > _ASIDE_MM:
+            return False
+    return True
+
+
+def _touch(one: Lying, other: Lying) -> bool:
+    return cv2.intersectConvexConvex(one.outline.astype(np.float32), other.outline.astype(np.float32))[0] > 0
+
+
+def agreed_fans(
+    pictures: Sequence[Layout], unknown: Collection[Square]
+) -> tuple[dict[Square, tuple[str, ...]], set[Square]]:
+    """What several pictures of a still table say of the zones that are known, and the zones in which they differ.
+
+    A card that was read once is no longer an `X`.
+    """
+    fans: dict[Square, tuple[str, ...]] = {}
+    torn = set()
+    for zone in {zone for fans_seen in pictures for zone in fans_seen if zone not in unknown}:
+        readings = [fans_seen.get(zone, ()) for fans_seen in pictures]
+        if len({len(reading) for reading in readings}) > 1:
+            torn.add(zone)
+            continue
+        places = [set(names) - {UNREAD} for names in zip(*readings, strict=True)]
+        named = [name for names in places for name in names]
+        if any(len(names) > 1 for names in places) or len(set(named)) < len(named):
+            torn.add(zone)
+        else:
+            fans[zone] = tuple(next(iter(names), UNREAD) for names in places)
+    return fans, torn

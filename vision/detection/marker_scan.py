@@ -1,0 +1,223 @@
+"""Markers of a whole picture at half its size, and of the parts of it that have changed.
+
+Half the size costs a quarter; what is too small for that is read later, where the board is known, or in a second go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from vision.detection.markers import Found, Luma, MarkerFinder, Sighting, sharpened, without_shadows
+from vision.detection.motion import BLOCK_PX, Blocks
+from vision.pose.pose import Points
+
+_LARGE_PX = 1600
+"""Pictures wider than this are looked at in half their size first."""
+_SHADOWS_PX = (11, 19)
+"""Two or three modules of small markers, and of large ones."""
+_REFINE_PX = 3
+_NOT_FAR_PX = 2.0
+"""A corner that would go farther when it is refined follows another edge."""
+_MODULES, _LEAST_SIDE_PX = 7, 12.0
+"""A marker's modules along a side, the black rim included; smaller ones are too coarse for this."""
+_FARTHEST = 1.5
+"""So many modules (and a pixel) away a corner is another one's."""
+_ALONG = np.linspace(0.06, 0.94, 16)
+"""Where along a marker's edge it is looked for, ..."""
+_STEP_PX = 0.5
+"""... and in such steps across it, up to a module away."""
+_RISE, _LEAST_CONTRAST = 0.08, 20.0
+"""An edge is a rise from black to white by this share of the contrast within a pixel; least contrast in grey levels."""
+_ON_LINE_PX, _LEAST_SHARE, _STEEPEST = 0.5, 0.35, 0.25
+"""Of an edge this share must lie on one straight line, which is turned at most so much (tangent)."""
+_SOFT = 0.45
+"""The steepest edges of sharp markers rise by more than this, of their contrast, within a pixel."""
+_LEAST_TURN = 0.05
+"""Sine of the angle under which edges meet, at least."""
+_PAIRS = np.triu_indices(len(_ALONG), len(_ALONG) // 4)
+
+Box = tuple[slice, slice]
+"""Rows and columns of a picture."""
+
+
+class Scanner:
+    """Finds markers; `thorough` takes its time and looks at the whole picture always."""
+
+    def __init__(self, *, thorough: bool = False) -> None:
+        self._thorough = thorough
+        self._whole, self._patient = MarkerFinder(thorough=thorough), MarkerFinder(thorough=True)
+        self._quick, self._part, self._slow_part = MarkerFinder(quick=True), MarkerFinder(quick=True), MarkerFinder()
+
+    def whole(self, luma: Luma) -> Found:
+        """All markers of a picture, at its full size."""
+        return self._whole.find(luma)
+
+    def quickly(self, luma: Luma) -> Found | None:
+        """Most markers of a large picture, at half its size; None: this picture is to be looked at as it is."""
+        if self._thorough or luma.shape[1] <= _LARGE_PX:
+            return None
+        return self._at_half(luma, _halved(luma))
+
+    def patiently(self, luma: Luma) -> Found:
+        """All markers of a picture, through so many windows that it takes several times as long."""
+        return self._patient.find(luma)
+
+    def with_effort(self, luma: Luma) -> Found:
+        """The markers of a picture that is blurred, or crossed by hard shadows; at half its size when it is large."""
+        is_large = luma.shape[1] > _LARGE_PX
+        picture = _halved(luma) if is_large else luma
+        sightings: dict[int, Sighting] = {}
+        rejected: list[Points] = []
+        for better in (sharpened(picture), *(without_shadows(picture, window) for window in _SHADOWS_PX)):
+            found = self._at_half(luma, better) if is_large else self._quick.find(better)
+            sightings = {sighting.marker: sighting for sighting in found.sightings} | sightings
+            rejected += found.rejected
+        return Found(tuple(sightings.values()), tuple(rejected))
+
+    def _at_half(self, luma: Luma, half: Luma) -> Found:
+        """The markers of a picture of half the size, their corners where they are in the whole one."""
+        found = self._quick.find(half)
+        corners = refined(luma, [sighting.corners_px * 2 + 0.5 for sighting in found.sightings])
+        return Found(
+            tuple(Sighting(s.marker, px) for s, px in zip(found.sightings, corners, strict=True)),
+            tuple(quad * 2 + 0.5 for quad in found.rejected),
+        )
+
+    def parts(self, luma: Luma, boxes: Iterable[Box], least_px: float, *, slowly: bool = False) -> Found:
+        """The markers within boxes of a picture whose sides are `least_px` or more."""
+        finder = self._slow_part if slowly else self._part
+        sightings: list[Sighting] = []
+        rejected: list[Points] = []
+        for rows, columns in boxes:
+            found = finder.find(np.ascontiguousarray(luma[rows, columns]), least_px)
+            shift = (columns.start, rows.start)
+            sightings += [Sighting(s.marker, s.corners_px + shift) for s in found.sightings]
+            rejected += [quad + shift for quad in found.rejected]
+        return Found(tuple(sightings), tuple(rejected))
+
+
+def _halved(luma: Luma) -> Luma:
+    return np.asarray(cv2.resize(luma, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def refined(luma: Luma, quads: Sequence[Points]) -> list[Points]:
+    """Corners (4, 2) px each, moved to where edges meet in the picture; those that would go far stay."""
+    if not quads:
+        return []
+    rough = np.vstack(quads).astype(np.float32)
+    window, ends = (_REFINE_PX, _REFINE_PX), (cv2.TERM_CRITERIA_COUNT + cv2.TERM_CRITERIA_EPS, 10, 0.05)
+    fine = cv2.cornerSubPix(luma, rough.copy().reshape(-1, 1, 2), window, (-1, -1), ends).reshape(-1, 2)
+    is_near = np.abs(fine - rough).max(axis=1, keepdims=True) <= _NOT_FAR_PX
+    return list(np.where(is_near, fine, rough).astype(np.float64).reshape(-1, 4, 2))
+
+
+def is_soft(luma: Luma, quads: Sequence[Points]) -> bool:
+    """Are the edges of these markers, (4, 2) px each, blurred, in one direction at least?"""
+    height, width = luma.shape
+    sharpness = []
+    for quad in quads:
+        low, high = quad.min(axis=0) - 2, quad.max(axis=0) + 3
+        left, top, right, bottom = (int(v) for v in (*low.clip(0), *np.minimum(high, (width, height))))
+        patch = luma[top:bottom, left:right].astype(np.float32)
+        if min(patch.shape) < _LEAST_SIDE_PX:
+            continue
+        contrast = float(np.subtract(*np.percentile(patch, (95, 5))))
+        steps = (np.percentile(np.abs(np.diff(patch, axis=axis)), 98) for axis in (0, 1))
+        sharpness.append(min(steps) / max(contrast, 1.0))
+    return bool(sharpness) and float(np.median(sharpness)) < _SOFT
+
+
+def on_edges(luma: Luma, quad: Points) -> Points | None:
+    """The corners (4, 2) px of a marker where straight lines along its four edges meet; None where one is hidden.
+
+    What touches a marker or hides one of its corners moves a corner that is looked for by itself by several pixels,
+    and small markers have rough ones; most of an edge stays in sight.
+    """
+    sides = np.roll(quad, -1, axis=0) - quad
+    lengths = np.linalg.norm(sides, axis=1)
+    if lengths.min() < _LEAST_SIDE_PX:
+        return None
+    ways = sides / lengths[:, None]
+    outward = np.column_stack([ways[:, 1], -ways[:, 0]])
+    steps = int(np.ceil(0.9 * lengths.min() / _MODULES / _STEP_PX))
+    offsets = np.arange(-steps, steps + 1) * _STEP_PX
+    places = (
+        quad[:, None, None] + _ALONG[:, None, None] * sides[:, None, None] + offsets[:, None] * outward[:, None, None]
+    )
+    shape = (4 * len(_ALONG), len(offsets))
+    across = cv2.remap(luma, places.reshape(*shape, 2).astype(np.float32), None, cv2.INTER_LINEAR)  # type: ignore[call-overload]  # stubs deny None
+    low, high = np.percentile(across, (10, 90))
+    if high - low < _LEAST_CONTRAST:
+        return None
+    soft = cv2.GaussianBlur(across.astype(np.float32), (5, 1), 0.8)
+    rise = (soft[:, 2:] - soft[:, :-2]).reshape(4, len(_ALONG), -1)
+    top = rise.argmax(axis=2)
+    inner = top.clip(1, rise.shape[2] - 2)
+    before, peak, after = (np.take_along_axis(rise, (inner + by)[..., None], 2)[..., 0] for by in (-1, 0, 1))
+    bend = before - 2 * peak + after
+    finer = np.where(bend < 0, 0.5 * (before - after) / np.where(bend < 0, bend, 1.0), 0.0)
+    found = (inner + 1 - steps + finer.clip(-0.5, 0.5)) * _STEP_PX
+    is_edge = (top == inner) & (peak >= _RISE * (high - low))
+    lines = _lines_through(_ALONG * lengths[:, None], found, is_edge)
+    if lines is None:
+        return None
+    slopes, bases = lines
+    starts, headings = quad + bases * outward, ways + slopes * outward
+    last_starts, last_headings = np.roll(starts, 1, axis=0), np.roll(headings, 1, axis=0)
+    turns = _cross(headings, last_headings)
+    if (np.abs(turns) < _LEAST_TURN).any():
+        return None
+    corners = starts + (_cross(last_starts - starts, last_headings) / turns)[:, None] * headings
+    is_near = np.abs(corners - quad).max() <= _FARTHEST * lengths.min() / _MODULES + 1
+    return np.asarray(corners) if is_near else None
+
+
+def _lines_through(along: Points, across: Points, counts: NDArray[np.bool_]) -> tuple[Points, Points] | None:
+    """Slopes (4, 1) and starts (4, 1) of the lines on which most of the places that count lie, (4, N) by their
+    distances along and across an edge; None when they are too few on any edge."""
+    one, other = _PAIRS
+    slopes = (across[:, other] - across[:, one]) / (along[:, other] - along[:, one])
+    bases = across[:, one] - slopes * along[:, one]
+    near = np.abs(across[:, None] - bases[..., None] - slopes[..., None] * along[:, None]) <= _ON_LINE_PX
+    near &= counts[:, None] & ((np.abs(slopes) < _STEEPEST) & counts[:, one] & counts[:, other])[..., None]
+    on_line = near[np.arange(len(near)), near.sum(axis=2).argmax(axis=1)]
+    number = on_line.sum(axis=1, keepdims=True)
+    reach = np.where(on_line, along, -np.inf).max(axis=1) - np.where(on_line, along, np.inf).min(axis=1)
+    if (number < _LEAST_SHARE * len(_ALONG)).any() or (reach < _LEAST_SHARE * along[:, -1]).any():
+        return None
+    x, y = ((on_line * of).sum(axis=1, keepdims=True) / number for of in (along, across))
+    slope = (on_line * (along - x) * (across - y)).sum(axis=1, keepdims=True)
+    slope /= (on_line * (along - x) ** 2).sum(axis=1, keepdims=True)
+    return slope, y - slope * x
+
+
+def _cross(one: Points, other: Points) -> Points:
+    return np.asarray(one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0])
+
+
+def boxes_of(blocks: Blocks, margin_px: float, luma: Luma) -> list[Box]:
+    """Boxes of the picture that hold all these blocks and a margin; boxes that would touch are one."""
+    reach = int(np.ceil(margin_px / BLOCK_PX))
+    wide = np.asarray(cv2.dilate(blocks.astype(np.uint8), np.ones((2 * reach + 1,) * 2, np.uint8)), np.uint8)
+    x, y, columns_in, rows_in = cv2.boundingRect(wide)
+    if not rows_in:
+        return []
+    count, _, stats, _ = cv2.connectedComponentsWithStats(
+        np.ascontiguousarray(wide[y : y + rows_in, x : x + columns_in])
+    )
+    height, width = luma.shape
+    boxes = []
+    for left, top, across, down in (stats[1:count, :4] + (x, y, 0, 0)) * BLOCK_PX:
+        rows = slice(int(top), min(int(top + down), height))
+        columns = slice(int(left), min(int(left + across), width))
+        boxes.append((rows, columns))
+    return boxes
+
+
+def area_of(boxes: Iterable[Box]) -> int:
+    """Pixels within boxes."""
+    return sum((rows.stop - rows.start) * (columns.stop - columns.start) for rows, columns in boxes)

@@ -1,0 +1,381 @@
+"""What the camera page asks: pictures, the board with what is read on it, its weak places, and the settled frames.
+
+The watcher hands every frame over; nothing is computed from it until somebody asks.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import count
+from typing import Protocol
+
+import cv2
+import numpy as np
+
+from companion.core.grid import Square
+from companion.core.kit import Kit
+from companion.core.ports import (
+    Advice,
+    BoardSeen,
+    CameraOffer,
+    Frame,
+    Reading,
+    SettledFrame,
+    SquareSeen,
+    Weakness,
+)
+from vision.detection.markers import Luma
+from vision.pieces.board_reader import BoardReader
+from vision.pose.optics import Lens
+from vision.pose.pose import Maps, Points, Pose, flat, square_mm
+from vision.readability import (
+    Measure,
+    advise,
+    advise_blindly,
+    board_outline_mm,
+    enough_px,
+    measure_squares,
+    tilt_deg,
+)
+
+Area = tuple[float, float, float, float]
+"""Low x, low y, high x, high y in board mm."""
+SETTLED = 20
+"""So many settled frames are kept, packed: at 1080p they take some 20 MB instead of 41."""
+_PACKING = (cv2.IMWRITE_PNG_COMPRESSION, 1, cv2.IMWRITE_PNG_STRATEGY, cv2.IMWRITE_PNG_STRATEGY_HUFFMAN_ONLY)
+"""What packs a noisy picture smallest is the fastest as well: 40 ms at 1080p, 20 to unpack it."""
+_PICTURE_PX, _PICTURE_QUALITY = 960, 70
+_BOARD_PX, _BOARD_QUALITY = 640, 75
+_PHOTOGRAPH_PX, _PHOTOGRAPH_BYTES, _PHOTOGRAPH_QUALITIES = 640, 32_000, (80, 70, 60, 50, 40, 30)
+_MEASURED_FRAMES = 30
+"""Weak places are measured anew after so many frames, or when the board was moved."""
+_TALL_MM = 15.0
+"""Pieces rise at most so high above the board."""
+_EDGE_MM = 4.0
+"""So much paper around the corner markers belongs to the printed board."""
+
+
+class Steering(Protocol):
+    """What the eye asks of the watcher."""
+
+    @property
+    def camera(self) -> str:
+        """The name of the camera that is open; empty: none."""
+
+    @property
+    def source(self) -> str | None:
+        """The source that was chosen; None: that of the settings."""
+
+    @property
+    def locks(self) -> tuple[bool | None, bool | None] | None:
+        """Are focus and exposure locked?"""
+
+    def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
+        """Lock them, or let them follow."""
+
+    def choose(self, source: str) -> None:
+        """Use another camera."""
+
+
+class _PackedFrame(Frame):
+    """A frame as a lossless picture of half its size, unpacked whenever somebody looks at it."""
+
+    def __init__(self, frame: Frame) -> None:
+        packed = cv2.imencode(".png", frame.luma, _PACKING)[1]
+        vars(self).update(at_s=frame.at_s, number=frame.number, packed=packed)
+
+    @property
+    def luma(self) -> Luma:
+        """The picture as it was."""
+        return np.asarray(cv2.imdecode(vars(self)["packed"], cv2.IMREAD_GRAYSCALE), dtype=np.uint8)
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """A frame and what the reader knew after it. `number` counts on over all cameras."""
+
+    number: int
+    frame: Frame
+    reading: Reading
+    kit: Kit | None
+    pose: Pose | None
+    lens: Lens
+    sureness: Mapping[Square, float]
+    advice: tuple[Advice, ...] = ()
+    note: str = ""
+
+    @cached_property
+    def told(self) -> SettledFrame:
+        """The frame as others may have it, worked out once."""
+        return _settled_frame(self)
+
+
+class BoardEye:
+    """Implements `companion.core.ports.Eye` on a reader's frames.
+
+    `source` is the camera of the settings; `offers` answers which there are.
+    """
+
+    def __init__(
+        self, reader: BoardReader, source: str = "", offers: Callable[[], tuple[CameraOffer, ...]] = lambda: ()
+    ) -> None:
+        self._reader = reader
+        self._steering: Steering | None = None
+        self._source = source
+        self._numbers = count(1)
+        self._offers = offers
+        self._last: _Look | None = None
+        self._maps: tuple[tuple[Pose, Area, int], Maps] | None = None
+        self._measured: tuple[Pose, int, Mapping[Square, Measure]] | None = None
+        self._lock = threading.Lock()
+        self._settled: deque[_Look] = deque(maxlen=SETTLED)
+
+    def steer(self, steering: Steering) -> None:
+        """From now on the camera of this watcher is asked to lock, and to give way to another one."""
+        self._steering = steering
+
+    def saw(self, frame: Frame, reading: Reading) -> None:
+        """Take a frame that was just read; called in the watcher's thread, before the table hears of the reading.
+
+        Keeps references and computes nothing, unless this frame says nothing new: then what is kept is packed.
+        """
+        reader, before = self._reader, self._last
+        frame = reader.as_read(frame)
+        told = reader.kit, reader.pose, reader.lens, reader.sureness, reader.advice, reader.note
+        look = _Look(next(self._numbers), frame, reading, *told)
+        self._last = look
+        if not reading.quiet:
+            return
+        if before is not None and before.reading.quiet and _same(before.reading, reading):
+            self._pack()
+            return
+        with self._lock:
+            if self._settled and _same(self._settled[-1].reading, reading):
+                self._settled.pop()  # the board is as it was before something moved: the newest picture of it counts
+            self._settled.append(look)
+
+    def _pack(self) -> None:
+        """Pack the oldest settled frame that is not yet; only the watcher's thread changes what is kept."""
+        kept = self._settled
+        place = next((place for place, look in enumerate(kept) if not isinstance(look.frame, _PackedFrame)), None)
+        if place is not None:
+            packed = replace(kept[place], frame=_PackedFrame(kept[place].frame))
+            with self._lock:
+                kept[place] = packed
+
+    # ---- companion.ports.Eye: the last frame -------------------------------------------------------------------------
+
+    def number(self) -> int:
+        """The number of the last frame; it changes with every frame, 0: there was none yet."""
+        look = self._last
+        return look.number if look else 0
+
+    @property
+    def taken_s(self) -> float | None:
+        """When the last frame was taken, by the clock of frames; None: there was none yet."""
+        look = self._last
+        return look.frame.at_s if look else None
+
+    def picture(self) -> bytes | None:
+        """The last frame as a JPEG of at most 960 px; None: there was none yet."""
+        look = self._last
+        return _jpeg(_narrowed(look.frame.luma, _PICTURE_PX), _PICTURE_QUALITY) if look else None
+
+    def blind_advice(self) -> tuple[Advice, ...]:
+        """What may be wrong with the picture while no board is found in it."""
+        look = self._last
+        return advise_blindly(look.frame.luma) if look else ()
+
+    def board(self, frame: int | None = None) -> BoardSeen | None:
+        """The board in the last frame, or in a settled one, its weak places and advice; None: no board is seen."""
+        look = self._look(frame)
+        if look is None or look.kit is None or look.pose is None or look.reading.game is None:
+            return None
+        kit, pose, reading = look.kit, look.pose, look.reading
+        measures = self._measures(look, kit, pose)
+        enough = enough_px(kit)
+        weak = {square: measure.weak(enough) for square, measure in measures.items()}
+        squares = tuple(
+            SquareSeen(
+                square,
+                _faces(reading, square),
+                square not in reading.unknown,
+                look.sureness.get(square, 0.0 if square in reading.unknown else 1.0),
+                weak[square],
+                measures[square].module_px,
+            )
+            for square in measures
+        )
+        first = [each for each in look.advice if each.weakness is Weakness.TWIN]
+        last = [each for each in look.advice if each.weakness is not Weakness.TWIN]
+        advice = (*first, *advise(kit, pose, measures, weak), *last)
+        middle = flat(np.array([[kit.board.width_mm / 2, kit.board.height_mm / 2]]))[0]
+        return BoardSeen(
+            frame=look.number,
+            picture=self._board_picture(look, kit, pose),
+            kit=kit,
+            reading=reading,
+            squares=squares,
+            area_mm=_area_mm(kit),
+            advice=advice,
+            distance_mm=float(np.linalg.norm(pose.eye_mm - middle)),
+            tilt_deg=tilt_deg(pose),
+            note=look.note,
+        )
+
+    # ---- settled frames and photographs ------------------------------------------------------------------------------
+
+    def settled(self) -> tuple[SettledFrame, ...]:
+        """The last frames in which the board came to rest, oldest first."""
+        with self._lock:
+            looks = tuple(self._settled)
+        return tuple(look.told for look in looks)
+
+    def settled_picture(self, frame: int, width_px: int) -> bytes | None:
+        """A settled frame as a JPEG of at most that width; None: it is not kept any more."""
+        look = self._look(frame)
+        return _jpeg(_narrowed(look.frame.luma, width_px), _PICTURE_QUALITY) if look else None
+
+    def photograph(self) -> bytes | None:
+        """The board alone, from straight above, as a small JPEG; None: it does not lie still in view.
+
+        Squares that are not read are covered: a hand of cards or a phone may lie there. Of a board of cards the strips
+        beyond the zones are left out as well.
+        """
+        look = self._last
+        if look is None or look.kit is None or look.pose is None or look.reading.game is None:
+            return None
+        if not look.reading.quiet:
+            return None
+        area = _area_mm(look.kit, whole=not look.kit.deck)
+        view = self._from_above(look.frame.luma, look.pose, area, _PHOTOGRAPH_PX)
+        view = _covered(view, look.kit, area, look.reading.unknown)
+        for quality in _PHOTOGRAPH_QUALITIES:
+            picture = _jpeg(view, quality)
+            if len(picture) <= _PHOTOGRAPH_BYTES:
+                break
+        return picture
+
+    # ---- the camera --------------------------------------------------------------------------------------------------
+
+    def cameras(self) -> tuple[CameraOffer, ...]:
+        """All cameras that could be used."""
+        return self._offers()
+
+    def source(self) -> str:
+        """Which one is used, as in the settings."""
+        return (self._steering.source if self._steering else None) or self._source
+
+    def name(self) -> str:
+        """The name of the camera that is open; empty: none."""
+        return self._steering.camera if self._steering else ""
+
+    def choose(self, source: str) -> None:
+        """Use another camera from the next frame on; raises `CameraError` where there is only this one."""
+        if self._steering:
+            self._steering.choose(source)
+
+    def locks(self) -> tuple[bool | None, bool | None] | None:
+        """Are focus and exposure locked? None, for one or both: this camera cannot be told to."""
+        return self._steering.locks if self._steering else None
+
+    def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
+        """Lock focus or exposure as they are, or let them follow; None leaves one as it is."""
+        if self._steering:
+            self._steering.lock(focus=focus, exposure=exposure)
+
+    def _look(self, frame: int | None) -> _Look | None:
+        if frame is None:
+            return self._last
+        with self._lock:
+            return next((look for look in self._settled if look.number == frame), None)
+
+    def _measures(self, look: _Look, kit: Kit, pose: Pose) -> Mapping[Square, Measure]:
+        """How well each square is seen: light and lens change slowly, so it is not measured in every frame."""
+        kept = self._measured
+        if kept is not None and kept[0] is pose and 0 <= look.number - kept[1] < _MEASURED_FRAMES:
+            return kept[2]
+        measures = measure_squares(look.frame.luma, kit, pose)
+        self._measured = (pose, look.number, measures)
+        return measures
+
+    def _board_picture(self, look: _Look, kit: Kit, pose: Pose) -> bytes:
+        return _jpeg(self._from_above(look.frame.luma, pose, _area_mm(kit), _BOARD_PX), _BOARD_QUALITY)
+
+    def _from_above(self, luma: Luma, pose: Pose, area_mm: Area, longest_px: int) -> Luma:
+        """A rectangle of the board, longer side so many pixels; the way there is kept while the board lies still."""
+        key, maps = (pose, area_mm, longest_px), self._maps
+        if maps is None or maps[0] != key:
+            low, high = area_mm[:2], area_mm[2:]
+            scale = longest_px / max(high[0] - low[0], high[1] - low[1])
+            self._maps = maps = (key, pose.plane_maps(low, high, 0.0, scale))
+        return maps[1].rectify(luma)
+
+
+def _same(one: Reading, other: Reading) -> bool:
+    return one.essence == other.essence
+
+
+def _faces(reading: Reading, square: Square) -> tuple[str, ...]:
+    if square in reading.fans:
+        return tuple(reading.fans[square])
+    return (reading.seen[square],) if square in reading.seen else ()
+
+
+def _settled_frame(look: _Look) -> SettledFrame:
+    outline: tuple[tuple[float, float], ...] = ()
+    squares: dict[Square, tuple[tuple[float, float], ...]] = {}
+    if look.kit is not None and look.pose is not None:
+        foot = board_outline_mm(look.kit.board, _EDGE_MM)
+        body = np.vstack([foot, foot + np.array([0.0, 0.0, _TALL_MM])])
+        hull = cv2.convexHull(look.pose.to_px(body).astype(np.float32))
+        outline = _corners(np.asarray(hull, dtype=np.float64).reshape(-1, 2))
+        squares = {s: _corners(look.pose.to_px(square_mm(look.kit.board, s))) for s in look.kit.board.squares}
+    lens: tuple[float, ...] = (look.lens.focal_ratio, look.lens.k1)
+    if look.lens.k2 or look.lens.is_fisheye:
+        lens = (*lens, look.lens.k2, float(look.lens.is_fisheye))
+    return SettledFrame(look.number, look.frame, look.reading, lens, outline, squares)
+
+
+def _corners(points: Points) -> tuple[tuple[float, float], ...]:
+    return tuple((round(float(x), 1), round(float(y), 1)) for x, y in points)
+
+
+# ---- pictures --------------------------------------------------------------------------------------------------------
+
+
+def _area_mm(kit: Kit, whole: bool = True) -> Area:
+    """(low x, low y, high x, high y): the printed board with its strips, or its squares alone."""
+    board = kit.board
+    strip = board.strip_mm if whole else 0.0
+    return 0.0, -strip, board.width_mm, board.height_mm + strip
+
+
+def _covered(view: Luma, kit: Kit, area_mm: Area, hidden: frozenset[Square]) -> Luma:
+    """The same view with a plain grey over some squares, half the gaps included."""
+    scale = view.shape[1] / (area_mm[2] - area_mm[0])
+    covered = view.copy()
+    board = kit.board
+    for square in hidden:
+        x, y = board.centre_mm(square)
+        half, deep = board.pitch_mm / 2, board.rank_pitch_mm / 2
+        left, right = (x - half - area_mm[0]) * scale, (x + half - area_mm[0]) * scale
+        top, bottom = (area_mm[3] - y - deep) * scale, (area_mm[3] - y + deep) * scale
+        covered[max(0, int(top)) : int(np.ceil(bottom)), max(0, int(left)) : int(np.ceil(right))] = 128
+    return covered
+
+
+def _narrowed(luma: Luma, width_px: int) -> Luma:
+    height, width = luma.shape
+    if width <= width_px:
+        return luma
+    size = (width_px, max(1, round(height * width_px / width)))
+    return np.asarray(cv2.resize(luma, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
+
+
+def _jpeg(luma: Luma, quality: int) -> bytes:
+    return bytes(cv2.imencode(".jpg", luma, [cv2.IMWRITE_JPEG_QUALITY, quality])[1])

@@ -1,0 +1,289 @@
+"""From a picture to a layout: which face lies on which square, and which squares cannot be told.
+
+A first picture is read as a whole, later ones only where they differ from what was read before; several looks at a
+still table vote. A wrong entry is worse than an unknown one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from companion.core.errors import ConfigError
+from companion.core.grid import Square
+from companion.core.i18n import joined, say
+from companion.core.kit import Kit
+from companion.core.ports import Advice, Frame, Reading, Weakness
+from vision.detection.foreign_objects import lying_free
+from vision.detection.markers import Luma
+from vision.detection.motion import RELIT, Blocks, Motion, Stir
+from vision.pieces.frame_reader import Looker
+from vision.pieces.regions import blocks_over
+from vision.pieces.voting import Votes
+from vision.pose.lens_tuner import LensTuner
+from vision.pose.optics import LENSES, Lens
+from vision.pose.pose import Pose, flat
+
+_RETRY_FRAMES = 10
+"""After so many still frames squares that stayed unknown are looked at again."""
+_SAME_PX = 2.0
+"""Poses that differ by less are one."""
+_TURN_FRAMES, _TURN_BACK_FRAMES = 6, 24
+"""So often in a row no board is found before the picture's mirror image is tried again; the more where a board has been
+seen the way it is: what shows one in the mirror image then is a mirror on the table."""
+
+
+class BoardReader:
+    """Reads frames of one camera; safe to call `use` from another thread.
+
+    `kits` are the kits by game, `model` the camera's name among `LENSES`; `frames` still pictures have to agree;
+    `thorough` takes more time for each picture.
+    """
+
+    def __init__(
+        self, kits: Mapping[str, Kit], model: str = "webcam", frames: int = 3, *, thorough: bool = False
+    ) -> None:
+        if model not in LENSES:
+            raise ConfigError(
+                say(
+                    "[camera] model “{model}” is unknown: expected one of {known}", model=model, known=", ".join(LENSES)
+                )
+            )
+        self._looker = Looker(kits, LENSES[model], thorough=thorough)
+        self._lock, self._asking = threading.Lock(), threading.Lock()
+        self._motion, self._votes = Motion(), Votes(frames)
+        self._settled: Reading | None = None
+        self._since_look = 0
+        self._fresh: Blocks | None = None
+        self._asked: tuple[Kit | None] | None = None
+        self._preferred: Kit | None = None
+        self._foreign: frozenset[Square] = frozenset()
+        self._bare: tuple[Pose, NDArray[np.float32]] | None = None
+        self._mirrored = self._proven = False
+        self._blind = 0
+        self._turned: tuple[Frame, Frame] | None = None
+
+    @property
+    def problem(self) -> str:
+        """Why no board was found in the last frame, as a sentence; empty when nothing is known to be wrong."""
+        return self._looker.locator.problem
+
+    @property
+    def is_mirrored(self) -> bool:
+        """Does the camera mirror its pictures, as webcams do for whoever looks at himself?"""
+        return self._mirrored
+
+    def as_read(self, frame: Frame) -> Frame:
+        """The frame as it is read: a mirrored one turned back. `pose` holds in that."""
+        if not self._mirrored:
+            return frame
+        if self._turned is None or self._turned[0] is not frame:
+            self._turned = frame, replace(frame, luma=_mirrored(frame.luma))
+        return self._turned[1]
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What to do about the last picture although a board was read in it; empty when nothing."""
+        found = []
+        if self._looker.locator.twin:
+            found.append(Advice(say("Put the second board away"), say("The same board is seen twice."), Weakness.TWIN))
+        if self._looker.vague:
+            why = say("Two corners are hidden, so nobody can tell where the farther squares lie.")
+            found.append(Advice(say("Show a third corner of the board"), why, Weakness.CUT))
+        return tuple(found)
+
+    @property
+    def note(self) -> str:
+        """What else there is to say of the last picture in which a board was read, as sentences; mostly empty."""
+        twin, vague = self._looker.locator.twin, ""
+        mirrored = say("The camera mirrors its picture, and the companion turns it back") if self._mirrored else ""
+        if self._looker.vague:
+            vague = say("Two corners of the board are hidden: show a third one, so that every square can be read")
+        return joined(". ", (twin, vague, mirrored))
+
+    @property
+    def lens(self) -> Lens:
+        """The camera's lens as far as the board has told it."""
+        return self._looker.locator.lens
+
+    @property
+    def learned(self) -> LensTuner:
+        """What the board's corners have told about the lens so far, and how surely."""
+        return self._looker.locator.learned
+
+    def use_lens(self, lens: Lens, exact: bool = False) -> None:
+        """Another camera, with this lens from the next frame on; an exact one is not refined. Waits for the reader."""
+        with self._lock:
+            self._looker.locator.use_lens(lens, exact)
+            self._mirrored = self._proven = False
+            self._blind, self._turned = 0, None
+            self._looker.pose, self._looker.seen, self._settled = None, None, None
+            self._votes.begin()
+
+    @property
+    def pose(self) -> Pose | None:
+        """Where the board was in the last frame that was read; None when there was none."""
+        return self._looker.pose
+
+    @property
+    def kit(self) -> Kit | None:
+        """The kit whose board was in view last; None when there was none."""
+        return self._looker.kit
+
+    @property
+    def sureness(self) -> Mapping[Square, float]:
+        """How surely each square was read last: 1 a marker that decodes or an empty square, 0 unknown, between the two
+        a marker's correlation with its print. Of another board or none: empty."""
+        return self._looker.sureness
+
+    def use(self, kit: Kit | None) -> None:
+        """Prefer this kit, and read its game's corner markers as this board; None: whichever board lies there.
+
+        It holds from the next frame on and never waits for the reader.
+        """
+        with self._asking:
+            self._asked = (kit,)
+
+    def read(self, frame: Frame) -> Reading:
+        """What is known after this frame. A frame that shows nothing new costs a comparison and no reading."""
+        with self._lock:
+            if self._asked is not None:
+                self._restart()
+            frame = self.as_read(frame)
+            stir = self._motion.see(frame.luma)
+            self._since_look += 1
+            settled = self._settled
+            if settled is not None and not stir.moving and not stir.drifted:
+                due = self._since_look >= _RETRY_FRAMES or not settled.unknown <= self._looker.resigned
+                if not (settled.unknown and due):
+                    return replace(settled, at_s=frame.at_s, frame=frame.number)
+            reading = self._read_anew(frame, stir)
+            if reading.game is not None:
+                self._blind, self._proven = 0, True
+            elif self._turns_round(frame.luma):
+                frame = replace(frame, luma=_mirrored(frame.luma))
+                return self._read_anew(frame, self._motion.see(frame.luma))
+            return reading
+
+    def read_picture(self, luma: Luma) -> Reading:
+        """What a single (height, width) picture says, without any frame before or after it."""
+        with self._lock:
+            self._restart()
+            look = self._looker.look(luma, still=True)
+            if look.game is None and self._looker.shows_board(turned := _mirrored(luma)):
+                self._mirrored = True
+                look = self._looker.look(turned, still=True)
+            told = look.seen, look.unknown, look.beside, look.strangers
+            return Reading(*told, game=look.game, fans=look.fans, markers=look.markers)
+
+    # ---- over frames ----
+
+    def _turns_round(self, luma: Luma) -> bool:
+        """After a picture without a board: is one in its mirror image? Then all later ones are turned round. Looked at
+        now and then, as it takes as long as the picture itself."""
+        self._blind += 1
+        every = _TURN_BACK_FRAMES if self._proven else _TURN_FRAMES
+        if self._blind % every != (0 if self._proven else 1) or not self._looker.shows_board(_mirrored(luma)):
+            return False
+        self._mirrored, self._blind = not self._mirrored, 0
+        self._motion = Motion()
+        self._votes.begin()
+        return True
+
+    def _restart(self) -> None:
+        with self._asking:
+            kit = self._asked[0] if self._asked is not None else self._preferred
+            self._asked, self._preferred = None, kit
+        self._looker.use(kit)
+        self._settled = None
+        self._votes.forget()
+        self._foreign, self._bare = frozenset(), None
+
+    def _read_anew(self, frame: Frame, stir: Stir) -> Reading:
+        before, moving = self._looker.pose, stir.moving
+        blocks = self._blocks_to_read(stir)
+        look = self._looker.look(
+            frame.luma, still=not moving or stir.changed is None, moving_px=stir.places, blocks=blocks
+        )
+        pose = self._looker.pose
+        before = pose if _agree(pose, before) else before
+        if not moving:
+            self._looker.learn()
+        self._motion.mark_read(self._looker.looked)
+        if self._looker.looked is None and self._motion.small is not None:
+            self._fresh = np.ones(self._motion.small.shape, dtype=bool)
+        waited, self._since_look = self._since_look, 0
+        # What was read with a worse pose has no vote.
+        if moving or self._votes.last_is_stirred or pose is not before:
+            self._votes.begin()
+            self._settled = None
+        joined, quiet = self._votes.add(look)
+        self._foreign &= joined.unknown
+        if quiet:
+            self._look_for_things(frame.luma, joined.unknown, long=not moving and waited >= _RETRY_FRAMES)
+        reading = Reading(
+            joined.seen,
+            joined.unknown,
+            joined.beside,
+            joined.strangers,
+            quiet,
+            joined.game,
+            frame.at_s,
+            frame.number,
+            joined.fans,
+            joined.markers,
+            self._foreign,
+        )
+        self._settled = reading if quiet else None
+        if quiet:
+            self._fresh = None
+            self._looker.resigned = frozenset() if self._votes.are_few else joined.unknown
+        return reading
+
+    def _look_for_things(self, luma: Luma, unknown: frozenset[Square], *, long: bool) -> None:
+        """Which unknown squares of a board that lies still does something cover that is no piece? It must have lain
+        there for `long`; and what the board looked like before is remembered while nothing does."""
+        seen, now = self._looker.seen, self._motion.small
+        if seen is None or now is None:
+            return
+        covered = self._looker.covered(luma, unknown)
+        if not covered:
+            self._bare = seen.pose, now
+        elif long and self._bare is not None and self._bare[0] is seen.pose:
+            self._foreign = lying_free(seen.kit, seen.pose, covered, now, self._bare[1])
+
+    def _blocks_to_read(self, stir: Stir) -> Blocks | None:
+        """Which blocks of the picture to look at again; None: all of them.
+
+        What was read while something moved is read once more when all is still, and so is what stayed unknown.
+        """
+        seen = self._looker.seen
+        if seen is None or stir.changed is None or abs(stir.light - 1) > RELIT:
+            return None
+        blocks = stir.changed
+        wanted = seen.unknown if self._since_look >= _RETRY_FRAMES else seen.unknown - self._looker.resigned
+        if wanted and not stir.moving:
+            blocks = blocks | blocks_over(seen.kit, seen.pose, wanted, blocks.shape)
+        fresh = blocks if self._fresh is None or self._fresh.shape != blocks.shape else self._fresh | blocks
+        self._fresh = fresh
+        return blocks if stir.moving else fresh
+
+
+def _mirrored(luma: Luma) -> Luma:
+    return np.asarray(cv2.flip(luma, 1), dtype=np.uint8)
+
+
+def _agree(pose: Pose | None, before: Pose | None) -> bool:
+    """Do two poses put the board in the same place of the picture?"""
+    if pose is before or pose is None or before is None:
+        return pose is before
+    if pose.size != before.size:
+        return False
+    middle = before.to_plane(np.array([pose.size]) / 2)[0]
+    around = flat(middle + np.array([[-100.0, -100.0], [100.0, -100.0], [100.0, 100.0], [-100.0, 100.0]]))
+    return bool(np.abs(pose.to_px(around) - before.to_px(around)).max() < _SAME_PX)

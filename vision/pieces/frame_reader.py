@@ -1,0 +1,472 @@
+"""What a single picture says, and what is remembered of it, so that the next need be looked at only where it differs.
+
+The corner markers give the pose, the pose places the pieces' markers, the print tells empty squares; a second look
+from straight above reads what the first has missed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from companion.core.grid import Square
+from companion.core.kit import Board, Kit
+from vision.cards.reader import CardReader
+from vision.detection.marker_scan import Scanner, area_of, boxes_of, is_soft, on_edges
+from vision.detection.markers import Found, Luma, Sighting, resembles_marker
+from vision.detection.motion import BLOCK_PX, NOWHERE, Blocks
+from vision.detection.rectified_search import CloserLook
+from vision.pieces.empty_squares import EmptySquares, Snapshot
+from vision.pieces.placing import Placed, Placer, faces_on_squares
+from vision.pieces.regions import SquaresUnder, blocks_over, grown, touched_by, with_markers
+from vision.pieces.tags import tags_of
+from vision.pieces.voting import Look
+from vision.pose.locator import BoardLocator
+from vision.pose.optics import Lens
+from vision.pose.pose import Points, Pose, corner_points_mm, flat, solve_pose, square_mm
+
+_CLEARLY = 0.85
+"""A marker that does not decode and correlates so well with a print is that one without doubt."""
+_UNMOVED_PX = 0.3
+"""A corner marker that is found this close to where it was has not moved."""
+_BLURRED = 0.08
+"""Where the pose may be wrong by more than this share of a square (one standard deviation), none is called empty."""
+_LEAST_INSIDE = 0.7
+"""A square of which less lies in the picture may bear a piece outside of it."""
+_LIKE_A_TAG = 0.5, 1.7
+"""Sides of what may be a piece's marker, by those of one in the middle of the board."""
+_MISSED_SHARE = 0.15
+"""When the first look misses more than this share of the markers, and not one alone, the picture is a hard one."""
+_PART = 0.35
+"""When more than this share of the picture would be looked at again, all of it is."""
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What the last look rests on: every marker with its place, and what was judged of the squares."""
+
+    kit: Kit
+    pose: Pose
+    sightings: tuple[Sighting, ...]
+    placed: tuple[Placed, ...]
+    empty: frozenset[Square]
+    unknown: frozenset[Square]
+    tag_px: float
+    """How large a piece's marker is in the middle of the board."""
+
+
+class Looker:
+    """Looks at the pictures of one camera, one after the other.
+
+    `kits` are the kits by game, `active` the one to prefer; `thorough` takes more time for each picture.
+    """
+
+    def __init__(self, kits: Mapping[str, Kit], lens: Lens, *, thorough: bool = False) -> None:
+        self._kits = dict(kits)
+        self._active: Kit | None = None
+        self._scanner, self._closer = Scanner(thorough=thorough), CloserLook()
+        self._empties: EmptySquares | None = None
+        self._cards: CardReader | None = None
+        self._placer: tuple[Pose, Placer] | None = None
+        self._vague: tuple[Pose, frozenset[Square]] | None = None
+        self._under: SquaresUnder | None = None
+        self._shot: tuple[Snapshot, frozenset[Square]] | None = None
+        self._edges: dict[int, tuple[Points, Points]] = {}
+        self.locator = BoardLocator(lens)
+        self.kit: Kit | None = None
+        """The kit whose board was in view last."""
+        self.pose: Pose | None = None
+        """Where the board was in the last picture."""
+        self.seen: Seen | None = None
+        """What the last look rests on; None: look at all of the next picture."""
+        self.looked: Blocks | None = None
+        """Which part of the last picture was looked at; None: all of it."""
+        self.resigned: frozenset[Square] = frozenset()
+        """Unknown squares of which no more is to be learned for the time being."""
+        self.sureness: Mapping[Square, float] = {}
+        """How surely each square was read last."""
+
+    def use(self, active: Kit | None) -> None:
+        """Prefer this kit from now on, and forget the board."""
+        self._active = active
+        self.kit, self.seen, self._empties = None, None, None
+        self.locator.forget()
+
+    @property
+    def vague(self) -> bool:
+        """Was the last pose too unsure for some square in view?"""
+        pose, vague = self.pose, self._vague
+        if pose is None or vague is None or vague[0] is not pose or self.kit is None or pose.markers > 2:
+            return False
+        board, size = self.kit.board, np.array(pose.size) - 1
+        seen = pose.to_px(flat(np.array([board.centre_mm(square) for square in vague[1]]).reshape(-1, 2)))
+        return bool(((seen >= 0) & (seen <= size)).all(axis=1).any())
+
+    def shows_board(self, luma: Luma) -> bool:
+        """Are two corner markers or more of one board in a picture, at a quick look?"""
+        found = self._scanner.quickly(luma) or self._scanner.whole(luma)
+        ids = {sighting.marker for sighting in found.sightings}
+        return any(len(ids & set(kit.board.corners)) >= 2 for kit in self._kits.values())
+
+    def learn(self) -> None:
+        """Remember how the squares that were empty in the last picture look; it was a still one."""
+        if self._shot is not None and self._empties is not None:
+            self._empties.learn(*self._shot)
+
+    def covered(self, luma: Luma, squares: Collection[Square]) -> frozenset[Square]:
+        """Which of these squares of the board that was seen last are covered by what shows no marker."""
+        seen = self.seen
+        if seen is None or self._empties is None or self._placer is None or not squares:
+            return frozenset()
+        bodies = self._placer[1].bodies(seen.placed, squares)
+        shot = self._empties.snapshot(luma, seen.pose, (), bodies, squares)
+        covered = self._empties.covered_among(shot, squares)
+        return frozenset(covered - self._closer.marked(seen.kit, seen.pose, luma, covered))
+
+    def look(self, luma: Luma, still: bool, moving_px: Points = NOWHERE, blocks: Blocks | None = None) -> Look:
+        """What a (height, width) picture says: of all of it, or, when these `blocks` alone have changed since the
+        last one, of what may have changed with them. `moving_px` are (N, 2) places where something moves.
+        """
+        if blocks is not None and self.seen is not None:
+            look = self._look_in_parts(luma, self.seen, blocks, still)
+            if look is not None:
+                self.looked = grown(blocks)  # next to them things have changed too little to count
+                return look
+        self.looked = None
+        self._shot, self.resigned = None, frozenset()
+        look = self._look_at_all(luma, still, moving_px)
+        if look.game is None:
+            self.seen, self.sureness = None, {}
+        return look
+
+    def _look_at_all(self, luma: Luma, still: bool, moving_px: Points) -> Look:
+        size = (luma.shape[1], luma.shape[0])
+        kit, found, is_all = self._find(luma, still)
+        if kit is None:
+            self.pose = None if not found.sightings else self.pose
+            return self._blind()
+        sightings = self._precise(luma, kit, found.sightings)
+        pose = self.locator.locate(kit, sightings, size)
+        if pose is not None and not kit.deck:
+            pose = self.locator.align(luma, kit.board)
+        self.pose = pose
+        if pose is None:
+            return self._blind()
+        if kit.deck:
+            self.seen = None
+            return self._card_look(luma, kit, pose, found, moving_px)
+        if kit is not self.kit or self._empties is None:
+            self.kit, self._empties = kit, EmptySquares(kit.board)
+        look = self._judge(luma, kit, pose, sightings, closely=still)
+        if still and self.seen is not None and not _all_pieces(kit, look.ids):
+            seen = self.seen.sightings
+            is_hard = self._is_hard(luma, self.seen, found)
+            every = self._scanner.whole(luma).sightings if is_hard and not is_all else ()
+            twins = _seen_again(kit, every, seen)
+            if twins and self.locator.locate(kit, self._precise(luma, kit, (*seen, *twins)), size) is not pose:
+                self.seen, self.pose = None, None
+                return self._blind()  # another copy was read; which one counts is told in the next picture
+            whole = _others(every, seen)
+            slow = self._scanner.with_effort(luma).sightings if is_hard else self._at_unknown(luma, self.seen)
+            more = (*whole, *_others(slow, (*seen, *whole)))
+            if more:
+                look = self._judge(luma, kit, pose, (*seen, *more), closely=False)
+        return look
+
+    @staticmethod
+    def _is_hard(luma: Luma, seen: Seen, found: Found) -> bool:
+        """Did the first look miss markers that a closer one found, is it blurred, or is anything like a marker?
+
+        Then all of it is looked at again, else only the unknown squares are: pieces that are not there are no reason.
+        """
+        first = {sighting.marker for sighting in found.sightings if sighting.score == 1.0}
+        missed = sum(sighting.marker not in first for sighting in seen.sightings)
+        if missed > max(_MISSED_SHARE * len(seen.sightings), 1) or is_soft(
+            luma, list(_corners(seen.kit, found).values())
+        ):
+            return True
+        known = np.array([sighting.centre_px for sighting in seen.sightings]).reshape(-1, 2)
+        for quad in found.rejected:
+            sides = np.linalg.norm(quad - np.roll(quad, -1, axis=0), axis=1)
+            if sides.min() < _LIKE_A_TAG[0] * seen.tag_px or sides.max() > _LIKE_A_TAG[1] * seen.tag_px:
+                continue
+            is_known = (np.abs(known - quad.mean(axis=0)).max(axis=1) < 0.7 * seen.tag_px).any()
+            if not is_known and resembles_marker(luma, quad):
+                return True
+        return False
+
+    def _at_unknown(self, luma: Luma, seen: Seen) -> tuple[Sighting, ...]:
+        """Markers on and round the unknown squares that no other look has found."""
+        if not seen.unknown:
+            return ()
+        height, width = luma.shape
+        shape = -(-height // BLOCK_PX), -(-width // BLOCK_PX)
+        more: list[Sighting] = []
+        for box in boxes_of(blocks_over(seen.kit, seen.pose, seen.unknown, shape), 0.5 * seen.tag_px, luma):
+            slow = self._scanner.parts(luma, [box], 0.4 * seen.tag_px, slowly=True).sightings
+            more += _others(slow, (*seen.sightings, *more))
+        return tuple(more)
+
+    def _find(self, luma: Luma, still: bool) -> tuple[Kit | None, Found, bool]:
+        """The kit in view and the markers; False: perhaps not all of them. A single corner marker of a board that lies
+        `still` is worth the time to look for a second one."""
+        is_cards = self.kit is not None and self.kit.deck is not None
+        quick = None if is_cards else self._scanner.quickly(luma)
+        kit = self._kit_in_view(quick) if quick else None
+        if quick and kit and not kit.deck and len(_corners(kit, quick)) >= 2:
+            return kit, self._with_corners(luma, kit, quick), False
+        found = self._scanner.whole(luma)
+        kit = self._kit_in_view(found)
+        if not is_cards and (kit is None or len(_corners(kit, found)) < 2):
+            more = self._scanner.with_effort(luma).sightings
+            found = Found((*found.sightings, *_others(more, found.sightings)), found.rejected)
+            kit = self._kit_in_view(found)
+            if still and kit and not kit.deck and len(_corners(kit, found)) == 1:
+                more = self._scanner.patiently(luma).sightings
+                found = Found((*found.sightings, *_others(more, found.sightings)), found.rejected)
+        return kit, self._with_corners(luma, kit, found) if kit and not kit.deck else found, True
+
+    def _with_corners(self, luma: Luma, kit: Kit, found: Found) -> Found:
+        """Add corner markers that the picture does not show by itself, when there are two at least to go by."""
+        corners = _corners(kit, found)
+        if not 2 <= len(corners) < len(kit.board.corners):
+            return found
+        points_mm = np.vstack([corner_points_mm(kit.board, marker) for marker in corners])
+        size = (luma.shape[1], luma.shape[0])
+        pose = solve_pose(points_mm, np.vstack(list(corners.values())), self.locator.lens, size)
+        more = self._closer.corners(kit.board, pose, luma, corners) if pose else ()
+        return Found(found.sightings + more, found.rejected)
+
+    def _precise(self, luma: Luma, kit: Kit, sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
+        """The same with the board's corner markers where their edges are; one that shows none is left out beside three
+        that do."""
+        found = tuple(sightings)
+        edges = {id(s): self._edges_of(luma, s) for s in found if s.marker in kit.board.corners}
+        precise = [replace(s, corners_px=px) for s in found if (px := edges.get(id(s))) is not None]
+        rough = [s for s in found if id(s) in edges and edges[id(s)] is None] if len(precise) < 3 else []
+        return (*(s for s in found if id(s) not in edges), *precise, *rough)
+
+    def _edges_of(self, luma: Luma, corner: Sighting) -> Points | None:
+        """As `on_edges` says; a marker that is found where it was has its edges where they were."""
+        known = self._edges.get(corner.marker)
+        if known is not None and np.abs(known[0] - corner.corners_px).max() <= _UNMOVED_PX:
+            return known[1]
+        px = on_edges(luma, corner.corners_px)
+        if px is not None:
+            self._edges[corner.marker] = corner.corners_px, px
+        return px
+
+    def _look_in_parts(self, luma: Luma, seen: Seen, blocks: Blocks, still: bool) -> Look | None:
+        """Look only where something has changed; None when that does not do."""
+        if self.locator.is_rough:
+            return None
+        kit, pose, board = seen.kit, seen.pose, seen.kit.board
+        tag_px = seen.tag_px
+        wide = grown(blocks)
+        touched = touched_by(wide, seen.sightings)
+        boxes = boxes_of(with_markers(wide, touched), 0.5 * tag_px, luma)
+        if area_of(boxes) > _PART * luma.size:
+            return None
+        found = self._scanner.parts(luma, boxes, 0.4 * tag_px).sightings
+        lost = {id(sighting) for sighting in touched}
+        kept = [sighting for sighting in seen.sightings if id(sighting) not in lost]
+        new = self._precise(luma, kit, (s for s in found if not any(_same(s, other) for other in kept)))
+        if any(s.marker in k.board.corners for s in new for k in self._kits.values() if k is not kit):
+            return None
+        corners = set(board.corners)
+        is_held = any(s.marker in corners for s in kept) and not any(s.marker in corners for s in new)
+        if not is_held and self.locator.locate(kit, (*kept, *new), (luma.shape[1], luma.shape[0])) is not pose:
+            return None
+        if self._under is None or self._under.pose is not pose:
+            self._under = SquaresUnder(kit, pose)
+        paper, standing = self._under.at(blocks)
+        asked = paper | (standing - seen.empty)
+        asked |= {
+            square
+            for piece in seen.placed
+            if id(piece.sighting) in lost
+            for square in piece.squares
+            if square is not None
+        }
+        look = self._judge(luma, kit, pose, (*kept, *new), closely=True, asked=asked, before=seen)
+        if not still:
+            self.resigned -= asked
+        if still and (look.unknown & asked) - self.resigned and self.seen is not None:
+            slow = self._scanner.parts(luma, boxes, 0.4 * tag_px, slowly=True).sightings
+            more = tuple(s for s in slow if s.marker not in look.ids)
+            if more:
+                every = (*self.seen.sightings, *more)
+                look = self._judge(luma, kit, pose, every, closely=False, asked=asked, before=self.seen)
+        return look
+
+    def _judge(
+        self,
+        luma: Luma,
+        kit: Kit,
+        pose: Pose,
+        sightings: tuple[Sighting, ...],
+        *,
+        closely: bool,
+        asked: set[Square] | None = None,
+        before: Seen | None = None,
+    ) -> Look:
+        """Which pieces lie where, and which squares are empty; of all squares, or of those `asked` alone."""
+        assert self._empties is not None
+        if self._placer is None or self._placer[0] is not pose:
+            self._placer = pose, Placer(kit, pose)
+        placer = self._placer[1]
+        placed, strangers = placer.place(sightings)
+        if asked is not None and before is not None:
+            asked |= self._concerned(placer, placed, before)
+        corners = [s.marker for s in sightings if s.marker in kit.board.corners]
+        vague, unconfirmed = self._vague_squares(kit, pose), self.locator.unconfirmed
+        seen, markers, doubtful = faces_on_squares(placed, unconfirmed)
+        rest = {s for s in kit.board.squares if s not in seen and s not in kit.board.holes}
+        ask = rest if asked is None else rest & asked
+        empty, shot = set[Square](), None
+        if ask:
+            bodies = placer.bodies(placed, ask)
+            shot = self._empties.snapshot(luma, pose, corners, bodies, None if asked is None else ask)
+            empty = self._empties.empty_among(shot, ask - doubtful - vague)
+        missing = ask - empty
+        if closely and missing:
+            # What does not lie as a marker should may have been seen badly.
+            shaky = {p.sighting.marker for p in placed if not (p.fits and p.sure)} - set(strangers)
+            known = {sighting.marker for sighting in sightings} - shaky
+            more = self._closer.look(kit, pose, luma, known, missing)
+            if more:
+                better = {sighting.marker for sighting in more}
+                sightings = (*(s for s in sightings if s.marker not in better), *more)
+                placed, strangers = placer.place(sightings)
+                seen, markers, doubtful = faces_on_squares(placed, unconfirmed)
+                empty -= doubtful | set(seen)
+                # What these pieces hide is no longer taken for something that lies there.
+                missing -= doubtful | set(seen)
+                if missing:
+                    bodies = placer.bodies(placed, missing)
+                    empty |= self._empties.empty_among(
+                        self._empties.snapshot(luma, pose, corners, bodies, missing), missing - vague
+                    )
+        self._shot = (shot, frozenset(empty)) if shot is not None else None
+        if before is not None:
+            empty |= before.empty - ask - doubtful - set(seen)
+        beside = sorted(p.face.name for p in placed if p.squares == {None})
+        unknown = frozenset(s for s in rest if s not in seen and s not in empty) | doubtful
+        tag_px = (
+            before.tag_px if before else kit.tag_mm * pose.px_per_mm(kit.board.width_mm / 2, kit.board.height_mm / 2)
+        )
+        self.seen = Seen(kit, pose, tuple(sightings), tuple(placed), frozenset(empty), unknown, tag_px)
+        guessed = self._guessed(sightings, markers, empty, unknown)
+        ids = frozenset(sighting.marker for sighting in sightings)
+        return Look(kit.game, seen, unknown, tuple(beside), strangers, markers=markers, guessed=guessed, ids=ids)
+
+    def _vague_squares(self, kit: Kit, pose: Pose) -> frozenset[Square]:
+        """The squares of which the pose is not sure enough to say that nothing lies there."""
+        if self._vague is None or self._vague[0] is not pose:
+            board = kit.board
+            squares, corners = _corners_of(board)
+            spread = pose.spread_mm(corners.reshape(-1, 3)).reshape(-1, 4).max(axis=1)
+            inside = _share_inside(pose, corners)
+            far = (spread > _BLURRED * board.pitch_mm) | (inside < _LEAST_INSIDE)
+            self._vague = pose, self.locator.unconfirmed | {s for s, is_far in zip(squares, far, strict=True) if is_far}
+        return self._vague[1]
+
+    def _concerned(self, placer: Placer, placed: Iterable[Placed], before: Seen) -> set[Square]:
+        """The squares of pieces that were not seen before, and those in doubt of which such a piece hides a part: it is
+        no longer taken for something that lies there."""
+        old = {id(piece) for piece in before.placed}
+        come = [piece for piece in placed if id(piece) not in old]
+        own = {square for piece in come for square in piece.squares if square is not None}
+        return own | placer.beside(come, self.resigned) if self.resigned else own
+
+    def _guessed(
+        self,
+        sightings: Iterable[Sighting],
+        markers: Mapping[Square, int],
+        empty: Iterable[Square],
+        unknown: Iterable[Square],
+    ) -> frozenset[Square]:
+        """The squares whose marker is not clearly the one it resembles most; notes how surely each was read."""
+        scores = {sighting.marker: sighting.score for sighting in sightings}
+        sure = {square: scores[marker] for square, marker in markers.items()}
+        self.sureness = sure | dict.fromkeys(empty, 1.0) | dict.fromkeys(unknown, 0.0)
+        return frozenset(square for square, score in sure.items() if score < _CLEARLY)
+
+    def _card_look(self, luma: Luma, kit: Kit, pose: Pose, found: Found, moving_px: Points) -> Look:
+        """What a picture of a board of cards says."""
+        if self._cards is None or self._cards.kit is not kit:
+            self.kit, self._cards = kit, CardReader(kit)
+        cards = self._cards.read(luma, pose, moving_px)
+        times = Counter(sighting.marker for sighting in found.sightings)
+        own = {*kit.board.corners, *self._cards.markers}
+        strangers = {m for m in times if m not in own} | {m for m in kit.board.corners if times[m] > 1}
+        strangers |= set(cards.strangers)
+        beside, stirred = cards.beside, bool(len(moving_px))
+        vague = self._vague_squares(kit, pose) & set(self._cards.zones)
+        fans = {zone: cards for zone, cards in cards.fans.items() if zone not in vague}
+        return Look(kit.game, {}, cards.unknown | vague, beside, tuple(sorted(strangers)), fans, stirred=stirred)
+
+    def _blind(self) -> Look:
+        """No board in view: nothing is known of any square."""
+        squares = self._active.board.squares if self._active else ()
+        return Look(None, {}, frozenset(squares))
+
+    def _kit_in_view(self, found: Found) -> Kit | None:
+        """The kit whose corner markers are seen most, the active one in doubt; the last one when none is seen."""
+        seen = {sighting.marker for sighting in found.sightings}
+        kits = dict(self._kits)
+        if self._active is not None:
+            kits[self._active.game] = self._active
+        best = max(kits.values(), key=lambda k: (len(seen & set(k.board.corners)), k is self._active), default=None)
+        if best is None or not seen & set(best.board.corners):
+            return self.kit
+        return best
+
+
+@lru_cache(maxsize=16)
+def _corners_of(board: Board) -> tuple[tuple[Square, ...], Points]:
+    """The squares that are no hole, and their corners (N, 4, 3) mm."""
+    squares = tuple(square for square in board.squares if square not in board.holes)
+    return squares, np.array([square_mm(board, square) for square in squares])
+
+
+def _share_inside(pose: Pose, corners_mm: Points) -> Points:
+    """(N,): the share of each square (N, 4, 3) that lies in the picture."""
+    shares = np.linspace(0.1, 0.9, 5)
+    across, along = np.meshgrid(shares, shares)
+    a, b, d = (corners_mm[:, index, None] for index in (0, 1, 3))
+    points = a + across.reshape(-1, 1) * (b - a) + along.reshape(-1, 1) * (d - a)
+    seen = pose.to_px(points.reshape(-1, 3))
+    inside = ((seen >= 0) & (seen <= np.array(pose.size) - 1)).all(axis=1)
+    return np.asarray(inside.reshape(len(corners_mm), -1).mean(axis=1))
+
+
+def _corners(kit: Kit, found: Found) -> dict[int, Points]:
+    """Places (4, 2) of the board's corner markers that were found, by id."""
+    return {s.marker: s.corners_px for s in found.sightings if s.marker in kit.board.corners}
+
+
+def _same(one: Sighting, other: Sighting) -> bool:
+    """Are these one marker in one place?"""
+    return one.marker == other.marker and bool(np.abs(one.centre_px - other.centre_px).max() < other.side_px / 2)
+
+
+def _others(sightings: Iterable[Sighting], known: Collection[Sighting]) -> tuple[Sighting, ...]:
+    """Those whose markers are not known yet."""
+    ids = {sighting.marker for sighting in known}
+    return tuple(sighting for sighting in sightings if sighting.marker not in ids)
+
+
+def _seen_again(kit: Kit, sightings: Iterable[Sighting], known: Collection[Sighting]) -> tuple[Sighting, ...]:
+    """Corner markers that are known from elsewhere in the picture."""
+    corners = set(kit.board.corners) & {sighting.marker for sighting in known}
+    return tuple(s for s in sightings if s.marker in corners and not any(_same(s, other) for other in known))
+
+
+def _all_pieces(kit: Kit, ids: frozenset[int]) -> bool:
+    """Is a marker of each piece among these?"""
+    return all(any(marker in ids for _, marker in tag) for tag in tags_of(kit))

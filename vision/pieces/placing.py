@@ -1,0 +1,262 @@
+"""From markers to squares: where pieces lie, what they hide, and which squares cannot be told.
+
+A wrong entry is worse than an unknown one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from companion.core.grid import Square
+from companion.core.kit import Board, Face, Kit
+from vision.detection.markers import Sighting
+from vision.pieces.tags import covered, nearest_first, tags_of, top_mm, turned_size
+from vision.pose.pose import Points, Pose, flat, rectangle_corners_mm
+
+_ROUND_MM = 5.0
+"""How much larger than its tag a piece may be."""
+_OFF_SQUARES = 0.35
+"""A piece of several squares that is further off its places lies on no squares for certain."""
+_OFF_DEG = 42.0
+"""An oblong piece that is turned further from the files and ranks lies neither along nor across."""
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """A piece marker on the board: centre in mm at its height, and how it is turned, counter-clockwise.
+
+    `squares` are those that it covers when that is `sure`, else all that it may touch; None is the table beside them.
+    """
+
+    face: Face
+    beneath: Face | None
+    """What it may hide."""
+    sighting: Sighting
+    x_mm: float
+    y_mm: float
+    turn_deg: float
+    squares: frozenset[Square | None]
+    sure: bool
+    fits: bool
+    """Its size is that of a tag at this height."""
+
+
+class Placer:
+    """Places the markers of one kit's pieces on a board of which the pose is known; remembers those that stay."""
+
+    def __init__(self, kit: Kit, pose: Pose) -> None:
+        self._kit, self._pose = kit, pose
+        self._tags = list(tags_of(kit))
+        self._has_carried = any(face.carried for face in kit.faces)
+        self._last_view: set[int] | None = None
+        self._last_beneath: dict[bool, Face | None] = {}
+        self._placed: dict[int, Placed] = {}
+        self._bodies: dict[int, tuple[Placed, Points, Points]] = {}
+        self._spreads: dict[tuple[Square | None, float], float] = {}
+
+    def place(self, sightings: Iterable[Sighting]) -> tuple[list[Placed], tuple[int, ...]]:
+        """All piece markers where their rays meet the plane of their height, and the ids that nobody expects."""
+        all_seen, kit = tuple(sightings), self._kit
+        times = Counter(sighting.marker for sighting in all_seen)
+        faces = {marker: kit.face_of_marker(marker) for marker in times}
+        strangers = {m for m, face in faces.items() if face is None and m not in kit.board.corners}
+        strangers |= {m for m, number in times.items() if number > 1}
+        lie_under = self._beneath(set(times))
+        seen: list[tuple[Sighting, Face, Face | None]] = []
+        for sighting in all_seen:
+            face = faces[sighting.marker]
+            if face is not None:
+                seen.append((sighting, face, lie_under[face.carried] if face.size == (1, 1) else None))
+        self._remember(seen)
+        found = [self._placed[id(sighting)] for sighting, _, _ in seen if id(sighting) in self._placed]
+        placed = [piece if times[piece.sighting.marker] == 1 else replace(piece, fits=False) for piece in found]
+        return placed, tuple(sorted(strangers))
+
+    def _beneath(self, in_view: set[int]) -> dict[bool, Face | None]:
+        """The tallest piece that may lie hidden beneath one that is carried, and beneath any other: none in view.
+
+        Where there are pieces that are carried, only these share a square with another.
+        """
+        if self._last_view == in_view:
+            return self._last_beneath
+        hidden = [tag[0][0] for tag in self._tags if in_view.isdisjoint(marker for _, marker in tag)]
+        single = [face for face in hidden if face.size == (1, 1)]
+        self._last_view = in_view
+        self._last_beneath = {
+            carried: max(
+                (face for face in single if face.carried is (self._has_carried and not carried)),
+                key=lambda face: face.height_mm,
+                default=None,
+            )
+            for carried in (False, True)
+        }
+        return self._last_beneath
+
+    def bodies(self, placed: Iterable[Placed], squares: Collection[Square]) -> list[Points]:
+        """(N, 2) outlines in board mm of what pieces hide of the board, of those that may hide one of these squares."""
+        bodies = [self._body(piece) for piece in placed]
+        near = self._near(bodies, squares)
+        return [bodies[number][0] for number in np.flatnonzero(np.any(near, axis=1))]
+
+    def beside(self, placed: Iterable[Placed], squares: Collection[Square]) -> set[Square]:
+        """Those of these squares of which one of the pieces may hide a part."""
+        near = self._near([self._body(piece) for piece in placed], squares)
+        return {square for square, is_near in zip(squares, np.any(near, axis=0), strict=True) if is_near}
+
+    def _near(self, bodies: Sequence[tuple[Points, Points]], squares: Collection[Square]) -> NDArray[np.bool_]:
+        """(bodies, squares): may the one hide a part of the other?"""
+        if not bodies or not squares:
+            return np.zeros((len(bodies), len(squares)), bool)
+        board = self._kit.board
+        centres = np.array([board.centre_mm(square) for square in squares])
+        half = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2 + _ROUND_MM
+        bounds = np.array([bound for _, bound in bodies])[:, :, None]
+        return np.asarray(np.all((centres > bounds[:, 0] - half) & (centres < bounds[:, 1] + half), axis=2))
+
+    def _body(self, piece: Placed) -> tuple[Points, Points]:
+        """(N, 2) what a piece hides of the board in mm, and (2, 2) the lowest and the highest of it."""
+        key = id(piece.sighting)
+        if key not in self._bodies or self._bodies[key][0] is not piece:
+            body = body_mm(self._kit, self._pose, piece)
+            self._bodies[key] = piece, body, np.array([body.min(axis=0), body.max(axis=0)])
+        return self._bodies[key][1:]
+
+    def _remember(self, seen: Sequence[tuple[Sighting, Face, Face | None]]) -> None:
+        """Work out those that are new, or may now lie on something else, and forget those that are gone."""
+        old = self._placed
+        self._placed = {
+            id(sighting): old[id(sighting)]
+            for sighting, _, beneath in seen
+            if id(sighting) in old and old[id(sighting)].sighting is sighting and old[id(sighting)].beneath is beneath
+        }
+        self._bodies = {key: body for key, body in self._bodies.items() if key in self._placed}
+        new = [each for each in seen if id(each[0]) not in self._placed]
+        rays = [(*each, *ray) for each, ray in zip(new, _rays(self._pose, new), strict=True)]
+        rays = [ray for ray in rays if np.isfinite(ray[3]).all() and np.isfinite(ray[4]).all()]
+        spreads = self._spreads_mm([(ray[3][0], ray[1].height_mm) for ray in rays])
+        for (sighting, face, beneath, on_plane, lifted), spread in zip(rays, spreads, strict=True):
+            self._placed[id(sighting)] = _place(self._kit, face, beneath, sighting, on_plane, lifted, spread)
+
+    def _spreads_mm(self, places: Sequence[tuple[Points, float]]) -> list[float]:
+        """One standard deviation of where the pose puts what is seen at (x, y) and a height; on a square they differ
+        so little that the first one holds for all."""
+        keys = [(self._kit.board.square_at(float(x), float(y)), height) for (x, y), height in places]
+        points = {key: (x, y, key[1]) for key, ((x, y), _) in zip(keys, places, strict=True)}
+        missing = [key for key in points if key[0] is None or key not in self._spreads]
+        if missing:
+            spreads = self._pose.spread_mm(np.array([points[key] for key in missing]))
+            self._spreads.update(zip(missing, map(float, spreads), strict=True))
+        return [self._spreads[key] for key in keys]
+
+
+def _rays(pose: Pose, seen: Sequence[tuple[Sighting, Face, Face | None]]) -> Iterator[tuple[Points, Points]]:
+    """Of each marker its centre and corners (5, 2) at its height in mm, and its centre (2,) if it lies on what may be
+    beneath; all at once, which is much faster."""
+    if not seen:
+        return iter(())
+    pixels = np.array([[sighting.centre_px, *sighting.corners_px] for sighting, _, _ in seen])
+    heights = np.array([face.height_mm for _, face, _ in seen])
+    raised = heights + [beneath.height_mm if beneath else 0.0 for _, _, beneath in seen]
+    # On top of another piece it is higher, and so nearer to the camera, than it seems.
+    rays = np.concatenate([pixels, pixels[:, :1]], axis=1)
+    planes = np.column_stack([heights[:, None].repeat(5, axis=1), raised])
+    places = pose.to_plane(rays.reshape(-1, 2), planes.ravel()).reshape(-1, 6, 2)
+    return zip(places[:, :5], places[:, 5], strict=True)
+
+
+def _place(  # noqa: PLR0917 - what is known of one marker
+    kit: Kit, face: Face, beneath: Face | None, sighting: Sighting, on_plane: Points, lifted: Points, spread: float
+) -> Placed:
+    """Where a piece lies."""
+    x, y = (float(v) for v in on_plane[0])
+    a, b, c, d = on_plane[1:]
+    across, along = c - a, d - b
+    side = float(np.sqrt(abs(across[0] * along[1] - across[1] * along[0]) / 2))
+    allowed = 0.10 + 1.0 / sighting.side_px
+    fits = abs(side / kit.tag_mm - 1) <= allowed
+    turn_deg = math.degrees(math.atan2(*(b - a + c - d)[::-1]))
+    if face.size != (1, 1):
+        squares, sure = _covered(kit, face, (x, y, turn_deg), 2 * spread)
+        return Placed(face, None, sighting, x, y, turn_deg, squares, sure, fits)
+    margin = max(1.5, 0.05 * kit.board.pitch_mm) + 2 * spread
+    offsets = ((-margin, -margin), (margin, -margin), (margin, margin), (-margin, margin), (0.0, 0.0))
+    places = ((x, y), (float(lifted[0]), float(lifted[1])))
+    squares = frozenset(kit.board.square_at(px + dx, py + dy) for px, py in places for dx, dy in offsets)
+    return Placed(face, beneath, sighting, x, y, turn_deg, squares, len(squares) == 1, fits)
+
+
+def _covered(
+    kit: Kit, face: Face, place: tuple[float, float, float], spread_mm: float
+) -> tuple[frozenset[Square | None], bool]:
+    """The squares under a piece of several, and whether it lies on them properly; else all that it may touch."""
+    board, (x, y, turn_deg) = kit.board, place
+    size = turned_size(face, turn_deg)
+    first, files, ranks = nearest_first(board, size, x, y)
+    off = max(abs(files), abs(ranks)) + spread_mm / board.pitch_mm
+    askew = abs(turn_deg - 90 * round(turn_deg / 90)) if face.size[0] != face.size[1] else 0.0
+    squares = frozenset(covered(first, size))
+    if off <= _OFF_SQUARES and askew <= _OFF_DEG and squares <= set(board.squares):
+        return squares, True
+    width, depth = (side + spread_mm for side in top_mm(kit, face))
+    foot = rectangle_corners_mm(x, y, width, depth, math.radians(turn_deg))
+    low, high = (bound(foot, axis=0) / (board.pitch_mm, board.rank_pitch_mm) for bound in (np.min, np.max))
+    near = (s for s in board.squares if low[0] - 1 <= s.file <= high[0] and low[1] - 1 <= s.rank <= high[1])
+    touched = frozenset(square for square in near if _overlaps(foot, board, square))
+    return touched or frozenset({None}), not touched
+
+
+def _overlaps(foot: Points, board: Board, square: Square) -> bool:
+    """Does a rectangle (4, 2) in board mm lie over a part of a square that matters?"""
+    cell = rectangle_corners_mm(*board.centre_mm(square), board.square_mm, board.depth_mm or board.square_mm, 0.0)
+    area = cv2.intersectConvexConvex(foot.astype(np.float32), cell.astype(np.float32))[0]
+    return area > 0.02 * board.square_mm**2
+
+
+def body_mm(kit: Kit, pose: Pose, piece: Placed) -> Points:
+    """(N, 2) board coordinates of what a piece hides of the board: its foot, and what lies behind its top."""
+    faces = [face for face in (piece.face, piece.beneath) if face]
+    width, depth = (max(sides) + _ROUND_MM for sides in zip(*(top_mm(kit, face) for face in faces), strict=True))
+    tops = [(piece.x_mm, piece.y_mm, piece.face.height_mm)]
+    if piece.beneath:
+        height = piece.face.height_mm + piece.beneath.height_mm
+        tops.append((*pose.to_plane(piece.sighting.centre_px[None], height)[0], height))
+    hidden = []
+    for x, y, height in tops:
+        foot = rectangle_corners_mm(x, y, width, depth, math.radians(piece.turn_deg))
+        behind = pose.to_plane(pose.to_px(flat(foot, height + 3)))
+        hidden += [foot, np.nan_to_num(behind, nan=0.0)]
+    return np.vstack(hidden)
+
+
+def faces_on_squares(
+    placed: Iterable[Placed], unconfirmed: Collection[Square] = ()
+) -> tuple[dict[Square, str], dict[Square, int], set[Square]]:
+    """The face on top of each square and its marker, and the squares where a piece lies that cannot be told.
+
+    Which of the `unconfirmed` squares it is that shows a piece is not known for certain.
+    """
+    by_square: dict[Square, list[Placed]] = {}
+    doubtful: set[Square] = set()
+    for piece in placed:
+        squares = {square for square in piece.squares if square is not None}
+        if piece.sure and piece.fits and squares.isdisjoint(unconfirmed):
+            for square in squares:
+                by_square.setdefault(square, []).append(piece)
+        else:
+            doubtful |= squares
+    seen, markers = {}, {}
+    for square, pieces in by_square.items():
+        pieces.sort(key=lambda piece: piece.face.height_mm, reverse=True)
+        faces = [piece.face for piece in pieces]
+        if len(faces) > 1 and (faces[0].height_mm - faces[1].height_mm < 3 or any(f.size != (1, 1) for f in faces)):
+            doubtful.add(square)
+        elif square not in doubtful:
+            seen[square], markers[square] = faces[0].name, pieces[0].sighting.marker
+    return seen, markers, doubtful

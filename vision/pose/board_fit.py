@@ -1,0 +1,260 @@
+"""The pose and the lens that explain all that is seen of a board: corner markers, pieces' markers, printed lines.
+
+Two corner markers say little about the far end, and nothing about the lens. Pieces are squares of known size at a known
+height, wherever they lie: each marker has eight coordinates and only three unknowns (place and turn), so that five are
+left. The lines are taken as they can be told for certain: first those near the corners, where the pose puts them within
+less than half a square, and with each of them the pose gets surer of those farther away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from companion.core.kit import Board
+from vision.detection.markers import Luma
+from vision.pose.optics import Lens
+from vision.pose.pose import Points, Pose, square_corners_mm
+from vision.pose.printed_lines import Lines, lines_of
+
+_ROUNDS, _GROWTHS = 8, 9
+_TAG_STEPS = np.array([1e-5, 1e-5, 1e-5, 1e-2, 1e-2, 1e-2, 1e-4, 1e-4, 1e-4])
+_OUTLIER_PX = 2.0
+"""A tag that fits worse than this (at 1280 px) does not lie where tags lie: a hand holds it."""
+_CORNER_PX, _LINE_PX = 0.8, 0.8
+"""Blur shifts all corners of a marker outwards or inwards together: such errors do not average out."""
+_SURELY = 3.0
+"""So many standard deviations around the place of a line it is looked for."""
+_LEAST_REACH_PX, _LAST_REACH_PX = 2.0, 3.0
+_OF_PERIOD = 0.36
+"""A line is taken only where the pose is sure of it within this share of the way to the next one."""
+_KEEN_PX = 1.5
+"""What is off by more counts less, in the manner of Huber."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tag:
+    """A piece's marker: its four corners in the picture (4, 2), its height and side."""
+
+    corners_px: Points
+    height_mm: float
+    side_mm: float
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What is seen: corner points (N, 3) mm at (N, 2) px, each right to `corner_px`, and tags."""
+
+    points_mm: Points
+    points_px: Points
+    tags: Sequence[Tag] = ()
+    corner_px: float = _CORNER_PX
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """What is believed about a lens: `spread` (3,) are standard deviations of the logarithm of its focal length, of k1
+    and of k2."""
+
+    lens: Lens
+    spread: Points
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """`pose` with its (9, 9) covariance; `misfit`: half the robust sum of squares of all that was seen, in standard
+    deviations; `lines`: the printed lines as that pose was last compared with them, none before."""
+
+    pose: Pose
+    misfit: float
+    number: int
+    lines: Lines | None = field(default=None, repr=False)
+    taken: NDArray[np.bool_] | None = field(default=None, repr=False)
+
+    @property
+    def lens_spread(self) -> Points:
+        """(2, 2): covariance of the logarithm of the focal length and of k1."""
+        assert self.pose.covariance is not None
+        return np.asarray(self.pose.covariance[6:8, 6:8])
+
+
+def fit_board(evidence: Evidence, start: Pose, lens_spread: Points) -> Fit:
+    """The best pose near `start` by markers alone. `lens_spread` (3,): standard deviations of what is believed about
+    the logarithm of the focal length, k1 and k2 of the start's lens. Tags that do not fit are left out."""
+    fit = _least_squares(_Problem(evidence, start, lens_spread))
+    limit = _OUTLIER_PX * start.size[0] / 1280
+    errors = tag_errors(fit.pose, evidence.tags)
+    fitting = [tag for tag, error in zip(evidence.tags, errors, strict=True) if error <= limit]
+    if len(fitting) == len(evidence.tags):
+        return fit
+    # What did not fit has bent the first answer: begin again without it.
+    return _least_squares(_Problem(replace(evidence, tags=fitting), start, lens_spread))
+
+
+def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Belief) -> Fit:
+    """The fit, carried on over the printed lines as far as they can be told for certain."""
+    printed = lines_of(board)
+    taken = np.zeros(len(printed.middles_mm), bool)
+    told = taken
+    limit = _OUTLIER_PX * fit.pose.size[0] / 1280
+    tags = [t for t, e in zip(evidence.tags, tag_errors(fit.pose, evidence.tags), strict=True) if e <= limit]
+    evidence = replace(evidence, tags=tags)
+    for growth in range(_GROWTHS):
+        pose = fit.pose
+        _, normals, scale = printed.geometry(pose)
+        spread = _spreads_px(pose, printed.middles_mm, normals)
+        reach = np.maximum(_SURELY * spread, _LEAST_REACH_PX)
+        told = reach <= _OF_PERIOD * printed.periods_px(scale)
+        is_last = growth > 0 and told.sum() <= taken.sum()
+        lines = printed.look(luma, pose, np.where(told, np.maximum(reach, _LAST_REACH_PX), np.nan))
+        problem = _Problem(evidence, pose, belief.spread, belief.lens, (printed.middles_mm, lines))
+        fit = replace(_least_squares(problem), lines=lines, taken=told)
+        if is_last:
+            break
+        taken = told
+    final = printed.look(luma, fit.pose, np.where(told, _LAST_REACH_PX + 1, np.nan))
+    return replace(fit, lines=final)
+
+
+def tag_errors(pose: Pose, tags: Sequence[Tag]) -> Points:
+    """(T,): root mean square by tag, px."""
+    errors = (_TagScene(tags).residuals(pose) ** 2).sum(axis=1).reshape(-1, 4)
+    return np.asarray(np.sqrt(errors.mean(axis=1)), dtype=np.float64)
+
+
+def _spreads_px(pose: Pose, points_mm: Points, normals: Points) -> Points:
+    """(N,): one standard deviation of where the pose puts points along their normals, px."""
+    assert pose.covariance is not None
+    slopes = np.hstack(pose.slopes(points_mm)).reshape(-1, 2, 9)
+    along = np.einsum("nij,ni->nj", slopes, normals)
+    return np.asarray(np.sqrt(np.einsum("ni,ij,nj->n", along, pose.covariance, along).clip(0)))
+
+
+class _TagScene:
+    """The tags as arrays."""
+
+    def __init__(self, tags: Sequence[Tag]) -> None:
+        self._px = np.array([tag.corners_px for tag in tags]).reshape(-1, 2)
+        self._heights = np.repeat([tag.height_mm for tag in tags], 4)
+        self._models = np.array([_complex(square_corners_mm(0, 0, tag.side_mm)) for tag in tags]).reshape(-1, 4)
+
+    def residuals(self, pose: Pose) -> Points:
+        """(4 T, 2): the squares that fit best where the tags' rays meet their planes, projected back."""
+        if not len(self._heights):
+            return np.empty((0, 2))
+        places = _complex(np.nan_to_num(pose.to_plane(self._px, self._heights))).reshape(-1, 4)
+        middles = places.mean(axis=1, keepdims=True)
+        turns = (np.conj(self._models) * (places - middles)).sum(axis=1, keepdims=True)
+        squares = (middles + self._models * turns / np.maximum(np.abs(turns), 1e-9)).ravel()
+        corners = np.column_stack([squares.real, squares.imag, self._heights])
+        return np.asarray(pose.to_px(corners) - self._px, dtype=np.float64)
+
+
+def _complex(points: Points) -> NDArray[np.complex128]:
+    return np.asarray(points[:, 0] + 1j * points[:, 1], dtype=np.complex128)
+
+
+class _Problem:
+    """Residuals, in standard deviations, of a change of a pose and its lens: nine numbers, see `Pose.covariance`."""
+
+    def __init__(
+        self,
+        evidence: Evidence,
+        start: Pose,
+        lens_spread: Points,
+        believed: Lens | None = None,
+        lines: tuple[Points, Lines] | None = None,
+    ) -> None:
+        self.start = start
+        self._evidence, self._tags = evidence, _TagScene(evidence.tags)
+        self._weights = 1 / np.maximum(lens_spread, 1e-7)
+        lens = start.lens
+        believed = believed or lens
+        self._off = np.array(
+            [np.log(lens.focal_ratio / believed.focal_ratio), lens.k1 - believed.k1, lens.k2 - believed.k2]
+        )
+        self._lines_mm, self._lines_px, self._normals = np.empty((0, 3)), np.empty((0, 2)), np.empty((0, 2))
+        if lines is not None:
+            places, seen = lines
+            found = seen.is_found
+            self._lines_mm, self._lines_px = places[found], seen.there_px[found]
+            self._normals = seen.normals[found]
+
+    @property
+    def number(self) -> int:
+        """How many coordinates are seen."""
+        return 2 * len(self._evidence.points_px) + 8 * len(self._evidence.tags) + len(self._lines_mm)
+
+    def pose(self, change: Points) -> Pose:
+        """The start, changed."""
+        return replace(
+            self.start,
+            rotation=self.start.rotation.reshape(3, 1) + change[:3, None],
+            translation=self.start.translation.reshape(3, 1) + change[3:6, None],
+            lens=self.start.lens.changed(change[6:]),
+        )
+
+    def at(self, change: Points) -> tuple[Points, Points]:
+        """Residuals (M,), the last three of what is believed about the lens, and slopes (M, 9)."""
+        pose = self.pose(change)
+        points = np.vstack([self._evidence.points_mm, self._lines_mm])
+        seen, by_place, by_lens = pose.lens.project(points, pose.rotation, pose.translation, pose.size)
+        slopes = np.hstack([by_place, by_lens])
+        number = len(self._evidence.points_mm)
+        corners = (seen[:number] - self._evidence.points_px).ravel()
+        off = ((seen[number:] - self._lines_px) * self._normals).sum(axis=1)
+        line_slopes = np.einsum("nij,ni->nj", slopes[2 * number :].reshape(-1, 2, 9), self._normals)
+        tags = self._tags.residuals(pose).ravel()
+        tag_slopes = np.empty((len(tags), 9))
+        if len(tags):
+            for index, step in enumerate(_TAG_STEPS):
+                shift = np.zeros(9)
+                shift[index] = step
+                tag_slopes[:, index] = (self._tags.residuals(self.pose(change + shift)).ravel() - tags) / step
+        prior = self._weights * (self._off + change[6:])
+        loose = self._evidence.corner_px
+        rest = np.concatenate([corners / loose, tags / _CORNER_PX, off / _LINE_PX, prior])
+        lens_slopes = np.hstack([np.zeros((3, 6)), np.diag(self._weights)])
+        every = [slopes[: 2 * number] / loose, tag_slopes / _CORNER_PX, line_slopes / _LINE_PX, lens_slopes]
+        return rest, np.vstack(every)
+
+
+def _robust(rest: Points) -> tuple[Points, float]:
+    """Weights of residuals, the last three of which always count in full, and half the sum of squares."""
+    size = np.abs(rest)
+    weights = np.minimum(1.0, _KEEN_PX / np.maximum(size, 1e-9))
+    weights[-3:] = 1.0
+    costs = np.where(size <= _KEEN_PX, 0.5 * rest**2, _KEEN_PX * (size - 0.5 * _KEEN_PX))
+    costs[-3:] = 0.5 * rest[-3:] ** 2
+    return weights, float(costs.sum())
+
+
+def _least_squares(problem: _Problem) -> Fit:
+    """Levenberg and Marquardt's way with Huber's weights; the answer knows its covariance."""
+    change, damping = np.zeros(9), 1e-3
+    rest, slopes = problem.at(change)
+    weights, cost = _robust(rest)
+    for _ in range(_ROUNDS):
+        weighted = slopes * weights[:, None]
+        normal = slopes.T @ weighted
+        step = np.linalg.solve(normal + damping * np.diag(np.diag(normal)), -weighted.T @ rest)
+        trial_rest, trial_slopes = problem.at(change + step)
+        trial_weights, trial = _robust(trial_rest)
+        if trial < cost:
+            gain = cost - trial
+            change, rest, slopes, weights, cost = change + step, trial_rest, trial_slopes, trial_weights, trial
+            damping /= 10
+            if gain < 1e-2:
+                break
+        else:
+            damping *= 10
+    pose = problem.pose(change)
+    seen = 2 * len(problem._evidence.points_px)
+    corners = rest[:seen] * problem._evidence.corner_px
+    rms = float(np.sqrt(2 * (corners**2).mean()))
+    excess = max(1.0, cost / max(1, problem.number - 9))
+    covariance = excess * np.linalg.pinv(slopes.T @ (slopes * weights[:, None]))
+    return Fit(replace(pose, rms_px=rms, covariance=np.asarray(covariance, np.float64)), cost, problem.number)

@@ -1,0 +1,137 @@
+"""Which lens explains the board: the one that is believed, one with a second term, or a fisheye.
+
+The believed lens stays unless another one explains corner markers, pieces and printed lines much better; what it costs
+more is that it has more to say (Schwarz 1978): a few lines along one edge change nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from companion.core.grid import Square
+from companion.core.kit import Board
+from vision.detection.markers import Luma
+from vision.pose.board_fit import Belief, Evidence, Fit, fit_board, fit_lines
+from vision.pose.optics import Lens
+from vision.pose.pose import Points, Pose, solve_pose
+from vision.pose.printed_lines import Lines, confirmed, lines_of
+
+_FOCAL_SPREAD, _BEND_SPREAD = 0.2, 0.06
+_FIXED = 1e-6
+_WIDER = (1.0, 0.72, 0.52, 0.38)
+"""Focal lengths that are tried where nothing is known of the lens, by the believed one."""
+_LINE_PX, _LOST = 0.8, 2.0
+"""A line that fits is off by so much; one that is not found costs as much as one that is off by so many times this."""
+_MUCH_BETTER = 10.0
+"""By so much less must the costs of another model be: odds of 20,000 to 1."""
+_WITHIN_PX = 1.5
+"""A line that is off by less (at 1280 px) is where the pose puts it."""
+_EVERY, _CHECK_PX = 5, 6.0
+_LEAST_SEEN, _MOST_OFF_PX = 0.3, 1.2
+_LEAST_LINES = 0.5
+"""Round a square that is confirmed so many of the visible lines are where the pose puts them."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A lens to begin with, and how far from it (3,) the logarithm of its focal length, k1 and k2 may be."""
+
+    lens: Lens
+    spread: tuple[float, float, float]
+
+    @property
+    def terms(self) -> int:
+        """How many numbers it has to say."""
+        return sum(spread > _FIXED for spread in self.spread)
+
+
+def models_of(lens: Lens, focal_spread: float) -> Iterator[Model]:
+    """The model that is believed first, then those with more to say."""
+    focal, bend = max(focal_spread, 0.01), _BEND_SPREAD
+    yield Model(lens, (focal, bend, _FIXED))
+    yield Model(lens, (_FOCAL_SPREAD, 4 * bend, 2 * bend))
+    if not lens.is_fisheye:
+        yield Model(lens.as_fisheye(), (_FOCAL_SPREAD, bend, _FIXED))
+
+
+def wide_starts(lens: Lens) -> Iterator[Model]:
+    """Lenses of other angles, for a board of which the corner markers fit no believed one."""
+    spread = (_FOCAL_SPREAD, _BEND_SPREAD, _FIXED)
+    for share in _WIDER:
+        other = Lens(lens.focal_ratio * share, lens.k1, lens.k2, lens.is_fisheye)
+        yield Model(other, spread)
+        if not lens.is_fisheye:
+            yield Model(Lens(max(other.focal_ratio, 0.3), is_fisheye=True), spread)
+
+
+def best_start(evidence: Evidence, lens: Lens, size: tuple[int, int]) -> Pose | None:
+    """The pose, of any angle of the lens, that explains the markers best."""
+    fits = [fit for model in wide_starts(lens) if (fit := fit_model(evidence, model, size)) is not None]
+    best = min(fits, key=lambda fit: fit.misfit, default=None)
+    return best.pose if best else None
+
+
+def fit_model(evidence: Evidence, model: Model, size: tuple[int, int]) -> Fit | None:
+    """The best pose with a model by markers alone."""
+    start = solve_pose(evidence.points_mm, evidence.points_px, model.lens, size)
+    if start is None:
+        return None
+    fit = fit_board(evidence, start, np.array(model.spread))
+    is_above, is_sane = fit.pose.eye_mm[2] > 0, 0.1 <= fit.pose.lens.focal_ratio <= 10
+    return fit if is_above and is_sane else None
+
+
+def is_explained(luma: Luma, board: Board, pose: Pose) -> bool:
+    """Do the printed lines that can be made out lie where the pose puts them? Where too few can, the corners decide."""
+    scale = pose.size[0] / 1280
+    printed = lines_of(board)
+    lines = printed.look(luma, pose, np.full(len(printed.middles_mm[::_EVERY]), _CHECK_PX * scale), _EVERY)
+    if lines.is_found.sum() < _LEAST_SEEN * max(8, lines.is_in.sum()):
+        return pose.rms_px <= _MOST_OFF_PX * scale
+    off = np.abs(lines.off_px[lines.is_found])
+    return float(np.percentile(off, 75)) <= _MOST_OFF_PX * scale
+
+
+def explaining_fit(luma: Luma, board: Board, evidence: Evidence, lens: Lens, focal_spread: float) -> Fit | None:
+    """The fit of the model that explains the picture best."""
+    size = (luma.shape[1], luma.shape[0])
+    best: tuple[float, Fit] | None = None
+    for number, model in enumerate(models_of(lens, focal_spread)):
+        fit = fit_model(evidence, model, size)
+        if fit is None:
+            continue
+        fit = fit_lines(luma, board, evidence, fit, Belief(model.lens, np.array(model.spread)))
+        cost = _cost(fit, model) + (_MUCH_BETTER if number else 0.0)
+        if best is None or cost < best[0]:
+            best = cost, fit
+    return best[1] if best else None
+
+
+def _cost(fit: Fit, model: Model) -> float:
+    """Half the sum of squares over everything that should be seen, and what the model has to say."""
+    lines = fit.lines
+    assert lines is not None
+    scale = _LINE_PX * fit.pose.size[0] / 1280
+    off = np.where(lines.is_found, np.abs(lines.off_px) / scale, _LOST).clip(0, _LOST)[lines.is_in]
+    corners = fit.pose.rms_px / scale
+    return float(
+        0.5 * (off**2).sum() + 0.5 * 16 * min(corners, 5.0) ** 2 + model.terms / 2 * math.log(2 * len(off) + 1)
+    )
+
+
+def confirmed_squares(board: Board, fit: Fit, corners: Points) -> frozenset[Square]:
+    """The squares where the pose is confirmed by printed lines, in one piece with the corner markers seen at
+    `corners` (N, 2) mm."""
+    lines: Lines | None = fit.lines
+    if lines is None:
+        return frozenset()
+    starts = tuple(
+        Square(board.files - 1 if x > board.width_mm / 2 else 0, board.ranks - 1 if y > board.height_mm / 2 else 0)
+        for x, y in corners
+    )
+    within = _WITHIN_PX * max(1.0, fit.pose.size[0] / 1280)
+    return frozenset(confirmed(board, lines, within, starts, _LEAST_LINES))

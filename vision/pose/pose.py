@@ -1,0 +1,256 @@
+"""Where the board is: the pose from corner markers, and rays between pixels and millimetres.
+
+Picture axes: pixels, x right, y down, the middle of the first pixel is (0, 0). Board axes: see `companion.core.kit`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from companion.core.grid import Square
+from companion.core.kit import Board
+from vision.pose import optics
+from vision.pose.optics import Lens
+
+Points = optics.Points
+"""(N, 2) or (N, 3) coordinates."""
+
+_STEPS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """The camera as the board sees it. `markers`: how many corner markers it rests on; `rms_px`: what is left over."""
+
+    rotation: Points
+    translation: Points
+    lens: Lens
+    size: tuple[int, int]
+    markers: int = 4
+    rms_px: float = 0.0
+    covariance: Points | None = None
+    """(6, 6) of rotation vector and translation, or (9, 9) with the lens's `Lens.changed`; None when exact."""
+
+    @cached_property
+    def matrix(self) -> Points:
+        """The camera matrix."""
+        return self.lens.matrix(self.size)
+
+    @cached_property
+    def axes(self) -> Points:
+        """(3, 3): board axes to camera axes."""
+        return np.asarray(cv2.Rodrigues(self.rotation)[0], dtype=np.float64)
+
+    @cached_property
+    def eye_mm(self) -> Points:
+        """(3,): where the camera is above the board."""
+        return np.asarray(-self.axes.T @ self.translation.ravel(), dtype=np.float64)
+
+    def to_px(self, points_mm: Points) -> Points:
+        """(N, 2) pixels of (N, 3) points; those behind the camera give nonsense."""
+        # OpenCV's own function works out all slopes as well, which takes ten times as long.
+        points = np.asarray(points_mm, dtype=np.float64).reshape(-1, 3) @ self.axes.T + self.translation.ravel()
+        plane = self.lens.bent(points[:, :2] / np.where(points[:, 2:] == 0, 1.0, points[:, 2:]))
+        return np.asarray(plane * self.matrix[0, 0] + self.matrix[:2, 2], dtype=np.float64)
+
+    def to_plane(self, points_px: Points, z_mm: float | Points = 0.0) -> Points:
+        """(N, 2) board coordinates where the rays of (N, 2) pixels meet the plane at `z_mm`; NaN where they do not."""
+        points = np.asarray(points_px, dtype=np.float64).reshape(-1, 2)
+        plane = self.lens.straight((points - self.matrix[:2, 2]) / self.matrix[0, 0])
+        rays = np.column_stack([plane, np.ones(len(plane))]) @ self.axes
+        eye = self.eye_mm
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = (z_mm - eye[2]) / rays[:, 2]
+            reach = np.where(reach > 0, reach, np.nan)
+        return np.asarray(eye[:2] + rays[:, :2] * reach[:, None], dtype=np.float64)
+
+    def px_per_mm(self, x_mm: float, y_mm: float, z_mm: float = 0.0) -> float:
+        """How large the board appears at a point: the smaller of both directions."""
+        here, right, up = self.to_px(np.array([[x_mm, y_mm, z_mm], [x_mm + 1, y_mm, z_mm], [x_mm, y_mm + 1, z_mm]]))
+        return float(min(np.linalg.norm(right - here), np.linalg.norm(up - here)))
+
+    def spread_mm(self, points_mm: Points) -> Points:
+        """(N,): one standard deviation of where the pose puts (N, 3) points, in mm on the board."""
+        points = np.asarray(points_mm, dtype=np.float64).reshape(-1, 3)
+        if self.covariance is None:
+            return np.zeros(len(points))
+        number = len(self.covariance)
+        slopes = np.hstack(self.slopes(points))[:, :number].reshape(-1, 2, number)
+        errors = np.einsum("nij,jk,nlk->nil", slopes, self.covariance, slopes)
+        largest = np.sqrt(np.linalg.eigvalsh(errors)[:, 1].clip(0))
+        around = points[:, None] + [[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]
+        here = self.to_px(around.reshape(-1, 3)).reshape(-1, 3, 2)
+        scale = np.linalg.norm(here[:, 1:] - here[:, :1], axis=2).min(axis=1)
+        return np.asarray(largest / np.maximum(scale, 1e-6), dtype=np.float64)
+
+    def slopes(self, points_mm: Points) -> tuple[Points, Points]:
+        """(2N, 6) by rotation vector and translation, (2N, 3) by the lens: how the pixels of (N, 3) points move."""
+        _, by_place, by_lens = self.lens.project(points_mm, self.rotation, self.translation, self.size)
+        return by_place, by_lens
+
+    def plane_maps(self, low_mm: tuple[float, float], high_mm: tuple[float, float], z_mm: float, scale: float) -> Maps:
+        """Where to look in the picture for each pixel of a view from straight above of a rectangle at `z_mm`.
+
+        `scale` is px per mm; the view's row 0 lies at the rectangle's high y, so that South is below.
+        """
+        size = [max(1, round((high - low) * scale)) for low, high in zip(low_mm, high_mm, strict=True)]
+        axes = self.axes
+        base = axes[:, 2] * z_mm + self.translation.ravel()
+        to_mm = np.array([[1, 0, low_mm[0] * scale + 0.5], [0, -1, high_mm[1] * scale - 0.5], [0, 0, scale]]) / scale
+        to_rays = np.column_stack([axes[:, :2], base]) @ to_mm
+        # OpenCV takes any invertible matrix for the new camera's, and is twenty times as fast as numpy here.
+        if self.lens.is_fisheye:
+            both = cv2.fisheye.initUndistortRectifyMap(
+                self.matrix, self.lens.distortion, np.eye(3), np.linalg.inv(to_rays), size, cv2.CV_32FC1
+            )
+            return Maps(np.dstack(both).astype(np.float32), low_mm, high_mm, z_mm, scale)
+        pixels = cv2.initUndistortRectifyMap(
+            self.matrix, self.lens.distortion, None, np.linalg.inv(to_rays), size, cv2.CV_32FC2
+        )[0]
+        return Maps(np.asarray(pixels, np.float32), low_mm, high_mm, z_mm, scale)
+
+
+@dataclass(frozen=True, eq=False)
+class Maps:
+    """A view from straight above: `pixels` (h, w, 2) float32 says where each of its pixels lies in the picture."""
+
+    pixels: NDArray[np.float32]
+    low_mm: tuple[float, float]
+    high_mm: tuple[float, float]
+    z_mm: float
+    scale: float
+
+    def rectify(self, luma: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """The view, (h, w); black outside the picture."""
+        view = cv2.remap(luma, self.pixels, None, cv2.INTER_LINEAR)  # type: ignore[call-overload]  # stubs deny None
+        return np.asarray(view, dtype=np.uint8)
+
+    def part(self, rows: slice, columns: slice) -> Maps:
+        """A part of the view."""
+        low_x, high_x = (self.low_mm[0] + column / self.scale for column in (columns.start, columns.stop))
+        low_y, high_y = (self.high_mm[1] - row / self.scale for row in (rows.stop, rows.start))
+        pixels = np.ascontiguousarray(self.pixels[rows, columns])
+        return Maps(pixels, (low_x, low_y), (high_x, high_y), self.z_mm, self.scale)
+
+    def to_view(self, points_mm: Points) -> Points:
+        """(N, 2) board coordinates to (N, 2) pixels of the view."""
+        x, y = np.asarray(points_mm, dtype=np.float64).reshape(-1, 2).T
+        columns, rows = (x - self.low_mm[0]) * self.scale - 0.5, (self.high_mm[1] - y) * self.scale - 0.5
+        return np.column_stack([columns, rows])
+
+    def to_board(self, points: Points) -> Points:
+        """(N, 2) pixels of the view to (N, 2) board coordinates."""
+        columns, rows = np.asarray(points, dtype=np.float64).reshape(-1, 2).T
+        x, y = self.low_mm[0] + (columns + 0.5) / self.scale, self.high_mm[1] - (rows + 0.5) / self.scale
+        return np.column_stack([x, y])
+
+
+def square_corners_mm(x_mm: float, y_mm: float, side_mm: float, turn_deg: float = 0.0) -> Points:
+    """(4, 2): the corners of a marker in OpenCV's order (upper left first, clockwise), `turn_deg` counter-clockwise."""
+    return rectangle_corners_mm(x_mm, y_mm, side_mm, side_mm, math.radians(turn_deg))
+
+
+def rectangle_corners_mm(x_mm: float, y_mm: float, width_mm: float, height_mm: float, turn: float) -> Points:
+    """(4, 2): the corners of a rectangle, upper left first, clockwise; `turn` counter-clockwise in radians."""
+    across, along = width_mm / 2, height_mm / 2
+    corners = np.array([[-across, along], [across, along], [across, -along], [-across, -along]])
+    axes = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])
+    return np.asarray(corners @ axes + (x_mm, y_mm), dtype=np.float64)
+
+
+def flat(points_mm: Points, z_mm: float = 0.0) -> Points:
+    """(N, 3): points of the board's plane, lifted to `z_mm`."""
+    points = np.asarray(points_mm, dtype=np.float64).reshape(-1, 2)
+    return np.column_stack([points, np.full(len(points), z_mm)])
+
+
+def square_mm(board: Board, square: Square) -> Points:
+    """(4, 3): the corners of a square on the board's plane, upper left first, clockwise."""
+    depth = board.depth_mm or board.square_mm
+    return flat(rectangle_corners_mm(*board.centre_mm(square), board.square_mm, depth, 0.0))
+
+
+def corner_points_mm(board: Board, marker: int) -> Points:
+    """(4, 3): the printed corners of one of the board's corner markers."""
+    return flat(square_corners_mm(*board.corner_centres_mm[marker], board.corner_mm))
+
+
+def solve_pose(
+    points_mm: Points, points_px: Points, lens: Lens, size: tuple[int, int], guess: Pose | None = None
+) -> Pose | None:
+    """The pose from (N, 3) coplanar board points and their (N, 2) pixels, N >= 4; None when the camera would be below.
+
+    Two poses explain a plane almost equally well: the one above the table with less error counts.
+    """
+    object_points = points_mm.reshape(-1, 1, 3)
+    matrix = lens.matrix(size)
+    plane = lens.straight((points_px.reshape(-1, 2).astype(np.float64) - matrix[:2, 2]) / matrix[0, 0])
+    found = cv2.solvePnPGeneric(object_points, plane.reshape(-1, 1, 2), np.eye(3), None, flags=cv2.SOLVEPNP_IPPE)
+    starts = list(zip(found[1], found[2], strict=True))
+    if guess is not None:
+        starts.append((guess.rotation, guess.translation))
+    best: Pose | None = None
+    for rotation, translation in starts:
+        start = Pose(np.asarray(rotation), np.asarray(translation), lens, size, len(points_mm) // 4)
+        pose = refined_pose(start, points_mm, points_px, lens)
+        if pose is not None and (best is None or pose.rms_px < best.rms_px):
+            best = pose
+    return best and _with_covariance(best, points_mm)
+
+
+def refined_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) -> Pose | None:
+    """The pose near another that fits best, with what is left over; None when the camera would be below."""
+    if lens.is_fisheye:
+        rotation, translation = _stepped(replace(start, lens=lens), points_mm, points_px)
+    else:
+        found = cv2.solvePnPRefineLM(
+            points_mm.reshape(-1, 1, 3),
+            points_px.reshape(-1, 1, 2).astype(np.float64),
+            lens.matrix(start.size),
+            lens.distortion,
+            start.rotation.copy(),
+            start.translation.copy(),
+        )
+        rotation, translation = np.asarray(found[0]), np.asarray(found[1])
+    pose = replace(start, rotation=rotation, translation=translation, lens=lens)
+    if pose.eye_mm[2] <= 0:
+        return None
+    error = pose.to_px(points_mm) - points_px
+    return replace(pose, rms_px=float(np.sqrt((error**2).sum(axis=1).mean())))
+
+
+def _stepped(start: Pose, points_mm: Points, points_px: Points) -> tuple[Points, Points]:
+    """Rotation and translation (3, 1) each that fit best: Gauss and Newton's steps, each halved until it is better."""
+    place = np.concatenate([start.rotation.ravel(), start.translation.ravel()])
+
+    def at(place: Points) -> tuple[Points, Points]:
+        seen, by_place, _ = start.lens.project(points_mm, place[:3], place[3:], start.size)
+        return (seen - points_px).ravel(), by_place
+
+    rest, slopes = at(place)
+    for _ in range(_STEPS):
+        step = np.linalg.lstsq(slopes, -rest, rcond=None)[0]
+        for share in (1.0, 0.5, 0.25, 0.1):
+            trial, trial_slopes = at(place + share * step)
+            if trial @ trial < rest @ rest:
+                break
+        else:
+            break
+        gain = rest @ rest - trial @ trial
+        place, rest, slopes = place + share * step, trial, trial_slopes
+        if gain < 1e-6:
+            break
+    return place[:3].reshape(3, 1), place[3:].reshape(3, 1)
+
+
+def _with_covariance(pose: Pose, points_mm: Points) -> Pose:
+    """Add how certain the pose is; corners are never trusted to better than 0.4 px, or 0.8 px while some are hidden."""
+    slopes = pose.slopes(points_mm)[0]
+    covariance = max(0.4 if pose.markers >= 4 else 0.8, pose.rms_px) ** 2 * np.linalg.pinv(slopes.T @ slopes)
+    return replace(pose, covariance=np.asarray(covariance, dtype=np.float64))

@@ -1,0 +1,207 @@
+"""The printed lines of a board in a picture: how far from where a pose puts them they are.
+
+Every side of a square is looked for in two halves, across its direction in the picture. With gaps between squares two
+lines run side by side; they are looked for together, so that one is never taken for the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from companion.core.grid import Square
+from companion.core.kit import Board
+from vision.detection.markers import Luma
+from vision.pose.pose import Points, Pose, flat
+
+_STEP_PX = 0.5
+_WIDEST_PX = 40.0
+"""The farthest that a line is looked for."""
+_LINE_MM = 0.6
+_SAMPLES = 4
+"""Places along half a side."""
+_LEAST_DEPTH, _LEAST_GREY = 0.05, 3.5
+"""A line is darker than both of its sides by this share of the brightness there, and by so many grey levels."""
+_RIVAL = 0.75
+"""Where another line is so distinct, nobody can tell which one it is."""
+_RIVAL_PX = 3.0
+_OF_PERIOD = 0.45
+"""A line is never looked for farther off than this share of the way to the next one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Half sides (N,) of squares as they are in a picture. `is_found` (N,); `off_px` (N,): how far along `normals`
+    (N, 2) from where the pose puts their middles, at `points_px` (N, 2); `is_in` (N,): do they lie in the picture?"""
+
+    is_in: NDArray[np.bool_]
+    is_found: NDArray[np.bool_]
+    off_px: Points
+    points_px: Points
+    normals: Points
+
+    @property
+    def there_px(self) -> Points:
+        """(N, 2): where they are."""
+        return np.asarray(self.points_px + self.off_px[:, None] * self.normals)
+
+
+class PrintedLines:
+    """All half sides of a board's squares, (N,): `middles_mm` (N, 3), which squares (S, N) each one borders, and
+    `is_between_files` (N,): does it run from South to North?"""
+
+    def __init__(self, board: Board) -> None:
+        self.squares = tuple(square for square in board.squares if square not in board.holes)
+        half = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2
+        sides: dict[tuple[int, int, int], list[int]] = {}
+        places, across, doubled = [], [], []
+        along = (np.arange(_SAMPLES) + 0.5) / _SAMPLES * 0.38 + 0.04
+        for number, square in enumerate(self.squares):
+            centre = np.array(board.centre_mm(square))
+            for axis, sign in ((0, -1), (0, 1), (1, -1), (1, 1)):
+                key = (axis, 2 * square[axis] + sign, square[1 - axis])
+                if key in sides:
+                    sides[key].append(number)
+                    continue
+                beyond = square.shifted(*((sign, 0) if axis == 0 else (0, sign)))
+                if beyond in board.holes and not board.gap_mm:
+                    continue  # between a square and a wall there is no line
+                has_next = beyond in board.squares and beyond not in board.holes
+                sides[key] = [number]
+                way, rest = np.eye(2)[axis], np.eye(2)[1 - axis]
+                edge = half[axis] if has_next else half[axis] - board.gap_mm / 2
+                middle = centre + sign * way * edge
+                for part in (-1, 1):
+                    places.append(middle + part * along[:, None] * 2 * half[1 - axis] * rest)
+                    across.append(way)
+                    doubled.append(board.gap_mm / 2 if has_next else 0.0)
+        self._places = flat(np.vstack(places))
+        self.middles_mm = np.asarray(self._places.reshape(-1, _SAMPLES, 3).mean(axis=1))
+        self._across, self._half_gap = flat(np.array(across)), np.array(doubled)
+        self.is_between_files = self._across[:, 0] > 0
+        self._along = self._across[:, [1, 0, 2]]
+        self._period = self._across @ np.array([2 * half[0], 2 * half[1], 0.0])
+        self.borders = np.zeros((len(self.squares), 2 * len(sides)), bool)
+        for index, numbers in enumerate(sides.values()):
+            self.borders[numbers, 2 * index : 2 * index + 2] = True
+
+    def geometry(self, pose: Pose, every: int = 1) -> tuple[Points, Points, Points]:
+        """(N, 2) middles in the picture, (N, 2) normals of the lines there, (N,) px per mm along these; of `every` so
+        many lines one."""
+        here = self.middles_mm[::every]
+        count = len(here)
+        seen = pose.to_px(np.vstack([here, here + self._across[::every], here + self._along[::every]]))
+        middles, across, along = seen[:count], seen[count : 2 * count] - seen[:count], seen[2 * count :] - seen[:count]
+        normals = (
+            np.column_stack([along[:, 1], -along[:, 0]]) / np.maximum(np.linalg.norm(along, axis=1), 1e-9)[:, None]
+        )
+        scale = (normals * across).sum(axis=1)
+        normals *= np.where(scale < 0, -1.0, 1.0)[:, None]
+        return middles, normals, np.abs(scale)
+
+    def periods_px(self, scale: Points) -> Points:
+        """(N,): how far away the next line of the same direction is, px."""
+        return np.asarray(self._period * scale)
+
+    def look(self, luma: Luma, pose: Pose, reach_px: Points, every: int = 1) -> Lines:
+        """Find all lines, each at most `reach_px` (N,) from where the pose puts it; NaN: it is not looked for.
+        Of `every` so many lines one is looked for, and the answer is of these alone, as `reach_px` is."""
+        middles, normals, scale = self.geometry(pose, every)
+        size = np.array(pose.size)
+        samples = self._places.reshape(-1, _SAMPLES, 3)[::every].reshape(-1, 3)
+        places = pose.to_px(samples).reshape(-1, _SAMPLES, 2)
+        is_in = ((places >= 1) & (places <= size - 2)).all(axis=(1, 2)) & (scale > 0.3)
+        reach = np.minimum(reach_px, np.minimum(_OF_PERIOD * self._period[::every] * scale, _WIDEST_PX))
+        wanted = np.flatnonzero(is_in & np.isfinite(reach))
+        off, found = np.zeros(len(middles)), np.zeros(len(middles), bool)
+        if len(wanted):
+            off[wanted], found[wanted] = self._offsets(
+                luma, places[wanted], normals[wanted], scale[wanted], reach[wanted], self._half_gap[::every][wanted]
+            )
+        return Lines(is_in, found, off, middles, normals)
+
+    @staticmethod
+    def _offsets(  # noqa: PLR0917 - rows of one table
+        luma: Luma, places: Points, normals: Points, scale: Points, reach: Points, half_gap: Points
+    ) -> tuple[Points, NDArray[np.bool_]]:
+        """Where each line is along its normal, px, and whether one is there that can be told."""
+        flank = np.maximum(1.5, 0.5 * _LINE_MM * scale + 1.0)
+        room = float(reach.max() + flank.max() + (half_gap * scale).max()) + 1
+        steps = int(np.ceil(room / _STEP_PX))
+        offsets = np.arange(-steps, steps + 1) * _STEP_PX
+        where = places[:, :, None] + offsets[:, None] * normals[:, None, None]
+        profile = _sampled(luma, where).mean(axis=1)
+        columns = np.arange(len(offsets))
+
+        def shifted(values: Points, by_px: Points) -> Points:
+            there = columns + np.rint(by_px / _STEP_PX).astype(int)[:, None]
+            return np.asarray(np.take_along_axis(values, there.clip(0, len(columns) - 1), axis=1))
+
+        beside = np.minimum(shifted(profile, flank), shifted(profile, -flank))
+        depth = beside - profile
+        gap = half_gap * scale
+        if gap.any():
+            depth = (shifted(depth, gap) + shifted(depth, -gap)) / 2
+        depth = np.where(np.abs(offsets) <= reach[:, None], depth, -1.0)
+        top = depth.argmax(axis=1)
+        rows = np.arange(len(depth))
+        peak = depth[rows, top]
+        far = np.abs(columns - top[:, None]) * _STEP_PX > _RIVAL_PX
+        rival = np.where(far, depth, -1.0).max(axis=1)
+        inner = top.clip(1, len(columns) - 2)
+        before, after = depth[rows, inner - 1], depth[rows, inner + 1]
+        bend = before - 2 * peak + after
+        finer = np.where(bend < 0, 0.5 * (before - after) / np.where(bend < 0, bend, 1.0), 0.0).clip(-0.5, 0.5)
+        bright = beside[rows, top]
+        is_found = (peak >= _LEAST_DEPTH * bright) & (peak >= _LEAST_GREY) & (rival <= _RIVAL * peak)
+        is_found &= np.abs(offsets[top]) < reach - 0.25
+        return np.asarray(offsets[top] + finer * _STEP_PX), is_found
+
+
+def _sampled(luma: Luma, where: Points) -> Points:
+    """Brightness at places (N, S, D, 2) of a picture, between its pixels."""
+    shape = where.shape[:3]
+    places = where.reshape(shape[0], shape[1] * shape[2], 2).astype(np.float32)
+    seen = cv2.remap(luma, places, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)  # type: ignore[call-overload]  # stubs deny None
+    return np.asarray(seen, dtype=np.float64).reshape(shape)
+
+
+@lru_cache(maxsize=16)
+def lines_of(board: Board) -> PrintedLines:
+    """A board's lines, worked out once."""
+    return PrintedLines(board)
+
+
+def confirmed(board: Board, lines: Lines, within_px: float, corners: tuple[Square, ...], least: float) -> set[Square]:
+    """The squares round which most of the visible lines are where the pose puts them, in one piece with the corners.
+
+    A pose that is right near its corners and off by a whole square farther away is off by half a square in between,
+    where no line fits: what lies beyond is not confirmed. From one square to the next it cannot change so much: the
+    neighbours of confirmed squares, of which pieces may hide the lines, are confirmed with them.
+    """
+    printed = lines_of(board)
+    good = lines.is_found & (np.abs(lines.off_px) <= within_px)
+    # A pose that is wrong along lines of one direction alone still fits those.
+    ways = printed.is_between_files, ~printed.is_between_files
+    borders = np.stack([printed.borders & way for way in ways], axis=1).astype(int)
+    seen, fitting = borders @ lines.is_in.astype(int), borders @ good.astype(int)
+    counts = {square: (seen[n], fitting[n]) for n, square in enumerate(printed.squares)}
+    around = [(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1)]
+
+    def is_good(square: Square) -> bool:
+        near = [counts[s] for s in (square.shifted(x, y) for x, y in around) if s in counts]
+        whole, there = (np.sum([each[part] for each in near], axis=0) for part in (0, 1))
+        return bool((whole > 0).all() and (there >= least * whole).all())
+
+    found: set[Square] = set()
+    edge = [square for square in corners if square in counts]
+    while edge:
+        square = edge.pop()
+        if square not in found and is_good(square):
+            found.add(square)
+            edge += [s for s in (square.shifted(x, y) for x, y in around) if s in counts]
+    return {s for square in found for s in (square.shifted(x, y) for x, y in around) if s in counts}

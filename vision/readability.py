@@ -1,0 +1,280 @@
+"""Where the board is hard to read, and what to do about it: cut off, glaring, dark, not sharp, too small.
+
+All measures are taken in the picture itself, square by square; the worst of them becomes advice in plain words.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from companion.core.grid import Square
+from companion.core.i18n import joined, listed, say
+from companion.core.kit import Board, Kit
+from companion.core.ports import Advice, Weakness
+from vision.detection.markers import Luma
+from vision.pose.pose import Points, Pose, corner_points_mm, flat, square_mm
+
+MODULES = 7
+"""A marker is so many modules wide, its black rim included."""
+_MODULE_PX, _CARD_MODULE_PX = 2.3, 2.8
+"""So many pixels a module are enough where the pose is known: 16 px a marker, measured. Cards have figures beside."""
+_DARK = 90
+"""Paper that is darker than this (of 255) is hard to tell from ink and noise."""
+_FULL, _GLARE = 252, 0.10
+"""Brightness that says nothing any more, and the share of a square that may have it."""
+_BLUR_MODULES = 0.4
+"""Modules begin to run into each other when the blur (standard deviation) is this share of their width."""
+_SOFT_PX = 1.8
+"""A picture whose sharpest edges are softer is out of focus."""
+_REBLUR_PX = 1.5
+_LEAST_SLOPE = 5.0
+"""Edges that rise by less a pixel are noise."""
+_STEP_CM = 5
+_STEEP_DEG = 42.0
+_FINE_WIDTH = 1920
+
+_SOUTH, _WEST, _NORTH, _EAST = say("South"), say("West"), say("North"), say("East")
+_CORNERS = (
+    (say("South-West"), {_SOUTH, _WEST}),
+    (say("South-East"), {_SOUTH, _EAST}),
+    (say("North-East"), {_NORTH, _EAST}),
+    (say("North-West"), {_NORTH, _WEST}),
+)
+"""The corners of a board by name, in the order of its markers, and the sides on which each lies."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One square: `blur_px` is a standard deviation (None: nothing there has an edge), `inside` a share of 0..1."""
+
+    paper: float
+    glare: float
+    blur_px: float | None
+    module_px: float
+    inside: float
+
+    def weak(self, enough_px: float) -> tuple[Weakness, ...]:
+        """What makes the square hard to read, worst first."""
+        if self.inside < 0.98:
+            return (Weakness.CUT,)
+        found = []
+        if self.glare > _GLARE:
+            found.append(Weakness.GLARE)
+        if self.paper < _DARK:
+            found.append(Weakness.DARK)
+        if self.blur_px is not None and self.blur_px > _BLUR_MODULES * self.module_px:
+            found.append(Weakness.BLUR)
+        if self.module_px < enough_px:
+            found.append(Weakness.SMALL)
+        return tuple(found)
+
+
+def enough_px(kit: Kit) -> float:
+    """How many pixels a module of this kit's markers should have."""
+    return _CARD_MODULE_PX if kit.deck else _MODULE_PX
+
+
+def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
+    """Every square that is no hole, measured in a (height, width) picture."""
+    board = kit.board
+    squares = [square for square in board.squares if square not in board.holes]
+    quads = pose.to_px(np.vstack([square_mm(board, square) for square in squares])).reshape(-1, 4, 2)
+    size = np.array(pose.size)
+    low = np.clip(np.floor(quads.min(axis=1)) - 2, 0, size).astype(int)
+    high = np.clip(np.ceil(quads.max(axis=1)) + 3, 0, size).astype(int)
+    left, top = low.min(axis=0)
+    right, bottom = high.max(axis=0)
+    if right - left < 3 or bottom - top < 3:
+        return {square: Measure(0, 0, None, 0, 0) for square in squares}
+    crop = luma[top:bottom, left:right]
+    slopes = _slopes(crop), _slopes(np.asarray(cv2.GaussianBlur(crop, (0, 0), _REBLUR_PX), np.uint8))
+    module_mm = (kit.deck.marker_mm if kit.deck else kit.tag_mm) / MODULES
+    found = {}
+    for index, square in enumerate(squares):
+        rows, columns = slice(low[index][1], high[index][1]), slice(low[index][0], high[index][0])
+        patch = luma[rows, columns]
+        if patch.size < 16:
+            found[square] = Measure(0, 0, None, 0, 0)
+            continue
+        here = (slice(rows.start - top, rows.stop - top), slice(columns.start - left, columns.stop - left))
+        found[square] = Measure(
+            paper=_ninth(patch[::2, ::2]),
+            glare=float((patch >= _FULL).mean()),
+            blur_px=_blur(slopes[0][here], slopes[1][here]),
+            module_px=module_mm * pose.px_per_mm(*board.centre_mm(square)),
+            inside=_inside(quads[index], pose.size),
+        )
+    return found
+
+
+def _ninth(patch: Luma) -> float:
+    """The brightness that nine pixels of ten stay below; np.percentile takes ten times as long."""
+    values = patch.ravel()
+    place = int(0.9 * (values.size - 1))
+    return float(np.partition(values, place)[place])
+
+
+def _slopes(picture: Luma) -> NDArray[np.float32]:
+    """How much brightness rises a pixel."""
+    across = cv2.Sobel(picture, cv2.CV_32F, 1, 0, scale=1 / 8)
+    along = cv2.Sobel(picture, cv2.CV_32F, 0, 1, scale=1 / 8)
+    return np.asarray(cv2.magnitude(across, along), dtype=np.float32)
+
+
+def _blur(slopes: NDArray[np.float32], reblurred: NDArray[np.float32]) -> float | None:
+    """How soft the sharpest edges are, px: a known blur on top takes the less of them the softer they are already."""
+    values = slopes.ravel()
+    number = max(8, values.size // 100)
+    places = np.argpartition(values, -number)[-number:]
+    top = values[places]
+    if float(np.median(top)) < _LEAST_SLOPE:
+        return None
+    ratio = float(np.median(top / np.maximum(reblurred.ravel()[places], 1e-3)))
+    return _REBLUR_PX / math.sqrt(max(ratio * ratio - 1, 1e-3))
+
+
+def _inside(quad: Points, size: tuple[int, int]) -> float:
+    """Which share of a quadrangle lies in the picture."""
+    width, height = size
+    frame = np.array([[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]], np.float32)
+    whole = cv2.contourArea(quad.astype(np.float32))
+    if whole < 1:
+        return 0.0
+    return float(cv2.intersectConvexConvex(quad.astype(np.float32), frame)[0] / whole)
+
+
+# ---- advice ----------------------------------------------------------------------------------------------------------
+
+
+def advise_blindly(luma: Luma) -> tuple[Advice, ...]:
+    """What may be wrong with a whole picture in which no board is found."""
+    small = luma[::2, ::2]
+    if _ninth(small) < _DARK:
+        return (Advice(say("Switch on a lamp"), say("The whole picture is dark."), Weakness.DARK),)
+    soft = np.asarray(cv2.GaussianBlur(luma, (0, 0), _REBLUR_PX), np.uint8)
+    blur = _blur(_slopes(luma)[::2, ::2], _slopes(soft)[::2, ::2])
+    if blur is None or blur > _SOFT_PX:
+        why = say("The whole picture is not sharp.")
+        return (Advice(say("Turn the lens, or let the focus follow"), why, Weakness.BLUR),)
+    return ()
+
+
+def advise(
+    kit: Kit, pose: Pose, measures: Mapping[Square, Measure], weak: Mapping[Square, Sequence[Weakness]]
+) -> tuple[Advice, ...]:
+    """What to do about the weak places, the worst first."""
+    by_kind = {kind: [square for square, kinds in weak.items() if kind in kinds] for kind in Weakness}
+    found: list[tuple[int, Advice]] = []
+    if cut := _cut_off(kit.board, pose):
+        found.append((len(weak), cut))  # a corner outside is worse than anything else: the pose rests on it
+    for kind, squares in by_kind.items():
+        if squares and kind is not Weakness.CUT:
+            found.append((len(squares), _advice(kind, squares, kit, pose, measures)))
+    found.sort(key=lambda item: -item[0])
+    return tuple(advice for _, advice in found)
+
+
+def _advice(
+    kind: Weakness, squares: Sequence[Square], kit: Kit, pose: Pose, measures: Mapping[Square, Measure]
+) -> Advice:
+    where = places(kit, squares, len(measures))
+    if kind is Weakness.GLARE:
+        if len(squares) > 0.8 * len(measures):
+            why = say("The picture is too bright everywhere.")
+            return Advice(say("Less light, or let exposure follow"), why, kind)
+        return Advice(say("Move the lamp"), say("It is mirrored on {places}.", places=where), kind)
+    if kind is Weakness.DARK:
+        is_most = len(squares) > 0.5 * len(measures)
+        text = say("Switch on a lamp") if is_most else say("Put the lamp nearer to the shade")
+        return Advice(text, say("It is dark on {places}.", places=where), kind)
+    if kind is Weakness.BLUR:
+        text = say("Turn the lens, or let the focus follow")
+        return Advice(text, say("The picture is not sharp on {places}.", places=where), kind)
+    return _closer(squares, kit, pose, measures, where)
+
+
+def _closer(squares: Sequence[Square], kit: Kit, pose: Pose, measures: Mapping[Square, Measure], where: str) -> Advice:
+    """How much nearer the camera must come until the smallest markers have pixels enough."""
+    least = min(measures[square].module_px for square in squares)
+    enough = enough_px(kit)
+    why = say(
+        "Markers on {places} have {least} px a module; {enough} are enough.",
+        places=where,
+        least=f"{least:.1f}",
+        enough=f"{enough:.1f}",
+    )
+    farthest = min(squares, key=lambda square: measures[square].module_px)
+    there = flat(np.array([kit.board.centre_mm(farthest)]))[0]
+    away = float(np.linalg.norm(pose.eye_mm - there))
+    by_mm = away * (1 - least / enough)
+    middle = flat(np.array([[kit.board.width_mm / 2, kit.board.height_mm / 2]]))[0]
+    distance = float(np.linalg.norm(pose.eye_mm - middle))
+    if by_mm < 0.6 * distance and _fits(kit.board, pose, distance / (distance - by_mm)):
+        steps = math.ceil(by_mm / 10 / _STEP_CM)
+        return Advice(say("Come {number} cm closer", number=steps * _STEP_CM), why, Weakness.SMALL)
+    if tilt_deg(pose) > _STEEP_DEG:
+        text = say("Look down more steeply")
+    elif pose.size[0] < _FINE_WIDTH:
+        text = say("Set the camera’s size to 1920x1080")
+    else:
+        text = say("Let the board fill the picture")
+    return Advice(text, joined(" ", (why, say("Much nearer, it would not fit."))), Weakness.SMALL)
+
+
+def _fits(board: Board, pose: Pose, growth: float) -> bool:
+    """Does the whole board fit into the picture when it appears so much larger, well aimed?"""
+    corners = pose.to_px(board_outline_mm(board))
+    wanted = np.ptp(corners, axis=0) * growth
+    return bool((wanted <= 0.98 * np.array(pose.size)).all())
+
+
+def _cut_off(board: Board, pose: Pose) -> Advice | None:
+    """Corner markers that lie outside the picture."""
+    width, height = pose.size
+    outside = []
+    for corner, marker in zip(_CORNERS, board.corners, strict=True):
+        corners = pose.to_px(corner_points_mm(board, marker))
+        if (corners < 0).any() or (corners > np.array([width - 1, height - 1])).any():
+            outside.append(corner)
+    if not outside:
+        return None
+    names = listed(name for name, _ in outside)
+    if len(outside) == 1:
+        why = say("The corner {corner} of the board is cut off.", corner=names)
+        return Advice(say("Turn the camera a little"), why, Weakness.CUT)
+    shared = set.intersection(*(sides for _, sides in outside))
+    text = say("Turn the camera towards {side}", side=shared.pop()) if shared else say("Move the camera back")
+    return Advice(text, say("The corners {corners} of the board are cut off.", corners=names), Weakness.CUT)
+
+
+def board_outline_mm(board: Board, margin_mm: float = 0.0) -> Points:
+    """(4, 3): the corners of the printed board with its strips, and so much around it."""
+    low, high = -board.strip_mm - margin_mm, board.height_mm + board.strip_mm + margin_mm
+    left, right = -margin_mm, board.width_mm + margin_mm
+    return flat(np.array([[left, high], [right, high], [right, low], [left, low]]))
+
+
+def tilt_deg(pose: Pose) -> float:
+    """The angle between the camera's axis and the vertical."""
+    return math.degrees(math.acos(min(1.0, abs(float(pose.axes[2, 2])))))
+
+
+def places(kit: Kit, squares: Iterable[Square], of: int) -> str:
+    """Squares in words, of a board with so many: at most four by name; on a board of cards the lanes."""
+    sorted_squares = sorted(squares)
+    if len(sorted_squares) > 0.8 * of:
+        return say("the whole board")
+    names = [say("lane {lane}", lane=square.file) if kit.deck else str(square) for square in sorted_squares]
+    names = list(dict.fromkeys(names))
+    if len(names) > 4:
+        some, number = joined(", ", names[:3]), len(names) - 3
+        if kit.deck:
+            return say("{some} and {number} more lanes", some=some, number=number)
+        return say("{some} and {number} more squares", some=some, number=number)
+    return listed(names)

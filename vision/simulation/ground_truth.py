@@ -1,0 +1,123 @@
+"""What a rendered picture really shows: every printed marker, where it is, and how much of it can be seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from companion.core.grid import Square
+from vision.pose.pose import Points, corner_points_mm, flat, square_corners_mm
+from vision.simulation.objects import Block, fill_outline
+from vision.simulation.render import Stage
+
+_MODULES = 7
+"""Of a side of a marker, its black rim included."""
+_QUIET = 8 / 7
+"""A marker is seen when half a module of white round it is seen, too."""
+_FINER = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Print:
+    """One marker of the scene. `corners_px` is (4, 2), upper left of the print first, clockwise.
+
+    `face` is what the piece shows, None for a corner of the board; `squares` are those on which it lies, none beside
+    the board. `shown` is the share of the marker and the white round it that lies in the picture with nothing in front;
+    `veil` how much brightness, of 255, reflections add where they are strongest.
+    """
+
+    marker: int
+    face: str | None
+    squares: tuple[Square, ...]
+    corners_px: Points
+    shown: float
+    veil: float
+
+    @property
+    def module_px(self) -> float:
+        """Pixels a module along the shortest side, of a marker of seven modules."""
+        sides = np.linalg.norm(self.corners_px - np.roll(self.corners_px, -1, axis=0), axis=1)
+        return float(sides.min()) / _MODULES
+
+    @property
+    def centre_px(self) -> Points:
+        """(2,): where its diagonals cross."""
+        a, b, c, d = self.corners_px
+        across, along = np.linalg.solve(np.column_stack([c - a, b - d]), b - a)
+        return np.asarray((a + across * (c - a) + b + along * (d - b)) / 2)
+
+
+@dataclass(frozen=True)
+class Label:
+    """What stands on top of a block: its marker, the name of the face, and the squares on which it lies."""
+
+    marker: int
+    face: str
+    squares: tuple[Square, ...]
+
+
+def prints_of(stage: Stage, blocks: Sequence[tuple[Block, Label]], hand: Points | None) -> tuple[Print, ...]:
+    """The markers of a scene: the board's corners, then the blocks', which are in the order of drawing.
+
+    `hand` is the outline of a hand in the picture, (N, 2) px.
+    """
+    kit, pose = stage.kit, stage.pose
+    hulls = [_hull(stage, block) for block, _ in blocks]
+    over = [hand] if hand is not None else []
+    found = []
+    for marker in kit.board.corners:
+        x, y = kit.board.corner_centres_mm[marker]
+        quiet = pose.to_px(flat(square_corners_mm(x, y, kit.board.corner_mm * _QUIET)))
+        corners = pose.to_px(corner_points_mm(kit.board, marker))
+        found.append(Print(marker, None, (), corners, _shown(stage, quiet, [*hulls, *over]), _veil(stage, corners)))
+    for number, (block, label) in enumerate(blocks):
+        corners, quiet = (_marker_px(stage, block, side) for side in (kit.tag_mm, kit.tag_mm * _QUIET))
+        shown = _shown(stage, quiet, [*hulls[number + 1 :], *over])
+        found.append(Print(label.marker, label.face, label.squares, corners, shown, _veil(stage, corners)))
+    return tuple(found)
+
+
+def _marker_px(stage: Stage, block: Block, side_mm: float) -> Points:
+    """(4, 2): a square in the middle of a block's top."""
+    corners = square_corners_mm(block.x_mm, block.y_mm, side_mm, block.turn_deg)
+    return stage.pose.to_px(flat(corners, block.z_mm + block.height_mm))
+
+
+def _hull(stage: Stage, block: Block) -> Points:
+    """(N, 2): the outline of a whole block in the picture."""
+    both = np.vstack([block.outline(stage.pose), block.outline(stage.pose, top=False)]).astype(np.float32)
+    return np.asarray(cv2.convexHull(both).reshape(-1, 2), dtype=np.float64)
+
+
+def _shown(stage: Stage, outline: Points, before: Iterable[Points]) -> float:
+    """The share of an outline that lies in the picture and behind none of the others."""
+    low = np.floor(outline.min(axis=0)) - 1
+    width, height = (math.ceil(v) * _FINER for v in np.ptp(outline, axis=0) + 3)
+    mask, window = np.zeros((height, width), np.uint8), np.zeros((height, width), np.uint8)
+
+    def local(points: Points) -> Points:
+        return np.asarray((points - low + 0.5) * _FINER - 0.5)
+
+    fill_outline(mask, local(outline))
+    whole = cv2.countNonZero(mask)
+    edge = np.array([stage.view.width, stage.view.height]) - 0.5
+    fill_outline(window, local(np.array([(-0.5, -0.5), (edge[0], -0.5), edge, (-0.5, edge[1])])))
+    mask &= window
+    for points in before:
+        if (points.max(axis=0) >= low).all() and (points.min(axis=0) <= outline.max(axis=0)).all():
+            window[:] = 0
+            fill_outline(window, local(points))
+            mask &= ~window
+    return cv2.countNonZero(mask) / max(1, whole)
+
+
+def _veil(stage: Stage, outline: Points) -> float:
+    if stage.veil is None:
+        return 0.0
+    inside = np.zeros(stage.veil.shape[:2], np.uint8)
+    fill_outline(inside, outline)
+    return float(stage.veil[inside > 0].max(initial=0.0))

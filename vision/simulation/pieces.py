@@ -1,0 +1,282 @@
+"""What lies on the simulated table: pieces that stand on squares, or cards that lie in fans."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from companion.core.grid import Square
+from companion.core.kit import DICTIONARY, Deck, Face, Kit, Layout, Seat
+from vision.pieces.tags import TOP_TO_TAG, covered, middle_mm, nearest_first, tags_of, top_mm, turned_size
+from vision.pose.pose import Points
+from vision.simulation.artwork import Bgr, back_picture, card_picture, top_picture
+from vision.simulation.objects import Block
+
+BACK = "back"
+"""Name of the face of a card that lies face down."""
+CARD_THICK_MM = 0.3
+STONE = "#9c9282"
+_NOBODYS = "#8a7f70"
+_PILE_GAP_MM = 12.0
+"""Between the board and the pile beside it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Top:
+    """What a piece can show: the face's name, how to get its picture, colour of its sides, measures, whose it is.
+
+    `marker` is the id on it; None on a card, which shows its marker twice, or none.
+    """
+
+    name: str
+    picture: Callable[[], Bgr]
+    rgb: str
+    width_mm: float
+    depth_mm: float
+    height_mm: float
+    seat: Seat | None = None
+    marker: int | None = None
+
+
+@dataclass
+class Piece:
+    """A physical piece; `tops` can lie on top, `shown` says which of them does."""
+
+    id: int
+    tops: tuple[Top, ...]
+    shown: int = 0
+    x_mm: float = 0.0
+    y_mm: float = 0.0
+    turn_deg: float = 0.0
+
+    @property
+    def top(self) -> Top:
+        """What it shows."""
+        return self.tops[self.shown]
+
+    def lay(self, x_mm: float, y_mm: float, turn_deg: float = 0.0) -> None:
+        """Put it somewhere."""
+        self.x_mm, self.y_mm, self.turn_deg = x_mm, y_mm, turn_deg
+
+
+class Pieces(ABC):
+    """All things of a kit that hands can move, and how they lie. The lists of pieces go from the lowest upwards."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+
+    @abstractmethod
+    def all(self) -> list[Piece]:
+        """Every piece of the kit, not yet placed."""
+
+    def spread(self, layout: Layout) -> Iterator[tuple[Square, str, float]]:
+        """Each piece of a layout once: its square (the first that it covers), its face, and how it is turned."""
+        for square, faces in layout.items():
+            for name in faces:
+                yield square, name, 0.0
+
+    def square_of(self, piece: Piece) -> Square | None:
+        """The square on which a piece lies, the first of those that it covers; None beside the board."""
+        return self._kit.board.square_at(piece.x_mm, piece.y_mm)
+
+    def squares_of(self, piece: Piece) -> tuple[Square, ...]:
+        """All squares on which a piece lies; none beside the board."""
+        square = self.square_of(piece)
+        return () if square is None else (square,)
+
+    @abstractmethod
+    def put_beside(self, pieces: Iterable[Piece]) -> None:
+        """Lay pieces beside the board."""
+
+    @abstractmethod
+    def put_on(self, piece: Piece, square: Square, lying: Iterable[Piece]) -> None:
+        """Put a piece on a square, on top of what lies there."""
+
+    @abstractmethod
+    def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[Block]:
+        """What there is to draw, for a camera at (3,) `eye_mm`, in the order of drawing."""
+
+    def take(self, free: list[Piece], name: str, wanted: Collection[str]) -> Piece:  # noqa: ARG002 - cards need it
+        """A free piece that has this face, turned to it; preferably one that shows it already. Raises KeyError."""
+        fitting = [p for p in free if any(top.name == name for top in p.tops)]
+        if not fitting:
+            raise KeyError(f"no piece left that can show “{name}”")
+        piece = next((p for p in fitting if p.top.name == name), fitting[0])
+        piece.shown = next(i for i, top in enumerate(piece.tops) if top.name == name)
+        free.remove(piece)
+        return piece
+
+
+def pieces_of(kit: Kit, dictionary: str = DICTIONARY) -> Pieces:
+    """The things of a kit: cards if it has a deck; else pieces, whose markers are printed from this dictionary."""
+    return Cards(kit, kit.deck) if kit.deck else Tags(kit, dictionary)
+
+
+class Tags(Pieces):
+    """Pieces with a marker on top; they stand in the middle of squares, over several of them, and on each other."""
+
+    def __init__(self, kit: Kit, dictionary: str) -> None:
+        super().__init__(kit)
+        self._dictionary = dictionary
+        self._places: dict[int, tuple[float, float]] = {}
+
+    def all(self) -> list[Piece]:
+        """Every physical piece."""
+        tags = enumerate(tags_of(self._kit))
+        found = [Piece(number, tuple(self._top(face, marker) for face, marker in piece)) for number, piece in tags]
+        self._places = {number: place for right in (False, True) for number, place in self._columns(found, right)}
+        return found
+
+    def _top(self, face: Face, marker: int) -> Top:
+        kit = self._kit
+        width, depth = top_mm(kit, face)
+        own = kit.sides[face.seat].rgb if face.seat else _NOBODYS
+        rgb = STONE if self._is_big(face.name) else own
+        size = width / kit.tag_mm, depth / kit.tag_mm
+        picture = partial(top_picture, marker, rgb, size, face.letter, lies=face.lies, dictionary=self._dictionary)
+        return Top(face.name, picture, rgb, width, depth, face.height_mm, face.seat, marker)
+
+    def _is_big(self, name: str) -> bool:
+        return self._kit.face(name).size != (1, 1)
+
+    def spread(self, layout: Layout) -> Iterator[tuple[Square, str, float]]:
+        """A piece of several squares lies turned when these are further along than across as printed."""
+        for square, faces in self._kit.anchored(layout).items():
+            for name in faces:
+                size = self._kit.face(name).size
+                is_along = size[0] != size[1] and name in layout.get(square.shifted(0, size[0] - 1), ())
+                yield square, name, 90.0 if is_along else 0.0
+
+    def square_of(self, piece: Piece) -> Square | None:
+        """Of a piece of several squares the lowest left of those over which it lies best."""
+        board, size = self._kit.board, turned_size(self._kit.face(piece.top.name), piece.turn_deg)
+        if board.square_at(piece.x_mm, piece.y_mm) is None or size == (1, 1):
+            return board.square_at(piece.x_mm, piece.y_mm)
+        first = nearest_first(board, size, piece.x_mm, piece.y_mm)[0]
+        return Square(max(0, first.file), max(0, first.rank))
+
+    def squares_of(self, piece: Piece) -> tuple[Square, ...]:
+        """Of a piece of several squares all that it covers."""
+        first = self.square_of(piece)
+        size = turned_size(self._kit.face(piece.top.name), piece.turn_deg)
+        return () if first is None else covered(first, size)
+
+    def put_beside(self, pieces: Iterable[Piece]) -> None:
+        """Each to its own place, North's to the right of the board, all others to the left."""
+        for piece in pieces:
+            piece.lay(*self._places[piece.id])
+
+    def _columns(self, pieces: Iterable[Piece], right: bool) -> Iterator[tuple[int, tuple[float, float]]]:
+        """Places beside the board, in columns from South upwards."""
+        board, plain = self._kit.board, self._kit.tag_mm * TOP_TO_TAG
+        near, low, widest = 0.3 * plain, 0.0, 0.0
+        for piece in (p for p in pieces if (p.top.seat is Seat.NORTH) is right):
+            width, depth = piece.top.width_mm, piece.top.depth_mm
+            if low and low + depth / 2 > board.height_mm:
+                near, low, widest = near + widest + 0.2 * plain, 0.0, 0.0
+            away = near + width / 2
+            yield piece.id, (board.width_mm + away if right else -away, low + depth / 2)
+            low, widest = low + depth + 0.2 * plain, max(widest, width)
+
+    def put_on(self, piece: Piece, square: Square, lying: Iterable[Piece]) -> None:  # noqa: ARG002 - cards need it
+        """In the middle of the square, or of all squares of which this is the lowest on the left."""
+        size = turned_size(self._kit.face(piece.top.name), piece.turn_deg)
+        piece.x_mm, piece.y_mm = middle_mm(self._kit.board, square, size)
+
+    def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[Block]:
+        """Far stacks first, and within a stack from the bottom to the top."""
+
+        def distance(stack: list[Block]) -> float:
+            return math.hypot(stack[0].x_mm - eye_mm[0], stack[0].y_mm - eye_mm[1])
+
+        return [block for stack in sorted(self._stacks(pieces), key=distance, reverse=True) for block in stack]
+
+    def _stacks(self, pieces: Iterable[Piece]) -> list[list[Block]]:
+        """The pieces as blocks; one that lies over another stands on it. Each stack from the bottom to the top."""
+        stacks: list[list[Block]] = []
+        for piece in pieces:
+            block = _block(piece, 0.0)
+            is_below = partial(self._overlap, block)
+            under = [stack for stack in stacks if any(map(is_below, stack))]
+            z_mm = max((b.z_mm + b.height_mm for stack in under for b in stack if is_below(b)), default=0.0)
+            stacks = [stack for stack in stacks if stack not in under]
+            below = sorted((b for stack in under for b in stack), key=lambda b: b.z_mm)
+            stacks.append([*below, replace(block, z_mm=z_mm)])
+        return stacks
+
+    def _overlap(self, one: Block, other: Block) -> bool:
+        """Do two pieces lie over each other, by more than neighbours that are not quite in their places?"""
+        big = max(one, other, key=lambda block: block.width_mm * block.depth_mm)
+        x, y, turn = one.x_mm - other.x_mm, one.y_mm - other.y_mm, math.radians(big.turn_deg)
+        least = 0.7 * self._kit.tag_mm
+        if big.width_mm < 2 * self._kit.tag_mm:
+            return math.hypot(x, y) < least
+        across, along = x * math.cos(turn) + y * math.sin(turn), y * math.cos(turn) - x * math.sin(turn)
+        return abs(across) < big.width_mm / 2 and abs(along) < max(least, big.depth_mm / 2)
+
+
+class Cards(Pieces):
+    """Cards with a face and the common back; they lie in fans, or face down in a pile beside the board."""
+
+    def __init__(self, kit: Kit, deck: Deck) -> None:
+        super().__init__(kit)
+        self._deck = deck
+
+    def all(self) -> list[Piece]:
+        """The deck, face down."""
+        deck, white = self._deck, "#d8d8d4"
+        size = deck.width_mm, deck.height_mm, CARD_THICK_MM
+        back = Top(BACK, partial(back_picture, deck.width_mm, deck.height_mm), white, *size)
+        faces = [Top(card.name, partial(card_picture, card, deck), white, *size) for card in deck.cards]
+        return [Piece(number, (face, back), shown=1) for number, face in enumerate(faces)]
+
+    def take(self, free: list[Piece], name: str, wanted: Collection[str]) -> Piece:
+        """A free card turned to this face; for a back one whose face nobody wants."""
+        if name == BACK:
+            free_names = (piece.tops[0].name for piece in free)
+            name = next((each for each in free_names if each not in wanted), name)
+            piece = super().take(free, name, wanted)
+            piece.shown = 1
+            return piece
+        return super().take(free, name, wanted)
+
+    def put_beside(self, pieces: Iterable[Piece]) -> None:
+        """Face down on the pile to the left of the board."""
+        for piece in pieces:
+            piece.shown = 1
+            piece.lay(-_PILE_GAP_MM - self._deck.width_mm / 2, self._kit.board.height_mm / 2)
+
+    def put_on(self, piece: Piece, square: Square, lying: Iterable[Piece]) -> None:
+        """At the end of the zone's fan: the first at the edge of the zone's seat, each next a step further."""
+        board, deck = self._kit.board, self._deck
+        x, middle = board.centre_mm(square)
+        away = -1.0 if deck.zones.get(Seat.NORTH) == square.rank else 1.0
+        room = (board.depth_mm - deck.height_mm) / 2
+        there = [p.y_mm for p in lying if p is not piece and board.square_at(p.x_mm, p.y_mm) == square]
+        steps = [away * (y - middle) + deck.step_mm for y in there]
+        piece.lay(x, middle + away * min(max([-room, *steps]), room))
+
+    def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[Block]:  # noqa: ARG002 - cards have no sides
+        """All cards from the bottom to the top; of cards that lie exactly on each other only the uppermost shows."""
+        places = np.array([(p.x_mm, p.y_mm) for p in pieces]).reshape(-1, 2)
+        deck, blocks = self._deck, []
+        hidden: set[tuple[float, float, float]] = set()
+        for index in reversed(range(len(pieces))):
+            piece = pieces[index]
+            below = np.hypot(*(places[:index] - places[index]).T) < deck.height_mm / 2
+            block = _block(piece, CARD_THICK_MM * float(below.sum()))
+            place = piece.x_mm, piece.y_mm, piece.turn_deg
+            blocks.append(replace(block, covered=place in hidden))
+            hidden.add(place)
+        return blocks[::-1]
+
+
+def _block(piece: Piece, z_mm: float) -> Block:
+    """A piece as it is drawn, standing at this height."""
+    top, place = piece.top, (piece.x_mm, piece.y_mm, z_mm, piece.turn_deg)
+    return Block(piece.id, top.picture, top.rgb, top.width_mm, top.depth_mm, top.height_mm, *place)

@@ -1,0 +1,324 @@
+"""The simulated table: pieces that hands can move, and a camera that looks at them.
+
+Safe to use from several threads: pages move pieces while the camera's thread draws.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from dataclasses import replace
+from itertools import count
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from companion.core.clock import Clock
+from companion.core.errors import CameraError
+from companion.core.grid import Square
+from companion.core.i18n import say
+from companion.core.kit import DICTIONARY, Kit, Layout, Seat
+from companion.core.ports import Frame, WorldPiece
+from vision.pose.pose import Points
+from vision.simulation.artwork import Bgr
+from vision.simulation.degradations import flickering
+from vision.simulation.ground_truth import Label, Print, prints_of
+from vision.simulation.objects import Block, draw_block, draw_hand, hand_px
+from vision.simulation.pieces import Piece, pieces_of
+from vision.simulation.render import Stage, blurred, build_stage
+from vision.simulation.view import View, default_view
+
+_BAND = 0.3
+"""Height of a band of flicker by the picture's: a lamp at 100 Hz, a sensor that reads its rows in 33 ms."""
+
+
+class SimulatedTable:
+    """A table with a board, pieces and a camera above it; implements `companion.core.ports.World`.
+
+    Markers are printed from `dictionary`, for comparisons: the reader knows none but the default.
+    """
+
+    def __init__(self, kit: Kit, view: View | None = None, dictionary: str = DICTIONARY) -> None:
+        self._lock = threading.RLock()
+        self._dictionary = dictionary
+        self._own_view = view is None
+        self._view = view or default_view(kit)
+        self._hand: Square | None = None
+        self._version = 0
+        self._stage: Stage | None = None
+        self._drawn: tuple[int, Bgr] | None = None
+        self._noise: NDArray[np.int8] | None = None
+        self._rng = np.random.default_rng(self._view.seed)
+        self.use(kit)
+
+    # ---- the table ----
+
+    @property
+    def kit(self) -> Kit:
+        """What lies on the table."""
+        return self._kit
+
+    @property
+    def view(self) -> View:
+        """How the camera looks at it."""
+        return self._view
+
+    def use(self, kit: Kit) -> None:
+        """Clear the table and put down another board, its pieces beside it."""
+        with self._lock:
+            self._kit = kit
+            if self._own_view:
+                self._view = default_view(kit)
+            self._things = pieces_of(kit, self._dictionary)
+            self._pieces = self._things.all()
+            self._hand = None
+            self._things.put_beside(self._pieces)
+            self._new_stage()
+
+    def look(self, view: View) -> None:
+        """Move the camera, change the light, push the board: see `View`."""
+        with self._lock:
+            self._view, self._own_view = view, False
+            self._rng = np.random.default_rng(view.seed)
+            self._noise = None
+            self._new_stage()
+
+    def set_up(self, layout: Layout) -> None:
+        """Put all pieces as a layout says, bottom to top; the others lie beside the board. Raises KeyError."""
+        with self._lock:
+            free = list(self._pieces)
+            placed: list[Piece] = []
+            wanted = {name for faces in layout.values() for name in faces}
+            for square, name, turn_deg in self._things.spread(layout):
+                piece = self._things.take(free, name, wanted)
+                piece.turn_deg = turn_deg
+                self._things.put_on(piece, square, placed)
+                placed.append(piece)
+            for piece in free:
+                piece.shown = 0
+            self._things.put_beside(free)
+            self._pieces = free + placed
+            self._changed()
+
+    def turn(self, piece: int, degrees: float) -> None:
+        """Turn a piece counter-clockwise, to where `degrees` says."""
+        with self._lock:
+            self._piece(piece).turn_deg = degrees
+            self._changed()
+
+    def nudge(self, piece: int, x_mm: float, y_mm: float) -> None:
+        """Push a piece by so many millimetres."""
+        with self._lock:
+            found = self._piece(piece)
+            found.x_mm, found.y_mm = found.x_mm + x_mm, found.y_mm + y_mm
+            self._changed()
+
+    # ---- companion.ports.World ----
+
+    def pieces(self) -> tuple[WorldPiece, ...]:
+        """All pieces, the lowest first."""
+        with self._lock:
+            pose = self._staged().pose
+            found = []
+            blocks = {block.piece: block for block in self._blocks()}
+            for piece in self._pieces:
+                place = piece.x_mm, piece.y_mm, piece.turn_deg
+                outline = tuple((float(x), float(y)) for x, y in blocks[piece.id].outline(pose))
+                square = self._things.square_of(piece)
+                found.append(WorldPiece(piece.id, piece.top.name, *place, outline, square))
+            return tuple(found)
+
+    def move_to(self, piece: int, square: Square) -> None:
+        """Put a piece on the middle of a square, on top of what lies there. Raises KeyError for an unknown piece.
+
+        A piece that covers several squares is put over those of which this is the lowest on the left, lying as it
+        does: `turn` it first. A card is laid at the end of the zone's fan.
+        """
+        with self._lock:
+            found = self._piece(piece)
+            self._things.put_on(found, square, self._pieces)
+            self._raise(found)
+
+    def take_off(self, piece: int) -> None:
+        """Lay a piece beside the board. Raises KeyError for an unknown piece."""
+        with self._lock:
+            self._things.put_beside([self._piece(piece)])
+            self._changed()
+
+    def drag_to(self, piece: int, x_px: float, y_px: float) -> None:
+        """Put a piece where the picture shows that point of the table; points above the horizon change nothing."""
+        with self._lock:
+            width, height = self.size_px()
+            point = np.array([[min(max(x_px, 0.0), width - 1.0), min(max(y_px, 0.0), height - 1.0)]])
+            x_mm, y_mm = self._staged().pose.to_plane(point)[0]
+            if math.isfinite(x_mm) and math.isfinite(y_mm):
+                found = self._piece(piece)
+                found.x_mm, found.y_mm = float(x_mm), float(y_mm)
+                self._raise(found)
+
+    def flip(self, piece: int) -> None:
+        """Show the next face of a piece; one that is longer than wide and has no other is turned by a right angle."""
+        with self._lock:
+            found = self._piece(piece)
+            found.shown = (found.shown + 1) % len(found.tops)
+            square = self._things.square_of(found)
+            if len(found.tops) == 1 and found.top.width_mm != found.top.depth_mm:
+                found.turn_deg = (found.turn_deg + 90) % 180
+                if square is not None:
+                    self._things.put_on(found, square, self._pieces)
+            self._changed()
+
+    def hold_hand(self, over: Square | None) -> None:
+        """Hold a hand over a square, or take it away."""
+        with self._lock:
+            self._hand = over
+            self._changed()
+
+    def jpeg(self) -> bytes:
+        """The camera's picture now, in colour."""
+        return bytes(cv2.imencode(".jpg", self.render_bgr(), [cv2.IMWRITE_JPEG_QUALITY, 85])[1])
+
+    def size_px(self) -> tuple[int, int]:
+        """Width and height of the picture."""
+        return self._view.width, self._view.height
+
+    # ---- pictures ----
+
+    def render_bgr(self) -> Bgr:
+        """The picture now, (height, width, 3), with the sensor's noise."""
+        with self._lock:
+            picture = self._flickering(self._picture())
+            noise = self._next_noise()
+            return picture if noise is None else _with_noise(picture, np.repeat(noise[..., None], 3, axis=2))
+
+    def render_luma(self) -> NDArray[np.uint8]:
+        """Its brightness alone, (height, width), with the sensor's noise."""
+        with self._lock:
+            luma = self._flickering(np.asarray(cv2.cvtColor(self._picture(), cv2.COLOR_BGR2GRAY), dtype=np.uint8))
+            noise = self._next_noise()
+            return luma if noise is None else _with_noise(luma, noise)
+
+    def _picture(self) -> Bgr:
+        """Without noise; drawn once for every change."""
+        if self._drawn is None or self._drawn[0] != self._version:
+            stage = self._staged()
+            picture = stage.table.copy()
+            for block in self._blocks():
+                draw_block(picture, stage, block)
+            hand = self._hand_px()
+            if hand is not None:
+                draw_hand(picture, stage, hand)
+            self._drawn = self._version, blurred(picture, self._view)
+        return self._drawn[1]
+
+    def _hand_px(self) -> Points | None:
+        """The outline of the hand in the picture; None when there is none."""
+        if self._hand is None:
+            return None
+        board = self._kit.board
+        seat = Seat.SOUTH if self._hand.rank < board.ranks / 2 else Seat.NORTH
+        return hand_px(self._staged(), *board.centre_mm(self._hand), seat)
+
+    def prints(self) -> tuple[Print, ...]:
+        """Where the picture shows which marker, those of the board first: what there is to read."""
+        with self._lock:
+            lying = {piece.id: piece for piece in self._pieces}
+            blocks: list[tuple[Block, Label]] = []
+            for block in self._blocks():
+                piece = lying[block.piece]
+                if piece.top.marker is not None:
+                    label = Label(piece.top.marker, piece.top.name, self._things.squares_of(piece))
+                    blocks.append((block, label))
+            return prints_of(self._staged(), blocks, self._hand_px())
+
+    def _flickering(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """The picture, or the same with bands that are elsewhere in every picture."""
+        view = self._view
+        if not view.flicker:
+            return picture
+        return flickering(picture, view.flicker, _BAND * view.height, float(self._rng.random()))
+
+    def _next_noise(self) -> NDArray[np.int8] | None:
+        """(height, width) of noise: one field, shifted at random from picture to picture."""
+        if not self._view.noise:
+            return None
+        width, height = self.size_px()
+        if self._noise is None or self._noise.shape != (height + 64, width + 64):
+            field = self._rng.normal(0, self._view.noise, (height + 64, width + 64))
+            self._noise = field.round().clip(-127, 127).astype(np.int8)
+        row, column = self._rng.integers(0, 64, 2)
+        return self._noise[row : row + height, column : column + width]
+
+    # ---- inside ----
+
+    def _piece(self, number: int) -> Piece:
+        for piece in self._pieces:
+            if piece.id == number:
+                return piece
+        raise KeyError(f"there is no piece {number} on the table")
+
+    def _raise(self, piece: Piece) -> None:
+        """A piece that was put down lies above all others."""
+        self._pieces.remove(piece)
+        self._pieces.append(piece)
+        self._changed()
+
+    def _blocks(self) -> list[Block]:
+        """What there is to draw, in the order of drawing."""
+        return self._things.blocks(self._pieces, self._staged().pose.eye_mm)
+
+    def _changed(self) -> None:
+        self._version += 1
+
+    def _new_stage(self) -> None:
+        self._stage = None
+        self._changed()
+
+    def _staged(self) -> Stage:
+        if self._stage is None:
+            self._stage = build_stage(self._kit, self._view, self._dictionary)
+        return self._stage
+
+    def square_px(self, square: Square) -> tuple[float, float]:
+        """Where the picture shows the middle of a square."""
+        with self._lock:
+            x, y = self._kit.board.centre_mm(square)
+            px = self._staged().pose.to_px(np.array([[x, y, 0.0]]))[0]
+            return float(px[0]), float(px[1])
+
+    def hold_view(self, **changes: object) -> None:
+        """Change some parameters of the view."""
+        self.look(replace(self._view, **changes))  # type: ignore[arg-type]  # replace() checks the names itself
+
+
+def _with_noise(picture: NDArray[np.uint8], noise: NDArray[np.int8]) -> NDArray[np.uint8]:
+    return np.asarray(cv2.add(picture, noise, dtype=cv2.CV_8U), dtype=np.uint8)
+
+
+class RenderedCamera:
+    """A camera above the simulated table."""
+
+    name = say("the simulated table")
+
+    def __init__(self, table: SimulatedTable, clock: Clock) -> None:
+        self._table = table
+        self._clock = clock
+        self._numbers = count(1)
+        self._closed = False
+
+    def frame(self) -> Frame:
+        """The picture now. Raises `CameraError` when closed."""
+        if self._closed:
+            raise CameraError(say("The camera of the simulated table is closed: open it again"))
+        return Frame(self._table.render_luma(), self._clock.monotonic_s(), next(self._numbers))
+
+    def close(self) -> None:
+        """Nothing is held; later frames are refused."""
+        self._closed = True
+
+    def __enter__(self) -> RenderedCamera:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,255 @@
+"""Single pictures: what lies on the board, as plain JSON, and in sentences what could not be read."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+
+from companion.core.clock import FakeClock
+from companion.core.errors import CameraError
+from companion.core.grid import Square
+from companion.core.kit import CARD_DICTIONARY, DICTIONARY, Kit, Layout
+from companion.core.ports import Reading
+from vision.cameras.files import load_luma, picture_paths
+from vision.cards.fans import UNREAD
+from vision.detection.markers import (
+    Found,
+    Luma,
+    MarkerFinder,
+    Sighting,
+    dictionary_of,
+    resembles_marker,
+    sharpened,
+)
+from vision.pieces.board_reader import BoardReader
+from vision.simulation.card_scenes import FRAMES_A_VIEW, deal
+from vision.simulation.table import RenderedCamera, SimulatedTable
+
+_ENLARGE_BELOW_PX = 1000
+
+
+def read_images(
+    paths: Iterable[str | Path], kits: Mapping[str, Kit], dictionary: str | None = None
+) -> Iterator[dict[str, Any]]:
+    """One answer for each picture; folders stand for the pictures in them.
+
+    `dictionary` names another marker dictionary, such as `DICT_6X6_250`, for photographs without a board of ours;
+    raises `Malformed` when there is none of that name. Files that cannot be read are answered, not raised.
+
+    Keys: `file`, `size` [width, height], `markers` [{id, corners [[x, y] * 4]}], `board` (a game or null), `layout`
+    {"a1": face}, `unknown`, `beside`, `strangers`, `problems` (sentences).
+    """
+    finder = MarkerFinder(dictionary or DICTIONARY, thorough=True)
+    foreign = dictionary not in (None, DICTIONARY)
+    for given in paths:
+        try:
+            files = picture_paths([Path(given)])
+        except CameraError as error:
+            yield _nothing(str(given), error.message)
+            continue
+        for path in files:
+            try:
+                luma = load_luma(path)
+            except CameraError as error:
+                yield _nothing(str(path), error.message)
+                continue
+            yield _answer(path, luma, finder, None if foreign else BoardReader(kits, thorough=True))
+
+
+def _nothing(name: str, problem: str) -> dict[str, Any]:
+    return {
+        "file": name,
+        "size": None,
+        "markers": [],
+        "board": None,
+        "layout": {},
+        "unknown": [],
+        "beside": [],
+        "strangers": [],
+        "problems": [problem],
+    }
+
+
+def _answer(path: Path, luma: Luma, finder: MarkerFinder, reader: BoardReader | None) -> dict[str, Any]:
+    """What one picture shows; without a reader only its markers."""
+    found = _find_all(finder, luma)
+    answer = _nothing(str(path), "")
+    answer["size"] = [luma.shape[1], luma.shape[0]]
+    answer["markers"] = [
+        {"id": s.marker, "corners": [[round(float(v), 2) for v in corner] for corner in s.corners_px]}
+        for s in sorted(found.sightings, key=lambda s: (s.marker, s.corners_px[0, 1], s.corners_px[0, 0]))
+    ]
+    problems = _marker_problems(luma, found)
+    if reader is not None:
+        reading = reader.read_picture(luma)
+        answer["board"] = reading.game
+        answer["layout"] = {str(square): face for square, face in sorted(reading.seen.items())}
+        answer["unknown"] = [str(square) for square in sorted(reading.unknown)]
+        answer["beside"] = list(reading.beside)
+        answer["strangers"] = list(reading.strangers)
+        problems = _board_problems(reading, reader.problem) + problems
+    answer["problems"] = problems
+    return answer
+
+
+def _find_all(finder: MarkerFinder, luma: Luma) -> Found:
+    """Markers of the picture, and of small pictures also those that only show when it is enlarged and sharpened."""
+    found = finder.find(luma)
+    if max(luma.shape) > _ENLARGE_BELOW_PX:
+        return found
+    larger = np.asarray(cv2.resize(luma, None, fx=2, fy=2, interpolation=cv2.INTER_CUBIC), np.uint8)
+    sightings = list(found.sightings)
+    for sighting in (*finder.find(larger).sightings, *finder.find(sharpened(larger)).sightings):
+        small = Sighting(sighting.marker, (sighting.corners_px + 0.5) / 2 - 0.5)
+        if not any(_same(small, other) for other in sightings):
+            sightings.append(small)
+    return Found(tuple(sightings), found.rejected)
+
+
+def _same(one: Sighting, other: Sighting) -> bool:
+    apart = np.abs(one.centre_px - other.centre_px).max()
+    return one.marker == other.marker and bool(apart < max(2.0, 0.3 * min(one.side_px, other.side_px)))
+
+
+def _board_problems(reading: Reading, why: str) -> list[str]:
+    if reading.game is None:
+        return [why or "No board: none of its corner markers is in the picture; show at least two of them"]
+    problems = []
+    if reading.unknown:
+        names = ", ".join(str(square) for square in sorted(reading.unknown))
+        problems.append(f"Not certain what lies on {names}: a hand, glare, or a marker that cannot be read")
+    if reading.strangers:
+        names = ", ".join(map(str, reading.strangers))
+        problems.append(f"Markers that belong to no piece of this game, or are there twice: {names}")
+    return problems
+
+
+def _marker_problems(luma: Luma, found: Found) -> list[str]:
+    """Sentences on quadrangles with a marker's dark rim that do not decode, and on pictures without any marker."""
+    problems = [] if found.sightings else ["No marker can be read: go closer, focus, and avoid glare"]
+    centres = [sighting.centre_px for sighting in found.sightings]
+    like_markers = 0
+    for quad in found.rejected:
+        centre, reach = quad.mean(axis=0), abs(quad - quad.mean(axis=0)).max()
+        if any(abs(centre - other).max() < reach for other in centres) or not resembles_marker(luma, quad):
+            continue
+        centres.append(centre)
+        like_markers += 1
+    if like_markers:
+        shapes = "1 shape looks" if like_markers == 1 else f"{like_markers} shapes look"
+        problems.append(f"{shapes} like a marker but cannot be read: hidden in part, or of another kind")
+    return problems
+
+
+def bench_reader(kit: Kit, frames: int = 30) -> dict[str, float]:
+    """Milliseconds a frame of a rendered table in its default view: `first`, `changed` and `still` (medians).
+
+    `peer` is OpenCV's `ArucoDetector` with its defaults on the same picture, which finds markers and knows no board.
+    """
+    table, clock = SimulatedTable(kit), FakeClock()
+    squares = [square for square in kit.board.squares if square not in kit.board.holes]
+    pieces = [piece for piece in kit.pieces if kit.face(piece[0]).size == (1, 1)]
+    faces = [(card.name,) for card in kit.deck.cards] if kit.deck else pieces
+    table.set_up({square: face[:1] for square, face in zip(squares, faces, strict=False)})
+    reader, camera = BoardReader({kit.game: kit}), RenderedCamera(table, clock)
+
+    def cost_ms() -> float:
+        frame = camera.frame()
+        began = time.perf_counter()
+        reader.read(frame)
+        return (time.perf_counter() - began) * 1000
+
+    first = cost_ms()
+    changed, piece = [], next(piece.id for piece in table.pieces() if piece.square is not None)
+    for number in range(frames):
+        table.nudge(piece, 3.0 if number % 2 else -3.0, 0.0)
+        changed.append(cost_ms())
+    for _ in range(4):
+        cost_ms()
+    still = [cost_ms() for _ in range(frames)]
+    return {
+        "first": first,
+        "changed": statistics.median(changed),
+        "still": statistics.median(still),
+        "peer": _bare_detector_ms(camera.frame().luma, frames, CARD_DICTIONARY if kit.deck else DICTIONARY),
+    }
+
+
+@dataclass(frozen=True)
+class CardCounts:
+    """How tables of cards were read, a single picture each.
+
+    Of `frames` pictures `complete` show a marker of every card and those of the board; of these `right` gave the
+    exact stacks, those under a hand apart. `wrong` counts all pictures in which a card, an order or an empty zone was
+    accepted that is not there; `missed` those in which only a card was left out that shows no whole marker. `ms` a
+    picture, `peer_ms` OpenCV's `ArucoDetector` with its defaults on the same picture (medians).
+    """
+
+    frames: int
+    complete: int
+    right: int
+    wrong: int
+    missed: int
+    ms: float
+    peer_ms: float
+
+
+def bench_cards(kit: Kit, frames: int, seed: int) -> CardCounts:
+    """Read so many random tables of cards from single pictures, `FRAMES_A_VIEW` of one camera after the other."""
+    counts: Counter[str] = Counter()
+    costs, peer = [], []
+    for number, dealt in enumerate(deal(kit, frames, seed)):
+        if number % FRAMES_A_VIEW == 0:  # another camera, of which nothing is known
+            reader = BoardReader({kit.game: kit})
+        began = time.perf_counter()
+        reading = reader.read_picture(dealt.luma)
+        costs.append((time.perf_counter() - began) * 1000)
+        peer.append(_bare_detector_ms(dealt.luma, 1, CARD_DICTIONARY))
+        strange = wrong_zones(reading, dealt.truth, kit.board.squares)
+        parts = {z for z, stack in dealt.truth.items() if _is_part(reading.fans.get(z, ()), stack)}
+        missed = [zone for zone in strange if zone in dealt.hidden & parts]
+        counts["wrong"] += len(strange) > len(missed)
+        counts["missed"] += bool(missed)
+        if dealt.complete:
+            counts["complete"] += 1
+            stacks = {zone: stack for zone, stack in dealt.truth.items() if zone not in dealt.touched}
+            counts["right"] += all(reading.fans.get(zone) == stack for zone, stack in stacks.items())
+    ms = statistics.median(costs)
+    return CardCounts(
+        frames, counts["complete"], counts["right"], counts["wrong"], counts["missed"], ms, statistics.median(peer)
+    )
+
+
+def _is_part(fan: tuple[str, ...], stack: tuple[str, ...]) -> bool:
+    """Are these cards of a stack in its order, others of it left out?"""
+    rest = iter(stack)
+    return all(card in rest for card in fan)
+
+
+def wrong_zones(reading: Reading, truth: Layout, zones: Iterable[Square]) -> list[Square]:
+    """The zones in which a reading names a card that is not there, or takes a stack for whole that is another."""
+    found = []
+    for zone in zones:
+        fan, real = reading.fans.get(zone, ()), truth.get(zone, ())
+        strange = set(fan) - set(real) - {UNREAD}
+        if strange or (zone not in reading.unknown and UNREAD not in fan and fan != real):
+            found.append(zone)
+    return found
+
+
+def _bare_detector_ms(luma: Luma, frames: int, dictionary: str = DICTIONARY) -> float:
+    detector = cv2.aruco.ArucoDetector(dictionary_of(dictionary))
+    times = []
+    for _ in range(frames):
+        began = time.perf_counter()
+        detector.detectMarkers(luma)
+        times.append((time.perf_counter() - began) * 1000)
+    return statistics.median(times)

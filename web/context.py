@@ -1,0 +1,374 @@
+"""What every page has at hand: the table, the games, the guard, the streams, and the fragments of the live pages."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import rcssmin
+import rjsmin
+import segno
+from flask import Flask, Request
+from markupsafe import Markup
+
+from companion.core import i18n
+from companion.core.clock import Clock
+from companion.core.config import TableSettings
+from companion.core.drawings import DRAWINGS, sprite, symbols
+from companion.core.grid import Square
+from companion.core.i18n import LANGUAGES, Said, joined, listed, say, say_n, spoken, translate
+from companion.core.kit import SEAT_WORDS, SEATS, Kit, Seat, Side
+from companion.core.network import Wifi, shown, shown_code
+from companion.core.ports import CameraState, PanelHands, Spoken, World
+from companion.diagnostics.findings import HealthRoom
+from companion.games.base import Game
+from companion.maintenance.requests import Upkeep
+from companion.table.seats.claims import mark_words
+from companion.table.seats.staff_call import StaffBell
+from companion.table.table import Table
+from companion.table.views import TableView
+from web.rendering import cards, piece_controls
+from web.rendering.board import Scene, board_svg, board_words, scene_of
+from web.rendering.cards import lanes_sign
+from web.rendering.pieces import picture
+from web.rendering.styles import styles_of
+from web.security.auth import Guard
+from web.security.join_code import JoinCode
+from web.server.sse import Streams
+
+_Page = tuple[str, Seat | None, bool, bool, str]
+STATIC = Path(__file__).parent / "static"
+_DRAWN = re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(DRAWINGS, key=len, reverse=True))})(?![\w-])")
+_DEFINED = re.compile(r'<symbol id="([^"]+)"')
+_FOR_SCRIPTS = ("tick", "cross")
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """The simulated table and panel, where there is no hardware."""
+
+    world: World
+    hands: PanelHands
+
+
+@dataclass(frozen=True)
+class Welcome:
+    """What helps people in and along: the Wi-Fi (None: no code for it), a screen’s voice, whether there are pads."""
+
+    wifi: Callable[[], Wifi | None] = lambda: None
+    voice: Spoken | None = None
+    has_pads: bool = False
+
+
+@dataclass(frozen=True)
+class House:
+    """Everything that the pages share."""
+
+    table: Table
+    games: Mapping[str, Game[Any, Any]]
+    guard: Guard
+    streams: Streams
+    clock: Clock
+    join_urls: Callable[[], tuple[str, ...]]
+    join_code: JoinCode | None
+    """What whoever sits down must know; None: anybody may."""
+    workbench: Workbench | None
+    has_camera_page: bool = False
+    welcome: Welcome = field(default_factory=Welcome)
+    upkeep: Upkeep | None = None
+    """What the settings page writes; None: there is no such page."""
+    health: HealthRoom | None = None
+    """How the service is; None: nobody looks."""
+    staff: StaffBell | None = None
+    """The key that calls the staff; None: there is none."""
+    imaging: threading.Lock = field(default_factory=threading.Lock)
+    """Held while a picture of the camera or of the workbench is made: each takes some 20 MB for a moment."""
+    _drawn: dict[_Page, tuple[int, str]] = field(default_factory=dict)
+    _drawing: dict[_Page, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
+
+    @property
+    def table_settings(self) -> TableSettings:
+        """The table's settings as they hold now."""
+        return self.table.settings
+
+    def needs_code(self, asked: Request) -> bool:
+        """Must whoever asks know the code to sit down?"""
+        return self.join_code is not None and not (self.guard.is_at_table(asked) or self.guard.is_host(asked))
+
+    def let_in(self, asked: Request, typed: str) -> None:
+        """Raise `Illegal` for somebody who must know the code and has not typed it."""
+        if self.join_code is not None and self.needs_code(asked):
+            self.join_code.require(typed, asked.remote_addr or "")
+
+    def fragment(
+        self, app: Flask, page: str, viewer: Seat | None, own_screen: bool = False, at_table: bool = False
+    ) -> str:
+        """The live part of a page for one viewer (None: what everybody may know), drawn once a change and language.
+
+        `own_screen`: the page is asked for by this very machine, so it may show the host key. `at_table`: by somebody
+        who may know how people get in. Who asks while it is being drawn waits for that drawing.
+        """
+        key = (page, viewer, own_screen, at_table, spoken())
+        with self._drawing[key]:
+            version, html = self._drawn.get(key, (-1, ""))
+            if version != self.table.version:
+                version, html = self._draw(app, page, viewer, own_screen, at_table)
+                self._drawn[key] = (version, html)
+        return html
+
+    def paragraph(self, rule: str | None) -> tuple[str, str] | None:
+        """Address and name of a paragraph of the rules of the game that is on; None where there is none."""
+        game = self.games.get(self.table.view().game or "") if rule else None
+        return (f"/rules/{game.name}#{rule}", rule_words(game, rule)) if rule and game else None
+
+    def _draw(self, app: Flask, page: str, viewer: Seat | None, own_screen: bool, at_table: bool) -> tuple[int, str]:
+        view = self.table.view(viewer)
+        known = view if viewer is None else self.table.view()
+        while known.version != view.version:  # both of one moment: what is secret is told by their difference
+            view, known = self.table.view(viewer), self.table.view()
+        acting = cards.acting_seat(view) if view.standing else None
+        html = app.jinja_env.get_template(f"_{page}.html").render(
+            view=view,
+            known=known.tableau,
+            plays=self.table.plays(acting, view.moment) if acting and (view.choices or view.is_open) else (),
+            south=self.table_settings.tip_south,
+            viewer=viewer,
+            games=self.games,
+            urls=self.join_urls(),
+            host_key=self.guard.host_key if own_screen or page == "host" else "",
+            needs_code=self.join_code is not None,
+            join_code=self.join_code.now() if self.join_code and (at_table or page == "host") else "",
+            tip=tip_of(view, self.table_settings.tip_south) if page != "seat" else "",
+            state=device_words(view),
+            workbench=self.workbench is not None,
+            camera_page=self.has_camera_page,
+            wifi=self.welcome.wifi() if page == "table" and at_table else None,
+            voice=self.welcome.voice if page == "table" else None,
+            has_pads=self.welcome.has_pads,
+            staff=self.staff if self.staff and self.staff.is_heard else None,
+            own_screen=own_screen,
+            unwell=self.health.line() if self.health and page == "host" else None,
+            pads={seat: self.table.view(seat).pad for seat in SEATS} if page == "workbench" else {},
+        )
+        return view.version, _fragment_sprite(html, view) + html
+
+
+def furnish(app: Flask) -> None:
+    """What templates may use beside their own values."""
+    version = static_version()
+    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+    app.jinja_env.finalize = _in_words
+    app.jinja_env.globals.update(
+        say=say,
+        say_n=say_n,
+        joined=joined,
+        listed=listed,
+        mark_words=mark_words,
+        spoken=spoken,
+        LANGUAGES=LANGUAGES,
+        page_sprite=page_sprite,
+        styles_of=styles_of,
+        asset=lambda name: f"/static/{version}/{name}",
+        board=_board,
+        words=lambda view: board_words(scene) if (scene := scene_of(view)) else "",
+        ic=icon,
+        cards=cards,
+        beside=piece_controls,
+        picture=picture,
+        small_board=lambda game: small_board(game.kit(game.options({}))),
+        start_board=start_board,
+        qr=qr_code,
+        side_of=side_of,
+        SEATS=SEATS,
+        SEAT_WORDS=SEAT_WORDS,
+    )
+    app.jinja_env.filters.update(
+        clock=clock_words,
+        code=shown_code,
+        groups=groups,
+        first_up=first_up,
+        shown=shown,
+        rule_words=rule_words,
+        t=translate,
+    )
+
+
+def page_sprite(body: str) -> Markup:
+    """What a page draws with: the patterns, and the drawings that are named in its body and not defined there."""
+    names = {*_DRAWN.findall(body), *_FOR_SCRIPTS} - set(_DEFINED.findall(body))
+    return Markup(sprite(sorted(names)).replace('style="position:absolute"', 'class="sprite"'))
+
+
+def _fragment_sprite(html: str, view: TableView) -> str:
+    """The drawings that a live fragment names, with those that scripts draw on a seat's page: pieces, sealed orders."""
+    names = set(_DRAWN.findall(html))
+    if view.viewer is not None and view.kit is not None:
+        names |= {face.drawing for face in view.kit.faces}
+    if 'id="look"' in html:
+        names |= {name for name in DRAWINGS if name.startswith("order-")}
+    drawn = symbols(sorted(names & set(DRAWINGS)))
+    game = "cards" if view.tableau else "pieces" if view.standing else ""
+    styles = " ".join(styles_of(html, game if 'id="live"' in html else ""))
+    return (
+        f'<svg id="sprite" class="sprite" data-styles="{styles}" width="0" height="0" aria-hidden="true">{drawn}</svg>'
+    )
+
+
+def static_version() -> str:
+    """Changes with every change of a static file or a catalogue, so that browsers may keep them for ever."""
+    digest = hashlib.sha256()
+    for name, content in static_files().items():
+        digest.update(name.encode() + content)
+    for catalogue in sorted(i18n.LOCALE.glob("*.po")):
+        digest.update(catalogue.read_bytes())
+    return digest.hexdigest()[:10]
+
+
+@cache
+def static_files() -> Mapping[str, bytes]:
+    """Styles, scripts and the sign by name, without what browsers skip; read once."""
+    return {path.name: _slim(path.suffix, path.read_bytes()) for path in sorted(STATIC.iterdir()) if path.is_file()}
+
+
+def _slim(kind: str, content: bytes) -> bytes:
+    """A style or script without comments and needless blanks; names and order stay, as a debugger likes them."""
+    slim = {".js": rjsmin.jsmin, ".css": rcssmin.cssmin}.get(kind)
+    return bytes(slim(content)) if slim else content
+
+
+def _in_words(value: Any) -> Any:
+    """Whatever a template prints: a sentence in the viewer's language, anything else as it is."""
+    return translate(value) if isinstance(value, Said) else value
+
+
+# ---- small things that templates say ---------------------------------------------------------------------------------
+
+
+def _board(view: TableView, turned: bool = False) -> Markup:
+    scene = scene_of(view)
+    return board_svg(scene, turned) if scene else Markup()
+
+
+def icon(drawing: str, classes: str = "") -> Markup:
+    """A drawing in a line of text; it says nothing that the text does not."""
+    return Markup(f'<svg class="ic {classes}" viewBox="0 0 100 100" aria-hidden="true"><use href="#{drawing}"/></svg>')
+
+
+def side_of(view: TableView, seat: Seat) -> Side:
+    """How a seat appears: in its game's colours, or plain while no game is on."""
+    shown = view.seats[seat].side
+    if shown:
+        return shown
+    plain = {Seat.SOUTH: (say("South"), "ink", "disc"), Seat.NORTH: (say("North"), "bare", "diamond")}
+    name, colour, drawing = plain[seat]
+    return Side(name, colour, "#1B1814", drawing)
+
+
+def small_board(kit: Kit) -> Markup:
+    """A board as a small sign: its squares in two tones, or its lanes."""
+    if kit.deck:
+        return lanes_sign(kit)
+    board = kit.board
+    dark = "".join(
+        f"M{s.file * 10} {(board.ranks - 1 - s.rank) * 10}h10v10h-10z"
+        for s in board.squares
+        if (s.file + s.rank) % 2 or s in board.holes
+    )
+    width, height = board.files * 10, board.ranks * 10
+    if board.tones == 2:
+        lines, tone = f"M0 0h{width}v{height}h-{width}z", "tile-4"
+    else:
+        lines, tone = "".join(f"M{f * 10} 0v{height}" for f in range(board.files + 1)), "tile-2"
+        lines += "".join(f"M0 {r * 10}h{width}" for r in range(board.ranks + 1))
+    return Markup(
+        f'<svg class="mini" viewBox="-1 -1 {width + 2} {height + 2}" aria-hidden="true">'
+        f'<rect class="tile-1" width="{width}" height="{height}"/><path class="{tone}" d="{dark}"/>'
+        f'<path class="lines" d="{lines}"/></svg>'
+    )
+
+
+def start_board(game: Game[Any, Any], raw: Mapping[str, Any] | None = None) -> Markup:
+    """The beginning of a game with its delivered or other options, as South sees it; raises `Malformed`."""
+    options = game.options(raw or {})
+    if game.kit(options).deck:
+        return lanes_sign(game.kit(options))
+    state = game.setup(options, Random(0))
+    shown = game.standing(state, None)
+    return board_svg(Scene(game.kit(options), game.expected(state) or {}, badges=shown.badges if shown else {}))
+
+
+@lru_cache(maxsize=16)
+def qr_code(url: str) -> Markup:
+    """A QR code as inline SVG, black on white whatever the theme."""
+    code = segno.make(url, error="m", micro=False)
+    return Markup(code.svg_inline(border=3, omitsize=True, light="#fff", dark="#000", svgclass="qr"))
+
+
+def clock_words(at_s: float) -> str:
+    """Unix time as the table's clock shows it."""
+    return time.strftime("%H:%M:%S", time.localtime(at_s))
+
+
+def groups(receipt: str) -> list[str]:
+    """A receipt in groups of four, to be read aloud."""
+    return [receipt[i : i + 4] for i in range(0, len(receipt), 4)]
+
+
+def first_up(text: str) -> str:
+    """With a capital letter, the rest as it is."""
+    return text.capitalize() if isinstance(text, Said) else text[:1].upper() + text[1:]
+
+
+def rule_words(game: Game[Any, Any], rule: str) -> str:
+    """A paragraph of the rules by number and title."""
+    for number, paragraph in enumerate(game.rules, start=1):
+        if paragraph.id == rule:
+            return say("Rule {number}, {title}", number=number, title=paragraph.title)
+    return say("Rules")
+
+
+def tip_of(view: TableView, south: str) -> str:
+    """To which side the sign's tip points on the table screen: a class, empty for the table itself."""
+    seats = view.sign.seats
+    if len(seats) == 2:
+        return "both"
+    if not seats:
+        return ""
+    other = "right" if south == "left" else "left"
+    return south if Seat.SOUTH in seats else other
+
+
+def device_words(view: TableView) -> str:
+    """Camera and pads in one line."""
+    camera = {
+        CameraState.NONE: say("No camera: confirm by hand."),
+        CameraState.SEES_BOARD: say("Camera sees the board."),
+        CameraState.NO_BOARD: say("Camera sees no board."),
+        CameraState.TROUBLE: say("Camera in trouble."),
+    }[view.camera.state]
+    told = (view.camera.sentence or camera, view.panel)
+    return joined(
+        " ", [sentence if sentence.endswith(".") else joined("", (sentence, ".")) for sentence in told if sentence]
+    )
+
+
+def own_square(view: TableView, seat: Seat) -> Square | None:
+    """Where the one piece lies that stands for a side; None when there is none, or several."""
+    if view.kit is None:
+        return None
+    drawing = view.kit.sides[seat].drawing
+    found = [
+        square
+        for square, faces in view.layout.items()
+        if any(view.kit.face(face).seat is seat and view.kit.face(face).drawing == drawing for face in faces)
+    ]
+    return found[0] if len(found) == 1 else None

@@ -1,0 +1,125 @@
+"""Errors as people and programs see them: a friendly page or `{"error": {kind, message, rule}}`; never a trace."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+
+from flask import Flask, Response, current_app, g, jsonify, make_response, render_template, request
+from werkzeug.exceptions import HTTPException
+
+from companion.core.errors import Ambiguous, CompanionError, Illegal, Malformed, Refusal, Stale, trace_of
+from companion.core.i18n import joined, say
+from companion.core.network import shown
+from web.security.auth import ForeignOrigin
+from web.security.host_names import UnknownName
+
+log = logging.getLogger(__name__)
+
+_WORDS = {
+    400: say("This request cannot be read"),
+    403: say("This is not for this browser"),
+    404: say("There is no such page"),
+    405: say("This page cannot do that"),
+    409: say("That is not possible now"),
+    413: say("That is too much text"),
+    415: say("Send JSON"),
+    421: say("This is not the table’s address"),
+    500: say("Something went wrong here"),
+    503: say("The table cannot answer now"),
+}
+_ADVICE = {
+    400: say("Look at what was sent, and try again."),
+    404: say("The ways that exist start at the table screen."),
+    405: say("Go back and use the page’s own keys."),
+    413: say("Sixteen kilobytes are the limit."),
+    415: say("Set Content-Type to application/json."),
+    500: say("Nothing was changed. The log of the companion says more."),
+    503: say("Wait a moment and load the page again."),
+}
+
+
+def register(app: Flask) -> None:
+    """Answer every error of an application."""
+    app.register_error_handler(CompanionError, _known)
+    app.register_error_handler(UnknownName, _elsewhere)
+    app.register_error_handler(HTTPException, _http)
+    app.register_error_handler(TimeoutError, _late)
+    app.register_error_handler(Exception, _unknown)
+
+
+def status_of(error: CompanionError) -> int:
+    """The HTTP status of an error."""
+    if isinstance(error, Illegal) and error.reason in (Refusal.NOT_YOUR_SEAT, Refusal.HOST_ONLY, Refusal.JOIN_CODE):
+        return HTTPStatus.FORBIDDEN
+    if isinstance(error, ForeignOrigin):
+        return HTTPStatus.FORBIDDEN
+    if isinstance(error, Malformed):
+        return HTTPStatus.BAD_REQUEST
+    if isinstance(error, Illegal | Stale | Ambiguous):
+        return HTTPStatus.CONFLICT
+    return HTTPStatus.SERVICE_UNAVAILABLE
+
+
+def _known(error: CompanionError) -> Response:
+    reason = str(error.reason) if isinstance(error, Illegal) else None
+    rule = error.rule if isinstance(error, Illegal) else None
+    return _answer(status_of(error), error.kind, error.message, rule=rule, reason=reason)
+
+
+def _elsewhere(error: UnknownName) -> Response:
+    """The pages have other names: say one of them, and nothing else."""
+    url = error.message
+    message = say("The table’s pages have another address: open {address}", address=shown(url))
+    return _answer(HTTPStatus.MISDIRECTED_REQUEST, error.kind, message, link=(url, url))
+
+
+def _http(error: HTTPException) -> Response:
+    status = error.code or 500
+    if error.response is not None or status < 400:
+        return make_response(error.get_response())
+    return _answer(status, f"http_{status}", _ADVICE.get(status, say("Go back and try again.")))
+
+
+def _late(_: TimeoutError) -> Response:
+    return _answer(503, "late", say("The table is busy: try again"))
+
+
+def _unknown(error: Exception) -> Response:
+    """Say nothing of what was sent, not even in the log: it may be an order."""
+    log.error("%s failed: %s", request.endpoint, trace_of(error))
+    return _answer(500, "internal", _ADVICE[500])
+
+
+def _words(status: int) -> str:
+    return _WORDS.get(status, HTTPStatus(status).phrase)
+
+
+def wants_page() -> bool:
+    """Does a person with a browser ask, or a program?"""
+    if request.path.startswith("/api/"):
+        return False
+    return request.accept_mimetypes.best_match(("application/json", "text/html")) == "text/html"
+
+
+def _answer(
+    status: int,
+    kind: str,
+    message: str,
+    *,
+    rule: str | None = None,
+    reason: str | None = None,
+    link: tuple[str, str] | None = None,
+) -> Response:
+    g.refusal = kind
+    link = link or current_app.extensions["paragraph"](rule)
+    if wants_page():
+        page = render_template("error.html", status=status, title=_words(status), message=message, link=link)
+        answer = make_response(page)
+    else:
+        said = joined(". ", (_words(status), message)) if kind.startswith("http_") else message
+        answer = jsonify(error={"kind": kind, "message": said, "rule": rule, "reason": reason, "link": link})
+    answer.status_code = status
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        answer.headers["Retry-After"] = "5"
+    return answer

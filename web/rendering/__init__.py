@@ -1,0 +1,4 @@
+"""How the table is drawn for a browser: boards, pieces, cards, overlays, JSON.
+
+May import what `web` may.
+"""

@@ -1,0 +1,450 @@
+"""The board as SVG: where the pieces are, where hands move them, what bounced, what is wrong, what nobody sees.
+
+Units: a square is 100 wide; x to the right, y down. South sits below; `turned` puts North below, pieces and labels
+stay upright. Colours come from the style sheet through classes; no style attribute is written.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from markupsafe import Markup, escape
+
+from companion.core.grid import Square
+from companion.core.i18n import joined, say, translate
+from companion.core.kit import SEATS, Board, Kit, Layout, Seat
+from companion.games.base import Event
+from companion.games.screen import Badge
+from companion.table.board_check import HandMove, Problem
+from companion.table.views import TableView
+from web.rendering.pieces import big_piece, covered, is_big, side_class, stack, use
+
+Point = tuple[float, float]
+
+_MARGIN = 3.0
+_ROOM, _ROOM_BELOW = 44.0, 48.0
+"""Room for labels beside the squares. Bounce bars and arrows may reach beyond the picture; its size never changes."""
+_GOAL = 54.0
+"""How deep the goals are drawn."""
+_FRAME = 6.0
+_AROUND = {"defend": ("shield", 112), "armed": ("burst", 124), "blast": ("burst", 220)}
+"""What is drawn round a piece while an event of this kind is told, and how large."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a picture of a board shows beside the squares.
+
+    `wrong` and `moves` are drawn over the pieces of `layout`; `unknown` squares get the shutter.
+    """
+
+    kit: Kit
+    layout: Layout
+    moves: tuple[HandMove, ...] = ()
+    events: tuple[Event, ...] = ()
+    wrong: tuple[Problem, ...] = ()
+    unknown: frozenset[Square] = frozenset()
+    target: Layout = field(default_factory=dict)
+    """How the board lies when hands are done: tells which squares a big piece will cover."""
+    came_from: frozenset[Square] = frozenset()
+    """Where pieces were that hands have moved already."""
+    breaks: Square | None = None
+    """What breaks the rule on a board that is wrong."""
+    badges: Mapping[Square, Badge] = field(default_factory=dict)
+
+
+def scene_of(view: TableView) -> Scene | None:
+    """The picture of what a viewer may know; None when no game is on."""
+    if view.kit is None:
+        return None
+    moves = tuple(instruction.move for instruction in view.instructions)
+    before = {} if view.phase == "setup" else view.layout
+    done = tuple(move for move in moves if move.done)
+    layout = _spread(view.kit, layout_after(before, done), view.target or {}, done)
+    todo = tuple(move for move in moves if not move.done)
+    for problem in view.problems:
+        layout, todo = _without(layout, todo, problem)
+    origins = frozenset(move.origin for move in done if move.origin and move.origin != move.target)
+    reason = view.why_not.square if view.why_not else None
+    return Scene(
+        view.kit, layout, todo, view.events, view.problems, view.unknown, view.target or {}, origins,
+        Square.parse(reason) if reason else None,
+        view.standing.badges if view.standing and view.phase != "stages" else {},
+    )  # fmt: skip
+
+
+def _spread(kit: Kit, layout: Layout, target: Layout, done: tuple[HandMove, ...]) -> Layout:
+    """The layout with the big pieces that hands have just put down in all their squares: moves name the first alone."""
+    big = {face for move in done for face in move.faces if is_big(kit, face)}
+    if not big:
+        return layout
+    bare = {square: tuple(face for face in faces if face not in big) for square, faces in layout.items()}
+    for square, faces in target.items():
+        bare[square] = (*bare.get(square, ()), *(face for face in faces if face in big))
+    return bare
+
+
+def _without(layout: Layout, todo: tuple[HandMove, ...], problem: Problem) -> tuple[Layout, tuple[HandMove, ...]]:
+    """Layout and moves without the piece that stands on a wrong square: its way back takes their place."""
+    stray = next((move for move in todo if problem.face in move.faces and problem.square != problem.home), None)
+    place = problem.home or problem.square
+    if stray is not None:
+        todo = tuple(move for move in todo if move is not stray)
+        place = stray.origin or place
+    stack = list(layout.get(place, ()))
+    if problem.face in stack:
+        stack.remove(problem.face)
+    return {**layout, place: tuple(stack)}, todo
+
+
+def layout_after(layout: Layout, moves: Iterable[HandMove]) -> Layout:
+    """The layout once some moves are carried out; what moves lands on top."""
+    stacks = {square: list(faces) for square, faces in layout.items()}
+    landing: list[tuple[Square, str]] = []
+    for move in moves:
+        for face in move.faces:
+            if move.origin is not None and face in stacks.get(move.origin, []):
+                stacks[move.origin].remove(face)
+            if move.target is not None:
+                landing.append((move.target, face))
+    for square, face in landing:
+        stacks.setdefault(square, []).append(face)
+    return {square: tuple(faces) for square, faces in stacks.items() if faces}
+
+
+def board_words(scene: Scene) -> str:
+    """The board's text twin, such as `lime robot c4, purple robot a1`; what is told of a piece stands behind it."""
+    big = [
+        say("{piece} {first} to {last}", piece=face, first=squares[0], last=squares[-1])
+        for face, squares in covered(scene.kit, scene.layout)
+    ]
+    places = []
+    for square, faces in sorted(scene.layout.items()):
+        badge = scene.badges.get(square)
+        told = joined("", ("(", badge.text, ")")) if badge and badge.text else ""
+        places += [joined(" ", (face, square, told)) for face in faces if not is_big(scene.kit, face)]
+    words = joined(", ", places + big) or say("The board is empty")
+    if not scene.unknown:
+        return words
+    hidden = joined(", ", sorted(scene.unknown))
+    return joined(". ", (words, say("The camera does not see {squares}", squares=hidden)))
+
+
+def board_svg(scene: Scene, turned: bool = False) -> Markup:
+    """The picture of a board; `turned`: North sits below.
+
+    `data-grid` tells scripts of the page files, ranks, pitch and whether it is turned; what they draw lies in the
+    groups `under` (below the pieces) and `plan` (above them).
+    """
+    sketch = _Sketch(scene, turned)
+    x, y, width, height = sketch.box()
+    words = escape(translate(board_words(scene)))
+    grid = f"{sketch.board.files} {sketch.board.ranks} {sketch.pitch:g} {int(turned)}"
+    return Markup(
+        f'<svg class="board" viewBox="{x:g} {y:g} {width:g} {height:g}" role="img" aria-label="{words}"'
+        f' data-grid="{grid}">{sketch.ground()}<g id="under"></g>{sketch.stances()}{sketch.shots()}'
+        f'{sketch.pieces()}{sketch.blows()}{sketch.hands()}{sketch.bounces()}<g id="plan"></g></svg>'
+    )
+
+
+class _Sketch:
+    """One picture being drawn."""
+
+    def __init__(self, scene: Scene, turned: bool) -> None:
+        self.scene = scene
+        self.board: Board = scene.kit.board
+        self.turned = turned
+        self.pitch = 100 * self.board.pitch_mm / self.board.square_mm
+        self.width = self.pitch * (self.board.files - 1) + 100
+        self.height = self.pitch * (self.board.ranks - 1) + 100
+
+    def box(self) -> tuple[float, float, float, float]:
+        """x, y, width, height of the picture."""
+        if self.board.labels_in_squares:
+            left, above, right, below = (_MARGIN,) * 4
+        else:
+            left, above, right, below = _ROOM, _FRAME, _FRAME, _ROOM_BELOW
+        goals = _GOAL if self.board.has_goals else 0
+        return -left, -above - goals, self.width + left + right, self.height + above + below + 2 * goals
+
+    def centre(self, square: Square) -> Point:
+        """The middle of a square in the picture."""
+        file, rank = square
+        if self.turned:
+            return (self.board.files - 1 - file) * self.pitch + 50, rank * self.pitch + 50
+        return file * self.pitch + 50, (self.board.ranks - 1 - rank) * self.pitch + 50
+
+    def side(self, seat: Seat | None) -> str:
+        """The class that gives a seat's colours."""
+        return side_class(self.scene.kit, seat)
+
+    # ---- the ground ----
+
+    def ground(self) -> str:
+        """Tiles, labels and printed marks, and the shutter over what the camera does not see."""
+        parts = [self._tiles()]
+        for mark in self.board.marks:
+            parts.append(use(mark.drawing, *self.centre(mark.square), 100, self.side(mark.seat)))
+        for square in sorted(self.scene.unknown):
+            x, y = self.centre(square)
+            parts.append(f'<rect class="unseen" x="{x - 50:g}" y="{y - 50:g}" width="100" height="100" rx="3"/>')
+        parts += [self._trace(square) for square in sorted(self.scene.came_from)]
+        return "".join(parts) + self._labels()
+
+    def _tiles(self) -> str:
+        """Separate tiles, or a board in two tones (dark squares in units) in a frame, with the goals beyond it."""
+        corners = [(square, *self.centre(square)) for square in self.board.squares]
+        if self.board.gap_mm:
+            return "".join(
+                f'<rect class="tile" x="{x - 50:g}" y="{y - 50:g}" width="100" height="100" rx="3"/>'
+                for _, x, y in corners
+            )
+        goals = "".join(self._goal(seat) for seat in SEATS) if self.board.has_goals else ""
+        darker = ""
+        for square, x, y in corners:
+            column, row = (x - 50) / 100, (y - 50) / 100
+            if (square.file + square.rank) % 2 == 0:
+                darker += f"M{column:g} {row:g}h1v1H{column:g}z"
+        whole = f'width="{self.width:g}" height="{self.height:g}"/>'
+        tiles = f'<rect class="tile" {whole}<g transform="scale(100)"><path class="tile alt" d="{darker}"/></g>'
+        return f'{goals}{tiles}<rect class="frame" {whole}'
+
+    def _goal(self, seat: Seat) -> str:
+        """The strip behind a seat's last rank: plain for South, dotted for North."""
+        is_below = (seat is Seat.SOUTH) != self.turned
+        y = self.height if is_below else -_GOAL
+        strip = f'x="0" y="{y:g}" width="{self.width:g}" height="{_GOAL:g}"'
+        dots = f'<rect {strip} fill="url(#dots)"/>' if seat is Seat.NORTH else ""
+        fill = f'<rect {strip} fill="currentColor"/>{dots}<rect class="frame" {strip}/>'
+        return f'<g class="goal {self.side(seat)}">{fill}</g>'
+
+    def _trace(self, square: Square) -> str:
+        """Two dots on the lower edge of the square from which a piece has come."""
+        x, y = self.centre(square)
+        return "".join(f'<circle class="trace" cx="{x + dx:g}" cy="{y + 38:g}" r="7"/>' for dx in (-12, 12))
+
+    def _labels(self) -> str:
+        if self.board.labels_in_squares:
+            shown = [(s, *self.centre(s)) for s in self.board.squares if s not in self.board.holes]
+            inside = "".join(f'<text x="{x - 43:g}" y="{y - 29:g}">{square}</text>' for square, x, y in shown)
+            return f'<g class="lab">{inside}</g>'
+        below = self.height + 38 + (_GOAL if self.board.has_goals else 0)
+        files = [(self.centre(Square(f, 0))[0], chr(97 + f)) for f in range(self.board.files)]
+        ranks = [(self.centre(Square(0, r))[1], str(r + 1)) for r in range(self.board.ranks)]
+        along = "".join(f'<text x="{x:g}" y="{below:g}">{t}</text>' for x, t in files)
+        beside = "".join(f'<text x="-25" y="{y + 11:g}">{t}</text>' for y, t in ranks)
+        return f'<g class="lab edge">{along}{beside}</g>'
+
+    # ---- pieces ----
+
+    def pieces(self) -> str:
+        """Every stack where it lies, what covers several squares once, and what is wrong in rings of its own."""
+        kit, drawn = self.scene.kit, []
+        for square, faces in sorted(self.scene.layout.items(), key=lambda item: self.centre(item[0])[::-1]):
+            if small := [face for face in faces if not is_big(kit, face)]:
+                lies = stack(kit, small, *self.centre(square), self.scene.badges.get(square))
+                drawn.append(self._bumped(square, f'<g data-at="{square}">{lies}</g>'))
+        big = [self._big(face, squares) for face, squares in covered(kit, self.scene.layout)]
+        return "".join(big + drawn) + "".join(self._wrong(problem) for problem in self.scene.wrong) + self._broken()
+
+    def _big(self, face: str, squares: Sequence[Square]) -> str:
+        return big_piece(self.scene.kit, face, [self.centre(square) for square in squares])
+
+    def _bumped(self, square: Square, drawn: str) -> str:
+        """A stack whose move was refused says how far it got: 60 % of the way, in the picture's units."""
+        edges = [event.edge for event in self.scene.events if event.square == str(square) and event.edge]
+        if not edges:
+            return drawn
+        files, ranks = (-edges[0][0], -edges[0][1]) if self.turned else edges[0]
+        return f'<g data-bump="{files * 60} {-ranks * 60}">{drawn}</g>'
+
+    def _stack(self, square: Square, faces: Sequence[str], classes: str = "") -> str:
+        """What lies on a square, or will: a big piece over all the squares that it covers in the end."""
+        kit = self.scene.kit
+        drawn = stack(kit, [face for face in faces if not is_big(kit, face)], *self.centre(square))
+        for face in faces:
+            if is_big(kit, face):
+                there = dict(covered(kit, self.scene.target)).get(face, (square,))
+                drawn = self._big(face, there) + drawn
+        return f'<g class="{classes}">{drawn}</g>' if classes else drawn
+
+    def _piece(self, name: str, x: float, y: float) -> str:
+        """A piece by itself."""
+        if is_big(self.scene.kit, name):
+            return big_piece(self.scene.kit, name, [(x, y)])
+        return stack(self.scene.kit, (name,), x, y)
+
+    def _wrong(self, problem: Problem) -> str:
+        """A piece that should not be there, in a ring, with the way back."""
+        x, y = self.centre(problem.square)
+        ring = f'<circle class="ring" cx="{x:g}" cy="{y:g}" r="46"/>'
+        if problem.home == problem.square:
+            return f'<g class="ghost">{self._piece(problem.face, x, y)}</g>{self._frame(problem.square)}{ring}'
+        piece = self._piece(problem.face, x, y)
+        if problem.home is None:
+            return f"{piece}{ring}{use('cross', x + 34, y - 34, 34)}"
+        home = self._piece(problem.face, *self.centre(problem.home))
+        frame = self._frame(problem.home)
+        return f'{frame}<g class="ghost">{home}</g>{piece}{ring}{self._arrow(problem.square, problem.home)}'
+
+    def _broken(self) -> str:
+        """A cross on what breaks the rule: in the middle of an empty square, else at the shoulder of a piece."""
+        square = self.scene.breaks
+        if square is None or any(problem.square == square for problem in self.scene.wrong):
+            return ""
+        x, y = self.centre(square)
+        return use("cross", x + 30, y - 30, 40) if self.scene.layout.get(square) else use("cross", x, y, 50)
+
+    # ---- hands ----
+
+    def hands(self) -> str:
+        """Where hands move what: a frame with the piece faint in it, and an arrow that leads there."""
+        return "".join(self._move(move) for move in self.scene.moves)
+
+    def _move(self, move: HandMove) -> str:
+        if move.target is None:
+            return self._away(move.origin) if move.origin else ""
+        big = [squares for face, squares in covered(self.scene.kit, self.scene.target) if face in move.faces]
+        frame = "".join(map(self._frame, big[0] if big else (move.target,)))
+        ghost = self._stack(move.target, move.faces, "ghost")
+        if move.origin is None:
+            return frame + ghost
+        if move.origin == move.target:
+            return f'<g data-flip="{move.target}">{frame}</g>'
+        (x0, y0), (x1, y1) = self.centre(move.origin), self.centre(move.target)
+        late = " data-late" if any(to == move.origin for _, to in self._fire("shot")) else ""
+        slid = f'<g data-slide="{x0 - x1:g} {y0 - y1:g}"{late}>{ghost}</g>'
+        return frame + slid + self._arrow(move.origin, move.target)
+
+    def _frame(self, square: Square) -> str:
+        x, y = self.centre(square)
+        return f'<path class="target" d="M{x - 50:g} {y - 50:g}h100v100h-100z"/>'
+
+    def _away(self, origin: Square) -> str:
+        """An arrow off the board."""
+        x, y = self.centre(origin)
+        return _curve((x + 30, y + 10), (self.width + 22, y), (0, 1))
+
+    def _arrow(self, origin: Square, target: Square) -> str:
+        """A curved arrow beside the straight way; two pieces that change places get one on either side."""
+        (x0, y0), (x1, y1) = self.centre(origin), self.centre(target)
+        length = math.hypot(x1 - x0, y1 - y0) or 1.0
+        dx, dy = (x1 - x0) / length, (y1 - y0) / length
+        normal = (-dy, dx)
+        middle = self.width / 2 - (x0 + x1) / 2, self.height / 2 - (y0 + y1) / 2
+        swaps = any((m.origin, m.target) == (target, origin) for m in self.scene.moves)
+        inward = normal[0] * middle[0] + normal[1] * middle[1]
+        if not swaps and inward < 0:
+            normal = (dy, -dx)
+        start = x0 + normal[0] * 34 + dx * 20, y0 + normal[1] * 34 + dy * 20
+        end = x1 + normal[0] * 36 - dx * 6, y1 + normal[1] * 36 - dy * 6
+        return _curve(start, end, normal)
+
+    # ---- what happened ----
+
+    def bounces(self) -> str:
+        """A bar at every edge that refused a move in the step that is shown."""
+        told = [(event.square, event.edge) for event in self.scene.events]
+        return "".join(self._bounce(Square.parse(square), edge) for square, edge in told if square and edge)
+
+    def shots(self) -> str:
+        """Lines of fire of the step that is shown; they lie under the pieces."""
+        return "".join(self._shot(one, other) for one, other in self._fire("shot") if not _is_next(one, other))
+
+    def _fire(self, *kinds: str) -> list[tuple[Square, Square]]:
+        told = [(event.square, event.to) for event in self.scene.events if event.kind in kinds]
+        return [(Square.parse(one), Square.parse(other)) for one, other in told if one and other]
+
+    def stances(self) -> str:
+        """Shields and bursts round the pieces of which the step that is shown tells."""
+        told = [(event.kind, event.square) for event in self.scene.events if event.kind in _AROUND]
+        return "".join(
+            use(drawing, x, y - 2, size, f"deed {kind}")
+            for kind, square in told
+            if square
+            for (drawing, size), (x, y) in [(_AROUND[kind], self.centre(Square.parse(square)))]
+        )
+
+    def blows(self) -> str:
+        """What pieces do to the squares next to theirs in the step that is shown."""
+        hits = [use("shot", *self.centre(to), 100, "hit") for one, to in self._fire("shot") if _is_next(one, to)]
+        return "".join(hits + [self._blow(*way) for way in self._fire("shot", "miss") if _is_next(*way)])
+
+    def _blow(self, origin: Square, target: Square) -> str:
+        """A hollow arrow half over the edge between two squares."""
+        (x0, y0), (x1, y1) = self.centre(origin), self.centre(target)
+        degrees = math.degrees(math.atan2(y1 - y0, x1 - x0))
+        x, y = (x0 + x1) / 2, (y0 + y1) / 2
+        return f'<g class="deed">{use("blade", x, y, 46, "blade", degrees=degrees)}</g>'
+
+    def _bounce(self, square: Square, edge: tuple[int, int]) -> str:
+        """A bar at the edge that refused, and three rays beyond it."""
+        x, y = self.centre(square)
+        files, ranks = (-edge[0], -edge[1]) if self.turned else edge
+        degrees = math.degrees(math.atan2(-ranks, files))
+        return (
+            f'<g class="bounce" transform="translate({x:g} {y:g}) rotate({degrees:g})"><path d="M50 -40V40"/>'
+            '<path class="rays" d="M61 0h13M60 -17l11 -8M60 17l11 8"/></g>'
+        )
+
+    def _shot(self, origin: Square, target: Square) -> str:
+        (x0, y0), (x1, y1) = self.centre(origin), self.centre(target)
+        length = math.hypot(x1 - x0, y1 - y0) or 1.0
+        dx, dy = (x1 - x0) / length, (y1 - y0) / length
+        line = f"M{x0 + dx * 44:g} {y0 + dy * 44:g}L{x1 - dx * 40:g} {y1 - dy * 40:g}"
+        grown = f'd="{line}" pathLength="1" data-grow'
+        return f'<path class="fire case" {grown}/><path class="fire" {grown}/>{use("shot", x1, y1, 112, "hit")}'
+
+
+def _is_next(one: Square, other: Square) -> bool:
+    """Do two squares share an edge?"""
+    return abs(one.file - other.file) + abs(one.rank - other.rank) == 1
+
+
+def _curve(start: Point, end: Point, normal: Point) -> str:
+    """A cased curve that bulges along `normal`, with its head at `end`."""
+    (x0, y0), (x1, y1) = start, end
+    length = math.hypot(x1 - x0, y1 - y0)
+    bulge = min(34.0, 10 + length * 0.18)
+    dx, dy = ((x1 - x0) / length, (y1 - y0) / length) if length else (0.0, 0.0)
+    c0 = x0 + normal[0] * bulge + dx * length * 0.25, y0 + normal[1] * bulge + dy * length * 0.25
+    c1 = x1 + normal[0] * bulge - dx * length * 0.25, y1 + normal[1] * bulge - dy * length * 0.25
+    tx, ty = x1 - c1[0], y1 - c1[1]
+    size = math.hypot(tx, ty) or 1.0
+    tx, ty = tx / size, ty / size
+    neck = x1 - tx * 12, y1 - ty * 12
+    path = f"M{x0:.1f} {y0:.1f}C{c0[0]:.1f} {c0[1]:.1f} {c1[0]:.1f} {c1[1]:.1f} {neck[0]:.1f} {neck[1]:.1f}"
+    left = x1 - tx * 22 - ty * 14, y1 - ty * 22 + tx * 14
+    right = x1 - tx * 22 + ty * 14, y1 - ty * 22 - tx * 14
+    head = f"M{x1:.1f} {y1:.1f}L{left[0]:.1f} {left[1]:.1f}L{right[0]:.1f} {right[1]:.1f}z"
+    return (
+        f'<g class="way"><path class="case" d="{path}"/><path class="case head" d="{head}"/>'
+        f'<path d="{path}"/><path class="head" d="{head}"/></g>'
+    )
+
+
+def plan_svg(view: TableView, squares: Sequence[Square | None], origin: Square | None, turned: bool) -> str:
+    """The dotted way of the orders entered so far, with their numbers; for the board of their owner."""
+    scene = scene_of(view)
+    if scene is None or not squares:
+        return ""
+    sketch = _Sketch(scene, turned)
+    stops = [square for square in (origin, *squares) if square is not None]
+    way = "L".join("{:g} {:g}".format(*sketch.centre(square)) for square in stops)
+    numbers: dict[Square, list[int]] = {}
+    for number, square in enumerate(squares, start=1):
+        if square is not None:
+            numbers.setdefault(square, []).append(number)
+    discs = []
+    for square, here in numbers.items():
+        x, y = sketch.centre(square)
+        is_free = square not in scene.layout
+        for place, number in enumerate(here):
+            at_x = x + 33 * (place - (len(here) - 1) / 2) if is_free else x - 33 + 33 * place
+            at_y = y if is_free else y + 33
+            discs.append(
+                f'<circle cx="{at_x:g}" cy="{at_y:g}" r="15"/><text x="{at_x:g}" y="{at_y + 7:g}">{number}</text>'
+            )
+    return f'<path d="M{way}"/>{"".join(discs)}'

@@ -1,0 +1,234 @@
+"""Cards, counters and clocks as pages show them: the ring of turns and seconds, stacks, fans, and what can be tapped.
+
+The ring is 720 units wide with its middle at (0, 0); x to the right, y down. Time is not drawn here: a script of the
+page turns `data-due` (seconds by the service's clock) into what is left, so that a fragment holds while time runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+from companion.core.i18n import joined, say, say_n, translate
+from companion.core.kit import SEATS, Card, Kit, Seat
+from companion.games.screen import CardEntry, Choice, ChoiceKey, Lane, Pile, Tableau
+from companion.table.views import ClockView, TableView
+
+MOST_TICKS = 120
+"""A longer count is drawn in so many ticks: more of them would run together."""
+MOST_BEATS = 30
+"""A limit of more seconds is cut into twelve parts instead of seconds."""
+ROOM = 4
+"""So many cards of a stack are drawn below each other; twice as many fit in two columns."""
+_SWEEP = 292
+
+
+# ---- the ring -----------------------------------------------------------------------------------------------------
+
+
+def _spokes(turns: Iterable[float], inner: float, outer: float) -> str:
+    """Radial strokes as one path; `turns` are parts of a full turn, clockwise from the top."""
+    parts = []
+    for turn in turns:
+        across, down = math.sin(2 * math.pi * turn), -math.cos(2 * math.pi * turn)
+        parts.append(f"M{inner * across:.1f} {inner * down:.1f}L{outer * across:.1f} {outer * down:.1f}")
+    return "".join(parts)
+
+
+def beats_of(limit_s: float) -> tuple[float, ...]:
+    """Where the seconds of a limit begin, as parts of a full turn; a long one has twelve parts."""
+    if limit_s > MOST_BEATS:
+        return tuple(part / 12 for part in range(12))
+    return tuple(second / limit_s for second in range(math.ceil(limit_s)))
+
+
+def time_of(clock: ClockView | None) -> Markup:
+    """The attributes by which a script draws the time that is left; nothing without a clock."""
+    if clock is None:
+        return Markup()
+    due = "" if clock.due_s is None else f"{clock.due_s:.3f}"
+    return Markup(f' data-due="{due}" data-left="{clock.left_s:.3f}" data-limit="{clock.limit_s:g}"')
+
+
+def _sweep(clock: ClockView, colour: str, radius: float, inner: float, outer: float) -> str:
+    """The seconds: a track, what is left of it in the side's colour, and gaps between the seconds."""
+    circle = f'r="{radius:g}" transform="rotate(-90)" pathLength="1000"'
+    return (
+        f'<circle class="track" r="{radius:g}"/><g class="side-{colour}"><circle class="sweep" {circle} '
+        f'data-own="sweep"/></g><path class="beats" d="{_spokes(beats_of(clock.limit_s), inner, outer)}"/>'
+    )
+
+
+def ring(view: TableView, colour: str) -> Markup:
+    """The count in large figures, a tick for each of its steps around it, and the seconds between the two.
+
+    The last tick that is left is *now*, the one after it was spent last: an element of its own, so that it shrinks when
+    it comes. `colour` is that of the side on turn.
+    """
+    count = view.tableau.count if view.tableau else None
+    if count is None:
+        return Markup()
+    ticks = min(count.total, MOST_TICKS)
+    left = math.ceil(count.number * ticks / count.total)
+    rest = _spokes((place / ticks for place in range(left - 1)), 322, 350)
+    spent = _spokes((place / ticks for place in range(left + 1, ticks)), 331, 337)
+    last = _spokes([left / ticks], 312, 358) if left < ticks else ""
+    now = _spokes([(left - 1) / ticks], 312, 358) if left else ""
+    figures = str(count.number)
+    squeezed = ' x="-10" textLength="492" lengthAdjust="spacingAndGlyphs"' if len(figures) > 2 else ""
+    sweep = _sweep(view.clock, colour, _SWEEP, 274, 310) if view.clock else f'<circle class="track" r="{_SWEEP}"/>'
+    told = say("{number} of {total} {things}", number=count.number, total=count.total, things=count.label)
+    words, unit = escape(translate(told)), escape(translate(count.label))
+    return Markup(
+        f'<svg class="turns" viewBox="-360 -360 720 720" role="img" aria-label="{words}"{time_of(view.clock)}>'
+        f'<path class="rest" d="{rest}"/><path class="spent" d="{spent}"/>'
+        f'<path class="last" id="tick-{left}" d="{last}"/><path class="now" d="{now}"/>{sweep}'
+        f'<text class="figures" y="112"{squeezed}>{figures}</text>'
+        f'<text class="unit" y="186">{unit}</text></svg>'
+    )
+
+
+def seconds(view: TableView, colour: str) -> Markup:
+    """The seconds alone, with their number in the middle."""
+    if view.clock is None:
+        return Markup()
+    words = escape(translate(say("Seconds left")))
+    return Markup(
+        f'<svg class="seconds" viewBox="-58 -58 116 116" role="img" aria-label="{words}"{time_of(view.clock)}>'
+        f'{_sweep(view.clock, colour, 48, 40, 57)}<text class="figures" y="21" data-own="seconds"></text></svg>'
+    )
+
+
+# ---- cards --------------------------------------------------------------------------------------------------------
+
+
+def cards_of(kit: Kit | None) -> Mapping[str, Card]:
+    """The cards of a kit by name."""
+    return {card.name: card for card in kit.deck.cards} if kit and kit.deck else {}
+
+
+def shown(kit: Kit | None, name: str) -> str:
+    """A card as it is printed: `10&` for `a&`; an unknown name stays as it is."""
+    card = cards_of(kit).get(name)
+    return f"{card.value}{card.suit}" if card else name
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A card of a stack on a page. `text` empty: its back. `own`: face down, but known to the viewer."""
+
+    text: str
+    own: bool = False
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A stack as a page draws it, from the bottom to the top: its last cards, and how many more lie below them."""
+
+    cards: tuple[Shown, ...]
+    more: int
+    wide: bool
+    """Two columns."""
+
+
+def stack_of(kit: Kit | None, pile: Pile, known: Pile, room: int = ROOM) -> Stack:
+    """What is drawn of a stack; `known` is the same stack as everybody sees it: the rest is the viewer's alone."""
+    is_open = known if len(known) == len(pile) else pile
+    cards = [
+        Shown("" if name is None else shown(kit, name), own=name is not None and public is None)
+        for name, public in zip(pile, is_open, strict=True)
+    ]
+    wide = len(cards) > room
+    fits = 2 * room if wide else room
+    kept = cards if len(cards) <= fits else cards[1 - fits :]
+    return Stack(tuple(kept), len(cards) - len(kept), wide)
+
+
+def lane_words(kit: Kit | None, lane: Lane, names: Mapping[Seat, str]) -> str:
+    """A lane in words, as far as the viewer sees it."""
+
+    def pile(cards: Pile) -> str:
+        if not cards:
+            return say("no card")
+        known = " ".join(shown(kit, card) for card in cards if card is not None)
+        count = say_n("{n} card", "{n} cards", len(cards))
+        return joined(" ", (count, f"({known})")) if known else count
+
+    parts = {
+        "north": names[Seat.NORTH],
+        "north_cards": pile(lane.north),
+        "south": names[Seat.SOUTH],
+        "south_cards": pile(lane.south),
+        "deck": pile(lane.deck),
+    }
+    if not lane.discard:
+        return say("{north} {north_cards}, {south} {south_cards}. Deck: {deck}.", **parts)
+    return say(
+        "{north} {north_cards}, {south} {south_cards}. Deck: {deck}, {number} discarded.",
+        number=len(lane.discard),
+        **parts,
+    )
+
+
+def fans_of(view: TableView) -> dict[Seat, tuple[str, ...]]:
+    """The open cards that the camera reads where each seat's are asked for; `X` for one that it cannot read."""
+    zones = view.tableau.entry.zones if view.tableau and view.tableau.entry else {}
+    return {seat: tuple(view.fans.get(zones[seat], ())) if seat in zones else () for seat in SEATS}
+
+
+def lane_of(entry: CardEntry) -> str:
+    """The number of the lane in which the cards lie that are asked for; empty while it is not known."""
+    return next((str(zone.file) for zone in entry.zones.values()), "")
+
+
+# ---- what can be tapped -------------------------------------------------------------------------------------------
+
+
+def acting_seat(view: TableView) -> Seat | None:
+    """The seat on turn; None while nobody is, or both are."""
+    seats = [seat for seat in SEATS if view.seats[seat].awaited]
+    return seats[0] if len(seats) == 1 else None
+
+
+def plain_choices(tableau: Tableau) -> list[list[str | None]]:
+    """The legal actions for a script: notation, key, card, lane."""
+    return [[choice.text, choice.key, choice.card, choice.lane] for choice in tableau.choices]
+
+
+def straight_keys(tableau: Tableau) -> list[tuple[ChoiceKey, str | None]]:
+    """The keys that need neither card nor lane, each with its action; None where it cannot be used now."""
+    ready = {choice.key: choice.text for choice in tableau.choices if _is_straight(choice)}
+    return [(key, ready.get(key.name)) for key in tableau.keys]
+
+
+def main_action(view: TableView) -> tuple[str, str] | None:
+    """Label and action of the one large key: the open cards are right, else the main key of the game."""
+    if view.laid:
+        return say("That is right"), view.laid
+    if view.tableau is None:
+        return None
+    found = ((key.label, text) for key, text in straight_keys(view.tableau) if key.is_main and text)
+    return next(found, None)
+
+
+def _is_straight(choice: Choice) -> bool:
+    return choice.card is None and choice.lane is None
+
+
+# ---- small pictures -----------------------------------------------------------------------------------------------
+
+
+def lanes_sign(kit: Kit) -> Markup:
+    """A board of lanes as a small sign: each a strip with its deck near South's end."""
+    board = kit.board
+    lanes = "".join(f"M{file * 12} 0h10v60h-10z" for file in range(board.files))
+    decks = "".join(f"M{file * 12 + 1.5:g} 44h7v11h-7z" for file in range(board.files))
+    across = f"M0 30h{board.files * 12 - 2}"
+    width = board.files * 12 - 2
+    return Markup(
+        f'<svg class="mini board" viewBox="-1 -1 {width + 2} 62" aria-hidden="true"><path class="tile-1" d="{lanes}"/>'
+        f'<path class="tile-3" d="{decks}"/><path class="lines" d="{lanes}{across}"/></svg>'
+    )

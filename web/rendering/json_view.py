@@ -1,0 +1,144 @@
+"""A view in plain JSON: what programs get where people get a page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from flask.json.provider import DefaultJSONProvider
+
+from companion.core.i18n import Said, plain_words, translate
+from companion.core.kit import SEATS
+from companion.games.base import plain_layout, plain_outcome
+from companion.table.chance.chance_view import ChanceView
+from companion.table.state import Instruction
+from companion.table.views import TableView
+from web.rendering.piece_controls import plain_reason, plain_standing
+
+
+class SpokenJson(DefaultJSONProvider):
+    """JSON in which every sentence is said in the language of the request, for answers and `|tojson`; keys stay."""
+
+    sort_keys = False
+
+    def dumps(self, obj: Any, **kwargs: Any) -> str:
+        """The text of any JSON value."""
+        return super().dumps(_in_words(obj), **kwargs)
+
+
+def _in_words(value: Any) -> Any:
+    if isinstance(value, Said):
+        return translate(value)
+    if isinstance(value, dict):
+        return {name: _in_words(inner) for name, inner in value.items()}
+    return [_in_words(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def plain_view(view: TableView) -> dict[str, Any]:
+    """Everything a viewer may know; squares as `c3`, seats as `south` and `north`."""
+    return {
+        "version": view.version,
+        "viewer": view.viewer,
+        "phase": view.phase,
+        "moment": view.moment,
+        "game": view.game,
+        "title": view.title,
+        "turn": view.turn,
+        "stage": view.stage,
+        "stage_title": view.stage_title,
+        "steps": view.steps,
+        "sign": {"text": view.sign.text, "small": view.sign.small, "seats": sorted(view.sign.seats)},
+        "layout": plain_layout(view.layout),
+        "expected": plain_layout(view.target),
+        "unknown": [str(square) for square in sorted(view.unknown)],
+        "instructions": [_instruction(instruction) for instruction in view.instructions],
+        "problems": [
+            {"text": p.text, "sign": p.sign, "face": p.face, "square": str(p.square), "home": _name(p.home)}
+            for p in view.problems
+        ],
+        "seats": {seat: _seat(view, seat) for seat in SEATS},
+        "sealed": {seat: view.seats[seat].receipt for seat in SEATS},
+        "orders": [
+            {seat: msgspec.to_builtins(order, enc_hook=plain_words) for seat, order in step.items()}
+            for step in view.orders
+        ],
+        "events": [msgspec.to_builtins(event, enc_hook=plain_words) for event in view.events],
+        "opened": [msgspec.to_builtins(opened, enc_hook=plain_words) for opened in view.opened],
+        "back": view.back,
+        "tallies": [msgspec.to_builtins(tally, enc_hook=plain_words) for tally in view.tallies],
+        "tableau": msgspec.to_builtins(view.tableau, str_keys=True, enc_hook=plain_words) if view.tableau else None,
+        "clock": msgspec.to_builtins(view.clock, enc_hook=plain_words) if view.clock else None,
+        "clocks": {seat: msgspec.to_builtins(clock, enc_hook=plain_words) for seat, clock in view.clocks.items()},
+        "standing": plain_standing(view.standing) if view.standing else None,
+        "why_not": plain_reason(view.why_not),
+        "laid": view.laid,
+        "fans": {str(square): list(cards) for square, cards in sorted(view.fans.items())},
+        "is_open": view.is_open,
+        "score": list(view.score),
+        "outcome": plain_outcome(view.outcome),
+        "draw_offer": view.draw_offer,
+        "can_undo": view.can_undo,
+        "log": list(view.log),
+        "camera": {"state": view.camera.state, "sentence": view.camera.sentence},
+        "watched": view.watched,
+        "panel": view.panel,
+        "suggested": view.suggested,
+        "choices": list(view.choices),
+        "notices": list(view.notices),
+        "chance": plain_chance(view.chance),
+        "pledge": plain_chance(view.pledge),
+        "can_disclose": view.can_disclose,
+    }
+
+
+def plain_chance(chance: ChanceView | None) -> dict[str, Any] | None:
+    """Where chance comes from; `seed` as text, because programs lose digits of so large a number."""
+    if chance is None:
+        return None
+    opened = chance.opened
+    given = chance.given or {}
+    return {
+        "number": chance.number,
+        "commitment": chance.commitment,
+        "given": {seat: given.get(seat, "") for seat in SEATS},
+        "is_drawn": chance.is_drawn,
+        "chosen": chance.chosen,
+        "words": chance.words,
+        "opened": None
+        if opened is None
+        else {
+            "secret": opened.secret,
+            "contributions": {seat: each.value for seat, each in opened.contributions.items()},
+            "text": opened.text,
+            "seed": f"{chance.seed:064x}",
+            "faults": list(chance.faults),
+        },
+    }
+
+
+def _instruction(instruction: Instruction) -> dict[str, Any]:
+    move = instruction.move
+    return {
+        "faces": list(move.faces),
+        "origin": _name(move.origin),
+        "target": _name(move.target),
+        "seat": instruction.seat,
+        "text": instruction.text,
+        "done": move.done,
+    }
+
+
+def _seat(view: TableView, seat: Any) -> dict[str, Any]:
+    shown = view.seats[seat]
+    return {
+        "name": shown.name,
+        "door": shown.door,
+        "side": shown.side.name if shown.side else None,
+        "awaited": shown.awaited,
+        "sealed_at": shown.sealed_at,
+        "entered": shown.entered,
+    }
+
+
+def _name(square: object) -> str | None:
+    return None if square is None else str(square)

@@ -1,0 +1,165 @@
+"""What pages show of a game of pieces beside its board: both clocks, plays that can be tapped, sheets and placings.
+
+Time is not drawn here: a script of the page turns `data-due` (seconds by the service's clock) into what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from markupsafe import Markup
+
+from companion.core.errors import Illegal
+from companion.core.grid import Square
+from companion.core.i18n import plain_words, say, translate
+from companion.core.kit import Kit, Seat
+from companion.games.screen import ChoiceKey, OrderSheet, Placing, Play, Standing
+from companion.table.views import ClockView, TableView
+from web.rendering.pieces import piece, side_class
+
+_TENTHS_S = 30.0
+
+
+def clock_words(clock: ClockView) -> str:
+    """What stands on a clock before a script has looked: `6:42`, or `9.3` when little is left."""
+    if clock.left_s < _TENTHS_S:
+        return f"{clock.left_s:.1f}"
+    whole = int(clock.left_s)
+    return f"{whole // 60}:{whole % 60:02}"
+
+
+def plate(clock: ClockView) -> Markup:
+    """The figures of a chess clock, with the attributes by which a script lets it run."""
+    due = "" if clock.due_s is None else f"{clock.due_s:.3f}"
+    limit_s = max(clock.limit_s, clock.left_s)
+    own = f"{due} {clock.left_s:.3f}"
+    return Markup(
+        f'<b class="time" data-due="{due}" data-left="{clock.left_s:.3f}" data-time="{limit_s:g}" data-own="{own}">'
+        f"{clock_words(clock)}</b>"
+    )
+
+
+def press_words(view: TableView, plays: Iterable[Play]) -> str:
+    """The key by which anybody ends a turn for the seat that has it; `plays` are that seat's."""
+    action = view.standing.open_action if view.standing else ""
+    told = next((play.label for play in plays if play.text == action), say("End the turn"))
+    return say("Press the clock") if view.clocks else told
+
+
+def play_label(labels: Iterable[Play], text: str) -> str:
+    """A play in words for people; its notation where it has none."""
+    return next((play.label for play in labels if play.text == text), text)
+
+
+def points_to(step: tuple[int, int], turned: bool) -> str:
+    """Where a direction of the board points in a picture with its owner below: `up`, `left`, `down` or `right`."""
+    files, ranks = (-step[0], -step[1]) if turned else step
+    if files:
+        return "right" if files > 0 else "left"
+    return "up" if ranks > 0 else "down"
+
+
+def burden(view: TableView, square: Square) -> str:
+    """What the piece on a square carries; empty: nothing."""
+    if view.kit is None:
+        return ""
+    return next((face for face in view.layout.get(square, ()) if view.kit.face(face).carried), "")
+
+
+# ---- for scripts ----------------------------------------------------------------------------------------------------
+
+
+def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
+    """What can be tapped: notation, squares, words, key."""
+    return [[play.text, [str(square) for square in play.squares], play.label, play.key] for play in plays]
+
+
+def plain_keys(keys: Iterable[ChoiceKey]) -> list[dict[str, Any]]:
+    """The keys that begin plays."""
+    return [msgspec.to_builtins(key, enc_hook=plain_words) for key in keys]
+
+
+def plain_sheet(sheet: OrderSheet) -> dict[str, Any]:
+    """The sheet of a seat's orders, squares as `c3`."""
+    return {
+        "units": [{"name": unit.name, "square": str(unit.square), "note": unit.note} for unit in sheet.units],
+        "kinds": [msgspec.to_builtins(kind, enc_hook=plain_words) for kind in sheet.kinds],
+        "directions": [msgspec.to_builtins(direction, enc_hook=plain_words) for direction in sheet.directions],
+        "nothing": sheet.nothing,
+    }
+
+
+def plain_placing(kit: Kit, seat: Seat, placing: Placing) -> dict[str, Any]:
+    """The pieces to be placed with their drawings round (0, 0), where they may stand, and where they begin."""
+    drawn = {face: piece(kit, face, 0, 3) for _, face in placing.pieces}
+    return {
+        "pieces": [{"letter": letter, "face": face, "drawn": drawn[face]} for letter, face in placing.pieces],
+        "squares": [str(square) for square in placing.squares],
+        "proposal": [str(square) for square in placing.proposal],
+        "side": side_class(kit, seat),
+    }
+
+
+def plain_standing(standing: Standing) -> dict[str, Any]:
+    """What a viewer sees beside the board, in plain JSON."""
+    placing, duel = standing.placing, standing.duel
+    return {
+        "sign": standing.sign,
+        "hint": standing.hint,
+        "open_action": standing.open_action,
+        "facts": dict(standing.facts),
+        "badges": {
+            str(square): msgspec.to_builtins(badge, enc_hook=plain_words)
+            for square, badge in sorted(standing.badges.items())
+        },
+        "hands": {
+            seat: [msgspec.to_builtins(card, enc_hook=plain_words) for card in hand]
+            for seat, hand in standing.hands.items()
+        },
+        "keys": [msgspec.to_builtins(key, enc_hook=plain_words) for key in standing.keys],
+        "sheet": plain_sheet(standing.sheet) if standing.sheet else None,
+        "placing": {
+            "pieces": [list(each) for each in placing.pieces],
+            "squares": [str(square) for square in placing.squares],
+            "proposal": [str(square) for square in placing.proposal],
+        }
+        if placing
+        else None,
+        "duel": {
+            "hint": duel.hint,
+            "sides": {
+                seat: {**msgspec.to_builtins(side, enc_hook=plain_words), "square": str(side.square)}
+                for seat, side in duel.sides.items()
+            },
+        }
+        if duel
+        else None,
+    }
+
+
+def plain_reason(reason: Illegal | None) -> dict[str, Any] | None:
+    """Which rule a board breaks, in plain JSON."""
+    if reason is None:
+        return None
+    return {
+        "message": reason.message,
+        "reason": str(reason.reason),
+        "rule": reason.rule,
+        "square": str(reason.square) if reason.square else None,
+    }
+
+
+# ---- words ----------------------------------------------------------------------------------------------------------
+
+
+def sentences(text: str) -> tuple[str, str]:
+    """The first sentence in the language spoken now, to be written large, and the rest."""
+    first, stop, rest = translate(text).partition(". ")
+    return (f"{first}{stop.strip()}", rest)
+
+
+def strength(number: int) -> str:
+    """A strength as it is written: `2`, `−1`."""
+    return str(number).replace("-", "\N{MINUS SIGN}")

@@ -1,0 +1,122 @@
+"""Pieces as SVG: shape, letter, what lies, what is carried, stacks, badges, and pieces that cover several squares.
+
+Units: a square is 100 wide; x to the right, y down. Colours come from the style sheet through classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from markupsafe import Markup, escape
+
+from companion.core.grid import Square
+from companion.core.kit import Kit, Layout, Seat
+from companion.games.screen import Badge
+
+PIECE, SMALL, BURDEN = 72.0, 52.0, 46.0
+"""Sizes of a piece, of one that is carried when it lies alone, and of one at its carrier's shoulder."""
+_STEP = 12.0
+"""How far up and right a piece lies that stands on another one."""
+_BAR_PARTS = 5
+
+
+def use(drawing: str, x: float, y: float, size: float, classes: str = "", *, degrees: float = 0) -> str:
+    """A drawing centred on a point, turned clockwise."""
+    of_class = f' class="{classes}"' if classes else ""
+    left, top = x - size / 2, y - size / 2
+    turned = f' transform="rotate({degrees:g} {x:g} {y:g})"' if degrees else ""
+    return f'<use href="#{drawing}" x="{left:g}" y="{top:g}" width="{size:g}" height="{size:g}"{of_class}{turned}/>'
+
+
+def side_class(kit: Kit, seat: Seat | None) -> str:
+    """The class that gives a seat's colours."""
+    return f"side-{kit.sides[seat].colour}" if seat else "side-none"
+
+
+def piece(kit: Kit, name: str, x: float, y: float, size: float = PIECE) -> str:
+    """A face of a piece with what is written on it; one that is turned over is an outline, its letter on its side."""
+    face = kit.face(name)
+    colour = side_class(kit, face.seat)
+    drawn = use(face.drawing, x, y, size, f"{colour} lying" if face.lies else colour)
+    if not face.letter:
+        return drawn
+    height = size * (0.5 if len(face.letter) == 1 else 0.4)
+    turned = f' transform="rotate(90 {x:g} {y:g})"' if face.lies else ""
+    classes = "letter lying" if face.lies else f"letter {colour}"
+    written = f'<text class="{classes}" x="{x:g}" y="{y + height * 0.35:g}" font-size="{height:g}"{turned}>'
+    return f"{drawn}{written}{escape(face.letter)}</text>"
+
+
+def stack(kit: Kit, faces: Sequence[str], x: float, y: float, badge: Badge | None = None) -> str:
+    """What lies on a square, from the bottom to the top: what is carried is small, at the shoulder of its carrier."""
+    carried = [face for face in faces if kit.face(face).carried]
+    standing = [face for face in faces if face not in carried]
+    if not standing:
+        return "".join(piece(kit, face, x + 4 + 8 * i, y + 3, SMALL) for i, face in enumerate(carried))
+    size, lift = (PIECE, 3.0) if badge is None or badge.share is None else (64.0, -9.0)
+    low = _STEP / 2 * (len(standing) - 1)
+    places = [(x - low + _STEP * level, y + lift + low - _STEP * level) for level in range(len(standing))]
+    parts = [piece(kit, face, *place, size) for face, place in zip(standing, places, strict=True)]
+    parts += [piece(kit, face, x + 33 - 14 * i, y - 31, BURDEN) for i, face in enumerate(carried)]
+    return "".join(parts) + (bar(badge, x, y) if badge else "")
+
+
+def bar(badge: Badge, x: float, y: float) -> str:
+    """What is told of a piece: a bar in five parts below it, and in figures beside it where there is room."""
+    parts = []
+    if badge.share is not None:
+        filled = max(0.0, min(1.0, badge.share)) * _BAR_PARTS
+        empty = [11.0 * (part + 1 > filled) for part in range(_BAR_PARTS)]
+        full = [11 * max(0.0, min(1.0, filled - part)) for part in range(_BAR_PARTS)]
+        for classes, widths in (("bar", empty), ("bar full", full)):
+            boxes = [f"M{x - 38.5 + 16 * i:g} {y + 32:g}h{w:.3g}v12h-{w:.3g}z" for i, w in enumerate(widths) if w]
+            parts.append(f'<path class="{classes}" d="{"".join(boxes)}"/>' if boxes else "")
+    if badge.text:
+        parts.append(f'<text class="points" x="{x + 46:g}" y="{y - 25:g}">{escape(badge.text)}</text>')
+    return "".join(parts)
+
+
+# ---- pieces that cover several squares ------------------------------------------------------------------------------
+
+
+def is_big(kit: Kit, name: str) -> bool:
+    """Does it cover several squares?"""
+    return kit.face(name).size != (1, 1)
+
+
+def covered(kit: Kit, layout: Layout) -> Iterator[tuple[str, tuple[Square, ...]]]:
+    """Every piece that covers several squares, with those squares."""
+    found: dict[str, list[Square]] = {}
+    for square in sorted(layout):
+        for face in layout[square]:
+            if is_big(kit, face):
+                found.setdefault(face, []).append(square)
+    for face, squares in found.items():
+        yield face, tuple(squares)
+
+
+def big_piece(kit: Kit, name: str, centres: Sequence[tuple[float, float]]) -> str:
+    """One that covers several squares, drawn once over all of them; it stands upright unless it lies across.
+
+    Its owner's shape is printed on it: both sides' are of the same stone.
+    """
+    face = kit.face(name)
+    xs, ys = [x for x, _ in centres], [y for _, y in centres]
+    width, height = max(xs) - min(xs) + 100, max(ys) - min(ys) + 100
+    x, y = (max(xs) + min(xs)) / 2, (max(ys) + min(ys)) / 2
+    size = max(width, height) if face.size[0] == face.size[1] else 2 * max(100.0, min(width, height))
+    colour = side_class(kit, face.seat)
+    drawn = use(face.drawing, x, y, size, colour, degrees=90 if width > height else 0)
+    return drawn + use(kit.sides[face.seat].drawing, x + 8, y + 14, 34, colour) if face.seat else drawn
+
+
+# ---- by themselves --------------------------------------------------------------------------------------------------
+
+
+def picture(kit: Kit, name: str, burden: str = "") -> Markup:
+    """A piece alone, in a line of text or on a key; `burden` is the face that it carries."""
+    if is_big(kit, name):
+        drawn = use(kit.face(name).drawing, 50, 50, 84, side_class(kit, kit.face(name).seat))
+    else:
+        drawn = stack(kit, (name, burden) if burden else (name,), 50, 47)
+    return Markup(f'<svg class="ic piece" viewBox="8 8 84 84" aria-hidden="true">{drawn}</svg>')

@@ -1,0 +1,344 @@
+"""The camera page: what the camera sees, how well, and what to do about it. For the host and the machine's own screen.
+
+The live picture shows the table and perhaps somebody's hand of cards, so it is sent to no seat and to no spectator.
+Photographs of turns show the board alone; they are for everybody.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from flask import Blueprint, Flask, Response, current_app, jsonify, make_response, render_template, request
+from werkzeug.exceptions import NotFound
+
+from companion.core.i18n import say, translate
+from companion.core.ports import Advice, Album, BoardSeen, CameraOffer, CameraState, Eye, SettledFrame
+from companion.table.views import TableView, turn_title
+from web.context import House, clock_words
+from web.rendering.camera_overlay import (
+    WEAK_WORDS,
+    count_words,
+    read_svg,
+    square_words,
+    weak_places,
+    weak_svg,
+    weak_symbols,
+)
+from web.routes.api import Body, Text, read_body
+from web.security.auth import is_own_screen
+from web.server.sse import CAMERA, PING, RETRY_MS, Place, message
+from web.server.stream_writer import Messages, Pause
+
+LOOK_S = 0.25
+"""How often a stream asks whether its viewer is still there."""
+FRAGMENT_LOOKS, PING_LOOKS = 4, 40
+MEASURE_S = 1.5
+"""The board is measured at most so often, however many look."""
+SMALL_PX, LARGE_PX = 240, 1920
+MOST_TURNS = 40
+
+
+@dataclass(frozen=True)
+class CameraRoom:
+    """What the camera page needs: the eye (None: no camera), the photographs, and how a bug bundle is made."""
+
+    eye: Eye | None
+    album: Album
+    bundle: Callable[[], bytes]
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """The board as it was measured last."""
+
+    at_s: float
+    board: BoardSeen | None
+    blind: tuple[Advice, ...]
+
+
+@dataclass(frozen=True)
+class TurnPhotograph:
+    """A turn of the game that is on, of which there is a photograph."""
+
+    game: int
+    moment: str
+    title: str
+
+
+class LockBody(Body, frozen=True):
+    """Lock focus or exposure (true), let it follow (false), or leave it (null)."""
+
+    focus: bool | None = None
+    exposure: bool | None = None
+
+
+class ChooseBody(Body, frozen=True):
+    """Use another camera."""
+
+    source: Text
+
+
+class CameraPage:
+    """The routes under `/camera` and of the photographs."""
+
+    def __init__(self, house: House, room: CameraRoom) -> None:
+        self._house = house
+        self._table = house.table
+        self._guard = house.guard
+        self._room = room
+        self._measuring = threading.Lock()
+        self._measured = _Measured(-MEASURE_S, None, ())
+        self._pictures: tuple[int, bytes] = (0, b"")
+
+    def blueprint(self) -> Blueprint:
+        """All routes."""
+        camera = Blueprint("camera", __name__)
+        for path, door in (
+            ("/camera", self.page),
+            ("/live/camera", self.live),
+            ("/camera/frame.jpg", self.frame),
+            ("/camera/board.jpg", self.board_picture),
+            ("/camera/settled/<int:number>", self.settled),
+            ("/camera/settled/<int:number>.jpg", self.settled_picture),
+            ("/camera/settled/<int:number>/board.jpg", self.settled_board),
+            ("/camera/bundle.zip", self.bundle),
+            ("/api/photographs", self.photographs),
+            ("/api/photograph/<int:game>/<moment>", self.photograph),
+        ):
+            camera.add_url_rule(path, view_func=door)
+        camera.add_url_rule("/api/camera/lock", view_func=self.lock, methods=["POST"])
+        camera.add_url_rule("/api/camera/choose", view_func=self.choose, methods=["POST"])
+        return camera
+
+    # ---- looking -----------------------------------------------------------------------------------------------------
+
+    def page(self) -> Response:
+        """The page; the host key is asked for where the live picture is nobody's business."""
+        if not self._may_look():
+            error = say("The camera’s picture may show somebody’s hand: it is for the host alone.")
+            return make_response(render_template("host_key.html", error=error), 403)
+        is_host = self._guard.is_host(request)
+        return make_response(
+            render_template(
+                "camera.html",
+                live="/live/camera",
+                offers=self._offers() if is_host else (),
+                chosen=self._room.eye.source() if self._room.eye else "",
+                is_host=is_host,
+                symbols=weak_symbols(),
+            )
+        )
+
+    def live(self) -> Response:
+        """A stream of the page's fragment, at most once a second and only when something in it has changed."""
+        self._require_look()
+        app, is_host = _this_app(), self._guard.is_host(request)
+        return self._house.streams.hold(
+            request.environ, lambda gone: self._messages(app, is_host, gone), Place.SEAT, writer=CAMERA
+        )
+
+    def _messages(self, app: Flask, is_host: bool, is_gone: Callable[[], bool]) -> Messages:
+        shown, looks, quiet = "", 0, 0
+        yield f"retry: {RETRY_MS}\n\n"
+        while not is_gone():
+            if looks % FRAGMENT_LOOKS == 0:
+                html = self._fragment(app, is_host)
+                if html != shown:
+                    shown, quiet = html, 0
+                    yield message(html)
+            if quiet >= PING_LOOKS:
+                quiet = 0
+                yield PING
+            looks, quiet = looks + 1, quiet + 1
+            yield Pause(LOOK_S)
+
+    def frame(self) -> Response:
+        """The last frame; a page pulls one after the other for as long as somebody looks."""
+        self._require_look()
+        if self._table.progress().camera in (CameraState.TROUBLE, CameraState.NONE):
+            raise NotFound  # the last frame is an old one
+        with self._house.imaging:
+            number = self._eye().number()
+            if self._pictures[0] != number:
+                self._pictures = (number, self._eye().picture() or b"")
+            return _jpeg(self._pictures[1])
+
+    def board_picture(self) -> Response:
+        """The board from straight above, as it was measured last."""
+        self._require_look()
+        board = self._measure().board
+        return _jpeg(board.picture if board else b"")
+
+    # ---- settled frames ----------------------------------------------------------------------------------------------
+
+    def settled(self, number: int) -> str:
+        """One settled frame, large, with what was read in it."""
+        self._require_look()
+        frame = next((each for each in self._settled() if each.number == number), None)
+        if frame is None:
+            raise NotFound
+        board = self._settled_view(number)
+        drawing = read_svg(board, f"/camera/settled/{number}/board.jpg") if board else ""
+        words = count_words(board) if board else say("No board was seen.")
+        return render_template(
+            "settled.html", frame=frame, board=board, drawing=drawing, words=words, at=self._time_of(frame),
+            symbols=weak_symbols(), places=weak_places(board) if board else (), weak_words=WEAK_WORDS,
+            name=partial(square_words, board.kit) if board else str,
+        )  # fmt: skip
+
+    def settled_picture(self, number: int) -> Response:
+        """A settled frame; `?small` for a list of them."""
+        self._require_look()
+        with self._house.imaging:
+            return _jpeg(self._eye().settled_picture(number, SMALL_PX if "small" in request.args else LARGE_PX))
+
+    def settled_board(self, number: int) -> Response:
+        """The board of a settled frame from straight above."""
+        self._require_look()
+        board = self._settled_view(number)
+        return _jpeg(board.picture if board else b"")
+
+    # ---- photographs, for everybody ----------------------------------------------------------------------------------
+
+    def photographs(self) -> Response:
+        """The photographs of the game that is on, oldest first."""
+        return jsonify(
+            photographs=[
+                {"game": each.game, "moment": each.moment, "title": each.title} for each in reversed(self._turns())
+            ]
+        )
+
+    def photograph(self, game: int, moment: str) -> Response:
+        """The board when a turn was done."""
+        return _jpeg(self._room.album.photograph(game, moment))
+
+    # ---- what only the host does -------------------------------------------------------------------------------------
+
+    def lock(self) -> Response:
+        """Lock focus or exposure, or let them follow."""
+        self._guard.require_host(request)
+        body = read_body(request, LockBody)
+        self._eye().lock(body.focus, body.exposure)
+        return jsonify({})
+
+    def choose(self) -> Response:
+        """Use another camera, one of those that are offered."""
+        self._guard.require_host(request)
+        source = read_body(request, ChooseBody).source
+        if source not in [offer.source for offer in self._offers()]:
+            raise NotFound
+        self._eye().choose(source)
+        return jsonify({})
+
+    def bundle(self) -> Response:
+        """A bug bundle, to be saved."""
+        self._guard.require_host(request)
+        answer = make_response(self._room.bundle())
+        answer.mimetype = "application/zip"
+        name = f"companion-{clock_words(self._house.clock.wall_s()).replace(':', '')}.zip"
+        answer.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+        return answer
+
+    # ---- inside ------------------------------------------------------------------------------------------------------
+
+    def _may_look(self) -> bool:
+        return is_own_screen(request) or self._guard.is_host(request)
+
+    def _require_look(self) -> None:
+        if not self._may_look():
+            self._guard.require_host(request)
+
+    def _eye(self) -> Eye:
+        if self._room.eye is None:
+            raise NotFound
+        return self._room.eye
+
+    def _offers(self) -> tuple[CameraOffer, ...]:
+        return self._room.eye.cameras() if self._room.eye else ()
+
+    def _settled(self) -> tuple[SettledFrame, ...]:
+        return self._room.eye.settled() if self._room.eye else ()
+
+    def _settled_view(self, number: int) -> BoardSeen | None:
+        """The board of a settled frame as it was measured then."""
+        with self._house.imaging:
+            return self._eye().board(number)
+
+    def _measure(self) -> _Measured:
+        """The board, measured anew when the last time is too long ago."""
+        now_s = self._house.clock.monotonic_s()
+        with self._measuring, self._house.imaging:
+            if self._room.eye is not None and now_s - self._measured.at_s >= MEASURE_S:
+                board = self._room.eye.board()
+                blind = () if board else self._room.eye.blind_advice()
+                self._measured = _Measured(now_s, board, blind)
+            return self._measured
+
+    def _turns(self) -> list[TurnPhotograph]:
+        """The turns that were photographed, newest first."""
+        progress = self._table.progress()
+        found = [
+            TurnPhotograph(progress.number, moment, turn_title(moment, progress.turns))
+            for moment in self._room.album.moments(progress.number)
+        ]
+        return found[::-1]
+
+    def _time_of(self, frame: SettledFrame) -> str:
+        clock = self._house.clock
+        return clock_words(clock.wall_s() - (clock.monotonic_s() - frame.frame.at_s))
+
+    def _fragment(self, app: Flask, is_host: bool) -> str:
+        """Everything of the page that changes."""
+        view, eye = self._table.view(), self._room.eye
+        measured = self._measure()
+        board = measured.board if view.camera.state is not CameraState.TROUBLE else None
+        advice = board.advice if board else measured.blind
+        drawing = read_svg(board, f"/camera/board.jpg?{board.frame}") if board else ""
+        return app.jinja_env.get_template("_camera.html").render(
+            sign=sign_of(view, eye, advice, board),
+            view=view,
+            board=board,
+            advice=advice,
+            drawing=drawing,
+            map=weak_svg(board) if board else "",
+            places=weak_places(board) if board else (),
+            words=count_words(board) if board else say("No board is seen."),
+            weak_words=WEAK_WORDS,
+            settled=[(each, self._time_of(each)) for each in reversed(self._settled())],
+            turns=self._turns()[:MOST_TURNS],
+            trouble=self._room.album.trouble,
+            locks=eye.locks() if eye else None,
+            camera=eye.name() if eye else "",
+            is_host=is_host,
+        )
+
+
+def sign_of(view: TableView, eye: Eye | None, advice: tuple[Advice, ...], board: BoardSeen | None) -> tuple[str, str]:
+    """The one line of the page, and the smaller one below: what to do first so that the camera sees well."""
+    if eye is None or view.camera.state is CameraState.NONE:
+        hint = view.camera.sentence or say("Connect one, and start the companion again.")
+        return say("No camera: confirm by hand"), hint
+    if view.camera.state is CameraState.TROUBLE:
+        return say("The camera is in trouble"), view.camera.sentence
+    if advice:
+        return advice[0].text, advice[0].why
+    if board is None:
+        todo = translate(view.camera.sentence).partition(":")[2].strip()
+        return say("The camera sees no board"), todo[:1].upper() + todo[1:]
+    return say("The camera sees the board well"), ""
+
+
+def _jpeg(picture: bytes | None) -> Response:
+    if not picture:
+        raise NotFound
+    answer = make_response(picture)
+    answer.mimetype = "image/jpeg"
+    return answer
+
+
+def _this_app() -> Flask:
+    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way to the application
+    return app

@@ -1,0 +1,208 @@
+"""The check page: keys, lamps and tones tried out one by one, the camera's state, and the wiring drawn."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from flask import Blueprint, Response, jsonify, make_response, render_template, request
+
+from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.i18n import say
+from companion.core.kit import SEATS
+from companion.core.ports import Cue
+from companion.maintenance.requests import CheckRoom, PanelCheck, Trial
+from companion.table.session import Phase
+from web.context import House
+from web.rendering.wiring import drawing, wires
+from web.routes.api import Body, Text, read_body
+from web.routes.host import ask_for_key
+from web.server.sse import PANELS, RETRY_MS, Place, message
+from web.server.stream_writer import Messages, Pause
+
+LOOK_S, RENEW_S, PING_S = 0.05, 2.0, 10.0
+
+TRIED_OUT = say("The keys of the pads are being tried out: they do nothing else now.")
+CUES: tuple[tuple[Cue, str], ...] = (
+    (Cue.AWAKE, say("The table is awake")),
+    (Cue.SEAT_TAKEN, say("A seat is taken")),
+    (Cue.ORDERS_WANTED, say("Orders are wanted")),
+    (Cue.KEY_TAKEN, say("A key is taken")),
+    (Cue.KEY_REFUSED, say("A key is refused")),
+    (Cue.KEY_BACK, say("One order back")),
+    (Cue.SEALED, say("Sealed")),
+    (Cue.TAKEN_BACK, say("Taken back")),
+    (Cue.REVEAL, say("The reveal")),
+    (Cue.STEP, say("A step of it")),
+    (Cue.HANDS_WANTED, say("Hands are wanted")),
+    (Cue.BOARD_AGREES, say("The board is right")),
+    (Cue.BOARD_WRONG, say("The board is wrong")),
+    (Cue.ASKED, say("A question on the phone")),
+    (Cue.TURN_PASSES, say("The turn passes")),
+    (Cue.FACE_OFF, say("A face-off")),
+    (Cue.COMBAT, say("Combat")),
+    (Cue.CLOCK_LOW, say("Time is short")),
+    (Cue.TIME_OUT, say("Time is over")),
+    (Cue.PAUSED, say("Paused")),
+    (Cue.RESUMED, say("Going on")),
+    (Cue.WON, say("Won")),
+    (Cue.TIE, say("A tie")),
+    (Cue.TROUBLE, say("Trouble")),
+)
+"""What the table can sound, in words."""
+
+
+class Light(Body, frozen=True):
+    """A lamp by its name, and whether it shines."""
+
+    lamp: Text
+    on: bool
+
+
+class Play(Body, frozen=True):
+    """A cue by its name."""
+
+    cue: Text
+
+
+class CheckPage:
+    """The routes under `/check`; for the host alone, because keys may be secrets."""
+
+    def __init__(self, house: House, room: CheckRoom) -> None:
+        self._house = house
+        self._table = house.table
+        self._guard = house.guard
+        self._room = room
+
+    def blueprint(self) -> Blueprint:
+        """All routes."""
+        check = Blueprint("check", __name__)
+        check.add_url_rule("/check", view_func=self.page)
+        check.add_url_rule("/live/check", view_func=self.live)
+        for door in (self.begin, self.end, self.light, self.play):
+            check.add_url_rule(f"/api/check/{door.__name__}", view_func=door, methods=["POST"])
+        return check
+
+    def page(self) -> Response:
+        """The page; without pads it still shows how they would be wired."""
+        if not self._guard.is_host(request):
+            return ask_for_key("/check")
+        view, settings = self._table.view(), self._room.settings
+        return make_response(
+            render_template(
+                "check.html",
+                room=self._room,
+                wires=wires(settings),
+                wiring=drawing(settings),
+                cues=CUES,
+                view=view,
+                is_on=self._is_on(),
+                camera_page=self._house.has_camera_page,
+                workbench=self._house.workbench is not None,
+                urls=self._house.join_urls(),
+                unwell=self._house.health.line() if self._house.health else "",
+            )
+        )
+
+    def live(self) -> Response:
+        """What is pressed and lit, as it changes; while somebody follows it the check goes on."""
+        self._guard.require_host(request)
+        panel = self._panel()
+        streams = self._house.streams
+        return streams.hold(
+            request.environ,
+            lambda gone: self._messages(panel, gone),
+            Place.SEAT,
+            lambda: self._leave(panel),
+            writer=PANELS,
+        )
+
+    def _leave(self, panel: PanelCheck) -> None:
+        panel.end()
+        self._table.trial_is("")
+
+    def _messages(self, panel: PanelCheck, is_gone: Callable[[], bool]) -> Messages:
+        shown: dict[str, Any] = {}
+        said_s = renewed_s = time.monotonic()
+        yield f"retry: {RETRY_MS}\n\n"
+        while not is_gone():
+            now_s = time.monotonic()
+            if self._is_on():
+                panel.end()
+            elif now_s - renewed_s > RENEW_S:
+                renewed_s = now_s
+                panel.renew()
+            trial = _plain(panel.trial())
+            if trial != shown:
+                if trial["on"] != shown.get("on"):
+                    self._table.trial_is(TRIED_OUT if trial["on"] else "")
+                shown, said_s = trial, now_s
+                yield message(json.dumps(trial), "trial")
+            elif now_s - said_s > PING_S:
+                said_s = now_s
+                yield ": still here\n\n"
+            yield Pause(LOOK_S)
+
+    # ---- trying out ----
+
+    def begin(self) -> Response:
+        """Begin; raises `Illegal` while a game is on: its keys are its players' own."""
+        return self._do(lambda panel: panel.begin())
+
+    def end(self) -> Response:
+        """The table has its keys and lamps back."""
+        self._guard.require_host(request)
+        read_body(request, Body)
+        self._panel().end()
+        return jsonify({})
+
+    def light(self) -> Response:
+        """Light a lamp, or darken it."""
+        body = self._asked(Light)
+        if body.lamp not in self._panel().lamps:
+            raise Malformed(say("There is no lamp {name}", name=body.lamp))
+        return self._do(lambda panel: panel.light(body.lamp, body.on), None)
+
+    def play(self) -> Response:
+        """Sound a cue, and show what lamps show with it."""
+        body = self._asked(Play)
+        if body.cue not in [cue.value for cue, _ in CUES]:
+            raise Malformed(say("There is no cue {name}", name=body.cue))
+        return self._do(lambda panel: panel.play(Cue(body.cue), frozenset(SEATS)), None)
+
+    # ---- inside ----
+
+    def _do(self, act: Callable[[PanelCheck], None], body: type[Body] | None = Body) -> Response:
+        self._guard.require_host(request)
+        if body is not None:
+            read_body(request, body)
+        panel = self._panel()
+        if self._is_on():
+            raise Illegal(
+                Refusal.WRONG_PHASE, say("A game is on: its keys are its players’ own. Check between two games.")
+            )
+        act(panel)
+        return jsonify(_plain(panel.trial()))
+
+    def _asked(self, kind: type[Any]) -> Any:
+        self._guard.require_host(request)
+        return read_body(request, kind)
+
+    def _panel(self) -> PanelCheck:
+        if self._room.panel is None:
+            raise Illegal(Refusal.WRONG_PHASE, self._room.why_not or say("No pads: phones only."))
+        return self._room.panel
+
+    def _is_on(self) -> bool:
+        return self._table.progress().phase not in (Phase.LOBBY, Phase.OVER)
+
+
+def _plain(trial: Trial) -> dict[str, Any]:
+    return {
+        "on": trial.left_s > 0,
+        "down": sorted(trial.down),
+        "tried": sorted(trial.tried),
+        "lit": sorted(trial.lit),
+    }

@@ -1,0 +1,142 @@
+"""The service's health: `/health` for machines, the doctor's page for the host, `/metrics` for Prometheus."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from flask import Blueprint, Response, g, jsonify, make_response, render_template, request
+from werkzeug.exceptions import NotFound
+
+from companion.core.i18n import say, say_n
+from companion.core.log_fields import SLOW_S, log_fields
+from companion.diagnostics.findings import Finding, Grade, HealthRoom, Status, worst
+from web.context import House
+from web.routes.host import ask_for_key
+
+log = logging.getLogger(__name__)
+
+TOPICS: Mapping[str, str] = {
+    "service": say("Service"),
+    "camera": say("Camera"),
+    "lens": say("Lens"),
+    "pins": say("Pads"),
+    "voice": say("Voice"),
+    "machine": say("Machine"),
+    "warmth": say("Warmth"),
+    "power": say("Power"),
+    "disk": say("Disk"),
+    "journal": say("Games played"),
+    "clock": say("Clock"),
+    "network": say("Network"),
+    "https": say("HTTPS"),
+    "wifi": say("Wi-Fi"),
+    "versions": say("Versions"),
+}
+"""What the doctor's topics are called."""
+METHODS = ("GET", "HEAD", "OPTIONS", "POST")
+
+
+class HealthPages:
+    """The routes; every request of the application is counted and timed beside."""
+
+    def __init__(self, house: House, room: HealthRoom) -> None:
+        self._house = house
+        self._room = room
+
+    def blueprint(self) -> Blueprint:
+        """All routes; `/metrics` is only there where it is wanted."""
+        health = Blueprint("health", __name__)
+        health.add_url_rule("/health", view_func=self.health)
+        health.add_url_rule("/doctor", view_func=self.doctor)
+        health.add_url_rule("/api/doctor", view_func=self.findings)
+        health.add_url_rule("/metrics", view_func=self.metrics)
+        health.after_app_request(self._measure)
+        return health
+
+    def _measure(self, answer: Response) -> Response:
+        """Count and time a request, say in the log if it took long: by the pattern of its address, never by itself."""
+        is_stream = answer.mimetype == "text/event-stream"
+        seconds = None if is_stream or "at_s" not in g else self._house.table.now_s() - g.at_s
+        route = request.url_rule.rule if request.url_rule else "none"
+        method = request.method if request.method in METHODS else "other"  # a stranger may send any word
+        if self._room.meter:
+            self._room.meter.request(method, route, answer.status_code, seconds)
+        if kind := g.pop("refusal", ""):
+            self._room.tally.refused(kind)
+        if seconds is not None and seconds >= SLOW_S:
+            fields = log_fields("slow_request", method=method, route=route, seconds=seconds)
+            log.warning("A request took long", extra=fields)
+        return answer
+
+    # ---- for machines --------------------------------------------------------------------------------------------
+
+    def health(self) -> Response:
+        """Is the service alive? 200, or 503 when it cannot go on; nothing of any game, nothing secret."""
+        state = self._room.state()
+        answer = jsonify(
+            ok=state.status is not Status.FAILING,
+            status=state.status,
+            version=state.version,
+            uptime_s=round(state.uptime_s, 1),
+            late={name: round(age_s, 1) for name, age_s in state.late.items()},
+            journal=state.journal,
+            camera=state.camera,
+            pins=state.pins,
+            disk_free_mb=state.disk_free_mb,
+            machine=state.machine,
+        )
+        answer.status_code = 503 if state.status is Status.FAILING else 200
+        return answer
+
+    def metrics(self) -> Response:
+        """Measurements as Prometheus reads them."""
+        if self._room.meter is None:
+            raise NotFound
+        text, kind = self._room.meter.page(request.headers.get("Accept", ""))
+        return Response(text, content_type=kind)
+
+    # ---- for the host --------------------------------------------------------------------------------------------
+
+    def doctor(self) -> Response:
+        """Everything that was looked at, the worst first, and what to do."""
+        if not self._house.guard.is_host(request):
+            return ask_for_key("/doctor")
+        found = self._room.examine()
+        grave = [each for each in found if each.grade in (Grade.FAIL, Grade.WARN)]
+        grave.sort(key=lambda each: each.grade is not Grade.FAIL)
+        page = render_template(
+            "doctor.html",
+            sign=sign_of(found),
+            grave=grave,
+            rest=[(topic, _about(found, topic)) for topic in _topics(found) if _about(found, topic)],
+            topics=TOPICS,
+        )
+        return make_response(page)
+
+    def findings(self) -> Response:
+        """The same for `companion doctor`."""
+        self._house.guard.require_host(request)
+        found = self._room.examine()
+        plain = [{"topic": each.topic, "grade": each.grade, "text": each.text} for each in found]
+        return jsonify(worst=worst(found), findings=plain)
+
+
+def sign_of(found: tuple[Finding, ...]) -> str:
+    """The one line that says how it is."""
+    fails = sum(each.grade is Grade.FAIL for each in found)
+    warns = sum(each.grade is Grade.WARN for each in found)
+    if fails:
+        return say_n("{n} thing does not work", "{n} things do not work", fails)
+    if warns:
+        return say_n("See to {n} thing soon", "See to {n} things soon", warns)
+    return say("All is well")
+
+
+def _topics(found: tuple[Finding, ...]) -> list[str]:
+    return list(dict.fromkeys(each.topic for each in found))
+
+
+def _about(found: tuple[Finding, ...], topic: str) -> list[Finding]:
+    """What is right or merely to be known of a topic."""
+    return [each for each in found if each.topic == topic and each.grade in (Grade.OK, Grade.NOTE)]

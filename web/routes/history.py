@@ -1,0 +1,278 @@
+"""The pages of the games played: list, replay, statistics, files to take away and to bring in, share pictures."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import msgspec
+from flask import Blueprint, Response, jsonify, make_response, redirect, render_template, request
+from markupsafe import Markup
+from msgspec import Meta
+from werkzeug.exceptions import NotFound, RequestEntityTooLarge
+
+from companion.archive.played_games import MOST_BYTES, Ending, GameLine, Past, Replay, Scene, Tendency
+from companion.core.errors import CompanionError, Malformed
+from companion.core.i18n import joined, plain_words, say, spoken
+from web.context import House
+from web.rendering.board import Scene as BoardScene
+from web.rendering.board import board_svg
+from web.routes.api import Body, Text, read_body
+
+PAGE = 50
+"""So many games stand on a page of the list."""
+_FORM_BYTES = 4096
+"""What a form adds around its file."""
+_BABEL = {"en": "en_GB"}
+
+
+class Remove(Body, frozen=True):
+    """Remove a game."""
+
+    number: Annotated[int, Meta(ge=1)]
+
+
+class Forget(Body, frozen=True):
+    """Take a name out of all games."""
+
+    name: Text
+
+
+class HistoryPages:
+    """The routes under `/history`, and `/statistics`. Whoever comes may look; only the host changes anything."""
+
+    def __init__(self, house: House, past: Past) -> None:
+        self._house = house
+        self._past = past
+
+    def blueprint(self) -> Blueprint:
+        """All routes."""
+        pages = Blueprint("history", __name__)
+        game = "/history/<int:number>"
+        for path, door in (
+            ("/history", self.games),
+            (game, self.game),
+            (f"{game}/scene/<int:place>", self.scene),
+            (f"{game}.json", self.as_json),
+            (f"{game}.txt", self.as_text),
+            (f"{game}.gif", self.picture),
+            ("/statistics", self.statistics),
+            ("/api/history", self.api_games),
+        ):
+            pages.add_url_rule(path, view_func=door)
+        pages.add_url_rule("/history", "bring_in", self.bring_in, methods=["POST"])
+        pages.add_url_rule("/api/history/remove", view_func=self.remove, methods=["POST"])
+        pages.add_url_rule("/api/history/forget", view_func=self.forget, methods=["POST"])
+        return pages
+
+    # ---- the list ----
+
+    def games(self) -> str:
+        """All games, the newest first, fifty a page."""
+        return self._list()
+
+    def _list(self, refused: str = "", number: int = 0) -> str:
+        page = max(request.args.get("page", 1, type=int), 1)
+        count = self._past.count()
+        lines = self._past.lines((page - 1) * PAGE, PAGE)
+        return render_template(
+            "history.html",
+            lines=lines,
+            games=self._house.games,
+            page=page,
+            pages=max(-(-count // PAGE), 1),
+            count=count,
+            is_host=self._house.guard.is_host(request),
+            refused=refused,
+            brought=number,
+            day=day,
+            length=length,
+            result=result,
+        )
+
+    def api_games(self) -> Response:
+        """The list for programs; `page` as on the page."""
+        page = max(request.args.get("page", 1, type=int), 1)
+        lines = self._past.lines((page - 1) * PAGE, PAGE)
+        plain = [msgspec.to_builtins(line, enc_hook=plain_words) for line in lines]
+        return jsonify(count=self._past.count(), games=plain)
+
+    def bring_in(self) -> Any:
+        """Keep a game from a file, the host's word; what is wrong with it is said on the list."""
+        self._house.guard.require_host(request)
+        request.max_content_length = request.max_form_memory_size = MOST_BYTES + _FORM_BYTES
+        try:
+            file = request.files.get("file")
+            if file is None or not file.filename:
+                raise Malformed(say("Choose a file first"))
+            with file.stream:
+                content = file.read()
+            number = self._past.bring_in(content)
+        except RequestEntityTooLarge:
+            error = say("A game file has at most {number} bytes", number=MOST_BYTES)
+            return make_response(self._list(error), 413)
+        except CompanionError as error_:
+            return make_response(self._list(error_.message), 400)
+        return redirect(f"/history/{number}", 303)
+
+    def remove(self) -> Response:
+        """Remove a game with its photographs, the host's word."""
+        self._house.guard.require_host(request)
+        self._past.remove(read_body(request, Remove).number)
+        return jsonify({})
+
+    def forget(self) -> Response:
+        """Take a name out of all games, the host's word."""
+        self._house.guard.require_host(request)
+        return jsonify(games=self._past.forget(read_body(request, Forget).name))
+
+    # ---- one game ----
+
+    def game(self, number: int) -> Any:
+        """The replay of a game that is over, at the scene `at`; of any other game only that it is not over."""
+        line = self._line(number)
+        told: dict[str, Any] = {
+            "line": line,
+            "game": self._house.games.get(line.game),
+            "is_host": self._house.guard.is_host(request),
+            "day": day,
+            "length": length,
+            "result": result,
+        }
+        if not line.has_replay:
+            return render_template("game.html", replay=None, **told)
+        replay = self._past.replay(number)
+        place = min(max(request.args.get("at", 0, type=int), 0), replay.places - 1)
+        return render_template("game.html", replay=replay, at=place, **told, **self._scene(replay, place))
+
+    def scene(self, number: int, place: int) -> str:
+        """One scene of a replay, to be put into its page."""
+        replay = self._past.replay(self._line(number).number)
+        if place >= replay.places:
+            raise NotFound
+        game = self._house.games.get(replay.line.game)
+        return render_template("_scene.html", replay=replay, line=replay.line, game=game, **self._scene(replay, place))
+
+    def _scene(self, replay: Replay, place: int) -> dict[str, Any]:
+        scene = replay.scene(place)
+        turn = replay.turns[scene.turn - 1] if scene.turn else None
+        is_done = turn is None or turn.last == place
+        photograph = replay.photograph(scene.turn) if is_done and self._house.has_camera_page else ""
+        return {"scene": scene, "turn": turn, "photograph": photograph, "drawn": drawn, "moves": moves_of(scene)}
+
+    def _line(self, number: int) -> GameLine:
+        line = self._past.line(number)
+        if line is None:
+            raise NotFound
+        return line
+
+    # ---- files ----
+
+    def as_json(self, number: int) -> Response:
+        """The game as a file."""
+        return _file(self._past.as_json(self._line(number).number), "application/json", f"game-{number}.json")
+
+    def as_text(self, number: int) -> Response:
+        """The game in notation."""
+        text = self._past.as_text(self._line(number).number)
+        return _file(text.encode(), "text/plain; charset=utf-8", f"game-{number}.txt")
+
+    def picture(self, number: int) -> Response:
+        """The board through the game."""
+        return Response(self._past.picture(self._line(number).number), mimetype="image/gif")
+
+    # ---- statistics ----
+
+    def statistics(self) -> str:
+        """What each player did."""
+        records = self._past.statistics()
+        most = max((record.total.games for record in records), default=1)
+        return render_template(
+            "statistics.html",
+            records=records,
+            most=most,
+            bar=bar,
+            seconds=seconds,
+            commands=commands,
+            games=self._house.games,
+            is_host=self._house.guard.is_host(request),
+        )
+
+
+def _file(content: bytes, kind: str, name: str) -> Response:
+    answer = Response(content, content_type=kind)
+    answer.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return answer
+
+
+# ---- words and drawings ----------------------------------------------------------------------------------------------
+
+
+def day(at: float) -> str:
+    """Unix time as date and time of day, as the language spoken now writes them; empty for 0."""
+    if not at:
+        return ""
+    from babel.dates import format_date, format_time  # noqa: PLC0415 - only these pages write dates
+
+    locale = _BABEL.get(spoken(), spoken())
+    local = datetime.fromtimestamp(at, UTC).astimezone().replace(tzinfo=None)
+    return f"{format_date(local, 'long', locale)}, {format_time(local, 'short', locale=locale)}"
+
+
+def length(length_s: float) -> str:
+    """How long a game took; empty for 0."""
+    if not length_s:
+        return ""
+    minutes = round(length_s / 60)
+    if minutes < 1:
+        return say("{seconds} s", seconds=round(length_s))
+    if minutes < 60:
+        return say("{minutes} min", minutes=minutes)
+    return say("{hours} h {minutes} min", hours=minutes // 60, minutes=minutes % 60)
+
+
+def seconds(median_s: float | None) -> str:
+    """How long a turn took."""
+    if median_s is None:
+        return ""
+    return say("{seconds} s", seconds=f"{median_s:.1f}" if median_s < 10 else f"{median_s:.0f}")
+
+
+def commands(tendency: Tendency) -> str:
+    """The favourite commands with how often each was given."""
+    return joined(", ", [say("{command!c} {count}", command=word, count=count) for word, count in tendency.commands])
+
+
+def drawn(replay: Replay, scene: Scene) -> Markup:
+    """The board of a scene, with what bounced and shot in it."""
+    traces = frozenset(origin for origin, _ in scene.moves)
+    return board_svg(BoardScene(replay.kit, scene.layout, events=scene.events, came_from=traces, badges=scene.badges))
+
+
+def moves_of(scene: Scene) -> str:
+    """The ways of a scene's pieces for a script: `a1-a2 c4-c3`."""
+    return " ".join(f"{origin}-{target}" for origin, target in scene.moves)
+
+
+def bar(tendency: Tendency, most: int) -> Markup:
+    """A player's games as a bar: won, tied, lost; the longest is 100 wide."""
+    lost = tendency.games - tendency.wins - tendency.ties
+    parts, x = [], 0.0
+    for kind, count in (("won", tendency.wins), ("tied", tendency.ties), ("lost", lost)):
+        width = 100 * count / most
+        if count:
+            parts.append(f'<rect class="{kind}" x="{x:.2f}" y="1" width="{width:.2f}" height="10"/>')
+        x += width
+    box = 'viewBox="0 0 100 12" preserveAspectRatio="none"'
+    return Markup(f'<svg class="tally-bar" {box} aria-hidden="true">{"".join(parts)}</svg>')
+
+
+def result(line: GameLine) -> str:
+    """How a game stands, in a few words."""
+    return {
+        Ending.ON: say("Still on"),
+        Ending.TIE: say("Tie"),
+        Ending.ABANDONED: say("Ended early"),
+        Ending.UNFINISHED: say("Never ended"),
+        Ending.BROKEN: say("Cannot be read"),
+    }.get(line.ending, "")

@@ -1,0 +1,147 @@
+"""The host's doors: the host key, and the set-up page where a game, its options and the seats are chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Blueprint, Response, current_app, make_response, redirect, render_template, request
+from werkzeug.exceptions import NotFound
+
+from companion.core.errors import CompanionError, Illegal
+from companion.core.i18n import say
+from companion.games.base import Drawn, Game, OptionRow
+from web.context import House
+
+OWN = "own"
+"""What the choice of an own text is called in a form."""
+BACK = ("/host", "/settings", "/check", "/doctor", "/history", "/statistics", "/camera", "/kit")
+"""Pages that ask for the host key, and to which it leads."""
+
+
+@dataclass(frozen=True)
+class ChosenRow:
+    """An option with what is chosen: the place among its choices, None for an own text."""
+
+    row: OptionRow
+    place: int | None
+    text: str
+
+
+class HostPages:
+    """The routes under `/host`."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._table = house.table
+        self._guard = house.guard
+
+    def blueprint(self) -> Blueprint:
+        """All routes."""
+        host = Blueprint("host", __name__)
+        host.add_url_rule("/host", view_func=self.page)
+        host.add_url_rule("/host", "key", self.enter_key, methods=["POST"])
+        host.add_url_rule("/host/start", view_func=self.start, methods=["POST"])
+        return host
+
+    def page(self) -> Any:
+        """Set-up and everything that only the host may do."""
+        if not self._guard.is_host(request):
+            return ask_for_key(f"/{request.args.get('back', 'host')}")
+        view = self._table.view()
+        name = request.args.get("game") or view.game or view.suggested or self._table.remembered
+        game = self._game(name or next(iter(self._house.games)))
+        return self._page(game, self._table.choice_of(game.name) or {})
+
+    def enter_key(self) -> Any:
+        """Become the host of this browser, and on to the page that asked for the key."""
+        back = request.form.get("back", "/host")
+        try:
+            fits = self._guard.fits(request.form.get("key", ""), request.remote_addr or "")
+            wrong = say("That is not the host key. It stands on the table’s own screen; or run: companion host-key")
+            error = "" if fits else wrong
+        except Illegal as refusal:
+            fits, error = False, refusal.message
+        if not fits:
+            return ask_for_key(back, error)
+        answer = make_response(redirect(back if back in BACK else "/host", 303))
+        self._guard.host_cookie(answer)
+        return answer
+
+    def start(self) -> Any:
+        """Start a game from the page's form, for browsers that run no scripts."""
+        self._guard.require_host(request)
+        game = self._game(request.form.get("game", ""))
+        options = chosen_options(game, request.form)
+        try:
+            self._table.host_starts(game.name, options)
+        except CompanionError as error:
+            return make_response(self._page(game, options, error.message), 400)
+        return redirect(f"/host?game={game.name}", 303)
+
+    def _page(self, game: Game[Any, Any], chosen: Mapping[str, Any], error: str = "") -> str:
+        app: Any = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way
+        seats, match, foot = self._house.fragment(app, "host", None).split("<!--part-->")
+        return render_template(
+            "host.html",
+            seats=seats,
+            match=match,
+            foot=foot,
+            live="/live/host",
+            house=self._house,
+            game=game,
+            fields=_fields(game, chosen),
+            error=error,
+            has_chance=has_chance(game),
+        )
+
+    def _game(self, name: str) -> Game[Any, Any]:
+        if name not in self._house.games:
+            raise NotFound
+        return self._house.games[name]
+
+
+def ask_for_key(back: str, error: str = "") -> Response:
+    """The page that asks for the host key, and leads back to where it was needed."""
+    back = back if back in BACK else "/host"
+    return make_response(render_template("host_key.html", error=error, back=back), 403)
+
+
+def chosen_options(game: Game[Any, Any], form: Mapping[str, str]) -> dict[str, Any]:
+    """The options as a form says: the place of the choice, or `own` and a text beside; what is missing is left out."""
+    options: dict[str, Any] = {}
+    for row in game.option_rows:
+        said = form.get(row.name, "")
+        if said == OWN and row.free_text:
+            options[row.name] = form.get(f"{row.name}-text", "").replace("\r\n", "\n").strip("\n")
+        elif said.isascii() and said.isdecimal() and int(said) < len(row.choices):
+            options[row.name] = row.choices[int(said)][1]
+    return options
+
+
+def _fields(game: Game[Any, Any], chosen: Mapping[str, Any]) -> list[tuple[str, str, list[ChosenRow]]]:
+    """The option rows by heading, with a remark to it."""
+    plain = [_chosen(row, chosen) for row in game.option_rows if not row.house_rule]
+    house = [_chosen(row, chosen) for row in game.option_rows if row.house_rule]
+    remark = say("where the rulebook leaves a choice; the bar marks our default")
+    fields = [(say("Options"), "", plain), (say("House rules"), remark, house)]
+    return [field for field in fields if field[2]]
+
+
+def _chosen(row: OptionRow, chosen: Mapping[str, Any]) -> ChosenRow:
+    """An option with what was chosen last, else its default."""
+    sample = str(row.choices[-1][1]) if row.free_text else ""
+    if row.name not in chosen:
+        return ChosenRow(row, 0, sample)
+    value = chosen[row.name]
+    place = next((n for n, (_, each) in enumerate(row.choices) if type(each) is type(value) and each == value), None)
+    if place is None and row.free_text and isinstance(value, str):
+        return ChosenRow(row, None, value)
+    return ChosenRow(row, place or 0, sample)
+
+
+def has_chance(game: Game[Any, Any]) -> bool:
+    """Is anything drawn in one of the ways in which the game can be begun?"""
+    ways = ({}, *(preset.options for preset in game.presets))
+    return any(game.drawn(game.options(way)) is not Drawn.NEVER for way in ways)

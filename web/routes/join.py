@@ -1,0 +1,141 @@
+"""How people get in: a side and a name by one tap each, short addresses, and seats that are taken already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, Response, make_response, redirect, render_template, request
+
+from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.kit import Seat
+from companion.table.seats.claims import ClaimView
+from web.context import House
+from web.error_pages import status_of
+from web.routes.api import SEAT
+
+
+class Joining:
+    """The pages under `/join`, and the short addresses of the seats."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._table = house.table
+        self._guard = house.guard
+
+    def blueprint(self) -> Blueprint:
+        """All routes."""
+        joining = Blueprint("joining", __name__)
+        joining.add_url_rule("/join", view_func=self.choose_seat)
+        joining.add_url_rule(f"/join/{SEAT}", view_func=self.join, methods=["GET", "POST"])
+        joining.add_url_rule(f"/join/{SEAT}/claim", view_func=self.claim, methods=["POST"])
+        joining.add_url_rule(f"/join/{SEAT}/call-off", view_func=self.call_off, methods=["POST"])
+        joining.add_url_rule("/s", "short_south", lambda: self.straight_to(Seat.SOUTH))
+        joining.add_url_rule("/n", "short_north", lambda: self.straight_to(Seat.NORTH))
+        return joining
+
+    def choose_seat(self) -> str:
+        """Which side is free, and which name?"""
+        return self._page("join.html", own=self._guard.seats_of(request))
+
+    def join(self, seat: str) -> Any:
+        """Take one seat; the browser that has it already goes straight there."""
+        mine = Seat(seat)
+        if self._guard.sits(request, mine):
+            return redirect(f"/seat/{mine}")
+        if (changed := self.changed_places()) is not None:
+            return changed
+        if self._table.seat_nonce(mine) is not None:
+            return self.taken(mine, 409)
+        if request.method == "GET":
+            return self._page("join_seat.html", seat=mine)
+        name = wanted_name("name")
+        try:
+            self._house.let_in(request, request.form.get("code", ""))
+            nonce = self._table.take_seat(mine, name)
+        except Malformed as error:
+            return make_response(self._page("join_seat.html", seat=mine, error=error.message, name=name), 400)
+        except Illegal as error:
+            if error.reason is Refusal.JOIN_CODE:
+                page = self._page("join_seat.html", seat=mine, error=error.message, name=name, is_wrong=True)
+                return make_response(page, 403)
+            if error.reason is not Refusal.SEAT_TAKEN:
+                raise
+            return self.taken(mine, 409)
+        answer = make_response(redirect(f"/seat/{mine}", 303))
+        self._guard.seat_cookie(answer, mine, nonce)
+        self._guard.remember_names(answer, request, name)
+        return answer
+
+    def claim(self, seat: str) -> Any:
+        """Ask for a seat that is played by its pad: it is this browser's once the pad's back key was held.
+
+        A browser that asks already goes on waiting with the claim that it has.
+        """
+        mine = Seat(seat)
+        if self._guard.sits(request, mine) or self._claim(mine) is not None:
+            return redirect(f"/seat/{mine}", 303)
+        name, address = self._table.view().seats[mine].name or "", request.remote_addr or ""
+        try:
+            self._house.let_in(request, request.form.get("code", ""))
+            nonce = self._table.claims.ask(mine, name, address)
+        except Illegal as error:
+            return self.taken(mine, status_of(error), error)
+        answer = make_response(redirect(f"/seat/{mine}", 303))
+        self._guard.seat_cookie(answer, mine, nonce)
+        return answer
+
+    def call_off(self, seat: str) -> Any:
+        """This browser does not want the seat any more."""
+        mine = Seat(seat)
+        if nonce := self._guard.carried(request, mine):
+            self._table.claims.call_off(mine, nonce)
+        return redirect(f"/seat/{mine}", 303)
+
+    def _claim(self, seat: Seat) -> ClaimView | None:
+        """The claim of this browser, which is told to be there by that; None: it does not ask for the seat."""
+        nonce = self._guard.carried(request, seat)
+        return self._table.claims.look(seat, nonce) if nonce else None
+
+    def changed_places(self) -> Response | None:
+        """To the other seat, when the host has let both sides change places; None: nothing of the kind."""
+        swapped = self._guard.swapped(request)
+        if not swapped:
+            return None
+        answer = make_response(redirect(f"/seat/{swapped[0][0]}"))
+        for seat, _ in swapped:
+            self._guard.drop_seat(answer, seat.other)
+        for seat, nonce in swapped:
+            self._guard.seat_cookie(answer, seat, nonce)
+        return answer
+
+    def straight_to(self, seat: Seat) -> Any:
+        """A short address for phones."""
+        return redirect(f"/seat/{seat}" if self._guard.sits(request, seat) else f"/join/{seat}")
+
+    def taken(self, seat: Seat, status: int, error: Illegal | None = None) -> Response:
+        """Somebody else sits there, and what can be done; `error` says why this browser cannot ask for the seat."""
+        view = self._table.view()
+        page = render_template(
+            "taken.html",
+            view=view,
+            seat=seat,
+            is_free=view.seats[seat.other].name is None,
+            claim=self._claim(seat),
+            busy_s=self._table.claims.busy_s(seat),
+            needs_code=self._house.needs_code(request),
+            error=error.message if error else "",
+            is_wrong=error is not None and error.reason is Refusal.JOIN_CODE,
+        )
+        return make_response(page, status)
+
+    def _page(self, page: str, error: str = "", name: str = "", **more: Any) -> str:
+        names = self._guard.names_of(request)
+        code = self._house.needs_code(request)
+        return render_template(
+            page, view=self._table.view(), names=names, error=error, name=name, needs_code=code, **more
+        )
+
+
+def wanted_name(field: str) -> str:
+    """The name of a form: what is typed, else the chosen one of those that the browser knows."""
+    return request.form.get(field, "").strip() or request.form.get(f"known_{field}", "")

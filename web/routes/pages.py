@@ -1,0 +1,231 @@
+"""The pages for people: table screen, joining, seats, spectators, host and rules."""
+
+from __future__ import annotations
+
+import json
+import mimetypes
+import re
+from collections.abc import Callable
+from functools import partial
+from random import randint
+from typing import Any
+from urllib.parse import quote
+
+from flask import (
+    Blueprint,
+    Flask,
+    Request,
+    Response,
+    current_app,
+    jsonify,
+    make_response,
+    redirect,
+    render_template,
+    request,
+)
+from werkzeug.exceptions import NotFound
+
+from companion.core.i18n import LANGUAGES, words_for_scripts
+from companion.core.kit import Seat
+from companion.games.base import Game
+from companion.table.views import TableView
+from web.context import House, static_files, static_version
+from web.routes.api import SEAT
+from web.routes.join import Joining
+from web.routes.shared_phone import COVER, must_cover, open_to, stage_of_passing
+from web.security.auth import is_own_screen
+from web.server.sse import Place, message
+
+YEAR_S = 365 * 24 * 3600
+_OWN_PAGE = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
+"""An address on this machine: browsers take `//` and `/\\` for the way to another one."""
+
+
+class Pages:
+    """Every page that is not the workbench."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._table = house.table
+        self._guard = house.guard
+        self._static = static_files()
+        self._static_version = static_version()
+
+    def blueprint(self) -> Blueprint:
+        """All routes."""
+        pages = Blueprint("pages", __name__)
+        for path, door in (
+            ("/", self.table_screen),
+            ("/watch", self.watch),
+            (f"/seat/{SEAT}", self.seat),
+            ("/clock", self.clock),
+            ("/favicon.svg", self.favicon),
+            ("/favicon.ico", self.favicon),
+            ("/static/<version>/<name>", self.static),
+            ("/live/<any(table, watch):page>", self.live),
+            ("/live/host", self.live_host),
+            (f"/live/seat/{SEAT}", self.live_seat),
+        ):
+            pages.add_url_rule(path, view_func=door)
+        pages.add_url_rule("/language", view_func=self.language, methods=["POST"])
+        return pages
+
+    # ---- pages that follow the table ----
+
+    def table_screen(self) -> str:
+        """The big screen."""
+        theme = self._house.table_settings.theme
+        asked, kiosk = "screen" in request.args, "kiosk" in request.args
+        live, chosen = f"/live/table?look={self._look()}", "" if theme == "system" else theme
+        return self._page("table", None, live, theme=chosen, asked=asked, kiosk=kiosk)
+
+    def watch(self) -> Any:
+        """What everybody may know, on a phone; while too many look, a page that tries again by itself."""
+        if self._house.streams.has_room:
+            return self._page("watch", None, "/live/watch")
+        again_s = randint(8, 15)  # not all at once
+        answer = make_response(render_template("full.html", again_s=again_s, viewers=self._house.streams.viewers), 503)
+        answer.headers["Retry-After"] = str(again_s)
+        return answer
+
+    def seat(self, seat: str) -> Any:
+        """The page of a seat, for the browser that took it."""
+        mine = Seat(seat)
+        if not self._guard.sits(request, mine):
+            if (changed := Joining(self._house).changed_places()) is not None:
+                return changed
+            free = self._table.seat_nonce(mine) is None
+            return redirect(f"/join/{mine}") if free else Joining(self._house).taken(mine, 403)
+        view, live = self._table.view(), f"/live/seat/{mine}"
+        part = _seat_part(view, mine)
+        if not self._guard.passes(request):
+            return self._page("seat", mine, live, part)
+        if self._guard.shown(request) is not mine:
+            return redirect("/pass")
+        passed = "openly" if open_to(view) else "covered"
+        return self._page("seat", mine, f"{live}?why={quote(stage_of_passing(view, mine))}", part, passed=passed)
+
+    def live(self, page: str) -> Response:
+        """The stream of a page that everybody may see."""
+        asked, own = _this_request(), page == "table" and is_own_screen(request)
+        look = request.args.get("look")
+        streams, voice = self._house.streams, self._house.welcome.voice
+        if page == "watch" and not streams.has_room and "text/event-stream" in request.accept_mimetypes.values():
+            return Response(message('<main id="live" data-go="/watch"></main>'), mimetype="text/event-stream")
+        place, when_over = Place.TABLE if page == "table" else Place.SPECTATOR, _nothing
+        if page == "table" and voice and "voice" in request.args:
+            voice.screen_speaks(True)
+            when_over = partial(voice.screen_speaks, False)
+
+        def render(app: Flask) -> str:
+            if page == "table" and look is not None and look != self._look():
+                return '<main id="live" data-page="other"></main>'
+            return self._house.fragment(app, page, None, own, page == "table" and self._guard.is_at_table(asked))
+
+        return self._stream(render, place, when_over)
+
+    def _look(self) -> str:
+        """What of the settings is in the table screen's page itself: when it changes, the page is loaded anew."""
+        settings = self._house.table_settings
+        return f"{settings.theme}-{settings.language}"
+
+    def live_host(self) -> Response:
+        """The stream of the host's page."""
+        self._guard.require_host(request)
+        return self._stream(lambda app: self._house.fragment(app, "host", None), Place.SEAT)
+
+    def live_seat(self, seat: str) -> Response:
+        """The stream of a seat; a seat that was freed meanwhile gets nothing but the way out."""
+        mine, asked = Seat(seat), _this_request()
+        self._guard.require_sitting(asked, mine)
+
+        def render(app: Flask) -> str:
+            if not self._guard.sits(asked, mine):
+                return f'<main id="live" data-go="/join/{mine}"></main>'
+            if must_cover(self._guard, asked, mine, self._table.view):
+                return COVER
+            return self._house.fragment(app, _seat_part(self._table.view(), mine), mine)
+
+        return self._stream(render, Place.SEAT)
+
+    # ---- the rest ----
+
+    def language(self) -> Any:
+        """Choose the language of this browser, and back to the page that asked."""
+        code, back = request.form.get("code", ""), request.form.get("back", "/")
+        if code not in LANGUAGES:
+            raise NotFound
+        answer = make_response(redirect(back if _OWN_PAGE.fullmatch(back) else "/", 303))
+        answer.set_cookie("language", code, max_age=YEAR_S, samesite="Lax", httponly=True)
+        return answer
+
+    def clock(self) -> Response:
+        """The time by which the table's clocks run, for pages that show what is left of it."""
+        return jsonify(now_s=self._table.now_s())
+
+    def favicon(self) -> Response:
+        """The sign."""
+        return self.static("", "favicon.svg")
+
+    def static(self, version: str, name: str) -> Response:
+        """Styles and scripts; kept for ever under the address of their version."""
+        content = self._static.get(name) or script_words(name)
+        if content is None:
+            raise NotFound
+        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        answer = Response(content, mimetype=kind)
+        fresh = version == self._static_version
+        answer.headers["Cache-Control"] = f"public, max-age={YEAR_S}, immutable" if fresh else "no-cache"
+        answer.add_etag()
+        answer.make_conditional(request)
+        return answer
+
+    # ---- inside ----
+
+    def _game(self, name: str) -> Game[Any, Any]:
+        if name not in self._house.games:
+            raise NotFound
+        return self._house.games[name]
+
+    def _page(self, page: str, viewer: Seat | None, live: str, part: str = "", **more: Any) -> str:
+        own = page == "table" and is_own_screen(request)
+        at_table = page == "table" and self._guard.is_at_table(request)
+        fragment = self._house.fragment(_this_app(), part or page, viewer, own, at_table)
+        return render_template(f"{page}.html", fragment=fragment, live=live, viewer=viewer, house=self._house, **more)
+
+    def _stream(
+        self,
+        render: Callable[[Flask], str],
+        place: Place = Place.SPECTATOR,
+        when_over: Callable[[], None] = lambda: None,
+    ) -> Response:
+        app = _this_app()
+        return self._house.streams.follow(request.environ, lambda: render(app), place, when_over)
+
+
+def _nothing() -> None:
+    """What is to be done at the end of a stream that is nobody's voice."""
+
+
+def _seat_part(view: TableView, seat: Seat) -> str:
+    """Which fragment a seat's page shows: its own, or the way back from its pad."""
+    return "at_pad" if view.seats[seat].door == "pad" else "seat"
+
+
+def script_words(name: str) -> bytes | None:
+    """`words.es.js`: what the scripts say, in a language; None for any other name."""
+    code = name.removeprefix("words.").removesuffix(".js")
+    if code not in LANGUAGES or name != f"words.{code}.js":
+        return None
+    words = json.dumps(words_for_scripts(code), ensure_ascii=False, separators=(",", ":"))
+    return f"export default {words};\n".encode()
+
+
+def _this_app() -> Flask:
+    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way to the application
+    return app
+
+
+def _this_request() -> Request:
+    asked: Request = request._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way to the request
+    return asked

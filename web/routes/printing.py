@@ -1,0 +1,158 @@
+"""What can be printed: the page that offers it, and the sheets themselves as PDFs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Blueprint, Response, render_template, request
+from markupsafe import Markup
+from werkzeug.exceptions import NotFound
+
+from companion.core.errors import Malformed
+from companion.core.i18n import listed, say, say_n, spoken
+from companion.games.base import Game, OptionRow
+from companion.printing.printing import PAPERS, Printer, PrintPlan
+from web.context import House, small_board
+from web.security.auth import is_own_screen
+
+_LETTER_LANDS = ("us", "ca", "mx", "co", "cl", "ve", "ph", "gt", "cr", "sv", "ni", "pa", "do")
+"""Where Letter is what lies in printers (Unicode CLDR, measurement data: paper sizes)."""
+_BOOKLET = "-rules"
+
+
+@dataclass(frozen=True)
+class BoardChoice:
+    """A board that a kit can be printed with: its picture, label, and the query that asks for it."""
+
+    label: str
+    picture: Markup
+    query: str
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What is offered of one game."""
+
+    game: Game[Any, Any]
+    plan: PrintPlan
+    boards: tuple[BoardChoice, ...]
+    own_map: OptionRow | None
+    """The option by which a board of one's own is written; None: there is none."""
+
+    @property
+    def pages(self) -> str:
+        """How many pages of what."""
+        return listed(_counted(kind, number) for kind, number in self.plan.kinds.items())
+
+
+class KitPages:
+    """The page of everything to print, and the PDFs."""
+
+    def __init__(self, house: House, printer: Printer) -> None:
+        self._house = house
+        self._printer = printer
+
+    def blueprint(self) -> Blueprint:
+        """All routes."""
+        kit = Blueprint("kit", __name__)
+        kit.add_url_rule("/kit", view_func=self.page, strict_slashes=False)
+        kit.add_url_rule("/kit/<name>.pdf", view_func=self.pdf)
+        return kit
+
+    def page(self) -> str:
+        """What there is to print, on which paper and in which language."""
+        paper, language = _paper(), _language()
+        offers = [self._offer(game, paper, language) for game in self._house.games.values()]
+        is_short = self._house.welcome.wifi() is not None and not self._may_have_wifi()
+        return render_template(
+            "kit.html", offers=offers, paper=paper, language=language, papers=PAPERS, is_short=is_short
+        )
+
+    def pdf(self, name: str) -> Response:
+        """A kit, a booklet (`GAME-rules`) or the card for the table (`join`)."""
+        paper, language = _paper(), _language()
+        if name == "join":
+            wifi = self._house.welcome.wifi() if self._may_have_wifi() else None
+            card = self._printer.join_card(self._house.join_urls(), wifi, paper, language)
+            return _answer(card, f"table-card-{paper}-{language}", kept=False)
+        game = self._house.games.get(name.removesuffix(_BOOKLET))
+        if game is None:
+            raise NotFound
+        if name.endswith(_BOOKLET):
+            return _answer(self._printer.booklet(game.name, paper, language), f"{name}-{paper}-{language}")
+        pdf = self._printer.kit(game.name, _options(game), paper, language)
+        return _answer(pdf, f"{name}-kit-{paper}-{language}")
+
+    def _may_have_wifi(self) -> bool:
+        """May whoever asks have the Wi-Fi's password? Only the host, and who stands at the machine's own screen."""
+        return is_own_screen(request) or self._house.guard.is_host(request)
+
+    def _offer(self, game: Game[Any, Any], paper: str, language: str) -> Offer:
+        rows = [row for row in game.option_rows if _changes_board(game, row)]
+        boards = tuple(
+            BoardChoice(label, small_board(game.kit(game.options({row.name: value}))), f"{row.name}={number}")
+            for row in rows
+            for number, (label, value) in enumerate(row.choices)
+        )
+        own_map = next((row for row in rows if row.free_text), None)
+        return Offer(game, self._printer.plan(game.name, {}, paper, language), boards, own_map)
+
+
+def _changes_board(game: Game[Any, Any], row: OptionRow) -> bool:
+    """Is another board printed for another choice?"""
+    return len({game.kit(game.options({row.name: value})).board for _, value in row.choices}) > 1
+
+
+def _options(game: Game[Any, Any]) -> Mapping[str, Any]:
+    """The options of which the address tells, by the number of the choice or, where that is allowed, as text."""
+    raw = {}
+    for row in game.option_rows:
+        text = request.args.get(row.name, "")
+        if text.isdecimal() and int(text) < len(row.choices):
+            raw[row.name] = row.choices[int(text)][1]
+        elif text and row.free_text:
+            raw[row.name] = text.replace("\r\n", "\n").strip("\n")
+        elif text:
+            raise Malformed(say("“{text}” is no choice of {option}: go back and choose", text=text, option=row.title))
+    return raw
+
+
+def _paper() -> str:
+    """The paper that the address names, else what the browser's country prints on."""
+    asked = request.args.get("paper", "")
+    if asked:
+        return asked
+    lands = [code.lower().partition("-")[2] for code in request.accept_languages.values()]
+    return "letter" if lands and lands[0] in _LETTER_LANDS else "a4"
+
+
+def _language() -> str:
+    """The language that the address names, else the page's own."""
+    return request.args.get("language", "") or spoken()
+
+
+def _answer(pdf: bytes, name: str, *, kept: bool = True) -> Response:
+    answer = Response(pdf, mimetype="application/pdf")
+    answer.headers["Content-Disposition"] = f'inline; filename="{name}.pdf"'
+    if kept:
+        answer.headers["Cache-Control"] = "private, no-cache"
+        answer.add_etag()
+        answer.make_conditional(request)
+    return answer
+
+
+def _counted(kind: str, number: int) -> str:
+    """So many pages of a kind."""
+    if kind == "instructions":
+        return say_n("{n} page of instructions", "{n} pages of instructions", number)
+    if kind == "board":
+        return say_n("{n} page of the board", "{n} pages of the board", number)
+    if kind == "pieces":
+        return say_n("{n} page of pieces", "{n} pages of pieces", number)
+    if kind == "places":
+        return say_n("{n} page of places for piles", "{n} pages of places for piles", number)
+    if kind == "cards":
+        return say_n("{n} page of cards", "{n} pages of cards", number)
+    return say_n("{n} page of backs", "{n} pages of backs", number)

@@ -1,0 +1,173 @@
+"""One phone for both seats: a cover between them, and nothing of the one in any page while the other holds the phone.
+
+The browser carries both seats' tokens and a third cookie that says which side is open; while that is none, no page,
+stream or door gives anything that a seat alone may know. Opening a side is a deliberate tap on its key; a side that
+has handed in, a page that is hidden and the browser's back key all lead to the cover again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from flask import Blueprint, Flask, Request, Response, current_app, make_response, redirect, render_template, request
+
+from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.kit import SEATS, Seat
+from companion.table.session import Phase
+from companion.table.views import TableView
+from web.context import House
+from web.error_pages import status_of
+from web.routes.join import wanted_name
+from web.security.auth import Guard
+from web.server.sse import Place
+
+COVER = '<main id="live" data-go="/pass"></main>'
+"""A fragment that leads to the cover."""
+
+
+class Passing:
+    """The pages under `/pass`."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._table = house.table
+        self._guard = house.guard
+
+    def blueprint(self) -> Blueprint:
+        """All routes."""
+        passing = Blueprint("passing", __name__)
+        for path, door, method in (
+            ("/pass", self.page, "GET"),
+            ("/pass", self.begin, "POST"),
+            ("/pass/open", self.open_side, "POST"),
+            ("/pass/end", self.end, "POST"),
+            ("/live/pass", self.live, "GET"),
+        ):
+            passing.add_url_rule(path, door.__name__, view_func=door, methods=[method])
+        return passing
+
+    def page(self) -> Any:
+        """The cover, what both may see, or how one phone comes to hold both seats."""
+        if not self._guard.passes(request):
+            return self._beginning()
+        if (seat := open_to(self._table.view())) is not None:
+            return self._show(seat)
+        answer = make_response(
+            render_template(
+                "pass.html",
+                fragment=self._house.fragment(_this_app(), "pass", None),
+                live="/live/pass",
+                house=self._house,
+            )
+        )
+        self._guard.pass_cookie(answer, None)
+        return answer
+
+    def begin(self) -> Any:
+        """Take both seats, or the one that is missing."""
+        names = {seat: wanted_name(str(seat)) for seat in SEATS}
+        taken: dict[Seat, str] = {}
+        error, status, is_wrong = "", 303, False
+        for seat in SEATS:
+            if not self._guard.sits(request, seat):
+                try:
+                    if not taken:
+                        self._house.let_in(request, request.form.get("code", ""))
+                    taken[seat] = self._table.take_seat(seat, names[seat])
+                except (Malformed, Illegal) as refusal:
+                    error, status = refusal.message, status_of(refusal)
+                    is_wrong = isinstance(refusal, Illegal) and refusal.reason is Refusal.JOIN_CODE
+                    break
+        answer = make_response(redirect("/pass", 303)) if not error else self._beginning(error, status, is_wrong)
+        for seat, nonce in taken.items():
+            self._guard.seat_cookie(answer, seat, nonce)
+        if not error:
+            self._guard.remember_names(answer, request, *names.values())
+            self._guard.pass_cookie(answer, None)
+        return answer
+
+    def open_side(self) -> Any:
+        """Show one side to whoever has tapped its key."""
+        seat = next((seat for seat in SEATS if seat == request.form.get("seat")), None)
+        if seat is None or not self._guard.passes(request):
+            return redirect("/pass", 303)
+        return self._show(seat)
+
+    def end(self) -> Any:
+        """Leave both seats."""
+        answer = make_response(redirect("/join", 303))
+        for seat in SEATS:
+            if self._guard.sits(request, seat):
+                self._table.free_seat(seat, self._guard.sitting(request, seat))
+            self._guard.drop_seat(answer, seat)
+        self._guard.drop_pass(answer)
+        return answer
+
+    def live(self) -> Response:
+        """The stream of the cover; it knows what everybody knows."""
+        app, asked = _this_app(), _this_request()
+
+        def render() -> str:
+            if not self._guard.passes(asked) or open_to(self._table.view()) is not None:
+                return COVER
+            return self._house.fragment(app, "pass", None)
+
+        place = Place.SEAT if self._guard.passes(asked) else Place.SPECTATOR
+        return self._house.streams.follow(asked.environ, render, place)
+
+    # ---- inside ----
+
+    def _show(self, seat: Seat) -> Any:
+        answer = make_response(redirect(f"/seat/{seat}", 303))
+        self._guard.pass_cookie(answer, seat)
+        return answer
+
+    def _beginning(self, error: str = "", status: int = 200, is_wrong: bool = False) -> Any:
+        view, own = self._table.view(), self._guard.seats_of(request)
+        others = [seat for seat in SEATS if view.seats[seat].name is not None and seat not in own]
+        names = self._guard.names_of(request)
+        code = self._house.needs_code(request)
+        page = render_template(
+            "pass_begin.html",
+            view=view,
+            own=own,
+            others=others,
+            names=names,
+            error=error,
+            is_wrong=is_wrong,
+            needs_code=code,
+        )
+        return make_response(page, status)
+
+
+def open_to(view: TableView) -> Seat | None:
+    """The seat on turn while nothing is secret, as on a chess clock or an open board: its page needs no cover."""
+    awaited = [seat for seat in SEATS if view.seats[seat].awaited]
+    if view.phase is not Phase.ORDERS or len(awaited) != 1 or any(view.seats[seat].receipt for seat in SEATS):
+        return None
+    is_open_board = view.standing is not None and view.tableau is None and view.standing.duel is None
+    return awaited[0] if view.is_open or is_open_board else None
+
+
+def stage_of_passing(view: TableView, seat: Seat) -> str:
+    """Why a side is open, for its page's stream: it is due, or its owner only looks at this moment's page."""
+    return "due" if view.seats[seat].awaited else f"{view.moment} {view.phase}"
+
+
+def must_cover(guard: Guard, asked: Request, seat: Seat, view: Callable[[], TableView]) -> bool:
+    """Must the cover come down over a side's page? Where one phone is passed, when its owner has done what was due."""
+    if not guard.passes(asked):
+        return False
+    why = asked.args.get("why")
+    return guard.shown(asked) is not seat or (why is not None and why != stage_of_passing(view(), seat))
+
+
+def _this_app() -> Flask:
+    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way to the application
+    return app
+
+
+def _this_request() -> Request:
+    asked: Request = request._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way to the request
+    return asked

@@ -1,0 +1,56 @@
+"""The key that calls the staff: for who sits at the table, its host and its own screen; not for all in the Wi-Fi."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, jsonify, request
+
+from companion.core.errors import Illegal, Refusal
+from companion.core.i18n import say
+from companion.core.kit import SEATS
+from companion.table.seats.staff_call import StaffBell
+from web.context import House
+from web.routes.api import Body, read_body
+from web.security.auth import is_own_screen
+
+
+class StaffKeys:
+    """The doors under `/api/staff`."""
+
+    def __init__(self, house: House, bell: StaffBell) -> None:
+        self._guard = house.guard
+        self._bell = bell
+
+    def blueprint(self) -> Blueprint:
+        """All routes."""
+        staff = Blueprint("staff", __name__, url_prefix="/api/staff")
+        staff.add_url_rule("/call", view_func=self.call, methods=["POST"])
+        staff.add_url_rule("/cancel", view_func=self.cancel, methods=["POST"])
+        return staff
+
+    def call(self) -> Response:
+        """Call somebody; the bell raises where nobody would hear it."""
+        by = self._who()
+        read_body(request, Body)
+        self._bell.ring(by)
+        return jsonify(call=self._bell.call)
+
+    def cancel(self) -> Response:
+        """Nobody needs to come any more."""
+        self._who()
+        read_body(request, Body)
+        self._bell.cancel()
+        return jsonify(call=self._bell.call)
+
+    def _who(self) -> str:
+        """Who asks; raises `Illegal` for anybody else."""
+        for seat in SEATS:
+            if self._guard.sits(request, seat):
+                return seat
+        if self._guard.is_host(request):
+            return "host"
+        if is_own_screen(request):
+            return "table"
+        raise Illegal(
+            Refusal.NOT_YOUR_SEAT,
+            say("Only a seat, the host or the table’s own screen can call the staff: sit down first"),
+        )

@@ -1,0 +1,245 @@
+"""The workbench: the rendered table whose pieces one drags, and the panel whose keys one presses. Simulation only."""
+
+from __future__ import annotations
+
+import json
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from flask import Blueprint, Flask, Response, current_app, jsonify, make_response, render_template, request
+from msgspec import Meta
+from werkzeug.exceptions import NotFound
+
+from companion.core.errors import Malformed
+from companion.core.grid import Square
+from companion.core.i18n import say, translate
+from companion.core.ports import PanelView
+from web.context import House, Workbench
+from web.routes.api import Body, Text, read_body
+from web.server.sse import PANELS, PING, RETRY_MS, Place, message
+from web.server.stream_writer import Messages, Pause
+
+LOOK_S = 0.02
+"""How often a stream listens to the buzzer; the shortest tone lasts as long."""
+LAMPS_S, WORLD_S, PING_S = 0.1, 0.2, 10.0
+
+Px = Annotated[float, Meta(ge=-100_000, le=100_000)]
+
+
+class Put(Body, frozen=True):
+    """A piece goes to a square, or to a point of the picture."""
+
+    id: int
+    square: Text | None = None
+    x: Px | None = None
+    y: Px | None = None
+
+
+class Flip(Body, frozen=True):
+    """A piece shows its next face."""
+
+    id: int
+
+
+class Hand(Body, frozen=True):
+    """A hand over a square; None: no hand."""
+
+    square: Text | None
+
+
+class Finger(Body, frozen=True):
+    """A key of the panel."""
+
+    button: Text
+
+
+@dataclass
+class _Heard:
+    """What a stream has told so far, and when."""
+
+    shown: int = -1
+    crc: int = 0
+    lamps: dict[str, float] = field(default_factory=dict)
+    tone_hz: float | None = None
+    looked_s: float = -1.0
+    lamps_s: float = -1.0
+    said_s: float = 0.0
+
+
+class Bench:
+    """The routes under `/workbench`."""
+
+    def __init__(self, house: House, workbench: Workbench) -> None:
+        self._house = house
+        self._world = workbench.world
+        self._hands = workbench.hands
+        self._hand: Square | None = None
+
+    def blueprint(self) -> Blueprint:
+        """All routes."""
+        bench = Blueprint("bench", __name__, url_prefix="/workbench")
+        bench.add_url_rule("", view_func=self.page)
+        bench.add_url_rule("/live", view_func=self.live)
+        bench.add_url_rule("/frame.jpg", view_func=self.frame)
+        bench.add_url_rule("/state", view_func=self.state)
+        for door in (self.piece, self.flip, self.tidy, self.hand, self.press, self.release):
+            bench.add_url_rule(f"/{door.__name__}", view_func=door, methods=["POST"])
+        return bench
+
+    # ---- looking ----
+
+    def page(self) -> str:
+        """The page."""
+        app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way
+        return render_template(
+            "workbench.html",
+            fragment=self._house.fragment(app, "workbench", None),
+            live="/workbench/live",
+            buttons=frozenset(self._hands.buttons()),
+            size=self._world.size_px(),
+            view=self._house.table.view(),
+            camera_page=self._house.has_camera_page,
+        )
+
+    def frame(self) -> Response:
+        """The camera's picture now."""
+        with self._house.imaging:
+            jpeg = self._world.jpeg()
+        picture = make_response(jpeg)
+        picture.mimetype = "image/jpeg"
+        return picture
+
+    def state(self) -> Response:
+        """Pieces, squares, hand, lamps and tone."""
+        return jsonify({**self._world_now(), **_panel_words(self._hands.view()), "buttons": self._hands.buttons()})
+
+    def live(self) -> Response:
+        """A stream of the page's fragment, the world (`event: world`) and the panel (`event: panel`)."""
+        app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way
+        return self._house.streams.hold(
+            request.environ, lambda is_gone: self._messages(app, is_gone), Place.TABLE, writer=PANELS
+        )
+
+    def _messages(self, app: Flask, is_gone: Callable[[], bool]) -> Messages:
+        heard = _Heard()
+        yield f"retry: {RETRY_MS}\n\n"
+        while not is_gone():
+            now_s = time.monotonic()
+            news = self._news(app, heard, now_s)
+            if news:
+                heard.said_s = now_s
+                yield news
+            elif now_s - heard.said_s > PING_S:
+                heard.said_s = now_s
+                yield PING
+            yield Pause(LOOK_S)
+
+    def _news(self, app: Flask, heard: _Heard, now_s: float) -> str:
+        """Everything that has changed since the last look, as messages."""
+        news = ""
+        panel = self._hands.view()
+        dims = now_s - heard.lamps_s >= LAMPS_S and panel.lamps != heard.lamps
+        if dims or panel.tone_hz != heard.tone_hz:
+            heard.lamps, heard.tone_hz, heard.lamps_s = dict(panel.lamps), panel.tone_hz, now_s
+            news += message(json.dumps(_panel_words(panel)), "panel")
+        if now_s - heard.looked_s >= WORLD_S:
+            heard.looked_s = now_s
+            if self._house.table.version != heard.shown:
+                heard.shown = self._house.table.version
+                news += message(self._house.fragment(app, "workbench", None))
+            world = self._world_now()
+            if world["frame"] != heard.crc:
+                heard.crc = world["frame"]
+                news += message(json.dumps(world), "world")
+        return news
+
+    def _world_now(self) -> dict[str, Any]:
+        """Where everything is in the picture, px; `frame` changes with every change of the picture."""
+        pieces = [
+            {
+                "id": piece.id,
+                "face": translate(piece.face),
+                "square": str(piece.square) if piece.square else None,
+                "outline": [[round(x, 1), round(y, 1)] for x, y in piece.outline_px],
+            }
+            for piece in self._world.pieces()
+        ]
+        kit = self._house.table.view().kit
+        squares = {str(s): self._world.square_px(s) for s in kit.board.squares} if kit else {}
+        board = {name: [round(x), round(y)] for name, (x, y) in squares.items()}
+        hand = str(self._hand) if self._hand else None
+        told = {"size": self._world.size_px(), "pieces": pieces, "squares": board, "hand": hand}
+        return {**told, "frame": zlib.crc32(json.dumps(told).encode())}
+
+    # ---- hands ----
+
+    def piece(self) -> Response:
+        """Put a piece somewhere."""
+        body = read_body(request, Put)
+        if body.square is not None:
+            square = self._square(body.square)
+            self._with_piece(lambda: self._world.move_to(body.id, square))
+        elif body.x is not None and body.y is not None:
+            x_px, y_px = body.x, body.y
+            self._with_piece(lambda: self._world.drag_to(body.id, x_px, y_px))
+        else:
+            raise Malformed(say("Say where: a square, or x and y in the picture"))
+        return jsonify(self._world_now())
+
+    def flip(self) -> Response:
+        """Turn a piece over."""
+        body = read_body(request, Flip)
+        self._with_piece(lambda: self._world.flip(body.id))
+        return jsonify(self._world_now())
+
+    def tidy(self) -> Response:
+        """Put all pieces where the table wants them."""
+        read_body(request, Body)
+        view = self._house.table.view()
+        if view.kit is not None and view.target is not None:
+            self._world.set_up(view.target)
+        return jsonify(self._world_now())
+
+    def hand(self) -> Response:
+        """Hold a hand over a square, or take it away."""
+        text = read_body(request, Hand).square
+        self._hand = self._square(text) if text is not None else None
+        self._world.hold_hand(self._hand)
+        return jsonify(self._world_now())
+
+    def press(self) -> Response:
+        """Hold a key down."""
+        return self._finger(self._hands.press)
+
+    def release(self) -> Response:
+        """Let a key go."""
+        return self._finger(self._hands.release)
+
+    # ---- inside ----
+
+    def _finger(self, act: Callable[[str], None]) -> Response:
+        button = read_body(request, Finger).button
+        if button not in self._hands.buttons():
+            raise NotFound
+        act(button)
+        return jsonify({})
+
+    def _with_piece(self, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except KeyError:
+            raise NotFound from None
+
+    def _square(self, text: str) -> Square:
+        kit = self._house.table.view().kit
+        square = Square.parse(text)
+        if kit is not None and square not in kit.board.squares:
+            raise Malformed(say("{square} is not on this board", square=square))
+        return square
+
+
+def _panel_words(panel: PanelView) -> dict[str, Any]:
+    return {"lamps": dict(panel.lamps), "tone": panel.tone_hz}

@@ -1,0 +1,258 @@
+"""Who may do what: signed cookies for seats and host, the host's key, and requests from this origin only."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable, Mapping
+from urllib.parse import urlsplit
+
+from flask import Request, Response
+from itsdangerous import BadSignature, URLSafeSerializer
+
+from companion.core.clock import Clock
+from companion.core.errors import CompanionError, Illegal, Refusal
+from companion.core.i18n import say
+from companion.core.kit import SEATS, Seat
+from companion.table.views import sitting_of
+from web.security.rate_limit import OWN_ADDRESSES, Guesses, Rate
+
+COOKIE_AGE_S = 400 * 24 * 3600
+"""As long as browsers allow: a seat is worth nothing any more once somebody else has its nonce."""
+KNOWN_NAMES = 4
+"""So many names are remembered in a browser."""
+TRIES, TRIES_S = 5, 30.0
+"""So many wrong host keys of one address in so many seconds; others may still enter the right one."""
+
+
+class ForeignOrigin(CompanionError, PermissionError):
+    """A request that another site makes a browser send."""
+
+    kind = "foreign_origin"
+
+
+class Guard:
+    """Checks every request; holds no state but the host key and the last wrong ones.
+
+    `seat_nonce` answers what the cookie of a seat must carry now, None for a free seat. `make_host_key` makes another
+    host key, keeps it, and answers it; None: this one is for ever.
+    """
+
+    def __init__(
+        self,
+        signing_key: bytes,
+        host_key: str,
+        seat_nonce: Callable[[Seat], str | None],
+        clock: Clock,
+        make_host_key: Callable[[], str] | None = None,
+    ) -> None:
+        self._signer = URLSafeSerializer(signing_key, salt="tabletop-companion")
+        self._host_key = host_key
+        self._seat_nonce = seat_nonce
+        self._make_host_key = make_host_key
+        self._guesses = Guesses(Rate(TRIES, TRIES / TRIES_S), clock.monotonic_s)
+
+    # ---- seats ----
+
+    def seat_cookie(self, answer: Response, seat: Seat, nonce: str) -> None:
+        """Let this browser have a seat from now on."""
+        self._set(answer, f"seat_{seat}", [str(seat), nonce])
+
+    def drop_seat(self, answer: Response, seat: Seat) -> None:
+        """Forget a seat in this browser."""
+        answer.delete_cookie(f"seat_{seat}", httponly=True, samesite="Lax")
+
+    def sits(self, request: Request, seat: Seat) -> bool:
+        """Is this the browser that took the seat?"""
+        return self._has_seat(request.cookies, seat)
+
+    def _has_seat(self, cookies: Mapping[str, str], seat: Seat) -> bool:
+        nonce = self._seat_nonce(seat)
+        carried = self._read(cookies, f"seat_{seat}")
+        if nonce is None or not isinstance(carried, list) or len(carried) != 2:
+            return False
+        return carried[0] == str(seat) and hmac.compare_digest(str(carried[1]).encode(), nonce.encode())
+
+    def seats_of(self, request: Request) -> tuple[Seat, ...]:
+        """The seats of this browser."""
+        return tuple(seat for seat in SEATS if self.sits(request, seat))
+
+    def carried(self, request: Request, seat: Seat) -> str:
+        """The nonce of the seat's cookie, whatever it is worth; empty: there is none."""
+        carried = self._read(request.cookies, f"seat_{seat}")
+        is_whole = isinstance(carried, list) and len(carried) == 2 and carried[0] == str(seat)
+        return str(carried[1]) if is_whole and isinstance(carried, list) else ""
+
+    def sitting(self, request: Request, seat: Seat) -> str:
+        """Which sitting at the seat this browser's cookie is about, as `SeatView.sitting` names them."""
+        return sitting_of(self.carried(request, seat))
+
+    def swapped(self, request: Request) -> tuple[tuple[Seat, str], ...]:
+        """The seats, with their nonces, that this browser has since both sides have changed places; else none."""
+        found = []
+        for seat in SEATS:
+            nonce, carried = self._seat_nonce(seat.other), self._read(request.cookies, f"seat_{seat}")
+            if not nonce or not isinstance(carried, list) or len(carried) != 2 or carried[0] != str(seat):
+                continue
+            if hmac.compare_digest(str(carried[1]).encode(), nonce.encode()):
+                found.append((seat.other, nonce))
+        return tuple(found)
+
+    def require_seat(self, request: Request, seat: Seat) -> None:
+        """Raise `Illegal` unless this browser has the seat and, where it is passed, shows its side."""
+        self.require_sitting(request, seat)
+        if self.passes(request) and self.shown(request) is not seat:
+            raise Illegal(Refusal.NOT_YOUR_SEAT, say("This phone is covered: tap the key of {seat!c} first", seat=seat))
+
+    def require_sitting(self, request: Request, seat: Seat) -> None:
+        """Raise `Illegal` unless this browser has the seat; enough for what is nobody's secret."""
+        if not self.sits(request, seat):
+            raise Illegal(
+                Refusal.NOT_YOUR_SEAT,
+                say("This browser does not sit at {seat!c}: take the seat, or ask the host to free it", seat=seat),
+            )
+
+    # ---- one phone for both seats, and names ----
+
+    def passes(self, request: Request) -> bool:
+        """Is this one phone that is passed between both seats?"""
+        return isinstance(self._read(request.cookies, "pass"), str) and all(self.sits(request, seat) for seat in SEATS)
+
+    def shown(self, request: Request) -> Seat | None:
+        """Which side such a phone shows; None: the cover."""
+        carried = self._read(request.cookies, "pass")
+        return next((seat for seat in SEATS if seat == carried), None)
+
+    def pass_cookie(self, answer: Response, seat: Seat | None) -> None:
+        """Pass this phone between both seats: it shows one, or the cover."""
+        self._set(answer, "pass", str(seat) if seat else "")
+
+    def drop_pass(self, answer: Response) -> None:
+        """This phone is not passed any more."""
+        answer.delete_cookie("pass", httponly=True, samesite="Lax")
+
+    def names_of(self, request: Request) -> tuple[str, ...]:
+        """The names that were used in this browser, the last one first."""
+        carried = self._read(request.cookies, "names")
+        return tuple(str(name) for name in carried) if isinstance(carried, list) else ()
+
+    def remember_names(self, answer: Response, request: Request, *names: str) -> None:
+        """Offer these names next time."""
+        given = [name.strip() for name in names if name.strip()]
+        kept = dict.fromkeys((*given, *self.names_of(request)))
+        if given:
+            self._set(answer, "names", list(kept)[:KNOWN_NAMES])
+
+    # ---- the host ----
+
+    @property
+    def host_key(self) -> str:
+        """What a person types to become the host, for the machine's own screen and for the host."""
+        return self._host_key
+
+    @property
+    def host_mark(self) -> str:
+        """What the host's cookie carries: another one with every other key."""
+        return hashlib.sha256(_plain_key(self._host_key).encode()).hexdigest()
+
+    def change_host_key(self) -> str:
+        """Another host key: nobody is the host by the one of before any more. Raises `Illegal`, `JournalError`."""
+        if self._make_host_key is None:
+            raise Illegal(Refusal.WRONG_PHASE, say("The host key cannot be changed here"))
+        self._host_key = self._make_host_key()
+        return self._host_key
+
+    def host_cookie(self, answer: Response) -> None:
+        """Let this browser be the host's from now on."""
+        self._set(answer, "host", self.host_mark)
+
+    def is_host(self, request: Request) -> bool:
+        """Does the request carry the host's cookie or key?"""
+        if (key := request.headers.get("X-Host-Key")) is not None:
+            return self.fits(key, request.remote_addr or "")
+        return self.has_host_cookie(request.cookies)
+
+    def has_host_cookie(self, cookies: Mapping[str, str]) -> bool:
+        """Are these the cookies of the host's browser?"""
+        carried = self._read(cookies, "host")
+        return isinstance(carried, str) and hmac.compare_digest(carried.encode(), self.host_mark.encode())
+
+    def require_host(self, request: Request) -> None:
+        """Raise `Illegal` unless the host asks."""
+        if not self.is_host(request):
+            raise Illegal(Refusal.HOST_ONLY, say("Only the host can do that: open /host and enter the host key"))
+
+    def fits(self, key: str, address: str) -> bool:
+        """Is this the host key? Too many wrong ones from one address in a short time raise `Illegal`."""
+
+        def is_right() -> bool:
+            return hmac.compare_digest(_plain_key(key).encode(), _plain_key(self._host_key).encode())
+
+        fits = self._guesses.check(address, is_right)
+        if fits is None:
+            raise Illegal(
+                Refusal.HOST_ONLY, say("Too many wrong host keys: wait {seconds} seconds", seconds=f"{TRIES_S:.0f}")
+            )
+        return fits
+
+    # ---- who stands at the table ----
+
+    def is_at_table(self, request: Request) -> bool:
+        """Is this the machine's own screen, the host, or somebody who sits here? They may know what lets people in."""
+        return is_own_screen(request) or self.owner_of(request.cookies) is not None
+
+    def owner_of(self, cookies: Mapping[str, str]) -> str | None:
+        """Whose browser has these cookies: `south`, `north`, `host`, or None for anybody's."""
+        for seat in SEATS:
+            if f"seat_{seat}" in cookies and self._has_seat(cookies, seat):
+                return str(seat)
+        return "host" if "host" in cookies and self.has_host_cookie(cookies) else None
+
+    # ---- requests ----
+
+    def require_own_origin(self, request: Request) -> None:
+        """Raise `ForeignOrigin` for a request that another site's page sends; programs send none of the headers."""
+        site = request.headers.get("Sec-Fetch-Site")
+        origin = request.headers.get("Origin") or request.headers.get("Referer")
+        foreign_site = site is not None and site not in ("same-origin", "none")
+        foreign_origin = origin is not None and _netloc(origin) != request.host
+        if foreign_site or foreign_origin:
+            raise ForeignOrigin(say("This request comes from another site: use the companion’s own pages"))
+
+    def refuse_embedding(self, request: Request) -> None:
+        """Raise `ForeignOrigin` where another site's page wants a page, picture or stream of ours inside itself."""
+        is_foreign = request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none")
+        if is_foreign and request.headers.get("Sec-Fetch-Mode") != "navigate":
+            raise ForeignOrigin(say("This request comes from another site: use the companion’s own pages"))
+
+    # ---- cookies ----
+
+    def _set(self, answer: Response, name: str, value: object) -> None:
+        signed = self._signer.dumps(value)
+        text = signed.decode() if isinstance(signed, bytes) else signed
+        answer.set_cookie(name, text, max_age=COOKIE_AGE_S, httponly=True, samesite="Lax")
+
+    def _read(self, cookies: Mapping[str, str], name: str) -> object:
+        try:
+            carried: object = self._signer.loads(cookies.get(name, ""))
+        except BadSignature:
+            return None
+        return carried
+
+
+def is_own_screen(request: Request) -> bool:
+    """Does this machine itself ask? Then who looks stands at the table's own screen."""
+    return request.remote_addr in OWN_ADDRESSES
+
+
+def _netloc(url: str) -> str:
+    """The machine and port of an address; empty for what is none."""
+    try:
+        return urlsplit(url).netloc
+    except ValueError:
+        return ""
+
+
+def _plain_key(key: str) -> str:
+    """A host key as people type it, without dashes, spaces and capitals."""
+    return "".join(key.split()).replace("-", "").lower()

@@ -1,0 +1,94 @@
+"""Under which names the pages are asked for: a foreign one is another site's that points at this machine."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from collections.abc import Iterable
+
+from companion.core.errors import CompanionError
+from companion.core.network import HOTSPOT_NAMES
+
+OWN_ADDRESS = "companion.address"
+"""Where a request's environment says to which address of this machine it came; tests without a network have none."""
+
+
+_LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_HOST = re.compile(
+    rf"(?:\[(?P<six>[0-9A-Fa-f:.]+(?:%[0-9A-Za-z._~-]+)?)\]|(?P<name>{_LABEL}(?:\.{_LABEL})*\.?))(?::(?P<port>\d{{1,5}}))?"
+)
+_LAST_IS_NUMBER = re.compile(r"(?:.*\.)?(?:\d+|0[xX][0-9A-Fa-f]*)\.?")
+MAX_NAME = 254
+"""Letters of the longest name of the DNS, with the dot at its end."""
+MAX_PORT = 65535
+
+
+def asked_host(header: str) -> str:
+    """The name or number in a `Host` header, without its port and brackets; empty for what is none.
+
+    RFC 9110, 7.2, and RFC 3986, 3.2.2, but stricter: no empty port, nothing percent-encoded but a zone, and what ends
+    like a number is one, as browsers have it. Two headers come joined by a comma, which no name has.
+
+    >>> [asked_host(each) for each in ("Table.local:8080", "192.0.2.7", "[fe80::1]:80", "a.")]
+    ['Table.local', '192.0.2.7', 'fe80::1', 'a.']
+    >>> any(asked_host(each) for each in ("", "a:80:b", "a, a", "a:0", "a:65536", "u@a", "[::1", "::1", "a..", "1.2.3"))
+    False
+    """
+    found = _HOST.fullmatch(header)
+    if found is None or (found["port"] and not 1 <= int(found["port"]) <= MAX_PORT):
+        return ""
+    name = found["six"] or found["name"]
+    is_number = found["six"] is not None or _LAST_IS_NUMBER.fullmatch(name) is not None
+    if len(name) > MAX_NAME or (is_number and not _is_address(name, 6 if found["six"] else 4)):
+        return ""
+    return name
+
+
+def _is_address(text: str, version: int) -> bool:
+    try:
+        return ipaddress.ip_address(text.partition("%")[0].removesuffix(".")).version == version
+    except ValueError:
+        return False
+
+
+class UnknownName(CompanionError, ValueError):
+    """The pages are asked for under a name that is not theirs."""
+
+    kind = "unknown_name"
+
+
+class Names:
+    """The names of this machine: what a page under any other name is told is told to whoever owns that name.
+
+    Addresses written as numbers of networks that are not public are always right, because only a name can be made to
+    point somewhere else while a page is open (DNS rebinding).
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = frozenset(_plain(name) for name in names)
+
+    def knows(self, host: str, own_address: str = "") -> bool:
+        """Is this `Host` header, as `asked_host` takes it, one of ours? `own_address` is where the request came in.
+
+        >>> names = Names(["table.example.org"])
+        >>> [names.knows(host) for host in ("192.168.1.7:8080", "[fe80::1]", "Table.Example.org.:443", "evil.example")]
+        [True, True, True, False]
+        """
+        name = _plain(asked_host(host))
+        try:
+            address = ipaddress.ip_address(name.partition("%")[0])
+        except ValueError:
+            return name in self._names or name in _machine() or name in HOTSPOT_NAMES
+        return not address.is_global or name in self._names or name == own_address.partition("%")[0]
+
+
+def _machine() -> tuple[str, ...]:
+    """What this machine calls itself now, alone and as mDNS tells it."""
+    full = _plain(socket.gethostname())
+    short = full.partition(".")[0]
+    return ("localhost", full, short, f"{short}.local") if short else ("localhost",)
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().removesuffix(".")

@@ -1,0 +1,65 @@
+"""The code that whoever sits down must know where strangers share the network: it stands on the table's own screen."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import threading
+from collections.abc import Callable
+
+from companion.core.errors import Illegal, Refusal
+from companion.core.i18n import say
+from companion.core.kit import SEATS
+from companion.core.network import plain_code
+from companion.table.table import Table
+from web.security.rate_limit import Guesses, Rate
+
+ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
+"""Nothing that looks like something else: no 0, 1, i, l, o."""
+LENGTH = 6
+EACH = Rate(5, 5 / 60)
+"""Wrong codes of one address: five at once, then one in twelve seconds."""
+EVERYBODY = Rate(30, 5.0)
+"""Wrong codes of all addresses together: what bounds the chance of guessing, however many phones guess."""
+
+
+class JoinCode:
+    """The code that is right now. A new game and a seat that was freed make it a new one; it is never on disk."""
+
+    def __init__(self, table: Table, now_s: Callable[[], float]) -> None:
+        self._table = table
+        self._guesses = Guesses(EACH, now_s, EVERYBODY)
+        self._lock = threading.Lock()
+        self._game, self._sitting = self._state()
+        self._code = _new_code()
+
+    def now(self) -> str:
+        """The code, without anything between its letters."""
+        with self._lock:
+            game, sitting = self._state()
+            if game != self._game or not self._sitting <= sitting:
+                self._code = _new_code()
+            self._game, self._sitting = game, sitting
+            return self._code
+
+    def require(self, typed: str, address: str) -> None:
+        """Raise `Illegal` unless this is the code, typed as people type; guessing soon helps nobody any more."""
+        code = plain_code(typed)
+        if not code:
+            raise Illegal(Refusal.JOIN_CODE, say("Enter the code that the table’s own screen shows"))
+        fits = self._guesses.check(address, lambda: hmac.compare_digest(code.encode(), self.now().encode()))
+        if fits is None:
+            raise Illegal(
+                Refusal.JOIN_CODE, say("Too many wrong codes: wait a minute, then look at the table’s screen")
+            )
+        if not fits:
+            raise Illegal(Refusal.JOIN_CODE, say("That is not the code that the table’s own screen shows now"))
+
+    def _state(self) -> tuple[int, frozenset[str]]:
+        """The number of the game that was begun last, and who sits at the table, by the marks of their tokens."""
+        nonces = (self._table.seat_nonce(seat) for seat in SEATS)
+        return self._table.progress().number, frozenset(nonce for nonce in nonces if nonce)
+
+
+def _new_code() -> str:
+    return "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
