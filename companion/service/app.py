@@ -27,6 +27,7 @@ from companion.diagnostics.probes import Machine
 from companion.games import GAMES
 from companion.maintenance.housekeeping import Housekeeping
 from companion.maintenance.requests import CheckRoom
+from companion.maintenance.settings.sandbox import try_in_child
 from companion.maintenance.upkeep import InstallationUpkeep
 from companion.mqtt.adapter import MqttDoor
 from companion.printing.press import Press
@@ -35,7 +36,6 @@ from companion.service.game_log import GameLog
 from companion.service.health import ServiceHealth
 from companion.service.measured_journal import open_journal
 from companion.service.poweroff import power_key
-from companion.service.settings_sandbox import try_in_child
 from companion.service.share_pictures import share_picture
 from companion.speech.speech_policy import Manners
 from companion.storage.journal import Journal

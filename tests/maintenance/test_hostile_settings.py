@@ -31,9 +31,10 @@ from companion.maintenance.settings.rows import (
     page_may_write,
     sections,
 )
+from companion.maintenance.settings.sandbox import try_in_child
 from companion.maintenance.settings.trial import SettingsTrial
 from companion.service.app import Companion
-from companion.service.settings_sandbox import try_here, try_in_child
+from companion.service.settings_child import try_here
 
 BY_HAND = {"state_dir", "web.host", "web.names", "web.certificate", "web.key", "mqtt.password_file", "mqtt.ca_file"}
 
@@ -324,7 +325,7 @@ def test_a_child_that_takes_too_long_or_too_much_is_ended(tmp_path: Path, monkey
     settings = Settings(web=WebSettings("127.0.0.1", 0))
     begun_s = time.monotonic()
     assert "does not come up with them in 0 s" in try_in_child(settings, 1, time_s=0.05)
-    monkeypatch.setattr("companion.service.settings_sandbox.MEMORY_BYTES", 2_000_000)
+    monkeypatch.setattr("companion.maintenance.settings.sandbox.MEMORY_BYTES", 2_000_000)
     assert try_in_child(settings, 1) == "they take too much memory."
     assert time.monotonic() - begun_s < 20
 
