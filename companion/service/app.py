@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -286,7 +287,9 @@ class Companion:
         self._stack.enter_context(watcher)
         self.table.connect(on_kit=watcher.use)
         if settings.photographs_mb:
-            photographer = Photographer(self.table, self.album, eye.photograph, self.clock, self.table.photographs_are)
+            photographer = Photographer(
+                self.table, self.album, eye.photograph, self.clock, partial(self.table.notice, "photographs")
+            )
             self._photographer = self._stack.enter_context(photographer)
 
     def _camera_is(self, status: CameraStatus) -> None:

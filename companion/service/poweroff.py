@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from companion.core.clock import Clock
 from companion.core.i18n import say
 from companion.service.systemd import Manager
@@ -31,7 +33,7 @@ def power_key(table: Table, panel: Panel, clock: Clock, *, simulated: bool, has_
         play=table.pressed,
         is_at_once=lambda: table.is_open,
         signal=panel.signal,
-        tell=table.power_is,
+        tell=partial(table.notice, "power"),
         switch_off=switch_off,
         threads=threads,
     )

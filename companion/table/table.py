@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from companion.core.errors import CompanionError, Illegal, JournalError, Malformed, Refusal, Stale
 from companion.core.grid import Square
@@ -42,6 +42,8 @@ from companion.table.session import BOTH, Phase
 from companion.table.state import EarlyPress
 from companion.table.views import sitting_of
 
+Topic = Literal["power", "photographs", "trial", "upkeep"]
+"""What a notice may be about: the machine that is switched off, photographs, keys tried out, a restart to come."""
 MAX_SALT = 64
 MAX_ENTERED = 64
 
@@ -174,25 +176,13 @@ class Table(Watch):
         """What the pages say about the pads."""
         self._owner.tell(lambda: self._publish(replace(self._live, panel=sentence)))
 
-    def power_is(self, sentence: str) -> None:
-        """What the pages say while the machine is switched off by its button; empty: it is not."""
-        self._owner.tell(lambda: self._stand("power", sentence))
+    def notice(self, topic: Topic, sentence: str) -> None:
+        """What the pages say about something beside the game until it is over; empty: it is."""
+        self._owner.tell(lambda: self._stand(topic, sentence))
 
     def redraw(self) -> None:
         """Something beside the table that its pages show has changed."""
         self._owner.tell(lambda: self._publish(self._live))
-
-    def photographs_are(self, sentence: str) -> None:
-        """What the pages say about the photographs of the turns; empty: nothing is wrong with them."""
-        self._owner.tell(lambda: self._stand("photographs", sentence))
-
-    def trial_is(self, sentence: str) -> None:
-        """What the pages say while keys are tried out and do nothing; empty: they are not."""
-        self._owner.tell(lambda: self._stand("trial", sentence))
-
-    def upkeep_is(self, sentence: str) -> None:
-        """What the pages say about a restart that is about to come; empty: none is."""
-        self._owner.tell(lambda: self._stand("upkeep", sentence))
 
     def _stamp(self, at_s: float | None) -> float:
         """When an input counts: when it came in, but never in the future."""

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 
 from companion.core.grid import Square
-from companion.core.kit import Board, Kit
+from companion.core.kit import Kit
 from vision.cards.reader import CardReader
 from vision.detection.marker_scan import Scanner, area_of, boxes_of, is_soft, on_edges
 from vision.detection.markers import Found, Luma, Sighting, resembles_marker
@@ -24,19 +23,16 @@ from vision.pieces.empty_squares import EmptySquares, Snapshot
 from vision.pieces.placing import Placed, Placer, faces_on_squares
 from vision.pieces.regions import SquaresUnder, blocks_over, grown, touched_by, with_markers
 from vision.pieces.tags import tags_of
+from vision.pieces.vague_squares import vague_squares
 from vision.pieces.voting import Look
 from vision.pose.locator import BoardLocator
 from vision.pose.optics import Lens
-from vision.pose.pose import Points, Pose, corner_points_mm, flat, solve_pose, square_mm
+from vision.pose.pose import Points, Pose, corner_points_mm, flat, solve_pose
 
 _CLEARLY = 0.85
 """A marker that does not decode and correlates so well with a print is that one without doubt."""
 _UNMOVED_PX = 0.3
 """A corner marker that is found this close to where it was has not moved."""
-_BLURRED = 0.08
-"""Where the pose may be wrong by more than this share of a square (one standard deviation), none is called empty."""
-_LEAST_INSIDE = 0.7
-"""A square of which less lies in the picture may bear a piece outside of it."""
 _LIKE_A_TAG = 0.5, 1.7
 """Sides of what may be a piece's marker, by those of one in the middle of the board."""
 _MISSED_SHARE = 0.15
@@ -367,12 +363,7 @@ class Looker:
     def _vague_squares(self, kit: Kit, pose: Pose) -> frozenset[Square]:
         """The squares of which the pose is not sure enough to say that nothing lies there."""
         if self._vague is None or self._vague[0] is not pose:
-            board = kit.board
-            squares, corners = _corners_of(board)
-            spread = pose.spread_mm(corners.reshape(-1, 3)).reshape(-1, 4).max(axis=1)
-            inside = _share_inside(pose, corners)
-            far = (spread > _BLURRED * board.pitch_mm) | (inside < _LEAST_INSIDE)
-            self._vague = pose, self.locator.unconfirmed | {s for s, is_far in zip(squares, far, strict=True) if is_far}
+            self._vague = pose, self.locator.unconfirmed | vague_squares(kit.board, pose)
         return self._vague[1]
 
     def _concerned(self, placer: Placer, placed: Iterable[Placed], before: Seen) -> set[Square]:
@@ -425,24 +416,6 @@ class Looker:
         if best is None or not seen & set(best.board.corners):
             return self.kit
         return best
-
-
-@lru_cache(maxsize=16)
-def _corners_of(board: Board) -> tuple[tuple[Square, ...], Points]:
-    """The squares that are no hole, and their corners (N, 4, 3) mm."""
-    squares = tuple(square for square in board.squares if square not in board.holes)
-    return squares, np.array([square_mm(board, square) for square in squares])
-
-
-def _share_inside(pose: Pose, corners_mm: Points) -> Points:
-    """(N,): the share of each square (N, 4, 3) that lies in the picture."""
-    shares = np.linspace(0.1, 0.9, 5)
-    across, along = np.meshgrid(shares, shares)
-    a, b, d = (corners_mm[:, index, None] for index in (0, 1, 3))
-    points = a + across.reshape(-1, 1) * (b - a) + along.reshape(-1, 1) * (d - a)
-    seen = pose.to_px(points.reshape(-1, 3))
-    inside = ((seen >= 0) & (seen <= np.array(pose.size) - 1)).all(axis=1)
-    return np.asarray(inside.reshape(len(corners_mm), -1).mean(axis=1))
 
 
 def _corners(kit: Kit, found: Found) -> dict[int, Points]:
