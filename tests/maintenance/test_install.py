@@ -27,7 +27,7 @@ def wheel(path: Path, name: str = "tabletop_companion", version: str = "1.2.3", 
     info = f"{name}-{version}.dist-info"
     files = {
         "companion/__init__.py": "",
-        "companion/cli/main.py": f"def main():\n    print('companion {version}')\n",
+        "companion/cli/__init__.py": f"def main():\n    print('companion {version}')\n",
         "companion/storage/migrations.py": "FORMAT = 7\n",
         "companion/maintenance/releases/releases.py": "",
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
@@ -107,11 +107,11 @@ def test_what_builds_a_tree_stays_out_of_the_release(tmp_path: Path, monkeypatch
     monkeypatch.setattr("os.sync", lambda: None)  # waits for everybody's files
     text = '[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n[project]\n'
     text += 'name = "tabletop-companion"\nversion = "1.2.3"\n[project.scripts]\ncompanion = "companion.cli:main"\n'
-    text += '[tool.setuptools]\npackages = ["companion", "companion.disk", "companion.care"]\n'
+    text += '[tool.setuptools.packages.find]\nnamespaces = true\ninclude = ["companion*"]\n'
     files = {
         "pyproject.toml": text,
         "companion/__init__.py": "",
-        "companion/cli/main.py": "def main():\n    print('companion 1.2.3')\n",
+        "companion/cli/__init__.py": "def main():\n    print('companion 1.2.3')\n",
         "companion/storage/migrations.py": "FORMAT = 7\n",
         "companion/maintenance/releases/releases.py": "",
         LOCK: "# none\n",

@@ -256,13 +256,22 @@ def _buildable(package: Package) -> Iterator[Path]:
         yield Path(scratch)
 
 
+_SAY_FORMAT = """
+try:
+    from companion.storage.migrations import FORMAT
+except ImportError:  # a release of before
+    from companion.disk.formats import FORMAT
+print(FORMAT)
+"""
+
+
 def _first_words(program: Path, version: str) -> int:
     """Does it start and say its version? Answers the newest form of the journal that it reads."""
     said = _run([str(program), "--version"]).strip()
     if said != f"companion {version}":
         raise ReleaseTrouble(f"{program} says it is {said!r}, not version {version}")
     python = str(program.with_name("python3"))
-    return int(_run([python, "-I", "-c", "from companion.storage.migrations import FORMAT; print(FORMAT)"]))
+    return int(_run([python, "-I", "-c", _SAY_FORMAT]))
 
 
 def _pip(folder: Path, *arguments: str) -> None:
@@ -283,7 +292,7 @@ def _run(command: Sequence[str], **environment: str) -> str:
 
 def keep_watch(home: Home, name: str) -> None:
     """Lay the file that puts a release back where no release can break it."""
-    source = _packages(home.folder / name) / "companion" / "care" / "releases.py"
+    (source,) = (_packages(home.folder / name) / "companion").rglob("releases.py")  # older releases have it elsewhere
     unfinished = home.folder / f".{COPY}.new"
     with unfinished.open("wb") as file:
         file.write(source.read_bytes())
