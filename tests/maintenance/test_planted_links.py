@@ -188,7 +188,7 @@ def test_the_backup_before_an_update_does_not_follow_them(
 
 
 def test_switching_off_uses_up_the_order_and_not_what_it_leads_to(tmp_path: Path, secret: Path) -> None:
-    unit = (Path(__file__).parents[1] / "systemd" / "companion-poweroff.service").read_text()
+    unit = (Path(__file__).parents[2] / "systemd" / "companion-poweroff.service").read_text()
     first = next(line for line in unit.splitlines() if line.startswith("ExecStart=") and "rm" in line)
     order = tmp_path / "poweroff"
     order.symlink_to(secret)

@@ -252,7 +252,7 @@ def test_a_new_release_tries_a_copy_of_what_is_ours_alone(tmp_path: Path) -> Non
 
 
 def test_a_format_of_before_with_foreign_sql_is_no_way_in_either(tmp_path: Path) -> None:
-    old = (Path(__file__).parent / "journal-format-1.sqlite").read_bytes()
+    old = (Path(__file__).parents[1] / "journal-format-1.sqlite").read_bytes()
     here = Settings(state_dir=str(tmp_path))
     here.journal_path.write_bytes(altered(old, tmp_path, LEAK))
     with Journal(here.journal_path, read_only=True) as journal:
@@ -265,7 +265,7 @@ def test_a_format_of_before_with_foreign_sql_is_no_way_in_either(tmp_path: Path)
 
 def test_the_first_programs_of_format_1_had_no_shelf_and_are_no_strangers(tmp_path: Path) -> None:
     path = tmp_path / "journal.sqlite"
-    shutil.copyfile(Path(__file__).parent / "journal-format-1.sqlite", path)
+    shutil.copyfile(Path(__file__).parents[1] / "journal-format-1.sqlite", path)
     with closing(sqlite3.connect(path)) as db:
         db.executescript("DROP TABLE imported; DROP TABLE removed; DROP TABLE forgotten;")
     with Journal(path, read_only=True) as journal:
