@@ -233,7 +233,7 @@ def test_the_doctor_of_a_running_service_asks_its_own_camera_and_pins(tmp_path: 
 
 
 def events(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
-    return [record.told for record in caplog.records if hasattr(record, "told")]
+    return [record.log_fields for record in caplog.records if hasattr(record, "log_fields")]
 
 
 def test_start_games_and_refusals_are_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -376,7 +376,7 @@ def test_nobody_is_asked_where_none_runs(tmp_path: Path) -> None:
 
 
 def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
-    status = main.main(["doctor", *arguments])
+    status = main(["doctor", *arguments])
     return status, capsys.readouterr().out
 
 

@@ -26,7 +26,7 @@ def test_a_camera_that_lies_is_found_out(monkeypatch: pytest.MonkeyPatch, capsys
 
     monkeypatch.setattr(BoardReader, "read", lying)
     monkeypatch.setattr(people, "PATIENCE_FRAMES", 8)
-    assert main.main(["selfplay", "--game", "outbuffered", "--games", "1", "--seed", "3"]) == 1
+    assert main(["selfplay", "--game", "outbuffered", "--games", "1", "--seed", "3"]) == 1
     assert "Game 3: " in capsys.readouterr().out
 
 

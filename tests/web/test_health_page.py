@@ -157,6 +157,6 @@ def test_a_slow_request_is_logged_without_its_address(
     assert place.browser().get("/clock?name=5ecret").data == b"at last"
     (record,) = caplog.records
     assert record.getMessage() == "A request took long"
-    assert getattr(record, "told") == {  # noqa: B009 - logging gives records what it was given as extra
+    assert getattr(record, "log_fields") == {  # noqa: B009 - logging gives records what it was given as extra
         "event": "slow_request", "method": "GET", "route": "/clock", "seconds": 1.5
     }  # fmt: skip
