@@ -17,7 +17,7 @@ MINUTES ?= 60
 N ?= 1000000
 SCREENSHOTS ?= /tmp/companion-screenshots
 
-.PHONY: play install uninstall wheel lock test test-opencv4 check messages format lint types bench appliance selfplay night fuzz screenshots browser clean
+.PHONY: play install uninstall wheel lock test quick test-opencv4 check messages format lint types bench appliance selfplay night fuzz screenshots tools clean
 
 play: $(VENV)/.runs
 	@$(BIN)/companion play $(ARGS)
@@ -41,9 +41,16 @@ lock: $(VENV)/.tests
 
 # As many tests at once as there are cores: many of them wait for browsers. Then those that time things, one by one;
 # pytest's status 5 only says that ARGS has chosen none of them.
-test: $(VENV)/.tests browser
+test: $(VENV)/.tests tools
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not alone" $(ARGS) || [ $$? = 5 ]
 	$(BIN)/python -m pytest -m alone $(ARGS) || [ $$? = 5 ]
+
+# What a contributor runs in between: rules, table, storage and the like, without a browser, rendered pictures or a whole
+# service; about a minute.
+QUICK := tests/core tests/games tests/table tests/storage tests/archive tests/mqtt tests/diagnostics tests/hardware tests/test_layers.py
+quick: $(VENV)/.tests
+	$(BIN)/ruff check .
+	$(BIN)/python -m pytest -n $(JOBS) -m "not (browser or slow or alone)" $(QUICK) $(ARGS)
 
 test-opencv4: $(VENV4)/.tests
 	$(VENV4)/bin/python -m pytest -n $(JOBS) $(VISION) $(ARGS)
@@ -100,14 +107,17 @@ fuzz: $(VENV)/.tests
 
 # Pictures of every page in every state: three sizes, light and dark, three languages; some 2,000 files in ten minutes.
 # ARGS="--sizes phone --languages fr --only over" makes fewer.
-screenshots: $(VENV)/.tests browser
+screenshots: $(VENV)/.tests tools
 	cd tests && $(abspath $(BIN))/python tour.py $(SCREENSHOTS) $(ARGS)
 
-# The browser, the PDF tools and axe-core of the tests; where they cannot be installed those tests are skipped and say so.
-browser: tests/node_modules/.installed
-	@command -v chromium >/dev/null && command -v chromedriver >/dev/null && command -v pdftoppm >/dev/null \
-	|| { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq chromium chromium-driver poppler-utils fonts-liberation >/dev/null; } \
-	|| echo "No browser: install chromium, chromium-driver and poppler-utils to run every test."
+# The browser, the PDF tools, the MQTT broker and axe-core of the tests; where they cannot be installed those tests are
+# skipped, and the run says so at its end.
+TOOLS := chromium chromium-driver poppler-utils fonts-liberation mosquitto
+tools: tests/node_modules/.installed
+	@export PATH=$$PATH:/usr/sbin; \
+	command -v chromium >/dev/null && command -v chromedriver >/dev/null && command -v pdftoppm >/dev/null && command -v mosquitto >/dev/null \
+	|| { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq $(TOOLS) >/dev/null; } \
+	|| echo "Not everything is here: install $(TOOLS) to run every test."
 
 tests/node_modules/.installed: tests/package-lock.json
 	@command -v npm >/dev/null || { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq npm >/dev/null; } || true

@@ -6,6 +6,7 @@ import gc
 import os
 import stat
 import threading
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -58,3 +59,10 @@ def no_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
     gc.collect()  # what a test leaves to the collector would else close its files in the middle of another test
     kept = open_files() - files
     assert not kept, f"still open: {', '.join(sorted(kept))}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say at the end what was not tested, and why."""
+    reasons = Counter(report.longrepr[2] for report in terminalreporter.getreports("skipped"))
+    for reason, count in sorted(reasons.items()):
+        terminalreporter.write_line(f"{count} skipped: {reason.removeprefix('Skipped: ')}")
