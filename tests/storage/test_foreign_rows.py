@@ -222,7 +222,9 @@ def test_a_journal_with_foreign_sql_in_it_is_rescued_and_that_is_said(tmp_path: 
         if script not in (ENTRIES_VIEW, MORE_COLUMNS):
             assert journal.games() == [1, 2]
         if script not in (VIEW, GENERATED, NO_ROW_NUMBERS):
-            assert journal.keys() == keys
+            is_pledge_lost = script in (ENTRIES_VIEW, MORE_COLUMNS)  # then the table commits to another secret
+            lost = {"chance"} if is_pledge_lost else set()
+            assert [row for row in journal.keys() if row[0] not in lost] == [row for row in keys if row[0] not in lost]
     assert schema_is_ours(here.journal_path)
     assert len([path for path in damaged_files(here.journal_path) if path.suffix == ".sqlite"]) == 1
     secrets = play_in_secret(here)
@@ -278,7 +280,7 @@ def test_a_foreign_file_can_be_read_in_named_tables_and_nothing_else(tmp_path: P
     here = played(tmp_path)
     here.journal_path.write_bytes(altered(here.journal_path.read_bytes(), tmp_path, LEAK + ENTRIES_VIEW))
     with closing(open_foreign(here.journal_path, ("keys",))) as db:
-        assert len(db.execute("SELECT name FROM keys").fetchall()) == 2
+        assert len(db.execute("SELECT name FROM keys").fetchall()) == 3
         for statement in (
             "SELECT record FROM entries", 'SELECT * FROM "a""b"', "SELECT load_extension('x')",
             "INSERT INTO keys VALUES ('x', x'00')", "PRAGMA writable_schema=ON", "ATTACH 'x.sqlite' AS x",

@@ -271,7 +271,8 @@ def test_a_kept_game_becomes_a_log_that_agrees(
 
 def test_the_same_game_is_still_told_in_sentences() -> None:
     played = played_game()
-    told = list(retell(played))
+    chance, *told = retell(played)
+    assert chance == "Chance: no commitment (older version)."
     assert told[0].startswith("Turn 1: south ")
     assert played.outcome
     assert told[-1] == played.outcome["reason"]
