@@ -20,7 +20,7 @@ from companion.printing.printing import Printer
 from companion.table.seats.staff_call import StaffBell
 from companion.table.table import Table
 from web import error_pages
-from web.context import House, Welcome, Workbench, furnish
+from web.context import PageContext, Welcome, Workbench, register_template_helpers
 from web.rendering.json_view import SpokenJson
 from web.rendering.template_cache import CompiledTemplates
 from web.routes.api import Api
@@ -85,22 +85,24 @@ def create_app(
     streams = Streams(table, settings.viewers)
     join_code = JoinCode(table, clock.monotonic_s) if settings.join == "code" else None
     app.extensions |= {"streams": streams, "guard": guard, "now_s": table.now_s, "join_code": join_code}
-    house = House(
+    page_context = PageContext(
         table, games, guard, streams, clock, join_urls, join_code, workbench, camera is not None,
         welcome or Welcome(), upkeep, health, staff,
     )  # fmt: skip
-    furnish(app)
-    app.extensions["paragraph"] = house.paragraph
+    register_template_helpers(app)
+    app.extensions["paragraph"] = page_context.paragraph
     error_pages.register(app)
 
     _watch_requests(app, table, guard)
     _watch_names(app, Names((*settings.names, settings.host)), join_urls)
-    rooms = [room(house).blueprint() for room in (Pages, RulesPages, Joining, Passing, HostPages, Api, Described)]
+    rooms = [
+        room(page_context).blueprint() for room in (Pages, RulesPages, Joining, Passing, HostPages, Api, Described)
+    ]
     there: tuple[tuple[Any, Any], ...] = (
         (SettingsPage, upkeep), (CheckPage, check), (HealthPages, health), (StaffKeys, staff),
         (HistoryPages, past), (Bench, workbench), (KitPages, printer), (CameraPage, camera),
     )  # fmt: skip
-    rooms += [room(house, what).blueprint() for room, what in there if what]
+    rooms += [room(page_context, what).blueprint() for room, what in there if what]
     for room in rooms:
         app.register_blueprint(room)
     return app

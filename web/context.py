@@ -70,7 +70,7 @@ class Welcome:
 
 
 @dataclass(frozen=True)
-class House:
+class PageContext:
     """Everything that the pages share."""
 
     table: Table
@@ -162,7 +162,7 @@ class House:
         return view.version, _fragment_sprite(html, view) + html
 
 
-def furnish(app: Flask) -> None:
+def register_template_helpers(app: Flask) -> None:
     """What templates may use beside their own values."""
     version = static_version()
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True

@@ -19,7 +19,7 @@ from companion.archive.cache import PictureFolder, SummaryFolder
 from companion.archive.photographs import PhotographFolder
 from companion.archive.played_games import MOST_BYTES, NOBODY, Ending, GameLine, Player, Record
 from companion.archive.replay import GameFile, game_file
-from companion.archive.retelling import HOST_ENDED, Retold, ended_by_word
+from companion.archive.retelling import HOST_ENDED, Retelling, ended_by_word
 from companion.archive.scoresheet import read_sheet, write_sheet
 from companion.archive.statistics import records_of
 from companion.archive.summary import Summary, digest_of, reason_of, summary_of, summary_of_file
@@ -42,7 +42,7 @@ _LONGEST_NAME = 24
 _BROUGHT = "brought "
 """How the stamp of a game from elsewhere begins."""
 
-Painter = Callable[[Retold], bytes]
+Painter = Callable[[Retelling], bytes]
 
 _LARGEST = 2**63 - 1
 """Of the numbers that SQLite knows."""
@@ -80,7 +80,7 @@ class History:
         self._bringing = threading.Lock()
         self._known: dict[int, tuple[str, Summary]] = {}
         self._seated: tuple[int, list[Entry]] = (-1, [])
-        self._retold: OrderedDict[tuple[int, str, str], Retold] = OrderedDict()
+        self._retold: OrderedDict[tuple[int, str, str], Retelling] = OrderedDict()
 
     # ---- the list ----------------------------------------------------------------------------------------------------
 
@@ -194,7 +194,7 @@ class History:
 
     # ---- telling again -----------------------------------------------------------------------------------------------
 
-    def replay(self, number: int) -> Retold:
+    def replay(self, number: int) -> Retelling:
         """A game told again; raises `Illegal` while it is on, `Malformed` when there is none or it cannot be read."""
         line = self.line(number)
         if line is None:
@@ -215,7 +215,7 @@ class History:
         with self._lock:
             told = self._retold.get(key)
             if told is None:
-                told = self._retold[key] = Retold(line, self.file(number), photographs)
+                told = self._retold[key] = Retelling(line, self.file(number), photographs)
                 if len(self._retold) > _REPLAYS:
                     self._retold.popitem(last=False)
             self._retold.move_to_end(key)
@@ -377,7 +377,7 @@ def check_game(played: GameFile) -> None:
 def _reason(played: GameFile) -> str:
     """How a game ended, after it was played again; raises `Malformed` where it does not fit, or is not over."""
     blank = GameLine(0, played.game, "", 0.0, 0.0, {}, (), 0, Ending.ON)
-    told = Retold(blank, played)
+    told = Retelling(blank, played)
     if told.trouble:
         raise Malformed(told.trouble)
     return (told.outcome() or ended_by_word(game_named(played.game), played.outcome or {})).reason

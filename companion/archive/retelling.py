@@ -30,7 +30,7 @@ class _Played:
     turn: PastTurn
 
 
-class Retold:
+class Retelling:
     """Implements `companion.archive.played_games.Replay`. Scenes are made when they are asked for; any thread may ask.
 
     `photographs` are the moments of which there are some; `number` names that of the set-up.

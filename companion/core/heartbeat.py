@@ -13,7 +13,7 @@ and the camera's loop beats with every frame, or every ten seconds while it wait
 one may take a while longer."""
 
 
-class Vitals:
+class Heartbeats:
     """When each loop was heard last. Every method may be called from any thread, none waits for anything.
 
     `bounds` are the names that are listened for with the seconds that each may be silent, counted from the making

@@ -32,7 +32,7 @@ COMMAND_S = 1.0
 SIGNALS = 64
 
 
-class MqttDoor:
+class MqttAdapter:
     """Follows a table; a context manager, and `close` may be called twice. Nothing of it waits for the network.
 
     A file beside the journal remembers what was left at the broker, so that switching MQTT off clears it there, also

@@ -16,7 +16,7 @@ from companion.archive.photographs import Photographer, PhotographFolder
 from companion.core.clock import Clock, RealClock
 from companion.core.config import Settings, find_settings
 from companion.core.errors import CameraError
-from companion.core.heartbeat import CAMERA, TABLE, Vitals
+from companion.core.heartbeat import CAMERA, TABLE, Heartbeats
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Kit, Seat
 from companion.core.log_fields import log_fields
@@ -30,7 +30,7 @@ from companion.maintenance.housekeeping import Housekeeping
 from companion.maintenance.requests import CheckRoom
 from companion.maintenance.settings.sandbox import try_in_child
 from companion.maintenance.upkeep import InstallationUpkeep
-from companion.mqtt.adapter import MqttDoor
+from companion.mqtt.adapter import MqttAdapter
 from companion.printing.press import Press
 from companion.service.bug_bundle import make_bundle
 from companion.service.game_log import GameLog
@@ -38,7 +38,7 @@ from companion.service.health import ServiceHealth
 from companion.service.measured_journal import open_journal
 from companion.service.poweroff import power_key
 from companion.service.share_pictures import share_picture
-from companion.speech.speech_policy import Manners
+from companion.speech.speech_policy import SpeechPolicy
 from companion.storage.journal import Journal
 from companion.storage.last_choices import Choices
 from companion.table.session import Phase
@@ -145,7 +145,7 @@ class Companion:
         )
         self._open_manners()
         self._open_health()
-        broker = MqttDoor(self.table, self.settings, self.clock, threads=self._threads)
+        broker = MqttAdapter(self.table, self.settings, self.clock, threads=self._threads)
         self.broker = self._stack.enter_context(broker)
         self.server = self._open_server()
         if self._threads:
@@ -180,7 +180,7 @@ class Companion:
         return self.simulation is not None
 
     @property
-    def vitals(self) -> Vitals:
+    def vitals(self) -> Heartbeats:
         """Who was heard when: the watchdog asks it."""
         return self.health.vitals
 
@@ -325,7 +325,7 @@ class Companion:
             if self.settings.voice.by in ("auto", "machine") and not voice.is_there:
                 self._say("No voice of this machine: sudo apt install espeak-ng. Table screens speak by themselves.")
         adjust = self.panel.adjust if self.panel else None
-        self.manners = self._stack.enter_context(Manners(self.table, self.settings, self.clock, adjust, voice))
+        self.manners = self._stack.enter_context(SpeechPolicy(self.table, self.settings, self.clock, adjust, voice))
         self.network = self._stack.enter_context(Network(self.settings.wifi, self.clock, self.table.redraw))
 
     def _open_server(self) -> Server:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from companion import __version__
-from companion.core.heartbeat import BOUNDS_S, CAMERA, JOURNAL, TABLE, Vitals
+from companion.core.heartbeat import BOUNDS_S, CAMERA, JOURNAL, TABLE, Heartbeats
 from companion.core.i18n import joined, say, say_n
 from companion.core.log_fields import log_fields
 from companion.core.network import shown
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from companion.core.config import Settings
     from companion.core.network import Network
     from companion.diagnostics.certificate import Validity
-    from companion.mqtt.adapter import MqttDoor
+    from companion.mqtt.adapter import MqttAdapter
     from companion.storage.journal import Journal
     from companion.table.table import Table
     from hardware.panel import Panel
@@ -55,7 +55,7 @@ class Examined(Protocol):
     table: Table
     watcher: Watcher | None
     panel: Panel | None
-    broker: MqttDoor
+    broker: MqttAdapter
     network: Network
     certificate: Validity | None
 
@@ -83,7 +83,7 @@ class ServiceHealth:
         self.tally = Tally()
         self.meter = meter
         watched = (TABLE, JOURNAL, CAMERA) if companion.watcher else (TABLE, JOURNAL)
-        self.vitals = Vitals(self._clock, {name: BOUNDS_S[name] for name in watched} if threads else {})
+        self.vitals = Heartbeats(self._clock, {name: BOUNDS_S[name] for name in watched} if threads else {})
         self._journal, self._free_bytes = "ok", machinery.free_bytes(self._folder)
         self._seen: tuple[Finding, ...] = ()
         self._seen_s: float | None = None

@@ -16,7 +16,7 @@ from companion.core.errors import CompanionError, JournalError, SystemTrouble
 from companion.core.i18n import joined, say
 from companion.maintenance.releases.releases import TOLD
 from companion.maintenance.settings.trial import PROBATION_S, SettingsTrial
-from companion.service.systemd import Attendant, Manager, Word
+from companion.service.systemd import Manager, ManagerNotifier, Word
 
 if TYPE_CHECKING:
     from companion.service.app import Companion
@@ -44,10 +44,10 @@ def run(
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     from companion.service.app import Companion  # noqa: PLC0415 - brings camera and web libraries, which other commands spare
 
-    def begin(settings: Settings) -> tuple[Companion, Attendant]:
+    def begin(settings: Settings) -> tuple[Companion, ManagerNotifier]:
         companion = Companion(settings, simulate, settings_path=path, restart=lambda: os.kill(os.getpid(), RESTART))
         try:
-            return companion, Attendant(companion, manager)  # ready before the greeting, which asks for the Wi-Fi
+            return companion, ManagerNotifier(companion, manager)  # ready before the greeting, which asks for the Wi-Fi
         except BaseException:
             companion.close()
             raise

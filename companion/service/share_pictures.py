@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from companion.archive.played_games import Scene
-from companion.archive.retelling import Retold
+from companion.archive.retelling import Retelling
 from companion.printing.replay_gif import Leaf, share_gif
 
 MOST_FRAMES = 120
@@ -11,7 +11,7 @@ _SHOWN_MS, _FASTEST_MS, _SLOWEST_MS, _LAST_MS = 45_000, 300, 900, 4_000
 """How long all scenes together last, each at least and at most, and the last one."""
 
 
-def share_picture(told: Retold) -> bytes:
+def share_picture(told: Retelling) -> bytes:
     """A game as a GIF: the start, every step or in a long game every turn or some of them, and the end."""
     scenes = [told.scene(place) for place in _places(told)]
     names = {seat: sitters[-1].name for seat, sitters in told.line.players.items() if sitters}
@@ -21,7 +21,7 @@ def share_picture(told: Retold) -> bytes:
     return share_gif(told.kit, names, [*leaves, last], frame_ms, _LAST_MS)
 
 
-def _places(told: Retold) -> list[int]:
+def _places(told: Retelling) -> list[int]:
     """The scenes to be drawn, the first and the last among them."""
     places = list(range(told.places))
     if len(places) > MOST_FRAMES:
@@ -31,7 +31,7 @@ def _places(told: Retold) -> list[int]:
     return kept if kept[-1] == places[-1] else [*kept, places[-1]]
 
 
-def _leaf(told: Retold, scene: Scene, is_last: bool = False) -> Leaf:
+def _leaf(told: Retelling, scene: Scene, is_last: bool = False) -> Leaf:
     return Leaf(
         caption=f"{scene.turn}/{len(told.turns)}",
         layout=scene.layout,

@@ -23,7 +23,7 @@ from companion.core.errors import SystemTrouble, trace_of
 
 if TYPE_CHECKING:
     from companion.core.config import Settings
-    from companion.core.heartbeat import Vitals
+    from companion.core.heartbeat import Heartbeats
     from companion.table.table import Table
     from web.server.sse import Server
 
@@ -103,15 +103,15 @@ class Attended(Protocol):
     server: Server
 
     @property
-    def vitals(self) -> Vitals:
+    def vitals(self) -> Heartbeats:
         """Who was heard when."""
 
 
-class Attendant:
+class ManagerNotifier:
     """Tells the manager how one companion is, until it is closed; a context manager, `close` may be called twice.
 
-    The watchdog is fed only while everything that `Vitals` listens for is alive: a table whose loop hangs starves it,
-    systemd ends the process and starts it again, and the game goes on from the journal.
+    The watchdog is fed only while everything that `Heartbeats` listens for is alive: a table whose loop hangs starves
+    it, systemd ends the process and starts it again, and the game goes on from the journal.
     """
 
     def __init__(self, companion: Attended, manager: Manager) -> None:

@@ -36,7 +36,7 @@ class Voice(Protocol):
         """Another volume and speed."""
 
 
-class Manners:
+class SpeechPolicy:
     """Follows a table and the clock on the wall; a context manager, and `close` may be called twice.
 
     `voice` is the machine's, None: it has none. `set_loudness` (None: there is no panel) is told whether to be silent,

@@ -12,16 +12,16 @@ from companion.core.kit import Seat
 from companion.core.ports import CameraState, CameraStatus, Cue, Reading, Signal
 from companion.table import board_check
 from companion.table.board_check import Before, Problem
-from companion.table.pipeline import Desk
+from companion.table.pipeline import Pipeline
 from companion.table.records import Begin, StageDone
 from companion.table.session import BOTH, Phase
-from companion.table.state import Live, is_in_hand, problems_of
+from companion.table.state import TableState, is_in_hand, problems_of
 
 EARLY_PRESS_S = 3.0
 """So long a press of the clock waits for a camera that does not see the board lie still."""
 
 
-class Watch(Desk):
+class BoardFollower(Pipeline):
     """The part of the table that follows the board; `Table` adds what people say."""
 
     @abstractmethod
@@ -163,7 +163,7 @@ class Watch(Desk):
         self._publish(live, (Signal(Cue.TROUBLE, BOTH),) if worse else ())
 
 
-def _on_turn(live: Live) -> Seat | None:
+def _on_turn(live: TableState) -> Seat | None:
     """The one seat whose play hands may make on the board; None where actions are sealed, also for the last of them."""
     session = live.session
     due = session.playing.to_act(session.state)
@@ -176,7 +176,7 @@ def _covered_since(old: Reading | None, new: Reading) -> frozenset[Square]:
     return frozenset(square for square, face in seen if square in new.unknown or new.seen.get(square) != face)
 
 
-def _laid_open(live: Live, reading: Reading) -> dict[Seat, str]:
+def _laid_open(live: TableState, reading: Reading) -> dict[Seat, str]:
     """The actions that cards or pieces on the table mean, once they lie still and every zone is seen."""
     session, game = live.session, live.session.game
     if session.phase is not Phase.ORDERS or game is None or not reading.quiet or reading.unknown:

@@ -19,7 +19,7 @@ BEAT_S = 0.1
 ANSWER_S = 30.0
 
 
-class Owner:
+class Mailbox:
     """Does everything that is asked of it one after the other, and `on_beat` after each and at least every 0.1 s.
 
     `on_beat` answers in how many seconds it wants to be called again.

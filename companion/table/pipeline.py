@@ -21,7 +21,7 @@ from companion.games.base import Drawn
 from companion.table.chance.fairness import FairChance, commitment_of, press_value
 from companion.table.chance.pledges import open_pledge
 from companion.table.deadlines import Timekeeper, alarms_of
-from companion.table.mailbox import Owner
+from companion.table.mailbox import Mailbox
 from companion.table.ports import ForgetfulChoices, LastChoices, RecordJournal
 from companion.table.prompts import lamps_of
 from companion.table.records import AnyRecord, Commit, Contribute, FreeSeat, MoveSeat, NewGame, TakeSeat
@@ -29,7 +29,7 @@ from companion.table.reducer import advance
 from companion.table.seats.claims import Mark, sentence_of
 from companion.table.seats.seat_claims import ClaimPort, SeatClaims
 from companion.table.session import Phase
-from companion.table.state import Live, problems_of
+from companion.table.state import TableState, problems_of
 from companion.table.views import Progress, TableView, progress_of, view_of
 
 REVEAL_S = 0.6
@@ -49,7 +49,7 @@ class _Listeners:
     alarms: list[Callable[[tuple[Alarm, ...]], None]] = field(default_factory=list)
 
 
-class Desk(ABC):
+class Pipeline(ABC):
     """The state, its one owner, and how doors look at it; `Table` adds what people and devices say.
 
     `start` runs the owner thread; without it (tests, fast simulation) the caller's thread does the work and `step`
@@ -67,7 +67,7 @@ class Desk(ABC):
         self._clock = clock
         self._settings = settings or TableSettings()
         self._choices = choices or ForgetfulChoices()
-        self._owner = Owner("table", self._let_time_pass)
+        self._owner = Mailbox("table", self._let_time_pass)
         self._changed = threading.Condition()
         self._listeners = _Listeners()
         self._when_changed: list[Callable[[], None]] = []
@@ -86,7 +86,7 @@ class Desk(ABC):
         self._write_again_s = -math.inf
         self._standing: tuple[str, ...] = (journal.notice,) if journal.notice else ()
         remembered = self._choices.last if self._choices.last in GAMES else None
-        self._live = Live(session, notices=self._standing, remembered=remembered)
+        self._live = TableState(session, notices=self._standing, remembered=remembered)
         self._timekeeper = Timekeeper(journal)
         if pause := self._timekeeper.after_restart(session):
             self._live = replace(self._live, session=advance(session, pause)[0])
@@ -315,7 +315,7 @@ class Desk(ABC):
 
     # ---- publishing ----------------------------------------------------------------------------------------------
 
-    def _publish(self, live: Live, signals: tuple[Signal, ...] = ()) -> None:
+    def _publish(self, live: TableState, signals: tuple[Signal, ...] = ()) -> None:
         """Make the new view visible, then send cues and lamps."""
         with self._changed:
             self._live = replace(live, version=self._live.version + 1)
@@ -350,7 +350,7 @@ class Desk(ABC):
         self._troubles[about] = sentence
         self._show_troubles(self._live)
 
-    def _show_troubles(self, live: Live) -> None:
+    def _show_troubles(self, live: TableState) -> None:
         told = (self._journal.notice, *self._troubles.values())
         self._standing = tuple(trouble for trouble in told if trouble)
         self._publish(replace(live, notices=self._standing))

@@ -12,7 +12,7 @@ from companion.games import GAMES
 from companion.games.screen import Standing, Tableau
 from companion.table.board_check import Problem, tops
 from companion.table.session import BOTH, Phase, Session
-from companion.table.state import Instruction, Live, instructions
+from companion.table.state import Instruction, TableState, instructions
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,14 @@ class Sign:
 # ---- the sign -----------------------------------------------------------------------------------------------------
 
 
-def sign_of(live: Live, viewer: Seat | None) -> Sign:
+def sign_of(live: TableState, viewer: Seat | None) -> Sign:
     """What the table waits for, in at most 40 characters, and why; then what lies on the table that has no place."""
     sign = _awaited_sign(live, viewer)
     strange = strange_words(live)
     return replace(sign, small=joined(" ", (sign.small, strange))) if strange else sign
 
 
-def strange_words(live: Live) -> str:
+def strange_words(live: TableState) -> str:
     """A sentence about a marker in view that belongs to no piece of this game, or is there twice; empty: none is."""
     session, reading = live.session, live.reading
     if reading is None or not reading.quiet or not live.watched or session.kit is None or not reading.strangers:
@@ -72,7 +72,7 @@ def _meaning(kit: Kit, marker: int) -> str:
     )
 
 
-def _awaited_sign(live: Live, viewer: Seat | None) -> Sign:
+def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
     session = live.session
     if live.early:
         return Sign(say("Take your hands off the board"), say("The clock was pressed; the board is being read."))
@@ -93,7 +93,7 @@ def _awaited_sign(live: Live, viewer: Seat | None) -> Sign:
             return _over_sign(session)
 
 
-def _asked_sign(live: Live, viewer: Seat | None) -> Sign:
+def _asked_sign(live: TableState, viewer: Seat | None) -> Sign:
     """The board can mean several plays."""
     (seat,) = live.session.awaited
     if viewer is seat:
@@ -104,7 +104,7 @@ def _asked_sign(live: Live, viewer: Seat | None) -> Sign:
     return Sign(text, say("The board can mean several."), frozenset({seat}))
 
 
-def _perhaps_hidden(live: Live, problem: Problem) -> str:
+def _perhaps_hidden(live: TableState, problem: Problem) -> str:
     """Where a piece that is nowhere seen may lie out of the camera's sight; empty: nowhere."""
     reading, target = live.reading, live.session.target
     if reading is None or target is None:
@@ -117,7 +117,7 @@ def _perhaps_hidden(live: Live, problem: Problem) -> str:
     return _out_of_sight(live, problem.face)
 
 
-def _out_of_sight(live: Live, face: str) -> str:
+def _out_of_sight(live: TableState, face: str) -> str:
     """Where a piece that lies nowhere in sight, with this face or its other one, may be; empty: nowhere."""
     reading, target, kit = live.reading, live.session.target, live.session.kit
     if reading is None or target is None or kit is None:
@@ -140,7 +140,7 @@ def _owners(kit: Kit | None, face: str) -> frozenset[Seat]:
     return frozenset({seat}) if seat else BOTH
 
 
-def _lobby_sign(live: Live) -> Sign:
+def _lobby_sign(live: TableState) -> Sign:
     free = [seat for seat in SEATS if seat not in live.session.seats]
     if len(free) == 2:
         return Sign(say("Scan a code to take a seat"), say("Or press any key of a pad."), BOTH)
@@ -156,7 +156,7 @@ def _lobby_sign(live: Live) -> Sign:
     return Sign(say("Choose a game"), say("On a phone, or put its board under the camera."), BOTH)
 
 
-def _hands_sign(live: Live) -> Sign:
+def _hands_sign(live: TableState) -> Sign:
     session = live.session
     todo = [i for i in instructions(live) if not i.move.done]
     if todo:
@@ -183,7 +183,7 @@ def _hands_sign(live: Live) -> Sign:
     return Sign(title, say("The next step follows; ready skips the wait."))
 
 
-def _hidden(live: Live, todo: list[Instruction]) -> str:
+def _hidden(live: TableState, todo: list[Instruction]) -> str:
     """The squares that matter and are hidden from the camera, as words."""
     if not live.watched or live.reading is None or not live.reading.quiet:
         return ""
@@ -191,7 +191,7 @@ def _hidden(live: Live, todo: list[Instruction]) -> str:
     return listed(sorted(map(str, squares)))
 
 
-def _orders_sign(live: Live, viewer: Seat | None) -> Sign:
+def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
     session = live.session
     game, awaited = session.playing, session.awaited
     if shown := game.tableau(session.state, viewer) or game.standing(session.state, viewer):
@@ -227,7 +227,7 @@ def _offer(session: Session) -> str:
     return say("{side!c} offers a draw.", side=session.playing.sides[seat].name) if seat else ""
 
 
-def _clock_sign(live: Live, shown: Tableau | Standing, viewer: Seat | None) -> Sign:
+def _clock_sign(live: TableState, shown: Tableau | Standing, viewer: Seat | None) -> Sign:
     """What a game says is awaited, or that its clock stands still, or who has handed in already."""
     session = live.session
     sides = session.playing.sides
@@ -250,7 +250,7 @@ def _clock_sign(live: Live, shown: Tableau | Standing, viewer: Seat | None) -> S
     return Sign(shown.sign, offer or _unseen(live) or shown.hint, session.awaited)
 
 
-def _unseen(live: Live) -> str:
+def _unseen(live: TableState) -> str:
     """What the camera does not see of a board on which the seat on turn may play by hand; empty: nothing."""
     session, reading = live.session, live.reading
     if session.board is None or live.has_cards or len(session.awaited) != 1 or not live.watched:
@@ -280,7 +280,7 @@ def _over_sign(session: Session) -> Sign:
 # ---- the lamps ----------------------------------------------------------------------------------------------------
 
 
-def lamps_of(live: Live) -> dict[Seat, SeatLamps]:
+def lamps_of(live: TableState) -> dict[Seat, SeatLamps]:
     """The steady pattern of every seat's lamps; depends on how many orders are entered, never on which.
 
     While a phone asks for a pad's seat, the order lamps show its mark and nothing else.
@@ -288,7 +288,7 @@ def lamps_of(live: Live) -> dict[Seat, SeatLamps]:
     return {seat: replace(_seat_lamps(live, seat), mark=live.claims.get(seat, frozenset())) for seat in SEATS}
 
 
-def _seat_lamps(live: Live, seat: Seat) -> SeatLamps:
+def _seat_lamps(live: TableState, seat: Seat) -> SeatLamps:
     session = live.session
     wrong = TurnLamp.WRONG if live.problems and session.phase is not Phase.LOBBY else None
     if session.phase is Phase.ORDERS:

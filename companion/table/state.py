@@ -28,7 +28,7 @@ class EarlyPress:
 
 
 @dataclass(frozen=True)
-class Live:
+class TableState:
     """The table at one moment: the session, and what is known beside it and need not survive a restart.
 
     `drafts`: how many orders are entered on each seat's pad. `overruled`: problems that somebody confirmed by hand.
@@ -98,7 +98,7 @@ class Live:
         return bool(game and self.reading and self.reading.game == game.name)
 
 
-def problems_of(live: Live) -> tuple[Problem, ...]:
+def problems_of(live: TableState) -> tuple[Problem, ...]:
     """What is wrong on the board now; while something moves, what was wrong before stays."""
     session, reading, target = live.session, live.reading, live.session.target
     if session.phase in (Phase.LOBBY, Phase.OVER) or target is None or reading is None or not live.watched:
@@ -116,13 +116,13 @@ def problems_of(live: Live) -> tuple[Problem, ...]:
     return tuple(problem for problem in found if problem not in live.overruled)
 
 
-def _missed_and_hidden(live: Live, layout: Layout) -> tuple[Problem, ...]:
+def _missed_and_hidden(live: TableState, layout: Layout) -> tuple[Problem, ...]:
     """What was missed when its place was last seen: that a hand hides the place now mends nothing."""
     hidden = live.reading.unknown if live.reading else frozenset()
     return tuple(p for p in live.problems if p.home in hidden and p.face in layout.get(p.home, ()))
 
 
-def is_in_hand(live: Live, found: tuple[Problem, ...]) -> bool:
+def is_in_hand(live: TableState, found: tuple[Problem, ...]) -> bool:
     """Is all that is wrong that the seat on turn holds one of its pieces, or one that is nobody's?"""
     session, reading = live.session, live.reading
     if session.phase is not Phase.ORDERS or len(session.awaited) != 1 or len(found) != 1 or reading is None:
@@ -141,7 +141,7 @@ class Instruction:
     text: str
 
 
-def instructions(live: Live) -> tuple[Instruction, ...]:
+def instructions(live: TableState) -> tuple[Instruction, ...]:
     """What hands have to do now, with what the camera has ticked off."""
     session = live.session
     kit, target = session.kit, session.target

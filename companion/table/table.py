@@ -18,7 +18,7 @@ from companion.core.kit import Seat
 from companion.core.ports import CameraStatus, Cue, PadKey, Press, Reading, Signal
 from companion.games import game_named
 from companion.games.screen import Play
-from companion.table.board_follower import Watch
+from companion.table.board_follower import BoardFollower
 from companion.table.pipeline import WRITE_AGAIN_S
 from companion.table.records import (
     Abandon,
@@ -48,7 +48,7 @@ MAX_SALT = 64
 MAX_ENTERED = 64
 
 
-class Table(Watch):
+class Table(BoardFollower):
     """Every method may be called from any thread; those that change something wait for the answer and raise."""
 
     # ---- the host's and the seats' words -------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from companion.table.clocks import Countdown
 from companion.table.prompts import Sign, sign_of
 from companion.table.seats.claims import sentence_of
 from companion.table.session import Phase, Sealed, Session
-from companion.table.state import Instruction, Live, instructions
+from companion.table.state import Instruction, TableState, instructions
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class Progress:
     camera: CameraState
 
 
-def progress_of(live: Live) -> Progress:
+def progress_of(live: TableState) -> Progress:
     """How far the table's game has come."""
     session = live.session
     turns = tuple(turn.moment for turn in session.turns)
@@ -183,7 +183,7 @@ def turn_title(moment: str, turns: Sequence[str]) -> str:
     return say("Turn {number}", number=turns.index(moment) + 1) if moment in turns else say("Taken back")
 
 
-def view_of(live: Live, viewer: Seat | None) -> TableView:
+def view_of(live: TableState, viewer: Seat | None) -> TableView:
     """The table as `viewer` may know it."""
     session = live.session
     game = session.game
@@ -245,7 +245,7 @@ def view_of(live: Live, viewer: Seat | None) -> TableView:
     )
 
 
-def _tableau(live: Live, viewer: Seat | None) -> Tableau | None:
+def _tableau(live: TableState, viewer: Seat | None) -> Tableau | None:
     """What the game shows; where cards are asked for in no named lane, in the only one where North's lie open."""
     game, kit = live.session.game, live.session.kit
     tableau = game.tableau(live.session.state, viewer) if game else None
@@ -286,7 +286,7 @@ def _chess_clocks(session: Session) -> Mapping[Seat, ClockView]:
     return {**still, bank.seat: running} if running else still
 
 
-def _laid(live: Live, viewer: Seat | None) -> str | None:
+def _laid(live: TableState, viewer: Seat | None) -> str | None:
     """What the viewer has laid open; what is open to anybody to confirm is open to everybody."""
     if live.session.is_open:
         return next(iter(live.laid.values()), None)
@@ -309,7 +309,7 @@ def _own_sealed(session: Session, viewer: Seat | None) -> Sealed | None:
     return sealed if sealed.owner == session.seats[viewer].nonce else None
 
 
-def _seat_view(live: Live, seat: Seat) -> SeatView:
+def _seat_view(live: TableState, seat: Seat) -> SeatView:
     session = live.session
     sitter, sealed = session.seats.get(seat), session.sealed.get(seat)
     return SeatView(

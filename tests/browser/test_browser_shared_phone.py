@@ -14,7 +14,7 @@ from web_fixtures import Place, open_place
 
 from companion.core.config import Settings, VoiceSettings
 from companion.core.kit import Seat
-from companion.speech.speech_policy import Manners
+from companion.speech.speech_policy import SpeechPolicy
 from web.app import Welcome
 from web.server.sse import serve
 
@@ -43,7 +43,7 @@ class Served:
 
     place: Place
     url: str
-    manners: Manners
+    manners: SpeechPolicy
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def window() -> Iterator[WebDriver]:
 def served(tmp_path: Path, window: WebDriver) -> Iterator[Served]:
     welcome = Welcome()
     with open_place(tmp_path, welcome=welcome) as place, serve(place.app, "127.0.0.1", 0, 16) as server:
-        manners = Manners(place.table, Settings(voice=VoiceSettings(volume=0.5, speed=1.5)), place.clock)
+        manners = SpeechPolicy(place.table, Settings(voice=VoiceSettings(volume=0.5, speed=1.5)), place.clock)
         object.__setattr__(welcome, "voice", manners)
         server.start()
         yield Served(place, f"http://127.0.0.1:{server.port}", manners)

@@ -32,7 +32,7 @@ from companion.core.ports import CameraState, CameraStatus, Cue, SeatLamps, Turn
 from companion.service.app import Companion
 from companion.speech.announcer import Announcer
 from companion.speech.quiet_hours import is_quiet, loudness
-from companion.speech.speech_policy import Manners
+from companion.speech.speech_policy import SpeechPolicy
 from companion.storage.journal import Journal
 from companion.table.table import Table
 from hardware.voice import WAITING, MachineVoice
@@ -262,10 +262,12 @@ class FakeVoice:
         self.settings = settings
 
 
-def with_voice(table: Table, clock: FakeClock, **changes: Any) -> tuple[Manners, FakeVoice, list[tuple[bool, float]]]:
+def with_voice(
+    table: Table, clock: FakeClock, **changes: Any
+) -> tuple[SpeechPolicy, FakeVoice, list[tuple[bool, float]]]:
     voice, told = FakeVoice(), []
     settings = msgspec.structs.replace(Settings(), **changes)
-    return Manners(table, settings, clock, lambda *each: told.append(each), voice), voice, told
+    return SpeechPolicy(table, settings, clock, lambda *each: told.append(each), voice), voice, told
 
 
 def test_the_machine_speaks_unless_a_screen_does(ear: Ear) -> None:
@@ -336,7 +338,7 @@ def test_manners_follow_the_table_in_their_own_thread(ear: Ear) -> None:
             spoke.set()
 
     voice = Loud()
-    with Manners(ear.table, Settings(table=TableSettings(language="es")), ear.clock, voice=voice) as manners:
+    with SpeechPolicy(ear.table, Settings(table=TableSettings(language="es")), ear.clock, voice=voice) as manners:
         manners.start()
         ear.table.new_game("outbuffered", {}, 1)
         assert spoke.wait(5)
@@ -372,7 +374,7 @@ def test_a_whole_companion_is_quiet_at_night_and_loud_at_once_when_told(tmp_path
 def test_the_table_screen_gets_sentences_and_is_counted_while_it_listens(tmp_path: Path) -> None:
     welcome = Welcome()
     with open_place(tmp_path, welcome=welcome) as place:
-        manners = Manners(place.table, Settings(), place.clock)
+        manners = SpeechPolicy(place.table, Settings(), place.clock)
         object.__setattr__(welcome, "voice", manners)
         place.to_orders()
         page = page_of(place.browser(), "/")

@@ -19,14 +19,14 @@ from companion.cli import main
 from companion.cli.doctor import ask_service
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings, PanelSettings, Settings, WebSettings
-from companion.core.heartbeat import BOUNDS_S, CAMERA, JOURNAL, TABLE, Vitals
+from companion.core.heartbeat import BOUNDS_S, CAMERA, JOURNAL, TABLE, Heartbeats
 from companion.core.kit import Seat
 from companion.core.ports import CameraState, CameraStatus
 from companion.diagnostics.findings import Grade, Status, worst
 from companion.diagnostics.probes import Machine
 from companion.service.app import Companion
 from companion.service.health import LOOK_S, ServiceHealth
-from companion.table.mailbox import Owner
+from companion.table.mailbox import Mailbox
 from hardware.panel import Panel
 
 Usage = namedtuple("Usage", "total used free")
@@ -52,7 +52,7 @@ def house(folder: Path, simulate: bool = False, metrics: bool = False) -> Iterat
 
 def test_whoever_is_silent_for_longer_than_its_bound_is_late() -> None:
     clock = FakeClock()
-    vitals = Vitals(clock, {"table": 5.0, "camera": 30.0})
+    vitals = Heartbeats(clock, {"table": 5.0, "camera": 30.0})
     vitals.beat("lamps")
     clock.advance(5.0)
     assert vitals.late() == {}
@@ -70,7 +70,7 @@ def test_an_owner_is_heard_after_every_round_whatever_went_wrong(caplog: pytest.
     def fail() -> float:
         raise sqlite3.OperationalError("the disk is gone")
 
-    owner = Owner("table", fail)
+    owner = Mailbox("table", fail)
     owner.on_round = lambda: heard.append(True)
     owner.start()
     until("three rounds", lambda: len(heard) > 2)

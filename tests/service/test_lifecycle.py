@@ -78,7 +78,7 @@ def test_pages_that_do_not_answer_put_the_settings_of_before_back(
     ends = iter((signal.SIGUSR1, signal.SIGTERM))
     tables = iter((TableSettings(theme="dark"), TableSettings(theme="light")))
     monkeypatch.setattr("companion.service.app.Companion", FakeCompanion)
-    monkeypatch.setattr("companion.service.lifecycle.Attendant", attend)
+    monkeypatch.setattr("companion.service.lifecycle.ManagerNotifier", attend)
     monkeypatch.setattr("companion.service.lifecycle.spare_collections", lambda: None)
     monkeypatch.setattr(signal, "sigwait", lambda _: next(ends))
     monkeypatch.setattr(signal, "pthread_sigmask", lambda *_: None)

@@ -18,7 +18,7 @@ from companion.core.config import CameraSettings, Settings, VoiceSettings, WebSe
 from companion.core.errors import SystemTrouble
 from companion.service import systemd
 from companion.service.app import Companion
-from companion.service.systemd import Attendant, Manager, Word, until_answered
+from companion.service.systemd import Manager, ManagerNotifier, Word, until_answered
 
 Said = list[dict[str, str]]
 
@@ -77,7 +77,7 @@ def test_without_systemd_nothing_is_said_and_nothing_is_missing(tmp_path: Path) 
     manager.tell(READY="1")
     manager.show(Word.READY)
     assert not manager.switch_off()
-    with companion_in(tmp_path) as companion, Attendant(companion, manager) as attendant:
+    with companion_in(tmp_path) as companion, ManagerNotifier(companion, manager) as attendant:
         attendant.close()
         attendant.close()
 
@@ -114,7 +114,7 @@ def test_it_is_fed_while_all_are_alive_and_not_a_moment_longer(tmp_path: Path, e
     with companion_in(tmp_path) as companion:
         silent: dict[str, float] = {}
         companion.vitals.late = lambda: silent  # type: ignore[method-assign] # as if a loop had been hanging for long
-        with Attendant(companion, Manager(environment(ear, run))):
+        with ManagerNotifier(companion, Manager(environment(ear, run))):
             until("food", lambda: len(ear.heard("WATCHDOG")) >= 3)
             assert ear.said[0] == {"READY": "1", "WATCHDOG": "1", "STATUS": companion.table.view().sign.text}
             assert (run / "lamp").read_text() == "ready"
@@ -139,7 +139,7 @@ def test_a_table_without_words_is_fed_all_the_same(
     def fail(_: Companion) -> str:
         raise ValueError(order)
 
-    with companion_in(tmp_path) as companion, Attendant(companion, Manager(environment(ear, tmp_path / "run"))):
+    with companion_in(tmp_path) as companion, ManagerNotifier(companion, Manager(environment(ear, tmp_path / "run"))):
         monkeypatch.setattr(systemd, "status_of", fail)
         until("the failure", lambda: systemd.WORDLESS in ear.heard("STATUS"))
         fed = len(ear.heard("WATCHDOG"))
@@ -163,7 +163,7 @@ def test_a_hung_table_is_late_and_its_pages_still_answer(tmp_path: Path, ear: Ea
         def hang_on() -> None:
             hang.wait(20)
 
-        with Attendant(companion, Manager(environment(ear, tmp_path / "run"))):
+        with ManagerNotifier(companion, Manager(environment(ear, tmp_path / "run"))):
             companion.table._owner.tell(hang_on)
             until("the silence", lambda: any(status.startswith("Not alive: table") for status in ear.heard("STATUS")))
             hang.set()
@@ -172,7 +172,7 @@ def test_a_hung_table_is_late_and_its_pages_still_answer(tmp_path: Path, ear: Ea
 
 def test_the_status_follows_the_game_and_holds_no_secret(tmp_path: Path, ear: Ear) -> None:
     with companion_in(tmp_path) as companion:
-        with Attendant(companion, Manager(environment(ear, tmp_path / "run"))):
+        with ManagerNotifier(companion, Manager(environment(ear, tmp_path / "run"))):
             companion.table.new_game("outbuffered")
             until("the game", lambda: any(status.startswith("Outbuffered: ") for status in ear.heard("STATUS")))
         told = " ".join(ear.heard("STATUS"))
@@ -240,5 +240,5 @@ def test_a_start_that_fails_says_why(tmp_path: Path, ear: Ear) -> None:
 
 
 def test_the_client_of_a_service_under_systemd_sees_pages(tmp_path: Path, ear: Ear) -> None:
-    with companion_in(tmp_path) as companion, Attendant(companion, Manager(environment(ear, tmp_path / "run"))):
+    with companion_in(tmp_path) as companion, ManagerNotifier(companion, Manager(environment(ear, tmp_path / "run"))):
         assert Client(f"http://127.0.0.1:{companion.server.port}").get("/api/view")["phase"] == "lobby"

@@ -15,7 +15,7 @@ from companion.games import GAMES
 from vision.detection.marker_scan import Scanner, boxes_of
 from vision.detection.markers import MarkerFinder, without_shadows
 from vision.detection.motion import BLOCK_PX, Motion
-from vision.detection.rectified_search import CloserLook
+from vision.detection.rectified_search import RectifiedSearch
 from vision.pieces.board_reader import BoardReader
 from vision.pieces.empty_squares import EmptySquares
 from vision.pieces.regions import SquaresUnder, blocks_over
@@ -243,7 +243,7 @@ def test_corner_markers_that_are_too_soft_for_the_picture_are_found_from_above()
     table = SimulatedTable(ARENA, View(width=1920, height=1080, defocus_px=3.5))
     luma, true = table.render_luma(), camera_pose(ARENA, table.view)
     seen = ARENA.board.corners[:2]
-    found = CloserLook().corners(ARENA.board, true, luma, seen)
+    found = RectifiedSearch().corners(ARENA.board, true, luma, seen)
     assert {sighting.marker for sighting in found} == set(ARENA.board.corners[2:])
 
 

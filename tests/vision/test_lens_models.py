@@ -15,7 +15,7 @@ from vision.cameras.lenses import KeptLens
 from vision.detection.markers import Luma
 from vision.diagnosis import BoardEye
 from vision.pieces.board_reader import BoardReader
-from vision.pieces.frame_reader import Looker
+from vision.pieces.frame_reader import FrameReader
 from vision.pose.board_fit import Evidence
 from vision.pose.lens_choice import explaining_fit
 from vision.pose.lens_tuner import LensTuner
@@ -145,7 +145,7 @@ def test_a_mirrored_camera_is_noticed_said_and_turned_back(axis: int) -> None:
 
 def test_a_picture_without_a_board_is_not_looked_at_twice_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
     reader, asked = BoardReader({ARENA.game: ARENA}), list[int]()
-    monkeypatch.setattr(Looker, "shows_board", lambda self, luma: bool(asked.append(1)))
+    monkeypatch.setattr(FrameReader, "shows_board", lambda self, luma: bool(asked.append(1)))
     rng = np.random.default_rng(0)
     for number in range(30):
         reader.read(Frame(rng.integers(0, 255, (360, 640)).astype(np.uint8), number / 5, number))

@@ -10,7 +10,7 @@ from companion.tools.bench.reading.corners import CornerTally, corner_view, judg
 from companion.tools.bench.reading.peers import peers
 from companion.tools.bench.reading.scenes import kits
 from vision.pieces.board_reader import BoardReader
-from vision.pieces.frame_reader import Looker
+from vision.pieces.frame_reader import FrameReader
 from vision.pose.board_fit import Belief, Evidence, fit_board, fit_lines
 from vision.pose.lens_choice import confirmed_squares
 from vision.pose.optics import LENSES
@@ -116,7 +116,7 @@ def test_what_a_wrong_pose_puts_a_square_farther_away_is_not_confirmed() -> None
 
 
 def test_no_square_is_called_empty_where_the_pose_is_unsure() -> None:
-    looker = Looker({KAHMATE.game: KAHMATE}, LENSES["webcam"])
+    looker = FrameReader({KAHMATE.game: KAHMATE}, LENSES["webcam"])
     table = SimulatedTable(KAHMATE, View())
     table.set_up({})
     luma = table.render_luma()

@@ -30,7 +30,7 @@ _WITH_QUIET_ZONE = 9 / 7
 """A marker of five modules a side has a black rim of one, and a white one of one around it."""
 
 
-class CloserLook:
+class RectifiedSearch:
     """Reads markers that the whole picture did not show: plain, sharpened, without shadows, by their likeness."""
 
     def __init__(self) -> None:

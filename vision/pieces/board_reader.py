@@ -22,7 +22,7 @@ from companion.core.ports import Advice, Frame, Reading, Weakness
 from vision.detection.foreign_objects import lying_free
 from vision.detection.markers import Luma
 from vision.detection.motion import RELIT, Blocks, Motion, Stir
-from vision.pieces.frame_reader import Looker
+from vision.pieces.frame_reader import FrameReader
 from vision.pieces.regions import blocks_over
 from vision.pieces.voting import Votes
 from vision.pose.lens_tuner import LensTuner
@@ -54,7 +54,7 @@ class BoardReader:
                     "[camera] model “{model}” is unknown: expected one of {known}", model=model, known=", ".join(LENSES)
                 )
             )
-        self._looker = Looker(kits, LENSES[model], thorough=thorough)
+        self._looker = FrameReader(kits, LENSES[model], thorough=thorough)
         self._lock, self._asking = threading.Lock(), threading.Lock()
         self._motion, self._votes = Motion(), Votes(frames)
         self._settled: Reading | None = None

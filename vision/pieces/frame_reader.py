@@ -18,7 +18,7 @@ from vision.cards.reader import CardReader
 from vision.detection.marker_scan import Scanner, area_of, boxes_of, is_soft, on_edges
 from vision.detection.markers import Found, Luma, Sighting, resembles_marker
 from vision.detection.motion import BLOCK_PX, NOWHERE, Blocks
-from vision.detection.rectified_search import CloserLook
+from vision.detection.rectified_search import RectifiedSearch
 from vision.pieces.empty_squares import EmptySquares, Snapshot
 from vision.pieces.placing import Placed, Placer, faces_on_squares
 from vision.pieces.regions import SquaresUnder, blocks_over, grown, touched_by, with_markers
@@ -55,7 +55,7 @@ class Seen:
     """How large a piece's marker is in the middle of the board."""
 
 
-class Looker:
+class FrameReader:
     """Looks at the pictures of one camera, one after the other.
 
     `kits` are the kits by game, `active` the one to prefer; `thorough` takes more time for each picture.
@@ -64,7 +64,7 @@ class Looker:
     def __init__(self, kits: Mapping[str, Kit], lens: Lens, *, thorough: bool = False) -> None:
         self._kits = dict(kits)
         self._active: Kit | None = None
-        self._scanner, self._closer = Scanner(thorough=thorough), CloserLook()
+        self._scanner, self._closer = Scanner(thorough=thorough), RectifiedSearch()
         self._empties: EmptySquares | None = None
         self._cards: CardReader | None = None
         self._placer: tuple[Pose, Placer] | None = None

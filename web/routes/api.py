@@ -13,7 +13,7 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.base import Key
-from web.context import House, own_square, start_board
+from web.context import PageContext, own_square, start_board
 from web.rendering.board import plan_svg
 from web.rendering.json_view import plain_view
 from web.rendering.piece_controls import plain_plays
@@ -122,9 +122,9 @@ def read_body(asked: Request, kind: type[T]) -> T:
 class Api:
     """The doors under `/api`."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
-        self._table = house.table
+    def __init__(self, page_context: PageContext) -> None:
+        self._page_context = page_context
+        self._table = page_context.table
 
     def blueprint(self) -> Blueprint:
         """All routes."""
@@ -173,32 +173,32 @@ class Api:
     def take(self, seat: str) -> Response:
         """Sit down; the cookie is the seat's token."""
         body = read_body(request, Take)
-        self._house.let_in(request, body.code)
+        self._page_context.let_in(request, body.code)
         nonce = self._table.take_seat(Seat(seat), body.name)
         answer = jsonify(seat=seat)
-        self._house.guard.seat_cookie(answer, Seat(seat), nonce)
+        self._page_context.guard.seat_cookie(answer, Seat(seat), nonce)
         return answer
 
     def leave(self, seat: str) -> Response:
         """Stand up."""
         mine, _ = self._sitting(seat), read_body(request, Body)
-        self._table.free_seat(mine, self._house.guard.sitting(request, mine))
+        self._table.free_seat(mine, self._page_context.guard.sitting(request, mine))
         answer = jsonify(seat=None)
-        self._house.guard.drop_seat(answer, mine)
+        self._page_context.guard.drop_seat(answer, mine)
         return answer
 
     def by_pad(self, seat: str) -> Response:
         """Go on by the pad; this phone may come back."""
         mine, _ = self._own(seat), read_body(request, Body)
-        if not self._house.welcome.has_pads:
+        if not self._page_context.welcome.has_pads:
             raise Illegal(Refusal.WRONG_PHASE, say("There are no pads here: go on by phone"))
-        self._table.play_by(mine, "pad", self._house.guard.sitting(request, mine))
+        self._table.play_by(mine, "pad", self._page_context.guard.sitting(request, mine))
         return jsonify({})
 
     def by_phone(self, seat: str) -> Response:
         """Go on by the phone that went over to the pad."""
         mine, _ = self._own(seat), read_body(request, Body)
-        self._table.play_by(mine, "phone", self._house.guard.sitting(request, mine))
+        self._table.play_by(mine, "phone", self._page_context.guard.sitting(request, mine))
         return jsonify({})
 
     def hand_in(self, seat: str) -> Response:
@@ -263,7 +263,7 @@ class Api:
     def contribute(self, seat: str) -> Response:
         """Give to the chance of the game that comes, or in which nothing is drawn yet: once."""
         mine, body = self._sitting(seat), read_body(request, Contribute)
-        by = "shared" if len(self._house.guard.seats_of(request)) > 1 else "phone"
+        by = "shared" if len(self._page_context.guard.seats_of(request)) > 1 else "phone"
         self._table.contribute(mine, body.commitment, body.value, by)
         return jsonify({})
 
@@ -277,7 +277,7 @@ class Api:
         """Start a game in one of the ways that it names."""
         self._sitting(seat)
         body = read_body(request, Start)
-        game = self._house.games.get(body.game)
+        game = self._page_context.games.get(body.game)
         ways = game.presets if game else ()
         if game and not 0 <= body.preset < len(ways):
             raise Malformed(
@@ -336,7 +336,7 @@ class Api:
     def preview(self) -> Response:
         """How the board of a game looks at the start with these options; raises `Malformed` for those it refuses."""
         body = self._host(NewGame)
-        game = self._house.games.get(body.game)
+        game = self._page_context.games.get(body.game)
         return jsonify(svg=start_board(game, body.options) if game else "")
 
     def abandon(self) -> Response:
@@ -395,26 +395,26 @@ class Api:
     def new_key(self) -> Response:
         """Another host key: every other host's browser must enter it again."""
         self._host(Body)
-        answer = jsonify(host_key=self._house.guard.change_host_key())
-        self._house.guard.host_cookie(answer)
-        self._house.streams.renew()
+        answer = jsonify(host_key=self._page_context.guard.change_host_key())
+        self._page_context.guard.host_cookie(answer)
+        self._page_context.streams.renew()
         self._table.redraw()
         return answer
 
     # ---- inside ----
 
     def _own(self, seat: str) -> Seat:
-        self._house.guard.require_seat(request, Seat(seat))
+        self._page_context.guard.require_seat(request, Seat(seat))
         return Seat(seat)
 
     def _sitting(self, seat: str) -> Seat:
         """The seat of this browser, for what is nobody's secret: also while a phone that is passed is covered."""
-        self._house.guard.require_sitting(request, Seat(seat))
+        self._page_context.guard.require_sitting(request, Seat(seat))
         return Seat(seat)
 
     def _at_hand(self) -> None:
         """Raise `Illegal` where strangers share the network and the request comes from nobody at the table."""
-        if self._house.needs_code(request):
+        if self._page_context.needs_code(request):
             raise Illegal(
                 Refusal.NOT_YOUR_SEAT, say("Only a seat, the host or the table’s own screen can do that here")
             )
@@ -426,7 +426,7 @@ class Api:
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("Only a seat or the host can stop this clock, or start it again"))
 
     def _host(self, kind: type[T]) -> T:
-        self._house.guard.require_host(request)
+        self._page_context.guard.require_host(request)
         return read_body(request, kind)
 
 

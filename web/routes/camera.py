@@ -17,7 +17,7 @@ from werkzeug.exceptions import NotFound
 from companion.core.i18n import say, translate
 from companion.core.ports import Advice, Album, BoardSeen, CameraOffer, CameraState, Eye, SettledFrame
 from companion.table.views import TableView, turn_title
-from web.context import House, clock_words
+from web.context import PageContext, clock_words
 from web.rendering.camera_overlay import (
     WEAK_WORDS,
     count_words,
@@ -84,10 +84,10 @@ class ChooseBody(Body, frozen=True):
 class CameraPage:
     """The routes under `/camera` and of the photographs."""
 
-    def __init__(self, house: House, room: CameraRoom) -> None:
-        self._house = house
-        self._table = house.table
-        self._guard = house.guard
+    def __init__(self, page_context: PageContext, room: CameraRoom) -> None:
+        self._page_context = page_context
+        self._table = page_context.table
+        self._guard = page_context.guard
         self._room = room
         self._measuring = threading.Lock()
         self._measured = _Measured(-MEASURE_S, None, ())
@@ -136,7 +136,7 @@ class CameraPage:
         """A stream of the page's fragment, at most once a second and only when something in it has changed."""
         self._require_look()
         app, is_host = _this_app(), self._guard.is_host(request)
-        return self._house.streams.hold(
+        return self._page_context.streams.hold(
             request.environ, lambda gone: self._messages(app, is_host, gone), Place.SEAT, writer=CAMERA
         )
 
@@ -160,7 +160,7 @@ class CameraPage:
         self._require_look()
         if self._table.progress().camera in (CameraState.TROUBLE, CameraState.NONE):
             raise NotFound  # the last frame is an old one
-        with self._house.imaging:
+        with self._page_context.imaging:
             number = self._eye().number()
             if self._pictures[0] != number:
                 self._pictures = (number, self._eye().picture() or b"")
@@ -192,7 +192,7 @@ class CameraPage:
     def settled_picture(self, number: int) -> Response:
         """A settled frame; `?small` for a list of them."""
         self._require_look()
-        with self._house.imaging:
+        with self._page_context.imaging:
             return _jpeg(self._eye().settled_picture(number, SMALL_PX if "small" in request.args else LARGE_PX))
 
     def settled_board(self, number: int) -> Response:
@@ -238,7 +238,7 @@ class CameraPage:
         self._guard.require_host(request)
         answer = make_response(self._room.bundle())
         answer.mimetype = "application/zip"
-        name = f"companion-{clock_words(self._house.clock.wall_s()).replace(':', '')}.zip"
+        name = f"companion-{clock_words(self._page_context.clock.wall_s()).replace(':', '')}.zip"
         answer.headers["Content-Disposition"] = f'attachment; filename="{name}"'
         return answer
 
@@ -264,13 +264,13 @@ class CameraPage:
 
     def _settled_view(self, number: int) -> BoardSeen | None:
         """The board of a settled frame as it was measured then."""
-        with self._house.imaging:
+        with self._page_context.imaging:
             return self._eye().board(number)
 
     def _measure(self) -> _Measured:
         """The board, measured anew when the last time is too long ago."""
-        now_s = self._house.clock.monotonic_s()
-        with self._measuring, self._house.imaging:
+        now_s = self._page_context.clock.monotonic_s()
+        with self._measuring, self._page_context.imaging:
             if self._room.eye is not None and now_s - self._measured.at_s >= MEASURE_S:
                 board = self._room.eye.board()
                 blind = () if board else self._room.eye.blind_advice()
@@ -287,7 +287,7 @@ class CameraPage:
         return found[::-1]
 
     def _time_of(self, frame: SettledFrame) -> str:
-        clock = self._house.clock
+        clock = self._page_context.clock
         return clock_words(clock.wall_s() - (clock.monotonic_s() - frame.frame.at_s))
 
     def _fragment(self, app: Flask, is_host: bool) -> str:

@@ -15,7 +15,7 @@ from companion.core.kit import SEATS
 from companion.core.ports import Cue
 from companion.maintenance.requests import CheckRoom, PanelCheck, Trial
 from companion.table.session import Phase
-from web.context import House
+from web.context import PageContext
 from web.rendering.wiring import drawing, wires
 from web.routes.api import Body, Text, read_body
 from web.routes.host import ask_for_key
@@ -70,10 +70,10 @@ class Play(Body, frozen=True):
 class CheckPage:
     """The routes under `/check`; for the host alone, because keys may be secrets."""
 
-    def __init__(self, house: House, room: CheckRoom) -> None:
-        self._house = house
-        self._table = house.table
-        self._guard = house.guard
+    def __init__(self, page_context: PageContext, room: CheckRoom) -> None:
+        self._page_context = page_context
+        self._table = page_context.table
+        self._guard = page_context.guard
         self._room = room
 
     def blueprint(self) -> Blueprint:
@@ -99,10 +99,10 @@ class CheckPage:
                 cues=CUES,
                 view=view,
                 is_on=self._is_on(),
-                camera_page=self._house.has_camera_page,
-                workbench=self._house.workbench is not None,
-                urls=self._house.join_urls(),
-                unwell=self._house.health.line() if self._house.health else "",
+                camera_page=self._page_context.has_camera_page,
+                workbench=self._page_context.workbench is not None,
+                urls=self._page_context.join_urls(),
+                unwell=self._page_context.health.line() if self._page_context.health else "",
             )
         )
 
@@ -110,7 +110,7 @@ class CheckPage:
         """What is pressed and lit, as it changes; while somebody follows it the check goes on."""
         self._guard.require_host(request)
         panel = self._panel()
-        streams = self._house.streams
+        streams = self._page_context.streams
         return streams.hold(
             request.environ,
             lambda gone: self._messages(panel, gone),

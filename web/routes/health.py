@@ -11,7 +11,7 @@ from werkzeug.exceptions import NotFound
 from companion.core.i18n import say, say_n
 from companion.core.log_fields import SLOW_S, log_fields
 from companion.diagnostics.findings import Finding, Grade, HealthRoom, Status, worst
-from web.context import House
+from web.context import PageContext
 from web.routes.host import ask_for_key
 
 log = logging.getLogger(__name__)
@@ -40,8 +40,8 @@ METHODS = ("GET", "HEAD", "OPTIONS", "POST")
 class HealthPages:
     """The routes; every request of the application is counted and timed beside."""
 
-    def __init__(self, house: House, room: HealthRoom) -> None:
-        self._house = house
+    def __init__(self, page_context: PageContext, room: HealthRoom) -> None:
+        self._page_context = page_context
         self._room = room
 
     def blueprint(self) -> Blueprint:
@@ -57,7 +57,7 @@ class HealthPages:
     def _measure(self, answer: Response) -> Response:
         """Count and time a request, say in the log if it took long: by the pattern of its address, never by itself."""
         is_stream = answer.mimetype == "text/event-stream"
-        seconds = None if is_stream or "at_s" not in g else self._house.table.now_s() - g.at_s
+        seconds = None if is_stream or "at_s" not in g else self._page_context.table.now_s() - g.at_s
         route = request.url_rule.rule if request.url_rule else "none"
         method = request.method if request.method in METHODS else "other"  # a stranger may send any word
         if self._room.meter:
@@ -100,7 +100,7 @@ class HealthPages:
 
     def doctor(self) -> Response:
         """Everything that was looked at, the worst first, and what to do."""
-        if not self._house.guard.is_host(request):
+        if not self._page_context.guard.is_host(request):
             return ask_for_key("/doctor")
         found = self._room.examine()
         grave = [each for each in found if each.grade in (Grade.FAIL, Grade.WARN)]
@@ -116,7 +116,7 @@ class HealthPages:
 
     def findings(self) -> Response:
         """The same for `companion doctor`."""
-        self._house.guard.require_host(request)
+        self._page_context.guard.require_host(request)
         found = self._room.examine()
         plain = [{"topic": each.topic, "grade": each.grade, "text": each.text} for each in found]
         return jsonify(worst=worst(found), findings=plain)

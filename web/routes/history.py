@@ -14,7 +14,7 @@ from werkzeug.exceptions import NotFound, RequestEntityTooLarge
 from companion.archive.played_games import MOST_BYTES, Ending, GameLine, Past, Replay, Scene, Tendency
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import joined, plain_words, say, spoken
-from web.context import House
+from web.context import PageContext
 from web.rendering.board import Scene as BoardScene
 from web.rendering.board import board_svg
 from web.routes.api import Body, Text, read_body
@@ -41,8 +41,8 @@ class Forget(Body, frozen=True):
 class HistoryPages:
     """The routes under `/history`, and `/statistics`. Whoever comes may look; only the host changes anything."""
 
-    def __init__(self, house: House, past: Past) -> None:
-        self._house = house
+    def __init__(self, page_context: PageContext, past: Past) -> None:
+        self._page_context = page_context
         self._past = past
 
     def blueprint(self) -> Blueprint:
@@ -78,11 +78,11 @@ class HistoryPages:
         return render_template(
             "history.html",
             lines=lines,
-            games=self._house.games,
+            games=self._page_context.games,
             page=page,
             pages=max(-(-count // PAGE), 1),
             count=count,
-            is_host=self._house.guard.is_host(request),
+            is_host=self._page_context.guard.is_host(request),
             refused=refused,
             brought=number,
             day=day,
@@ -99,7 +99,7 @@ class HistoryPages:
 
     def bring_in(self) -> Any:
         """Keep a game from a file, the host's word; what is wrong with it is said on the list."""
-        self._house.guard.require_host(request)
+        self._page_context.guard.require_host(request)
         request.max_content_length = request.max_form_memory_size = MOST_BYTES + _FORM_BYTES
         try:
             file = request.files.get("file")
@@ -117,13 +117,13 @@ class HistoryPages:
 
     def remove(self) -> Response:
         """Remove a game with its photographs, the host's word."""
-        self._house.guard.require_host(request)
+        self._page_context.guard.require_host(request)
         self._past.remove(read_body(request, Remove).number)
         return jsonify({})
 
     def forget(self) -> Response:
         """Take a name out of all games, the host's word."""
-        self._house.guard.require_host(request)
+        self._page_context.guard.require_host(request)
         return jsonify(games=self._past.forget(read_body(request, Forget).name))
 
     # ---- one game ----
@@ -133,8 +133,8 @@ class HistoryPages:
         line = self._line(number)
         told: dict[str, Any] = {
             "line": line,
-            "game": self._house.games.get(line.game),
-            "is_host": self._house.guard.is_host(request),
+            "game": self._page_context.games.get(line.game),
+            "is_host": self._page_context.guard.is_host(request),
             "day": day,
             "length": length,
             "result": result,
@@ -150,14 +150,14 @@ class HistoryPages:
         replay = self._past.replay(self._line(number).number)
         if place >= replay.places:
             raise NotFound
-        game = self._house.games.get(replay.line.game)
+        game = self._page_context.games.get(replay.line.game)
         return render_template("_scene.html", replay=replay, line=replay.line, game=game, **self._scene(replay, place))
 
     def _scene(self, replay: Replay, place: int) -> dict[str, Any]:
         scene = replay.scene(place)
         turn = replay.turns[scene.turn - 1] if scene.turn else None
         is_done = turn is None or turn.last == place
-        photograph = replay.photograph(scene.turn) if is_done and self._house.has_camera_page else ""
+        photograph = replay.photograph(scene.turn) if is_done and self._page_context.has_camera_page else ""
         return {"scene": scene, "turn": turn, "photograph": photograph, "drawn": drawn, "moves": moves_of(scene)}
 
     def _line(self, number: int) -> GameLine:
@@ -194,8 +194,8 @@ class HistoryPages:
             bar=bar,
             seconds=seconds,
             commands=commands,
-            games=self._house.games,
-            is_host=self._house.guard.is_host(request),
+            games=self._page_context.games,
+            is_host=self._page_context.guard.is_host(request),
         )
 
 

@@ -12,7 +12,7 @@ from werkzeug.exceptions import NotFound
 from companion.core.errors import CompanionError, Illegal
 from companion.core.i18n import say
 from companion.games.base import Drawn, Game, OptionRow
-from web.context import House
+from web.context import PageContext
 
 OWN = "own"
 """What the choice of an own text is called in a form."""
@@ -32,10 +32,10 @@ class ChosenRow:
 class HostPages:
     """The routes under `/host`."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
-        self._table = house.table
-        self._guard = house.guard
+    def __init__(self, page_context: PageContext) -> None:
+        self._page_context = page_context
+        self._table = page_context.table
+        self._guard = page_context.guard
 
     def blueprint(self) -> Blueprint:
         """All routes."""
@@ -51,7 +51,7 @@ class HostPages:
             return ask_for_key(f"/{request.args.get('back', 'host')}")
         view = self._table.view()
         name = request.args.get("game") or view.game or view.suggested or self._table.remembered
-        game = self._game(name or next(iter(self._house.games)))
+        game = self._game(name or next(iter(self._page_context.games)))
         return self._page(game, self._table.choice_of(game.name) or {})
 
     def enter_key(self) -> Any:
@@ -82,14 +82,14 @@ class HostPages:
 
     def _page(self, game: Game[Any, Any], chosen: Mapping[str, Any], error: str = "") -> str:
         app: Any = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way
-        seats, match, foot = self._house.fragment(app, "host", None).split("<!--part-->")
+        seats, match, foot = self._page_context.fragment(app, "host", None).split("<!--part-->")
         return render_template(
             "host.html",
             seats=seats,
             match=match,
             foot=foot,
             live="/live/host",
-            house=self._house,
+            page_context=self._page_context,
             game=game,
             fields=_fields(game, chosen),
             error=error,
@@ -97,9 +97,9 @@ class HostPages:
         )
 
     def _game(self, name: str) -> Game[Any, Any]:
-        if name not in self._house.games:
+        if name not in self._page_context.games:
             raise NotFound
-        return self._house.games[name]
+        return self._page_context.games[name]
 
 
 def ask_for_key(back: str, error: str = "") -> Response:
@@ -123,9 +123,9 @@ def chosen_options(game: Game[Any, Any], form: Mapping[str, str]) -> dict[str, A
 def _fields(game: Game[Any, Any], chosen: Mapping[str, Any]) -> list[tuple[str, str, list[ChosenRow]]]:
     """The option rows by heading, with a remark to it."""
     plain = [_chosen(row, chosen) for row in game.option_rows if not row.house_rule]
-    house = [_chosen(row, chosen) for row in game.option_rows if row.house_rule]
+    page_context = [_chosen(row, chosen) for row in game.option_rows if row.house_rule]
     remark = say("where the rulebook leaves a choice; the bar marks our default")
-    fields = [(say("Options"), "", plain), (say("House rules"), remark, house)]
+    fields = [(say("Options"), "", plain), (say("House rules"), remark, page_context)]
     return [field for field in fields if field[2]]
 
 

@@ -9,7 +9,7 @@ from flask import Blueprint, Response, make_response, redirect, render_template,
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.kit import Seat
 from companion.table.seats.claims import ClaimView
-from web.context import House
+from web.context import PageContext
 from web.error_pages import status_of
 from web.routes.api import SEAT
 
@@ -17,10 +17,10 @@ from web.routes.api import SEAT
 class Joining:
     """The pages under `/join`, and the short addresses of the seats."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
-        self._table = house.table
-        self._guard = house.guard
+    def __init__(self, page_context: PageContext) -> None:
+        self._page_context = page_context
+        self._table = page_context.table
+        self._guard = page_context.guard
 
     def blueprint(self) -> Blueprint:
         """All routes."""
@@ -50,7 +50,7 @@ class Joining:
             return self._page("join_seat.html", seat=mine)
         name = wanted_name("name")
         try:
-            self._house.let_in(request, request.form.get("code", ""))
+            self._page_context.let_in(request, request.form.get("code", ""))
             nonce = self._table.take_seat(mine, name)
         except Malformed as error:
             return make_response(self._page("join_seat.html", seat=mine, error=error.message, name=name), 400)
@@ -76,7 +76,7 @@ class Joining:
             return redirect(f"/seat/{mine}", 303)
         name, address = self._table.view().seats[mine].name or "", request.remote_addr or ""
         try:
-            self._house.let_in(request, request.form.get("code", ""))
+            self._page_context.let_in(request, request.form.get("code", ""))
             nonce = self._table.claims.ask(mine, name, address)
         except Illegal as error:
             return self.taken(mine, status_of(error), error)
@@ -122,7 +122,7 @@ class Joining:
             is_free=view.seats[seat.other].name is None,
             claim=self._claim(seat),
             busy_s=self._table.claims.busy_s(seat),
-            needs_code=self._house.needs_code(request),
+            needs_code=self._page_context.needs_code(request),
             error=error.message if error else "",
             is_wrong=error is not None and error.reason is Refusal.JOIN_CODE,
         )
@@ -130,7 +130,7 @@ class Joining:
 
     def _page(self, page: str, error: str = "", name: str = "", **more: Any) -> str:
         names = self._guard.names_of(request)
-        code = self._house.needs_code(request)
+        code = self._page_context.needs_code(request)
         return render_template(
             page, view=self._table.view(), names=names, error=error, name=name, needs_code=code, **more
         )

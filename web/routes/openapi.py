@@ -15,7 +15,7 @@ from flask import Blueprint, Flask, Response, current_app, jsonify
 from werkzeug.routing import Rule
 
 from companion import __version__
-from web.context import House
+from web.context import PageContext
 from web.routes import api, camera, check, history, settings, workbench
 
 PATH = "/api/openapi.json"
@@ -112,8 +112,8 @@ _ERROR = {
 class Described:
     """The route of the description."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
+    def __init__(self, page_context: PageContext) -> None:
+        self._page_context = page_context
 
     def blueprint(self) -> Blueprint:
         """All routes."""

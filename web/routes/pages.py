@@ -29,7 +29,7 @@ from companion.core.i18n import LANGUAGES, words_for_scripts
 from companion.core.kit import Seat
 from companion.games.base import Game
 from companion.table.views import TableView
-from web.context import House, static_files, static_version
+from web.context import PageContext, static_files, static_version
 from web.routes.api import SEAT
 from web.routes.join import Joining
 from web.routes.shared_phone import COVER, must_cover, open_to, stage_of_passing
@@ -44,10 +44,10 @@ _OWN_PAGE = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
 class Pages:
     """Every page that is not the workbench."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
-        self._table = house.table
-        self._guard = house.guard
+    def __init__(self, page_context: PageContext) -> None:
+        self._page_context = page_context
+        self._table = page_context.table
+        self._guard = page_context.guard
         self._static = static_files()
         self._static_version = static_version()
 
@@ -74,17 +74,19 @@ class Pages:
 
     def table_screen(self) -> str:
         """The big screen."""
-        theme = self._house.table_settings.theme
+        theme = self._page_context.table_settings.theme
         asked, kiosk = "screen" in request.args, "kiosk" in request.args
         live, chosen = f"/live/table?look={self._look()}", "" if theme == "system" else theme
         return self._page("table", None, live, theme=chosen, asked=asked, kiosk=kiosk)
 
     def watch(self) -> Any:
         """What everybody may know, on a phone; while too many look, a page that tries again by itself."""
-        if self._house.streams.has_room:
+        if self._page_context.streams.has_room:
             return self._page("watch", None, "/live/watch")
         again_s = randint(8, 15)  # not all at once
-        answer = make_response(render_template("full.html", again_s=again_s, viewers=self._house.streams.viewers), 503)
+        answer = make_response(
+            render_template("full.html", again_s=again_s, viewers=self._page_context.streams.viewers), 503
+        )
         answer.headers["Retry-After"] = str(again_s)
         return answer
 
@@ -92,10 +94,10 @@ class Pages:
         """The page of a seat, for the browser that took it."""
         mine = Seat(seat)
         if not self._guard.sits(request, mine):
-            if (changed := Joining(self._house).changed_places()) is not None:
+            if (changed := Joining(self._page_context).changed_places()) is not None:
                 return changed
             free = self._table.seat_nonce(mine) is None
-            return redirect(f"/join/{mine}") if free else Joining(self._house).taken(mine, 403)
+            return redirect(f"/join/{mine}") if free else Joining(self._page_context).taken(mine, 403)
         view, live = self._table.view(), f"/live/seat/{mine}"
         part = _seat_part(view, mine)
         if not self._guard.passes(request):
@@ -109,7 +111,7 @@ class Pages:
         """The stream of a page that everybody may see."""
         asked, own = _this_request(), page == "table" and is_own_screen(request)
         look = request.args.get("look")
-        streams, voice = self._house.streams, self._house.welcome.voice
+        streams, voice = self._page_context.streams, self._page_context.welcome.voice
         if page == "watch" and not streams.has_room and "text/event-stream" in request.accept_mimetypes.values():
             return Response(message('<main id="live" data-go="/watch"></main>'), mimetype="text/event-stream")
         place, when_over = Place.TABLE if page == "table" else Place.SPECTATOR, _nothing
@@ -120,19 +122,19 @@ class Pages:
         def render(app: Flask) -> str:
             if page == "table" and look is not None and look != self._look():
                 return '<main id="live" data-page="other"></main>'
-            return self._house.fragment(app, page, None, own, page == "table" and self._guard.is_at_table(asked))
+            return self._page_context.fragment(app, page, None, own, page == "table" and self._guard.is_at_table(asked))
 
         return self._stream(render, place, when_over)
 
     def _look(self) -> str:
         """What of the settings is in the table screen's page itself: when it changes, the page is loaded anew."""
-        settings = self._house.table_settings
+        settings = self._page_context.table_settings
         return f"{settings.theme}-{settings.language}"
 
     def live_host(self) -> Response:
         """The stream of the host's page."""
         self._guard.require_host(request)
-        return self._stream(lambda app: self._house.fragment(app, "host", None), Place.SEAT)
+        return self._stream(lambda app: self._page_context.fragment(app, "host", None), Place.SEAT)
 
     def live_seat(self, seat: str) -> Response:
         """The stream of a seat; a seat that was freed meanwhile gets nothing but the way out."""
@@ -144,7 +146,7 @@ class Pages:
                 return f'<main id="live" data-go="/join/{mine}"></main>'
             if must_cover(self._guard, asked, mine, self._table.view):
                 return COVER
-            return self._house.fragment(app, _seat_part(self._table.view(), mine), mine)
+            return self._page_context.fragment(app, _seat_part(self._table.view(), mine), mine)
 
         return self._stream(render, Place.SEAT)
 
@@ -183,15 +185,17 @@ class Pages:
     # ---- inside ----
 
     def _game(self, name: str) -> Game[Any, Any]:
-        if name not in self._house.games:
+        if name not in self._page_context.games:
             raise NotFound
-        return self._house.games[name]
+        return self._page_context.games[name]
 
     def _page(self, page: str, viewer: Seat | None, live: str, part: str = "", **more: Any) -> str:
         own = page == "table" and is_own_screen(request)
         at_table = page == "table" and self._guard.is_at_table(request)
-        fragment = self._house.fragment(_this_app(), part or page, viewer, own, at_table)
-        return render_template(f"{page}.html", fragment=fragment, live=live, viewer=viewer, house=self._house, **more)
+        fragment = self._page_context.fragment(_this_app(), part or page, viewer, own, at_table)
+        return render_template(
+            f"{page}.html", fragment=fragment, live=live, viewer=viewer, page_context=self._page_context, **more
+        )
 
     def _stream(
         self,
@@ -200,7 +204,7 @@ class Pages:
         when_over: Callable[[], None] = lambda: None,
     ) -> Response:
         app = _this_app()
-        return self._house.streams.follow(request.environ, lambda: render(app), place, when_over)
+        return self._page_context.streams.follow(request.environ, lambda: render(app), place, when_over)
 
 
 def _nothing() -> None:

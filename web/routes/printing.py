@@ -14,7 +14,7 @@ from companion.core.errors import Malformed
 from companion.core.i18n import listed, say, say_n, spoken
 from companion.games.base import Game, OptionRow
 from companion.printing.printing import PAPERS, Printer, PrintPlan
-from web.context import House, small_board
+from web.context import PageContext, small_board
 from web.security.auth import is_own_screen
 
 _LETTER_LANDS = ("us", "ca", "mx", "co", "cl", "ve", "ph", "gt", "cr", "sv", "ni", "pa", "do")
@@ -50,8 +50,8 @@ class Offer:
 class KitPages:
     """The page of everything to print, and the PDFs."""
 
-    def __init__(self, house: House, printer: Printer) -> None:
-        self._house = house
+    def __init__(self, page_context: PageContext, printer: Printer) -> None:
+        self._page_context = page_context
         self._printer = printer
 
     def blueprint(self) -> Blueprint:
@@ -64,8 +64,8 @@ class KitPages:
     def page(self) -> str:
         """What there is to print, on which paper and in which language."""
         paper, language = _paper(), _language()
-        offers = [self._offer(game, paper, language) for game in self._house.games.values()]
-        is_short = self._house.welcome.wifi() is not None and not self._may_have_wifi()
+        offers = [self._offer(game, paper, language) for game in self._page_context.games.values()]
+        is_short = self._page_context.welcome.wifi() is not None and not self._may_have_wifi()
         return render_template(
             "kit.html", offers=offers, paper=paper, language=language, papers=PAPERS, is_short=is_short
         )
@@ -74,10 +74,10 @@ class KitPages:
         """A kit, a booklet (`GAME-rules`) or the card for the table (`join`)."""
         paper, language = _paper(), _language()
         if name == "join":
-            wifi = self._house.welcome.wifi() if self._may_have_wifi() else None
-            card = self._printer.join_card(self._house.join_urls(), wifi, paper, language)
+            wifi = self._page_context.welcome.wifi() if self._may_have_wifi() else None
+            card = self._printer.join_card(self._page_context.join_urls(), wifi, paper, language)
             return _answer(card, f"table-card-{paper}-{language}", kept=False)
-        game = self._house.games.get(name.removesuffix(_BOOKLET))
+        game = self._page_context.games.get(name.removesuffix(_BOOKLET))
         if game is None:
             raise NotFound
         if name.endswith(_BOOKLET):
@@ -87,7 +87,7 @@ class KitPages:
 
     def _may_have_wifi(self) -> bool:
         """May whoever asks have the Wi-Fi's password? Only the host, and who stands at the machine's own screen."""
-        return is_own_screen(request) or self._house.guard.is_host(request)
+        return is_own_screen(request) or self._page_context.guard.is_host(request)
 
     def _offer(self, game: Game[Any, Any], paper: str, language: str) -> Offer:
         rows = [row for row in game.option_rows if _changes_board(game, row)]

@@ -13,15 +13,15 @@ from companion.core.kit import SEATS
 from companion.games.base import Game, Illustration, Key
 from companion.printing.rulebook import illustrations
 from companion.table.board_check import HandMove
-from web.context import House
+from web.context import PageContext
 from web.rendering.board import Scene, board_svg
 
 
 class RulesPages:
     """The rules, one page a game, and the way to each of them."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
+    def __init__(self, page_context: PageContext) -> None:
+        self._page_context = page_context
 
     def blueprint(self) -> Blueprint:
         """All routes."""
@@ -32,17 +32,17 @@ class RulesPages:
 
     def index(self) -> str:
         """All games' rules."""
-        return render_template("rules_index.html", games=self._house.games)
+        return render_template("rules_index.html", games=self._page_context.games)
 
     def rules(self, name: str) -> str:
         """The rules of a game; every paragraph has an address that refusals link to."""
-        game = self._house.games.get(name)
+        game = self._page_context.games.get(name)
         if game is None:
             raise NotFound
         return render_template(
             "rules.html",
             game=game,
-            games=self._house.games,
+            games=self._page_context.games,
             kit=game.kit(game.options({})),
             keys=_keys(game),
             pictures=illustrations(game),

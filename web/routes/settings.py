@@ -22,7 +22,7 @@ from companion.maintenance.settings.rows import SettingRow, by_hand, pad_rows, s
 from companion.maintenance.settings.words import PAD_PARTS
 from companion.storage.calendar import EARLIEST_S
 from companion.table.session import Phase
-from web.context import House
+from web.context import PageContext
 from web.routes.api import Body, read_body
 from web.routes.host import ask_for_key
 
@@ -56,10 +56,10 @@ class Shown:
 class SettingsPage:
     """The routes under `/settings`; for the host alone."""
 
-    def __init__(self, house: House, upkeep: Upkeep) -> None:
-        self._house = house
-        self._table = house.table
-        self._guard = house.guard
+    def __init__(self, page_context: PageContext, upkeep: Upkeep) -> None:
+        self._page_context = page_context
+        self._table = page_context.table
+        self._guard = page_context.guard
         self._upkeep = upkeep
 
     def blueprint(self) -> Blueprint:

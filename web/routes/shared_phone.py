@@ -16,7 +16,7 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.kit import SEATS, Seat
 from companion.table.session import Phase
 from companion.table.views import TableView
-from web.context import House
+from web.context import PageContext
 from web.error_pages import status_of
 from web.routes.join import wanted_name
 from web.security.auth import Guard
@@ -29,10 +29,10 @@ COVER = '<main id="live" data-go="/pass"></main>'
 class Passing:
     """The pages under `/pass`."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
-        self._table = house.table
-        self._guard = house.guard
+    def __init__(self, page_context: PageContext) -> None:
+        self._page_context = page_context
+        self._table = page_context.table
+        self._guard = page_context.guard
 
     def blueprint(self) -> Blueprint:
         """All routes."""
@@ -56,9 +56,9 @@ class Passing:
         answer = make_response(
             render_template(
                 "pass.html",
-                fragment=self._house.fragment(_this_app(), "pass", None),
+                fragment=self._page_context.fragment(_this_app(), "pass", None),
                 live="/live/pass",
-                house=self._house,
+                page_context=self._page_context,
             )
         )
         self._guard.pass_cookie(answer, None)
@@ -73,7 +73,7 @@ class Passing:
             if not self._guard.sits(request, seat):
                 try:
                     if not taken:
-                        self._house.let_in(request, request.form.get("code", ""))
+                        self._page_context.let_in(request, request.form.get("code", ""))
                     taken[seat] = self._table.take_seat(seat, names[seat])
                 except (Malformed, Illegal) as refusal:
                     error, status = refusal.message, status_of(refusal)
@@ -111,10 +111,10 @@ class Passing:
         def render() -> str:
             if not self._guard.passes(asked) or open_to(self._table.view()) is not None:
                 return COVER
-            return self._house.fragment(app, "pass", None)
+            return self._page_context.fragment(app, "pass", None)
 
         place = Place.SEAT if self._guard.passes(asked) else Place.SPECTATOR
-        return self._house.streams.follow(asked.environ, render, place)
+        return self._page_context.streams.follow(asked.environ, render, place)
 
     # ---- inside ----
 
@@ -127,7 +127,7 @@ class Passing:
         view, own = self._table.view(), self._guard.seats_of(request)
         others = [seat for seat in SEATS if view.seats[seat].name is not None and seat not in own]
         names = self._guard.names_of(request)
-        code = self._house.needs_code(request)
+        code = self._page_context.needs_code(request)
         page = render_template(
             "pass_begin.html",
             view=view,

@@ -8,7 +8,7 @@ from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import SEATS
 from companion.table.seats.staff_call import StaffBell
-from web.context import House
+from web.context import PageContext
 from web.routes.api import Body, read_body
 from web.security.auth import is_own_screen
 
@@ -16,8 +16,8 @@ from web.security.auth import is_own_screen
 class StaffKeys:
     """The doors under `/api/staff`."""
 
-    def __init__(self, house: House, bell: StaffBell) -> None:
-        self._guard = house.guard
+    def __init__(self, page_context: PageContext, bell: StaffBell) -> None:
+        self._guard = page_context.guard
         self._bell = bell
 
     def blueprint(self) -> Blueprint:

@@ -17,7 +17,7 @@ from companion.core.errors import Malformed
 from companion.core.grid import Square
 from companion.core.i18n import say, translate
 from companion.core.ports import PanelView
-from web.context import House, Workbench
+from web.context import PageContext, Workbench
 from web.routes.api import Body, Text, read_body
 from web.server.sse import PANELS, PING, RETRY_MS, Place, message
 from web.server.stream_writer import Messages, Pause
@@ -72,8 +72,8 @@ class _Heard:
 class Bench:
     """The routes under `/workbench`."""
 
-    def __init__(self, house: House, workbench: Workbench) -> None:
-        self._house = house
+    def __init__(self, page_context: PageContext, workbench: Workbench) -> None:
+        self._page_context = page_context
         self._world = workbench.world
         self._hands = workbench.hands
         self._hand: Square | None = None
@@ -96,17 +96,17 @@ class Bench:
         app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way
         return render_template(
             "workbench.html",
-            fragment=self._house.fragment(app, "workbench", None),
+            fragment=self._page_context.fragment(app, "workbench", None),
             live="/workbench/live",
             buttons=frozenset(self._hands.buttons()),
             size=self._world.size_px(),
-            view=self._house.table.view(),
-            camera_page=self._house.has_camera_page,
+            view=self._page_context.table.view(),
+            camera_page=self._page_context.has_camera_page,
         )
 
     def frame(self) -> Response:
         """The camera's picture now."""
-        with self._house.imaging:
+        with self._page_context.imaging:
             jpeg = self._world.jpeg()
         picture = make_response(jpeg)
         picture.mimetype = "image/jpeg"
@@ -119,7 +119,7 @@ class Bench:
     def live(self) -> Response:
         """A stream of the page's fragment, the world (`event: world`) and the panel (`event: panel`)."""
         app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way
-        return self._house.streams.hold(
+        return self._page_context.streams.hold(
             request.environ, lambda is_gone: self._messages(app, is_gone), Place.TABLE, writer=PANELS
         )
 
@@ -147,9 +147,9 @@ class Bench:
             news += message(json.dumps(_panel_words(panel)), "panel")
         if now_s - heard.looked_s >= WORLD_S:
             heard.looked_s = now_s
-            if self._house.table.version != heard.shown:
-                heard.shown = self._house.table.version
-                news += message(self._house.fragment(app, "workbench", None))
+            if self._page_context.table.version != heard.shown:
+                heard.shown = self._page_context.table.version
+                news += message(self._page_context.fragment(app, "workbench", None))
             world = self._world_now()
             if world["frame"] != heard.crc:
                 heard.crc = world["frame"]
@@ -167,7 +167,7 @@ class Bench:
             }
             for piece in self._world.pieces()
         ]
-        kit = self._house.table.view().kit
+        kit = self._page_context.table.view().kit
         squares = {str(s): self._world.square_px(s) for s in kit.board.squares} if kit else {}
         board = {name: [round(x), round(y)] for name, (x, y) in squares.items()}
         hand = str(self._hand) if self._hand else None
@@ -198,7 +198,7 @@ class Bench:
     def tidy(self) -> Response:
         """Put all pieces where the table wants them."""
         read_body(request, Body)
-        view = self._house.table.view()
+        view = self._page_context.table.view()
         if view.kit is not None and view.target is not None:
             self._world.set_up(view.target)
         return jsonify(self._world_now())
@@ -234,7 +234,7 @@ class Bench:
             raise NotFound from None
 
     def _square(self, text: str) -> Square:
-        kit = self._house.table.view().kit
+        kit = self._page_context.table.view().kit
         square = Square.parse(text)
         if kit is not None and square not in kit.board.squares:
             raise Malformed(say("{square} is not on this board", square=square))

@@ -74,7 +74,7 @@ def certificate_context(certificate: str, key: str) -> ssl.SSLContext:
     return context
 
 
-class SecureDoor:
+class TlsListener:
     """The thread that speaks TLS; `close` ends all connections and may be called twice.
 
     `hand_over` is called in that thread, `turn_away` with the address of whoever did not get in.

@@ -24,7 +24,7 @@ from web.security.host_names import OWN_ADDRESS, asked_host
 from web.security.rate_limit import OWN_ADDRESSES, plain_address
 
 if TYPE_CHECKING:
-    from web.security.tls import SecureDoor
+    from web.security.tls import TlsListener
     from web.server.held_stream import Held
     from web.server.stream_writer import Writer
 
@@ -233,7 +233,7 @@ class GatedServer(TcpWSGIServer):  # type: ignore[misc]  # waitress comes withou
     def __init__(self, app: Any, gate: Gate, now_s: Callable[[], float], **how: Any) -> None:
         self.gate = gate
         self.now_s = now_s
-        self.door: SecureDoor | None = None
+        self.door: TlsListener | None = None
         self._waiting: deque[Channel] = deque()
         self._lock = threading.Lock()
         self._ending = threading.Event()

@@ -34,7 +34,7 @@ from web.server.stream_writer import Messages, Pause, Writer
 if TYPE_CHECKING:
     import ssl
 
-    from web.security.tls import SecureDoor
+    from web.security.tls import TlsListener
 
 ARRIVED = channels.ARRIVED
 HAND_OVER = channels.HAND_OVER
@@ -327,14 +327,14 @@ class Server:
         self.close()
 
 
-def _secure_door(server: channels.GatedServer, tls: ssl.SSLContext) -> SecureDoor:
+def _secure_door(server: channels.GatedServer, tls: ssl.SSLContext) -> TlsListener:
     """What unwraps the connections of a server."""
-    from web.security.tls import SecureDoor  # noqa: PLC0415 - brings an event loop that only those with a certificate need
+    from web.security.tls import TlsListener  # noqa: PLC0415 - brings an event loop that only those with a certificate need
 
     def hand_over(*connection: Any) -> None:
         server.pull_trigger(lambda: server.open_channel(*connection))
 
-    return SecureDoor(tls, hand_over, server.gate.leave)
+    return TlsListener(tls, hand_over, server.gate.leave)
 
 
 def serve(app: Flask, host: str, port: int, viewers: int, tls: ssl.SSLContext | None = None) -> Server:

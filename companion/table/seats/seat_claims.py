@@ -10,7 +10,7 @@ from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Press
-from companion.table.mailbox import Owner
+from companion.table.mailbox import Mailbox
 from companion.table.records import MoveSeat
 from companion.table.reducer import checked_name
 from companion.table.seats.claims import Claims, ClaimView, Mark
@@ -29,7 +29,7 @@ class ClaimPort:
 class SeatClaims:
     """What phones ask (from any thread, in words for people), and what the pads answer (in the table's thread)."""
 
-    def __init__(self, owner: Owner, clock: Clock, port: ClaimPort) -> None:
+    def __init__(self, owner: Mailbox, clock: Clock, port: ClaimPort) -> None:
         self._owner = owner
         self._clock = clock
         self._port = port

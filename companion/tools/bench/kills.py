@@ -33,7 +33,7 @@ from companion.storage.journal import Journal
 from companion.table.deadlines import NOTE_S
 from companion.table.records import Begin, HandIn, NewGame, Pause, Resign, Resume, StageDone, TakeBack
 from companion.table.session import Phase, Session, receipt
-from companion.table.state import Live
+from companion.table.state import TableState
 from companion.table.views import view_of
 from companion.tools.bench.figures import Figure
 from companion.tools.bench.machine import compiled
@@ -307,7 +307,7 @@ def tells(told: dict[str, Any], session: Session, seat: Seat, viewer: Seat | Non
     sealed = session.sealed[seat]
     action = next(str(play) * len(sealed.action) for play in "UDLRIS" if play not in sealed.action)
     other = replace(session, sealed={**session.sealed, seat: replace(sealed, action=action, salt="0" * 32)})
-    expected = json.loads(json.dumps(plain_view(view_of(Live(other), viewer)), default=str))
+    expected = json.loads(json.dumps(plain_view(view_of(TableState(other), viewer)), default=str))
     return any(told.get(name) != expected.get(name) for name in {*told, *expected} - _OF_THE_MACHINE)
 
 
