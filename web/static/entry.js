@@ -113,7 +113,7 @@ function slot(zone, number, card) {
   key.className = `cd big ${card === undefined ? 'add' : card === UNKNOWN ? 'shut' : 'up'}${isHere ? ' here' : ''}${wasUp ? ' was-up' : ''}`;
   key.textContent = card === undefined ? '+' : card === UNKNOWN ? '' : shown(card);
   const name = card === undefined ? say('Add a card') : card === UNKNOWN ? say('A card not read: tap it in') : shown(card);
-  key.setAttribute('aria-label', wasUp ? say('{card}, face up before', { card: name }) : name);
+  key.setAttribute('aria-label', wasUp ? `${name}, ${document.querySelector('[data-tool="up"]').textContent}` : name);
   key.setAttribute('aria-pressed', String(isHere));
   return key;
 }
