@@ -45,9 +45,9 @@ test: $(VENV)/.tests tools
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not alone" $(ARGS) || [ $$? = 5 ]
 	$(BIN)/python -m pytest -m alone $(ARGS) || [ $$? = 5 ]
 
-# What a contributor runs in between: rules, table, storage and the like, without a browser, rendered pictures or a whole
-# service; about a minute.
-QUICK := tests/core tests/games tests/table tests/storage tests/archive tests/mqtt tests/diagnostics tests/hardware tests/test_layers.py
+# What a contributor runs in between: the ground, the rules, the panel and the layers, without a browser, rendered pictures
+# or a whole service; about a minute.
+QUICK := tests/core tests/games tests/hardware tests/test_layers.py
 quick: $(VENV)/.tests
 	$(BIN)/ruff check .
 	$(BIN)/python -m pytest -n $(JOBS) -m "not (browser or slow or alone)" $(QUICK) $(ARGS)
