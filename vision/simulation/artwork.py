@@ -248,10 +248,16 @@ def _card_picture(card: Card, width_mm: float, height_mm: float, marker_mm: floa
     return whole
 
 
+_AS_PRINTED, _HANGS = (1.0, "") if cv2.__version__.startswith("5") else (0.86, "#")
+"""OpenCV 4 draws letters of its own: larger than those of a printed card, and this one hangs below the line."""
+
+
 def _write(picture: Bgr, text: str, x: int, y: int, height: float) -> None:
     """Letters whose lower left corner lies at pixel (x, y)."""
-    scale = height / 22
+    scale = _AS_PRINTED * height / 22
     thick = max(1, round(scale * 3.5))
+    if _HANGS and _HANGS in text:
+        y -= round(0.2 * height)
     write(picture, text, (x, y), scale, _INK, thick=thick)
 
 
