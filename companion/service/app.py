@@ -175,11 +175,6 @@ class Companion:
             self.metrics.watch(self, machine)
 
     @property
-    def is_simulated(self) -> bool:
-        """Are table and pins simulated?"""
-        return self.simulation is not None
-
-    @property
     def vitals(self) -> Heartbeats:
         """Who was heard when: the watchdog asks it."""
         return self.health.vitals

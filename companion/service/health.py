@@ -60,8 +60,8 @@ class Examined(Protocol):
     certificate: Validity | None
 
     @property
-    def is_simulated(self) -> bool:
-        """Are table and pins simulated?"""
+    def simulation(self) -> object | None:
+        """The simulated table and fingers, if table and pins are simulated."""
 
     def urls(self) -> tuple[str, ...]:
         """Addresses of the table screen, the one for phones first."""
@@ -178,7 +178,7 @@ class ServiceHealth:
         yield from self._loops()
         yield from settings_put_back(companion.settings_path)
         yield board_camera(companion.table.view().camera, companion.watcher.camera if companion.watcher else None)
-        yield pads(companion.panel, companion.is_simulated)
+        yield pads(companion.panel, companion.simulation is not None)
         yield voice(companion.settings.voice)
         if companion.broker.sentence:
             yield broker_finding(companion.broker.is_connected, companion.broker.sentence)
