@@ -38,7 +38,7 @@ class Heartbeats:
         """Who was not heard for longer than its bound, with the seconds since then; empty: all are alive.
 
         >>> from companion.core.clock import FakeClock
-        >>> clock = FakeClock(); vitals = Vitals(clock, {"table": 5.0, "camera": 30.0})
+        >>> clock = FakeClock(); vitals = Heartbeats(clock, {"table": 5.0, "camera": 30.0})
         >>> clock.advance(6.0); vitals.late()
         {'table': 6.0}
         >>> vitals.beat("table"); vitals.late()

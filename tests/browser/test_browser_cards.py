@@ -71,7 +71,7 @@ def test_a_full_game_by_taps(tmp_path: Path, windows: Windows) -> None:
         pick(south, "lane:2")
         reaches(client, 107)
         assert "3%" not in wall.page_source
-        assert text_of(south, ".ln[data-lane='2'] .own") == "3%"
+        until("the card in the lane", lambda: text_of(south, ".ln[data-lane='2'] .own") == "3%")
         seen = "return getComputedStyle(document.querySelector('.ln .own')).visibility"
         for state in ("hidden", "visible"):
             tap(south, "#cover")
