@@ -141,7 +141,7 @@ class UsbCamera(Device):
                 say(
                     "USB camera {name} sends what cannot be read: {error}: plug it in again",
                     name=self.name,
-                    error=" ".join(error.err.split()),  # OpenCV writes some in several lines
+                    error=" ".join(str(error.err).split()),  # OpenCV writes some in several lines
                 )
             ) from None
         if good and picture is not None:
