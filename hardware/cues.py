@@ -88,7 +88,7 @@ def tone(text: str) -> Tone:
     return tuple(notes)
 
 
-class Level(Enum):
+class LampLevel(Enum):
     """What a cue does to a lamp. `OPPOSITE` and `SAME` refer to what the lamp showed when the cue began."""
 
     OFF = 0
@@ -101,7 +101,7 @@ class LampStep(NamedTuple):
     """A level and how long it lasts."""
 
     ms: float
-    level: Level
+    level: LampLevel
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Track:
         """How long it lasts."""
         return math.inf if self.is_cycle else sum(step.ms for step in self.steps)
 
-    def at(self, t_ms: float) -> tuple[Level | None, float]:
+    def at(self, t_ms: float) -> tuple[LampLevel | None, float]:
         """The level at a time since the beginning (None: it has ended), and the ms until that may change."""
         if self.is_cycle:
             t_ms %= sum(step.ms for step in self.steps)
@@ -127,12 +127,12 @@ class Track:
         return None, math.inf
 
 
-def _track(*steps: tuple[float, Level], is_cycle: bool = False) -> Track:
+def _track(*steps: tuple[float, LampLevel], is_cycle: bool = False) -> Track:
     return Track(tuple(LampStep(*step) for step in steps), is_cycle)
 
 
 def _blink(period_ms: float) -> Track:
-    return _track((period_ms / 2, Level.ON), (period_ms / 2, Level.OFF), is_cycle=True)
+    return _track((period_ms / 2, LampLevel.ON), (period_ms / 2, LampLevel.OFF), is_cycle=True)
 
 
 # ---- tones and ranks -------------------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ def _run_up(runs: int) -> dict[str, Track]:
     """The lamps fill up from left to right, 100 ms each, so often."""
     tracks = {}
     for place, lamp in enumerate(LAMPS):
-        once = ((place * _RUN_STEP_MS, Level.OFF), ((len(LAMPS) - place) * _RUN_STEP_MS, Level.ON))
+        once = ((place * _RUN_STEP_MS, LampLevel.OFF), ((len(LAMPS) - place) * _RUN_STEP_MS, LampLevel.ON))
         tracks[lamp] = _track(*(once * runs))
     return tracks
 
@@ -219,7 +219,7 @@ def _awake() -> dict[str, Track]:
     """Each lamp for 60 ms, from left to right."""
     before_after = ((60.0 * place, 60.0 * (len(LAMPS) - 1 - place)) for place in range(len(LAMPS)))
     return {
-        lamp: _track((before, Level.OFF), (60.0, Level.ON), (after, Level.OFF))
+        lamp: _track((before, LampLevel.OFF), (60.0, LampLevel.ON), (after, LampLevel.OFF))
         for lamp, (before, after) in zip(LAMPS, before_after, strict=True)
     }
 
@@ -228,22 +228,24 @@ def _all(track: Track, lamps: tuple[str, ...] = LAMPS) -> dict[str, Track]:
     return dict.fromkeys(lamps, track)
 
 
-_FLASH_TWICE = _track((FLASH_MS, Level.OPPOSITE), (FASTEST_BLINK_MS - FLASH_MS, Level.SAME), (FLASH_MS, Level.OPPOSITE))
+_FLASH_TWICE = _track(
+    (FLASH_MS, LampLevel.OPPOSITE), (FASTEST_BLINK_MS - FLASH_MS, LampLevel.SAME), (FLASH_MS, LampLevel.OPPOSITE)
+)
 _CUE_LAMPS: Mapping[Cue, Mapping[str, Track]] = {
     Cue.AWAKE: _awake(),
     Cue.SEAT_TAKEN: _all(_FLASH_TWICE),
-    Cue.KEY_REFUSED: _all(_track((FLASH_MS, Level.OFF)), ORDER_LAMPS),
-    Cue.REVEAL: _all(_track((400.0, Level.ON)), ORDER_LAMPS),
-    Cue.BOARD_AGREES: {"turn": _track((400.0, Level.ON))},
-    Cue.COMBAT: _all(_track((600.0, Level.ON)), ORDER_LAMPS),
-    Cue.TIME_OUT: {"turn": _track((600.0, Level.OFF))},
+    Cue.KEY_REFUSED: _all(_track((FLASH_MS, LampLevel.OFF)), ORDER_LAMPS),
+    Cue.REVEAL: _all(_track((400.0, LampLevel.ON)), ORDER_LAMPS),
+    Cue.BOARD_AGREES: {"turn": _track((400.0, LampLevel.ON))},
+    Cue.COMBAT: _all(_track((600.0, LampLevel.ON)), ORDER_LAMPS),
+    Cue.TIME_OUT: {"turn": _track((600.0, LampLevel.OFF))},
     Cue.FACE_OFF_AGAIN: {"turn": _FLASH_TWICE},
     Cue.WON: _run_up(_WON_RUNS),
-    Cue.TIE: {lamp: Track((*once.steps, LampStep(1000.0, Level.ON))) for lamp, once in _run_up(1).items()},
+    Cue.TIE: {lamp: Track((*once.steps, LampStep(1000.0, LampLevel.ON))) for lamp, once in _run_up(1).items()},
     Cue.OFF_WAIT: _all(_blink(500.0)),
-    Cue.OFF: _all(_track((math.inf, Level.OFF))),
+    Cue.OFF: _all(_track((math.inf, LampLevel.OFF))),
 }
-_LOST = _all(_track((_WON_RUNS * len(LAMPS) * _RUN_STEP_MS, Level.OFF)))
+_LOST = _all(_track((_WON_RUNS * len(LAMPS) * _RUN_STEP_MS, LampLevel.OFF)))
 
 
 def lamps_of(signal: Signal, seat: Seat, silent: bool = False) -> Mapping[str, Track]:
@@ -267,11 +269,11 @@ def rhythm_of(notes: Tone) -> Track:
     steps: list[LampStep] = []
     for note in notes:
         if not note.name:
-            steps.append(LampStep(note.ms, Level.SAME))
+            steps.append(LampStep(note.ms, LampLevel.SAME))
             continue
-        if steps and steps[-1].level is Level.OPPOSITE:
-            steps.append(LampStep(SILENT_GAP_MS, Level.SAME))
-        steps.append(LampStep(max(SILENT_NOTE_MS, note.ms), Level.OPPOSITE))
+        if steps and steps[-1].level is LampLevel.OPPOSITE:
+            steps.append(LampStep(SILENT_GAP_MS, LampLevel.SAME))
+        steps.append(LampStep(max(SILENT_NOTE_MS, note.ms), LampLevel.OPPOSITE))
     return Track(tuple(steps))
 
 
@@ -286,18 +288,18 @@ SHORT_LAMPS: Mapping[Cue, TurnLamp] = {
 TICKS = frozenset({Cue.TIME_SHORT, Cue.TIME_OUT, Cue.CLOCK_LOW, Cue.CLOCK_LAST})
 """The clock is always heard, however soon the same tone comes again."""
 _STEADY: Mapping[TurnLamp, Track] = {
-    TurnLamp.OFF: _track((math.inf, Level.OFF)),
-    TurnLamp.ON: _track((math.inf, Level.ON)),
-    TurnLamp.PULSE: _track((1200.0, Level.ON), (400.0, Level.OFF), is_cycle=True),
+    TurnLamp.OFF: _track((math.inf, LampLevel.OFF)),
+    TurnLamp.ON: _track((math.inf, LampLevel.ON)),
+    TurnLamp.PULSE: _track((1200.0, LampLevel.ON), (400.0, LampLevel.OFF), is_cycle=True),
     TurnLamp.OFFERED: _blink(2000.0),
     TurnLamp.HANDS: _blink(1000.0),
     TurnLamp.WRONG: _blink(400.0),
     TurnLamp.LAST: _blink(500.0),
     TurnLamp.TROUBLE: _track(
-        (FLASH_MS, Level.ON),
-        (FASTEST_BLINK_MS - FLASH_MS, Level.OFF),
-        (FLASH_MS, Level.ON),
-        (2000.0 - FASTEST_BLINK_MS - FLASH_MS, Level.OFF),
+        (FLASH_MS, LampLevel.ON),
+        (FASTEST_BLINK_MS - FLASH_MS, LampLevel.OFF),
+        (FLASH_MS, LampLevel.ON),
+        (2000.0 - FASTEST_BLINK_MS - FLASH_MS, LampLevel.OFF),
         is_cycle=True,
     ),
 }
@@ -336,4 +338,4 @@ def _order(lamps: SeatLamps, number: int, t_ms: float) -> tuple[float, float]:
 
 def _brightness(track: Track, t_ms: float) -> tuple[float, float]:
     level, left_ms = track.at(t_ms)
-    return float(level is Level.ON), left_ms
+    return float(level is LampLevel.ON), left_ms

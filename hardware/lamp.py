@@ -37,7 +37,7 @@ END_S = 120.0
 LOOK_S = 0.5
 
 
-class Shown(Enum):
+class LampState(Enum):
     """What the lamp says, with its pattern; the patterns are those of the pads' lamps."""
 
     BOOTING = TurnLamp.OFFERED
@@ -47,7 +47,7 @@ class Shown(Enum):
     DARK = TurnLamp.OFF
 
 
-_WORDS: Mapping[str, Shown] = {"ready": Shown.READY, "fault": Shown.FAULT, "stopping": Shown.STOPPING}
+_WORDS: Mapping[str, LampState] = {"ready": LampState.READY, "fault": LampState.FAULT, "stopping": LampState.STOPPING}
 
 
 class Sense:
@@ -58,23 +58,23 @@ class Sense:
         self._clock = clock
         self._heard_s = clock.monotonic_s()
         self._mark: tuple[int, str] | None = None
-        self._last: Shown | None = None
+        self._last: LampState | None = None
 
-    def shown(self) -> Shown:
+    def shown(self) -> LampState:
         """Look at the word, and judge."""
         now_s = self._clock.monotonic_s()
         mark = self._read()
         if mark is not None and mark != self._mark:
-            self._heard_s, self._last = now_s, _WORDS.get(mark[1], Shown.FAULT)
+            self._heard_s, self._last = now_s, _WORDS.get(mark[1], LampState.FAULT)
         self._mark = mark
         silent_s = now_s - self._heard_s
         if self._last is None:
-            return Shown.BOOTING if silent_s < BOOT_S else Shown.FAULT
-        if self._last is Shown.STOPPING:
-            return Shown.STOPPING if silent_s < END_S else Shown.FAULT
+            return LampState.BOOTING if silent_s < BOOT_S else LampState.FAULT
+        if self._last is LampState.STOPPING:
+            return LampState.STOPPING if silent_s < END_S else LampState.FAULT
         if silent_s >= SILENT_S:
-            return Shown.FAULT
-        return Shown.BOOTING if mark is None else self._last
+            return LampState.FAULT
+        return LampState.BOOTING if mark is None else self._last
 
     def _read(self) -> tuple[int, str] | None:
         """When the word was written, and the word; None: there is none. The wall clock may jump: only changes count."""
@@ -89,10 +89,10 @@ class SystemLamp:
 
     def __init__(self, pin: int, is_active_low: bool, factory: Any) -> None:
         self._device = LED(pin, active_high=not is_active_low, pin_factory=factory)
-        self._shown = Shown.DARK
+        self._shown = LampState.DARK
         self._since_s = 0.0
 
-    def show(self, shown: Shown, now_s: float) -> float:
+    def show(self, shown: LampState, now_s: float) -> float:
         """Drive the lamp for this moment; answers in how many seconds it wants to be driven again."""
         if shown is not self._shown:
             self._shown, self._since_s = shown, now_s

@@ -24,7 +24,7 @@ from companion.core.config import PanelSettings
 from companion.core.kit import Seat
 from companion.core.ports import Alarm, SeatLamps, Signal
 from hardware.cues import tone_of
-from hardware.player import Player
+from hardware.player import CuePlayer
 from hardware.schedule import Schedule
 from hardware.wiring import Buzzer, Lamp, LampPin
 
@@ -93,10 +93,10 @@ class Outputs:
         self._brightness = settings.brightness
         self._failed: set[str] = set()
         self._orders: SimpleQueue[_Order | None] = SimpleQueue()
-        self._player = Player(settings.silent, all(lamp.can_dim for lamp in lamps.values()))
+        self._player = CuePlayer(settings.silent, all(lamp.can_dim for lamp in lamps.values()))
         self._schedule = Schedule()
         self._tried_out: TryOut | None = None
-        self._trial = Player()
+        self._trial = CuePlayer()
 
     def tell(self, order: _Order | None) -> None:
         """Take an order; returns at once. None: end the thread."""
@@ -167,7 +167,7 @@ class Outputs:
                 case TryOut():
                     self._tried_out = order
                     if order.signal is not None:
-                        self._trial = Player()
+                        self._trial = CuePlayer()
                         self._trial.signal(order.signal, now_ms)
         except Exception:  # one bad order must not end the lamps
             _log.exception("The panel cannot show %s", order)
@@ -200,10 +200,10 @@ class Outputs:
             return None if tone_of(alarm.signal.cue)[0].hz == hz else hz
         return hz
 
-    def _shown(self, now_s: float) -> Player:
+    def _shown(self, now_s: float) -> CuePlayer:
         """Whose lamps and tones are shown: the table's, unless something is tried out."""
         if self._tried_out is not None and now_s >= self._tried_out.until_s:
-            self._tried_out, self._trial = None, Player()
+            self._tried_out, self._trial = None, CuePlayer()
         return self._player if self._tried_out is None else self._trial
 
     def _drive(self, name: str, driving: Callable[[], None]) -> None:

@@ -14,7 +14,7 @@ from hardware.cues import (
     SAME_TONE_MS,
     SHORT_LAMPS,
     TICKS,
-    Level,
+    LampLevel,
     Rank,
     Tone,
     Track,
@@ -69,7 +69,7 @@ class _SeatState:
     """How the turn lamp says so."""
 
 
-class Player:
+class CuePlayer:
     """Mixes the table's lasting lamps with its cues. All times are ms of one monotonic clock, and never fall.
 
     `silent`: no tones; their rhythm shows on the turn lamps. `pwm`: lamps can be dimmed.
@@ -182,13 +182,13 @@ class Player:
         is_blinking = lamp == "turn" and self._seats[seat].short_ms is not None
         if overlay is not None and lamp in overlay.tracks and not (is_blinking and overlay.rank < Rank.TIME):
             level, left_ms = overlay.tracks[lamp].at(now_ms - overlay.start_ms)
-            if level in (Level.ON, Level.OFF):
-                return float(level is Level.ON), left_ms
+            if level in (LampLevel.ON, LampLevel.OFF):
+                return float(level is LampLevel.ON), left_ms
             if level is not None:
                 # A blinking lamp would blur a rhythm: hold what it showed when the cue, or its own pattern, began.
                 held_ms = max(overlay.start_ms, self._seats[seat].changed_ms)
                 is_lit = self._steady(seat, lamp, held_ms)[0] >= 0.5
-                return float(is_lit is (level is Level.SAME)), left_ms
+                return float(is_lit is (level is LampLevel.SAME)), left_ms
         return self._steady(seat, lamp, now_ms)
 
     def _steady(self, seat: Seat, lamp: str, at_ms: float) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from companion.core.clock import FakeClock
 from companion.core.config import PanelSettings
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import Alarm, Cue, Press, SeatLamps, Signal
-from hardware.player import Player
+from hardware.player import CuePlayer
 from hardware.simulated import simulated_panel
 
 SOUTH, NORTH = SEATS
@@ -61,11 +61,11 @@ def lit_edges(levels: list[float]) -> list[int]:
     return [t for t, (before, now) in enumerate(itertools.pairwise([0.0, *levels])) if before < 0.5 <= now]
 
 
-def heard(player: Player, start_ms: int, end_ms: int) -> list[float | None]:
+def heard(player: CuePlayer, start_ms: int, end_ms: int) -> list[float | None]:
     """What the buzzer sounds in each of these milliseconds."""
     return [player.tone_hz(float(t)) for t in range(start_ms, end_ms)]
 
 
-def seen(player: Player, seat: Seat, lamp: str, start_ms: int, end_ms: int) -> list[float]:
+def seen(player: CuePlayer, seat: Seat, lamp: str, start_ms: int, end_ms: int) -> list[float]:
     """How bright a lamp is in each of these milliseconds."""
     return [player.brightness(seat, lamp, float(t)) for t in range(start_ms, end_ms)]

@@ -18,9 +18,9 @@ from companion.core.config import TableSettings, WebSettings
 from companion.core.grid import Square
 from companion.core.kit import Layout
 from companion.core.ports import PanelView, WorldPiece
-from companion.diagnostics.findings import Finding, Grade, Health, Meter, Status, Tally
+from companion.diagnostics.findings import Finding, Grade, Health, Meter, RefusalCounter, Status
 from companion.games import GAMES
-from companion.printing.press import Press
+from companion.printing.kit_printer import KitPrinter
 from companion.service.share_pictures import share_picture
 from companion.storage.journal import Journal
 from companion.table.table import Table
@@ -34,7 +34,7 @@ class FakeHealth:
     """A service as well as a test wants it to be."""
 
     def __init__(self) -> None:
-        self.tally = Tally()
+        self.tally = RefusalCounter()
         self.meter: Meter | None = None
         self.now = Health(Status.OK, "1.2.3", 61.26, {}, "ok", "none", "none", 4321, Grade.OK)
         self.found: tuple[Finding, ...] = ()
@@ -105,7 +105,7 @@ def open_place(
             workbench=workbench,
             camera=camera,
             welcome=welcome,
-            printer=Press(GAMES),
+            printer=KitPrinter(GAMES),
             clock=clock,
             health=health,
             past=History(

@@ -37,7 +37,7 @@ from companion.table.seats.staff_call import StaffBell
 from companion.table.table import Table
 from companion.table.views import TableView
 from web.rendering import cards, piece_controls
-from web.rendering.board import Scene, board_svg, board_words, scene_of
+from web.rendering.board import BoardPicture, board_svg, board_words, scene_of
 from web.rendering.cards import lanes_sign
 from web.rendering.pieces import picture
 from web.rendering.styles import styles_of
@@ -303,7 +303,7 @@ def start_board(game: Game[Any, Any], raw: Mapping[str, Any] | None = None) -> M
         return lanes_sign(game.kit(options))
     state = game.setup(options, Random(0))
     shown = game.standing(state, None)
-    return board_svg(Scene(game.kit(options), game.expected(state) or {}, badges=shown.badges if shown else {}))
+    return board_svg(BoardPicture(game.kit(options), game.expected(state) or {}, badges=shown.badges if shown else {}))
 
 
 @lru_cache(maxsize=16)

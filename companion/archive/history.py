@@ -17,7 +17,7 @@ import msgspec
 
 from companion.archive.cache import PictureFolder, SummaryFolder
 from companion.archive.photographs import PhotographFolder
-from companion.archive.played_games import MOST_BYTES, NOBODY, Ending, GameLine, Player, Record
+from companion.archive.played_games import MOST_BYTES, NOBODY, Ending, GameLine, PlayerRecord, SeatedPlayer
 from companion.archive.replay import GameFile, game_file
 from companion.archive.retelling import HOST_ENDED, Retelling, ended_by_word
 from companion.archive.scoresheet import read_sheet, write_sheet
@@ -141,14 +141,14 @@ class History:
             return Ending.ABANDONED
         return Ending.WON if summary.winners else Ending.TIE
 
-    def _players(self, number: int, summary: Summary) -> dict[Seat, tuple[Player, ...]]:
+    def _players(self, number: int, summary: Summary) -> dict[Seat, tuple[SeatedPlayer, ...]]:
         forgotten = self._journal.forgotten()
 
         def shown(name: str) -> str:
             return NOBODY if name and any(each.covers(name, number) for each in forgotten) else name
 
         return {
-            seat: tuple(Player(shown(name), door) for name, door in sitters)
+            seat: tuple(SeatedPlayer(shown(name), door) for name, door in sitters)
             for seat, sitters in summary.players.items()
         }
 
@@ -330,7 +330,7 @@ class History:
 
     # ---- statistics --------------------------------------------------------------------------------------------------
 
-    def statistics(self) -> Sequence[Record]:
+    def statistics(self) -> Sequence[PlayerRecord]:
         """What each player did in the games that are over, who played most first."""
         stamps = reversed(self._numbers())
         lines = [(self._line(number, stamp), self._summary(number, stamp)) for number, stamp in stamps]

@@ -36,7 +36,7 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True)
-class Player:
+class SeatedPlayer:
     """Somebody who sat at a seat: `door` as of a sitter, empty for a game from elsewhere."""
 
     name: str
@@ -57,7 +57,7 @@ class GameLine:
     title: str
     begun: float
     length_s: float
-    players: Mapping[Seat, tuple[Player, ...]]
+    players: Mapping[Seat, tuple[SeatedPlayer, ...]]
     options: tuple[tuple[str, str], ...]
     turns: int
     ending: Ending
@@ -96,7 +96,7 @@ class PastTurn:
 
 
 @dataclass(frozen=True)
-class Scene:
+class ReplayStep:
     """One step of a replay: the board when a stage was done. `turn` 0 is the start, `stage` counts from 1.
 
     `moves` are the ways that pieces have gone in it, each from one square to another. `lanes`, `count` and `hands` are
@@ -144,7 +144,7 @@ class Replay(Protocol):
     def trouble(self) -> str:
         """What does not fit."""
 
-    def scene(self, place: int) -> Scene:
+    def scene(self, place: int) -> ReplayStep:
         """One of them; raises IndexError."""
 
     @property
@@ -169,7 +169,7 @@ class Tendency:
 
 
 @dataclass(frozen=True)
-class Record:
+class PlayerRecord:
     """A player, told apart by name, with what he did in all games (`total`) and in each."""
 
     name: str
@@ -210,5 +210,5 @@ class Past(Protocol):
     def forget(self, name: str) -> int:
         """Take a name out of all games up to now; answers out of how many."""
 
-    def statistics(self) -> Sequence[Record]:
+    def statistics(self) -> Sequence[PlayerRecord]:
         """What each player did, who played most first."""

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from companion.archive.played_games import GameLine, PastTurn, Proof, Scene
+from companion.archive.played_games import GameLine, PastTurn, Proof, ReplayStep
 from companion.archive.replay import GameFile, PlayedTurn, chance_of, play_again
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Kit, Layout
 from companion.games import game_named
 from companion.games.base import Game, Outcome, Stage, Step
-from companion.games.screen import Tableau
+from companion.games.screen import CardUi
 from companion.table.board_check import hand_moves
 from companion.table.session import chance
 
@@ -72,16 +72,16 @@ class Retelling:
         moment = self._turns[turn - 1].turn.moment if turn else f"{self.line.number}{_SET_UP}"
         return moment if moment in self._photographs else ""
 
-    def scene(self, place: int) -> Scene:
+    def scene(self, place: int) -> ReplayStep:
         """One of the scenes; raises IndexError."""
         if place == 0:
-            return self._shown(Scene(0, 0, 0, 0, say("The start"), self._layout_of(self._first)), self._first)
+            return self._shown(ReplayStep(0, 0, 0, 0, say("The start"), self._layout_of(self._first)), self._first)
         played = next((each for each in self._turns if each.turn.first <= place <= each.turn.last), None)
         if played is None or place < 0:
             raise IndexError(place)
         return self._scene_of(played, place - played.turn.first)
 
-    def _scene_of(self, played: _Played, index: int) -> Scene:
+    def _scene_of(self, played: _Played, index: int) -> ReplayStep:
         """The board when a stage of a turn was done; a turn without any has one scene."""
         stages, turn = played.step.stages, played.turn
         before = self._before(played, index)
@@ -90,7 +90,7 @@ class Retelling:
         if after is None:
             after = self._layout_of(played.step.state) if is_last else before
         moves = () if self.kit.deck else hand_moves(self.kit, before, after)
-        bare = Scene(
+        bare = ReplayStep(
             place=turn.first + index,
             turn=turn.number,
             stage=index + 1 if stages else 0,
@@ -116,16 +116,16 @@ class Retelling:
     def _layout_of(self, state: Any) -> Layout:
         return self._game.expected(state) or {}
 
-    def _shown(self, bare: Scene, state: Any, is_last: bool = True) -> Scene:
+    def _shown(self, bare: ReplayStep, state: Any, is_last: bool = True) -> ReplayStep:
         """A scene with what the game shows beside the board; figures at pieces hold only when a turn is done."""
         changed: dict[str, Any] = {}
         if standing := self._game.standing(state, None):
             changed = {"facts": standing.facts, "cards": standing.hands, "badges": standing.badges if is_last else {}}
         if tableau := self._game.tableau(state, None):
             changed = {**changed, **self._cards(state, tableau)}
-        return Scene(**{**vars(bare), **changed})
+        return ReplayStep(**{**vars(bare), **changed})
 
-    def _cards(self, state: Any, tableau: Tableau) -> dict[str, Any]:
+    def _cards(self, state: Any, tableau: CardUi) -> dict[str, Any]:
         """Each seat's hand as its owner saw it: the game is over."""
         own = {seat: self._game.tableau(state, seat) for seat in SEATS}
         return {

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from statistics import median
 
-from companion.archive.played_games import NOBODY, Ending, GameLine, Record, Tendency
+from companion.archive.played_games import NOBODY, Ending, GameLine, PlayerRecord, Tendency
 from companion.archive.summary import Summary
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS, Seat
@@ -36,7 +36,7 @@ class _Sum:
         self.commands.update(summary.commands.get(seat, {}))
 
 
-def records_of(games: Iterable[tuple[GameLine, Summary]]) -> tuple[Record, ...]:
+def records_of(games: Iterable[tuple[GameLine, Summary]]) -> tuple[PlayerRecord, ...]:
     """What each player did, who played most first; `games` are over, the oldest first. Abandoned ones do not count."""
     names: dict[str, str] = {}
     sums: dict[str, dict[str, _Sum]] = {}
@@ -57,13 +57,13 @@ def _players(line: GameLine) -> Iterator[tuple[Seat, str]]:
     yield from ((seat, name) for seat, name in last.items() if name and name != NOBODY)
 
 
-def _record(name: str, by_game: Mapping[str, _Sum]) -> Record:
+def _record(name: str, by_game: Mapping[str, _Sum]) -> PlayerRecord:
     whole = _Sum()
     for one in by_game.values():
         whole.games, whole.wins, whole.ties = whole.games + one.games, whole.wins + one.wins, whole.ties + one.ties
         whole.times += one.times
     games = [_tendency(game, GAMES[game].title, one) for game, one in by_game.items()]
-    return Record(
+    return PlayerRecord(
         Verbatim(name),
         _tendency("", say("All games"), whole),
         tuple(sorted(games, key=lambda tendency: (-tendency.games, tendency.game))),

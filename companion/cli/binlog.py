@@ -14,7 +14,7 @@ from companion.games.binmat import Binmat
 from companion.games.binmat.cards import Cards, listed, parse_cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Edition, Fight, plain, resolve
 from companion.games.binmat.ledger import Ledger
-from companion.games.binmat.log import Kind, Reading, read_log
+from companion.games.binmat.log import FindingKind, LogReport, read_log
 from companion.games.binmat.notation import log_of
 from companion.games.binmat.state import LANES
 from companion.games.binmat.words import RULES
@@ -106,7 +106,7 @@ def _named(cards: Cards) -> str:
 # ---- logs ------------------------------------------------------------------------------------------------------------
 
 
-def read_log_file(path: Path, edition: str, turns: int | None) -> Reading:
+def read_log_file(path: Path, edition: str, turns: int | None) -> LogReport:
     """Read a file and check what it tells, as `read_log` does; raises `Malformed` when it is no log at all."""
     options = Binmat().options({"edition": edition} | ({} if turns is None else {"turns": turns}))
     reading = read_log(_lines_of(path), options.edition, turns)
@@ -136,7 +136,7 @@ def _lines_of(path: Path) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def report(reading: Reading) -> Iterator[str]:
+def report(reading: LogReport) -> Iterator[str]:
     """What was found, line by line, and a summary."""
     for finding in reading.findings:
         turn = "" if finding.turn is None else f"turn {finding.turn}, "
@@ -148,12 +148,12 @@ def report(reading: Reading) -> Iterator[str]:
         f"{_count(reading.turns, 'turn')}, {_count(reading.moves, 'move')}, {_count(combats, 'combat')}: "
         f"{reading.agree} agree, {reading.differ} differ, {reading.unchecked} not checkable."
     )
-    unread = sum(finding.kind is Kind.UNREAD for finding in reading.findings)
+    unread = sum(finding.kind is FindingKind.UNREAD for finding in reading.findings)
     if unread:
         yield f"{_count(unread, 'line')} could not be read and {'was' if unread == 1 else 'were'} skipped."
     if reading.outcome:
         yield reading.outcome.reason
-    differing = sum(finding.kind is Kind.DIFFERS for finding in reading.findings)
+    differing = sum(finding.kind is FindingKind.DIFFERS for finding in reading.findings)
     yield f"Log and rules differ in {_count(differing, 'point')}." if differing else "Log and rules agree."
 
 

@@ -12,7 +12,7 @@ from companion.core.errors import CameraError, SystemTrouble
 from companion.core.ports import Camera
 from companion.printing.lens_page import calibration_page
 from companion.printing.sheets import Paper
-from vision.cameras.calibration import Calibration, Measured
+from vision.cameras.calibration import Calibration, LensFit
 from vision.cameras.catalogue import open_camera
 from vision.cameras.files import load_luma, pictures_in
 from vision.cameras.lenses import LensShelf, nominal_lens
@@ -37,7 +37,7 @@ def print_page(path: Path, paper: Paper) -> str:
     )
 
 
-def measure_live(settings: Settings, tell: Callable[[str], None]) -> Measured:
+def measure_live(settings: Settings, tell: Callable[[str], None]) -> LensFit:
     """Measure the settings' camera, saying after each view what is still missing, and keep the lens.
 
     Raises `CameraError` when the camera fails or the views do not fit together; nothing is kept then.
@@ -54,7 +54,7 @@ def measure_live(settings: Settings, tell: Callable[[str], None]) -> Measured:
     return measured
 
 
-def measure_folder(settings: Settings, folder: Path, tell: Callable[[str], None]) -> Measured:
+def measure_folder(settings: Settings, folder: Path, tell: Callable[[str], None]) -> LensFit:
     """Measure from pictures that the settings' camera took, and keep the lens if that camera is connected."""
     work = Calibration(nominal_lens(settings.camera, None))
     paths = pictures_in(folder)
@@ -103,7 +103,7 @@ def _collect(work: Calibration, pictures: Iterator[Luma], tell: Callable[[str], 
     raise CameraError("The camera ended before the views sufficed: begin again")
 
 
-def _result(work: Calibration) -> Measured:
+def _result(work: Calibration) -> LensFit:
     """What the views say; raises `CameraError` when that is nothing or does not fit together."""
     measured = work.solve()
     if measured is None:

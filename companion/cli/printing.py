@@ -54,17 +54,17 @@ def _kit(options: argparse.Namespace) -> int:
 
 
 def _booklet(options: argparse.Namespace) -> int:
-    from companion.printing.press import Press  # noqa: PLC0415 - the PDF library is slow to import
+    from companion.printing.kit_printer import KitPrinter  # noqa: PLC0415 - the PDF library is slow to import
 
-    pdf = Press(GAMES).booklet(options.game, options.paper, options.language)
+    pdf = KitPrinter(GAMES).booklet(options.game, options.paper, options.language)
     return _written(options.output, pdf, "print it on both sides, turned over the short edge, and fold it")
 
 
 def _card(options: argparse.Namespace) -> int:
-    from companion.printing.press import Press  # noqa: PLC0415 - the PDF library is slow to import
+    from companion.printing.kit_printer import KitPrinter  # noqa: PLC0415 - the PDF library is slow to import
 
     address = f"http://{options.address.removeprefix('http://').rstrip('/')}/"
-    pdf = Press(GAMES).join_card((address,), None, options.paper, options.language)
+    pdf = KitPrinter(GAMES).join_card((address,), None, options.paper, options.language)
     return _written(options.output, pdf, "print it, and fold it along the dashes")
 
 

@@ -80,7 +80,7 @@ class Meter(Protocol):
         """Everything that is measured as text, and its content type."""
 
 
-class Tally:
+class RefusalCounter:
     """Counts what was refused, by kind and without its words; from any thread."""
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ class Tally:
 class HealthRoom(Protocol):
     """What the pages ask of the service's health, from any thread."""
 
-    tally: Tally
+    tally: RefusalCounter
     meter: Meter | None
 
     def state(self) -> Health:

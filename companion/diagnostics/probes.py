@@ -305,18 +305,18 @@ def bootloader(machine: Machine) -> str:
 
 
 @dataclass(frozen=True)
-class Unit:
+class SystemdUnit:
     """What systemd says of a service: `active`, `failed` …, and how often it was started anew by itself."""
 
     state: str
     restarts: int
 
 
-def unit(machine: Machine, name: str) -> Unit | None:
+def unit(machine: Machine, name: str) -> SystemdUnit | None:
     """A service as systemd knows it; None: it does not, or there is no systemd."""
     said = machine.run(["systemctl", "show", name, "-p", "LoadState,ActiveState,NRestarts"])
     told = dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
     if told.get("LoadState") != "loaded":
         return None
     restarts = told.get("NRestarts", "0")
-    return Unit(told.get("ActiveState", ""), int(restarts) if restarts.isdecimal() else 0)
+    return SystemdUnit(told.get("ActiveState", ""), int(restarts) if restarts.isdecimal() else 0)

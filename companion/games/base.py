@@ -18,7 +18,7 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.grid import Square
 from companion.core.i18n import listed, say, translate
 from companion.core.kit import Kit, Layout, Seat, Side
-from companion.games.screen import ChessClock, Play, Standing, Tableau, Tally
+from companion.games.screen import BoardUi, CardUi, ChessClock, Play, Tally
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -330,7 +330,7 @@ class Game(ABC, Generic[S, A]):
         """May a seat that has taken the turn alone take this action back, because nobody has learned anything by it?"""
         return False
 
-    def tableau(self, state: S, seat: Seat | None) -> Tableau | None:  # noqa: ARG002
+    def tableau(self, state: S, seat: Seat | None) -> CardUi | None:  # noqa: ARG002
         """What a viewer (None: everybody) sees of a game of cards and counters; None: the board says it all."""
         return None
 
@@ -349,7 +349,7 @@ class Game(ABC, Generic[S, A]):
         """False while pieces may also lie where a hand has put them for an action that is not decided yet."""
         return True
 
-    def standing(self, state: S, seat: Seat | None) -> Standing | None:  # noqa: ARG002
+    def standing(self, state: S, seat: Seat | None) -> BoardUi | None:  # noqa: ARG002
         """What a viewer (None: everybody) sees of a game of pieces beside its board; None: the board says it all."""
         return None
 

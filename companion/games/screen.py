@@ -159,7 +159,7 @@ class HandCard:
 
 
 @dataclass(frozen=True)
-class Standing:
+class BoardUi:
     """What a viewer sees of a game of pieces beside its board, and by which means he acts.
 
     `sign` says what is awaited in at most 40 characters, `hint` why or by which rule. `facts` are a few words on each
@@ -240,7 +240,7 @@ class CardEntry:
 
 
 @dataclass(frozen=True)
-class Tableau:
+class CardUi:
     """What a viewer may see of a game of cards and counters, and what he can do.
 
     `acting` is who acts, by name. `facts` are a few words on each seat. `hands` holds the viewer's own cards by name

@@ -18,7 +18,7 @@ from companion.core.i18n import best_language
 from companion.core.ports import Signal
 from companion.maintenance.releases.releases import write_json
 from companion.mqtt import topics as told
-from companion.mqtt.connection import Hooks, Line, Presence
+from companion.mqtt.connection import Hooks, MqttConnection, Presence
 from companion.mqtt.discovery import OFFLINE, ONLINE, birth_topic, config_topic, description
 from companion.mqtt.topics import packed
 from companion.table.seats.staff_call import Call, StaffBell
@@ -48,7 +48,7 @@ class MqttAdapter:
         """The key that calls the staff: it is there while somebody hears it."""
         self._left_path = settings.journal_path.with_name("mqtt.json")
         self._threads = threads
-        self._line: Line | None = None
+        self._line: MqttConnection | None = None
         self._is_leaving = False
         self._signals: deque[Signal] = deque(maxlen=SIGNALS)
         self._lock = threading.Lock()
@@ -131,9 +131,9 @@ class MqttAdapter:
         if mqtt.enabled:
             presence = Presence(f"{mqtt.topic}/{told.AVAILABILITY}", ONLINE, OFFLINE)
             greetings = (birth_topic(mqtt),) if mqtt.home_assistant else ()
-            line = Line(mqtt, presence, hooks, self._commands(), greetings)
+            line = MqttConnection(mqtt, presence, hooks, self._commands(), greetings)
         else:
-            line = Line(mqtt, None, hooks)
+            line = MqttConnection(mqtt, None, hooks)
         self._stale = stale
         line.tell(dict.fromkeys(stale, b""))
         if mqtt.enabled and mqtt.home_assistant:

@@ -95,7 +95,7 @@ class _Connection:
     news: list[MQTTMessageInfo] = field(default_factory=list)
 
 
-class Line:
+class MqttConnection:
     """A context manager around its thread; `close` may be called twice, and lasts `JOIN_S` at most.
 
     `commands` are the topics that it listens to. Retained messages there are no commands: nobody gives them now.

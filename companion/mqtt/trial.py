@@ -8,7 +8,7 @@ from contextlib import closing
 
 from companion.core.config import MqttSettings
 from companion.diagnostics.findings import Finding, Grade
-from companion.mqtt.connection import Hooks, Line
+from companion.mqtt.connection import Hooks, MqttConnection
 
 TRIAL_S = 8.0
 """So long a trial lasts at most."""
@@ -19,7 +19,7 @@ def examine_broker(settings: MqttSettings) -> Iterator[Finding]:
     if not settings.enabled:
         return
     is_over = threading.Event()
-    line = Line(settings, None, Hooks(on_state=lambda _: is_over.set(), on_lost=is_over.set))
+    line = MqttConnection(settings, None, Hooks(on_state=lambda _: is_over.set(), on_lost=is_over.set))
     with closing(line):
         line.start()
         is_over.wait(TRIAL_S)

@@ -172,7 +172,7 @@ def _half(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
 
 
 @dataclass(frozen=True)
-class Place:
+class PilePlace:
     """Where a pile lies: the lane's number, or nothing for a pile beside the lanes, and the pile's name."""
 
     lane: str
@@ -182,7 +182,7 @@ class Place:
         return f"lane {self.lane} {self.pile}" if self.lane else str(self.pile)
 
 
-Part = tuple[tuple[Place, ...], ...]
+Part = tuple[tuple[PilePlace, ...], ...]
 """One page to cut out: columns of places, the one nearest to the middle of the table first."""
 
 
@@ -192,7 +192,7 @@ def pile_parts(kit: Kit, deck: Deck, room_mm: tuple[float, float]) -> tuple[Part
     Raises `Malformed` when the places of a lane do not fit.
     """
     columns = [
-        tuple(Place(str(lane), pile) for pile in deck.lane_piles)
+        tuple(PilePlace(str(lane), pile) for pile in deck.lane_piles)
         for lane in range(kit.board.files if deck.lane_piles else 0)
     ]
     a_page = int((room_mm[0] + kit.board.gap_mm) / kit.board.pitch_mm)
@@ -202,7 +202,7 @@ def pile_parts(kit: Kit, deck: Deck, room_mm: tuple[float, float]) -> tuple[Part
     parts = [tuple(columns[start : start + a_page]) for start in range(0, len(columns), a_page)]
     if deck.side_piles:
         owner = kit.sides[Seat.NORTH].name
-        parts.append((tuple(Place("", say("{side} {pile}", side=owner, pile=pile)) for pile in deck.side_piles),))
+        parts.append((tuple(PilePlace("", say("{side} {pile}", side=owner, pile=pile)) for pile in deck.side_piles),))
     return tuple(parts)
 
 
@@ -232,7 +232,7 @@ def _part_height(deck: Deck, piles: int) -> float:
     return piles * (deck.height_mm + _PLACE_GAP_MM) + _PLACE_GAP_MM
 
 
-def _place(pen: Pen, kit: Kit, deck: Deck, place: Place, *, nearest: bool) -> None:
+def _place(pen: Pen, kit: Kit, deck: Deck, place: PilePlace, *, nearest: bool) -> None:
     """The outline of one pile, the origin at its lower left corner."""
     wide, high = deck.width_mm, deck.height_mm
     if nearest:

@@ -21,8 +21,7 @@ from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Kit, Seat
 from companion.core.log_fields import log_fields
 from companion.core.network import Network, host_key_text, page_urls
-from companion.core.ports import Camera, CameraOffer, CameraState, CameraStatus, Cue, SeatLamps, Signal
-from companion.core.ports import Press as KeyPress
+from companion.core.ports import Camera, CameraOffer, CameraState, CameraStatus, Cue, Press, SeatLamps, Signal
 from companion.diagnostics.certificate import Validity, validity
 from companion.diagnostics.probes import Machine
 from companion.games import GAMES
@@ -31,7 +30,7 @@ from companion.maintenance.requests import CheckRoom
 from companion.maintenance.settings.sandbox import try_in_child
 from companion.maintenance.upkeep import InstallationUpkeep
 from companion.mqtt.adapter import MqttAdapter
-from companion.printing.press import Press
+from companion.printing.kit_printer import KitPrinter
 from companion.service.bug_bundle import make_bundle
 from companion.service.game_log import GameLog
 from companion.service.health import ServiceHealth
@@ -217,7 +216,7 @@ class Companion:
         self.table.connect(on_signal=panel.signal, on_lamps=show, on_alarms=panel.alarms)
         panel.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
 
-    def _pressed(self, press: KeyPress) -> None:
+    def _pressed(self, press: Press) -> None:
         play = self.power.pressed if self.power else self.table.pressed
         play(press)
 
@@ -342,7 +341,7 @@ class Companion:
             join_urls=self.urls,
             workbench=Workbench(simulation.world, simulation.hands) if simulation else None,
             camera=CameraRoom(self.eye, self.album, self.bundle),
-            printer=Press(GAMES),
+            printer=KitPrinter(GAMES),
             welcome=Welcome(self.network.wifi, self.manners, self.panel is not None),
             clock=self.clock,
             upkeep=InstallationUpkeep(

@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 
 from companion.core.log_fields import log_fields
-from companion.diagnostics.findings import Tally
+from companion.diagnostics.findings import RefusalCounter
 from companion.table.session import Phase
 from companion.table.table import Table
 
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 class GameLog:
     """Listens to the table from `listen` on; what it does there costs microseconds unless a game begins or ends."""
 
-    def __init__(self, table: Table, tally: Tally) -> None:
+    def __init__(self, table: Table, tally: RefusalCounter) -> None:
         self._table = table
         self._tally = tally
         self._number, self._is_on, self._name, self._turns = 0, False, "", 0

@@ -18,7 +18,7 @@ from companion.core.ports import CameraState
 from companion.diagnostics import machine as machinery
 from companion.diagnostics import network
 from companion.diagnostics.certificate import certificate
-from companion.diagnostics.findings import Finding, Grade, Health, Meter, Status, Tally, worst
+from companion.diagnostics.findings import Finding, Grade, Health, Meter, RefusalCounter, Status, worst
 from companion.diagnostics.probes import Machine
 from companion.mqtt.trial import broker_finding
 from companion.service.device_findings import board_camera, pads, voice
@@ -80,7 +80,7 @@ class ServiceHealth:
         self._clock = companion.clock
         self._folder = companion.settings.journal_path.parent
         self._begun_s = self._clock.monotonic_s()
-        self.tally = Tally()
+        self.tally = RefusalCounter()
         self.meter = meter
         watched = (TABLE, JOURNAL, CAMERA) if companion.watcher else (TABLE, JOURNAL)
         self.vitals = Heartbeats(self._clock, {name: BOUNDS_S[name] for name in watched} if threads else {})

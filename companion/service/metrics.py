@@ -30,7 +30,7 @@ _WRITE_S = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 2.0)
 _READ_S = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 
-class Measured(Protocol):
+class MetricsSource(Protocol):
     """What is asked of the service at every reading."""
 
     clock: Clock
@@ -82,7 +82,7 @@ class Metrics:
         """The board was read in a frame."""
         self._read_s.observe(seconds)
 
-    def watch(self, companion: Measured, machine: Machine) -> None:
+    def watch(self, companion: MetricsSource, machine: Machine) -> None:
         """Ask this companion for what merely is."""
         self.registry.register(_Asked(companion, machine))
 
@@ -108,7 +108,7 @@ class TimedJournal(Journal):
 class _Asked(Collector):
     """What is asked of the companion at every reading."""
 
-    def __init__(self, companion: Measured, machine: Machine) -> None:
+    def __init__(self, companion: MetricsSource, machine: Machine) -> None:
         self._companion = companion
         self._machine = machine
 

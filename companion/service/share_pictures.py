@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from companion.archive.played_games import Scene
+from companion.archive.played_games import ReplayStep
 from companion.archive.retelling import Retelling
 from companion.printing.replay_gif import Leaf, share_gif
 
@@ -31,7 +31,7 @@ def _places(told: Retelling) -> list[int]:
     return kept if kept[-1] == places[-1] else [*kept, places[-1]]
 
 
-def _leaf(told: Retelling, scene: Scene, is_last: bool = False) -> Leaf:
+def _leaf(told: Retelling, scene: ReplayStep, is_last: bool = False) -> Leaf:
     return Leaf(
         caption=f"{scene.turn}/{len(told.turns)}",
         layout=scene.layout,

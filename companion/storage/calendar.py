@@ -17,7 +17,7 @@ JUMP_S = 2.0
 
 
 @dataclass(frozen=True)
-class Run:
+class ServiceRun:
     """A start of the service: the wall clock less the monotonic one (s), and whether the date may be right."""
 
     number: int
@@ -38,7 +38,7 @@ class Stamp:
         return self.wall_s - self.now_s
 
 
-def first_run(number: int, stamp: Stamp, last: Run | None, last_wall_s: float) -> Run:
+def first_run(number: int, stamp: Stamp, last: ServiceRun | None, last_wall_s: float) -> ServiceRun:
     """A start of the service at its first input.
 
     `last` is the run before and `last_wall_s` what the clock said at its end. A clock that says less was not set; one
@@ -48,11 +48,11 @@ def first_run(number: int, stamp: Stamp, last: Run | None, last_wall_s: float) -
     if last is not None and is_right:
         goes_on = abs(stamp.ahead_s - last.ahead_s) <= JUMP_S
         is_right = last.is_right if goes_on else stamp.wall_s >= last_wall_s
-    return Run(number, stamp.ahead_s, is_right)
+    return ServiceRun(number, stamp.ahead_s, is_right)
 
 
-def next_run(run: Run, stamp: Stamp) -> Run:
+def next_run(run: ServiceRun, stamp: Stamp) -> ServiceRun:
     """The same run at a later input: with the clock as it was set meanwhile."""
     if abs(stamp.ahead_s - run.ahead_s) <= JUMP_S:
         return run
-    return Run(run.number, stamp.ahead_s, stamp.wall_s >= EARLIEST_S)
+    return ServiceRun(run.number, stamp.ahead_s, stamp.wall_s >= EARLIEST_S)

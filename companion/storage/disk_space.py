@@ -22,7 +22,7 @@ _EASE = 1.25
 """A disk at the limit must not change its mind with every file: so much more is wanted to go back."""
 
 
-class Level(StrEnum):
+class DiskLevel(StrEnum):
     """How the disk is: `SHORT` has no room for comforts, `FULL` none for another game."""
 
     PLENTY = "plenty"
@@ -44,7 +44,7 @@ class Space:
 
     def __init__(self, journal: Path, free: Callable[[Path], int] = free_bytes) -> None:
         self.reserve = journal.with_name(f"{journal.stem}.reserve")
-        self.level = Level.PLENTY
+        self.level = DiskLevel.PLENTY
         self._free = free
         self._lock = threading.Lock()
         self._was_full = False
@@ -52,26 +52,26 @@ class Space:
     @property
     def has_room(self) -> bool:
         """Is there room for what can be done without?"""
-        return self.level is Level.PLENTY
+        return self.level is DiskLevel.PLENTY
 
     @property
     def may_begin(self) -> bool:
         """Is there room for another game?"""
-        return self.level is not Level.FULL
+        return self.level is not DiskLevel.FULL
 
     @property
     def sentence(self) -> str:
         """What people are told; empty: nothing. A figure in it would be told, and spoken, at each change."""
-        if self.level is Level.FULL:
+        if self.level is DiskLevel.FULL:
             return say(
                 "The disk is full: a game that is on can be finished, no other can begin. "
                 "Remove old games or other files."
             )
-        if self.level is Level.SHORT:
+        if self.level is DiskLevel.SHORT:
             return say("The disk is almost full: no photographs are taken. Remove old games or other files.")
         return ""
 
-    def look(self) -> Level:
+    def look(self) -> DiskLevel:
         """Measure anew, and lay the reserve aside again where there is room for it."""
         with self._lock:
             try:
@@ -81,18 +81,18 @@ class Space:
             has_reserve = self._has_reserve() or (
                 left >= self._bound(FULL_BYTES, self._was_full) + RESERVE_BYTES and self._lay_aside()
             )
-            if not has_reserve or left < self._bound(FULL_BYTES, self.level is Level.FULL):
-                self.level = Level.FULL
-            elif left < self._bound(SHORT_BYTES, self.level is not Level.PLENTY):
-                self.level = Level.SHORT
+            if not has_reserve or left < self._bound(FULL_BYTES, self.level is DiskLevel.FULL):
+                self.level = DiskLevel.FULL
+            elif left < self._bound(SHORT_BYTES, self.level is not DiskLevel.PLENTY):
+                self.level = DiskLevel.SHORT
             else:
-                self.level = Level.PLENTY
-            self._was_full = self.level is Level.FULL
+                self.level = DiskLevel.PLENTY
+            self._was_full = self.level is DiskLevel.FULL
             return self.level
 
     def give_up(self) -> bool:
         """Give the reserve up; answers whether there was one. From then on the disk is full until `look` finds room."""
-        self.level = Level.FULL
+        self.level = DiskLevel.FULL
         try:
             self.reserve.unlink()
         except OSError:

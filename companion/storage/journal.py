@@ -23,7 +23,7 @@ from companion.core.errors import CompanionError, JournalError
 from companion.core.i18n import joined, say
 from companion.storage import checksums, migrations
 from companion.storage.archive_tables import Shelf
-from companion.storage.calendar import Run, Stamp, first_run, next_run
+from companion.storage.calendar import ServiceRun, Stamp, first_run, next_run
 from companion.storage.checksums import START, Row
 from companion.storage.foreign_rows import open_to_read
 from companion.storage.guarded_sqlite import harden
@@ -84,7 +84,7 @@ class Journal(Shelf):
         self.notice = ""
         self._lock = threading.Lock()
         self._lock_file: IO[str] | None = None
-        self._run: Run | None = None
+        self._run: ServiceRun | None = None
         self._head = HeadFile(path)
         self._lost: Lost | None = None
         if read_only:
@@ -209,7 +209,7 @@ class Journal(Shelf):
         content = _encode(record)
         stamp = None if now_s is None else Stamp(now_s, at)
 
-        def add() -> Run | None:
+        def add() -> ServiceRun | None:
             run = self._run_of(stamp) if stamp else None
             count, before = checksums.end_of(self._db, game)
             number = (self._db.execute("SELECT MAX(id) FROM entries").fetchone()[0] or 0) + 1
@@ -224,18 +224,18 @@ class Journal(Shelf):
 
         self._run = self._write(add, input_not_kept) or self._run
 
-    def _run_of(self, stamp: Stamp) -> Run:
+    def _run_of(self, stamp: Stamp) -> ServiceRun:
         """The run of the service to which an input belongs, noted where it is new or the clock was set; lock held."""
         run = self._this_run(stamp)
         if run != self._run:
             self._db.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?)", (run.number, run.ahead_s, run.is_right))
         return run
 
-    def _this_run(self, stamp: Stamp) -> Run:
+    def _this_run(self, stamp: Stamp) -> ServiceRun:
         if self._run is None:
             last = self._db.execute(f"{_READ} ORDER BY id DESC LIMIT 1").fetchone()
             number = (self._db.execute("SELECT MAX(run) FROM runs").fetchone()[0] or 0) + 1
-            before = Run(last[3], last[7], bool(last[8])) if last and last[7] is not None else None
+            before = ServiceRun(last[3], last[7], bool(last[8])) if last and last[7] is not None else None
             ended = 0.0 if last is None else last[2] if before is None else last[4] + before.ahead_s
             return first_run(number, stamp, before, ended)
         return next_run(self._run, stamp)

@@ -9,7 +9,7 @@ from companion.core.i18n import Verbatim, joined, listed, say, say_n
 from companion.core.kit import SEATS, Kit, Seat
 from companion.core.ports import SeatLamps, TurnLamp
 from companion.games import GAMES
-from companion.games.screen import Standing, Tableau
+from companion.games.screen import BoardUi, CardUi
 from companion.table.board_check import Problem, tops
 from companion.table.session import BOTH, Phase, Session
 from companion.table.state import Instruction, TableState, instructions
@@ -227,7 +227,7 @@ def _offer(session: Session) -> str:
     return say("{side!c} offers a draw.", side=session.playing.sides[seat].name) if seat else ""
 
 
-def _clock_sign(live: TableState, shown: Tableau | Standing, viewer: Seat | None) -> Sign:
+def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) -> Sign:
     """What a game says is awaited, or that its clock stands still, or who has handed in already."""
     session = live.session
     sides = session.playing.sides

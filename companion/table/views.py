@@ -16,7 +16,7 @@ from companion.core.i18n import Verbatim, joined, say
 from companion.core.kit import SEATS, Kit, Layout, Seat, Side
 from companion.core.ports import CameraState, CameraStatus
 from companion.games.base import Event, Order, Outcome, PadGrammar
-from companion.games.screen import Standing, Tableau, Tally
+from companion.games.screen import BoardUi, CardUi, Tally
 from companion.table.board_check import Problem
 from companion.table.chance.chance_view import ChanceView, chance_of, pledge_of
 from companion.table.clocks import Countdown
@@ -109,9 +109,9 @@ class TableView:
     opened: tuple[Opened, ...]
     tallies: tuple[Tally, ...]
     """Sums to be shown with the stage: its own, or the last ones before it in this turn."""
-    tableau: Tableau | None
+    tableau: CardUi | None
     """What a game of cards and counters shows this viewer; None: the board says it all."""
-    standing: Standing | None
+    standing: BoardUi | None
     """What a game of pieces shows this viewer beside its board; None: the board says it all."""
     clock: ClockView | None
     clocks: Mapping[Seat, ClockView]
@@ -245,7 +245,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
     )
 
 
-def _tableau(live: TableState, viewer: Seat | None) -> Tableau | None:
+def _tableau(live: TableState, viewer: Seat | None) -> CardUi | None:
     """What the game shows; where cards are asked for in no named lane, in the only one where North's lie open."""
     game, kit = live.session.game, live.session.kit
     tableau = game.tableau(live.session.state, viewer) if game else None
@@ -265,7 +265,7 @@ def _clock_view(countdown: Countdown | None, paused: str) -> ClockView | None:
     return ClockView(countdown.limit_s, countdown.left_s, countdown.due_s, paused, countdown.has_run_out)
 
 
-def _standing(session: Session, viewer: Seat | None) -> Standing | None:
+def _standing(session: Session, viewer: Seat | None) -> BoardUi | None:
     """What a game of pieces shows; while a turn is shown stage by stage, what held before it, and nobody acts."""
     if session.game is None:
         return None

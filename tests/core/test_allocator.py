@@ -20,7 +20,7 @@ from companion.maintenance import housekeeping
 from companion.service import lifecycle
 from companion.table.session import Phase
 from companion.tools.bench import memory
-from companion.tools.bench.memory import Sample, growth_mb
+from companion.tools.bench.memory import MemorySample, growth_mb
 from vision import lettering
 
 ARENAS = """
@@ -150,9 +150,9 @@ def test_memory_is_given_back_between_two_games_and_now_and_then(monkeypatch: py
 def test_the_bench_of_memory_can_be_lost(
     mb_of: Callable[[int], float], is_good: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def spend(self: memory.Evening) -> list[Sample]:
+    def spend(self: memory.Evening) -> list[MemorySample]:
         self.games = memory.GAMES_PLAYED
-        return [Sample(asked, mb_of(asked)) for asked in range(0, 20_000, 100)]
+        return [MemorySample(asked, mb_of(asked)) for asked in range(0, 20_000, 100)]
 
     class Running:
         def __enter__(self) -> tuple[int, str, str]:
@@ -168,6 +168,6 @@ def test_the_bench_of_memory_can_be_lost(
 
 
 def test_growth_is_that_of_the_line_and_not_of_its_ends() -> None:
-    samples = [Sample(asked, 100.0 + (30 if asked == 9_900 else 0)) for asked in range(0, 10_000, 100)]
+    samples = [MemorySample(asked, 100.0 + (30 if asked == 9_900 else 0)) for asked in range(0, 10_000, 100)]
     assert 0 < growth_mb(samples) < 2
     assert growth_mb([]) == 0

@@ -31,6 +31,8 @@ from companion.games.base import Event, Example, Game, Key, OptionRow, Outcome, 
 from companion.games.kahmate.legal import Reason
 from companion.games.screen import (
     Badge,
+    BoardUi,
+    CardUi,
     ChoiceKey,
     Count,
     Direction,
@@ -39,8 +41,6 @@ from companion.games.screen import (
     Lane,
     OrderKind,
     Play,
-    Standing,
-    Tableau,
     Tally,
     Unit,
 )
@@ -74,8 +74,8 @@ SHOWN: Mapping[type, tuple[str, ...]] = {
     Rule: ("title", "text"),
     Side: ("name",),
     Stage: ("title",),
-    Standing: ("sign", "hint", "facts"),
-    Tableau: ("acting", "sign", "hint", "facts", "piles"),
+    BoardUi: ("sign", "hint", "facts"),
+    CardUi: ("acting", "sign", "hint", "facts", "piles"),
     Tally: ("total", "worth"),
     Unit: ("note",),
 }

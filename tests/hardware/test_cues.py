@@ -26,7 +26,7 @@ from hardware.cues import (
     turn_brightness,
 )
 from hardware.debounce import Debouncer, Stroke
-from hardware.player import Player
+from hardware.player import CuePlayer
 
 SOUTH, NORTH = SEATS
 KEYS = (Cue.KEY_TAKEN, Cue.KEY_TAKEN_FREE, Cue.KEY_REFUSED, Cue.KEY_BACK, Cue.KEYS_CLEARED, Cue.SEALED)
@@ -139,7 +139,7 @@ def test_order_lamps_count_or_blink_together() -> None:
 @pytest.mark.parametrize("cue", Cue)
 @pytest.mark.parametrize("seat", SEATS)
 def test_no_cue_blinks_a_lamp_faster_than_400_ms(cue: Cue, seat: Seat) -> None:
-    player = Player()
+    player = CuePlayer()
     player.signal(Signal(cue, frozenset({seat})), 0.0)
     for lamp in LAMPS:
         edges = lit_edges(seen(player, seat, lamp, 0, 4000))
@@ -162,7 +162,7 @@ def test_a_rhythm_shows_every_note_for_at_least_60_ms_and_keeps_the_pauses() -> 
 
 @pytest.mark.parametrize("cue", Cue)
 def test_every_cue_sounds_its_tone_from_the_first_moment(cue: Cue) -> None:
-    player = Player()
+    player = CuePlayer()
     player.signal(Signal(cue, frozenset({SOUTH}), 1), 1000.0)
     t = 1000
     for note in tone_of(cue):
@@ -174,7 +174,7 @@ def test_every_cue_sounds_its_tone_from_the_first_moment(cue: Cue) -> None:
 @pytest.mark.parametrize("cue", [cue for cue in Cue if cue not in LASTING])
 @pytest.mark.parametrize("silent", [True, False])
 def test_every_cue_gives_the_lamps_back(cue: Cue, silent: bool) -> None:
-    player, plain = Player(silent), Player()
+    player, plain = CuePlayer(silent), CuePlayer()
     for one in (player, plain):
         one.show({SOUTH: SeatLamps(frozenset({2}), TurnLamp.HANDS), NORTH: SeatLamps(entering=True)}, False, 0.0)
     player.signal(Signal(cue, frozenset({SOUTH})), 100.0)
@@ -187,24 +187,24 @@ def test_a_newer_tone_cuts_an_older_one_of_equal_or_lower_rank_only(older: Cue) 
     for newer in Cue:
         if newer is older or tone_of(newer) == tone_of(older):
             continue
-        player = Player()
+        player = CuePlayer()
         player.signal(Signal(older), 0.0)
         player.signal(Signal(newer), 10.0)
         winner, since = (newer, 10) if rank_of(newer) >= rank_of(older) else (older, 0)
-        alone = Player()
+        alone = CuePlayer()
         alone.signal(Signal(winner), float(since))
         assert heard(player, 10, 1000) == heard(alone, 10, 1000)
 
 
 def test_a_key_may_tick_again_once_a_tone_of_higher_rank_is_over() -> None:
-    player = Player()
+    player = CuePlayer()
     player.signal(Signal(Cue.SEAT_TAKEN, frozenset({SOUTH})), 0.0)
     player.signal(Signal(Cue.KEY_TAKEN, frozenset({SOUTH}), 1), 40.0)
     assert player.tone_hz(40.0) == 880.0
 
 
 def test_the_same_tone_does_not_come_twice_within_300_ms_but_keys_do() -> None:
-    player = Player()
+    player = CuePlayer()
     for at_ms, sounds in ((0.0, True), (299.0, False), (300.0, True)):
         player.signal(Signal(Cue.STEP, frozenset(SEATS), 1), at_ms)
         assert (player.tone_hz(at_ms) is not None) is sounds
@@ -214,7 +214,7 @@ def test_the_same_tone_does_not_come_twice_within_300_ms_but_keys_do() -> None:
 
 
 def test_a_repeated_cue_flashes_the_other_seat_and_lets_the_first_finish() -> None:
-    player = Player()
+    player = CuePlayer()
     player.signal(Signal(Cue.SEAT_TAKEN, frozenset({SOUTH})), 0.0)
     player.signal(Signal(Cue.SEAT_TAKEN, frozenset({NORTH})), 100.0)
     assert lit_edges(seen(player, SOUTH, "1", 0, 1000)) == [0, 400]
@@ -222,7 +222,7 @@ def test_a_repeated_cue_flashes_the_other_seat_and_lets_the_first_finish() -> No
 
 
 def test_the_winner_runs_up_three_times_and_the_loser_is_dark() -> None:
-    player = Player()
+    player = CuePlayer()
     player.show(dict.fromkeys(SEATS, SeatLamps(frozenset({1, 2, 3}), TurnLamp.ON)), False, 0.0)
     player.signal(Signal(Cue.WON, frozenset({NORTH})), 0.0)
     assert lit_edges(seen(player, NORTH, "turn", 0, 1200)) == [300, 700, 1100]
@@ -232,21 +232,21 @@ def test_the_winner_runs_up_three_times_and_the_loser_is_dark() -> None:
 
 
 def test_a_tie_runs_up_once_and_stays_on_for_a_second() -> None:
-    player = Player()
+    player = CuePlayer()
     player.signal(Signal(Cue.TIE), 0.0)
     for seat in SEATS:
         assert seen(player, seat, "turn", 0, 1500) == [0.0] * 300 + [1.0] * 1100 + [0.0] * 100
 
 
 def test_the_table_wakes_from_left_to_right() -> None:
-    player = Player()
+    player = CuePlayer()
     player.signal(Signal(Cue.AWAKE), 0.0)
     lit = [[lamp for lamp in LAMPS if player.brightness(NORTH, lamp, t)] for t in (30.0, 90.0, 150.0, 210.0, 240.0)]
     assert lit == [["1"], ["2"], ["3"], ["turn"], []]
 
 
 def test_a_combat_lights_the_order_lamps_of_both_seats_for_600_ms() -> None:
-    player = Player()
+    player = CuePlayer()
     player.show(dict.fromkeys(SEATS, SeatLamps(frozenset({2}), TurnLamp.ON)), False, 0.0)
     player.signal(Signal(Cue.COMBAT, frozenset({SOUTH})), 100.0)
     for seat in SEATS:
@@ -256,7 +256,7 @@ def test_a_combat_lights_the_order_lamps_of_both_seats_for_600_ms() -> None:
 
 
 def test_switching_off_blinks_until_all_is_off_for_good() -> None:
-    player = Player()
+    player = CuePlayer()
     player.signal(Signal(Cue.OFF_WAIT), 0.0)
     player.signal(Signal(Cue.KEY_REFUSED, frozenset({SOUTH})), 1000.0)
     player.show(dict.fromkeys(SEATS, SeatLamps(turn=TurnLamp.ON)), False, 1000.0)
@@ -266,7 +266,7 @@ def test_switching_off_blinks_until_all_is_off_for_good() -> None:
 
 
 def test_a_refusal_flashes_the_order_lamps_off_once_and_only_at_its_seat() -> None:
-    player = Player()
+    player = CuePlayer()
     player.show(dict.fromkeys(SEATS, SeatLamps(frozenset({1, 2, 3}), TurnLamp.PULSE)), False, 0.0)
     player.signal(Signal(Cue.KEY_REFUSED, frozenset({SOUTH})), 500.0)
     assert seen(player, SOUTH, "3", 500, 600) == [0.0] * 80 + [1.0] * 20
@@ -274,7 +274,7 @@ def test_a_refusal_flashes_the_order_lamps_off_once_and_only_at_its_seat() -> No
 
 
 def test_trouble_is_above_all_other_patterns_of_the_turn_lamp() -> None:
-    player = Player()
+    player = CuePlayer()
     player.show({SOUTH: SeatLamps(frozenset({1}), TurnLamp.WRONG)}, True, 0.0)
     for seat in SEATS:
         assert lit_edges(seen(player, seat, "turn", 0, 2400)) == [0, 400, 2000]
@@ -282,7 +282,7 @@ def test_trouble_is_above_all_other_patterns_of_the_turn_lamp() -> None:
 
 
 def test_equal_patterns_of_both_seats_go_in_step_and_a_lone_one_begins_lit() -> None:
-    player = Player()
+    player = CuePlayer()
     player.show({SOUTH: SeatLamps(turn=TurnLamp.HANDS)}, False, 700.0)
     assert player.brightness(SOUTH, "turn", 700.0) == 1
     player.show(dict.fromkeys(SEATS, SeatLamps(turn=TurnLamp.HANDS)), False, 1300.0)
@@ -291,7 +291,7 @@ def test_equal_patterns_of_both_seats_go_in_step_and_a_lone_one_begins_lit() -> 
 
 
 def test_a_wrong_board_is_told_again_every_20_s_until_it_is_put_right() -> None:
-    player = Player()
+    player = CuePlayer()
     player.signal(Signal(Cue.BOARD_WRONG, frozenset({SOUTH})), 0.0)
     player.show({SOUTH: SeatLamps(turn=TurnLamp.WRONG)}, False, 0.0)
     for due_ms in (20_000.0, 40_000.0):
@@ -308,7 +308,7 @@ def test_a_wrong_board_is_told_again_every_20_s_until_it_is_put_right() -> None:
 @pytest.mark.parametrize("pattern", TurnLamp)
 @pytest.mark.parametrize("cue", [cue for cue in Cue if cue not in ENDLESS])
 def test_silent_mode_plays_every_rhythm_on_the_turn_lamp(cue: Cue, pattern: TurnLamp) -> None:
-    player = Player(silent=True)
+    player = CuePlayer(silent=True)
     player.show(dict.fromkeys(SEATS, SeatLamps(turn=pattern)), False, 0.0)
     player.signal(Signal(cue, frozenset({SOUTH})), 300.0)
     length = int(rhythm_of(tone_of(cue)).ms)
@@ -320,14 +320,14 @@ def test_silent_mode_plays_every_rhythm_on_the_turn_lamp(cue: Cue, pattern: Turn
 
 
 def test_silent_mode_touches_only_the_seat_concerned() -> None:
-    player = Player(silent=True)
+    player = CuePlayer(silent=True)
     player.signal(Signal(Cue.KEY_TAKEN, frozenset({SOUTH}), 1), 0.0)
     assert (player.brightness(SOUTH, "turn", 0.0), player.brightness(NORTH, "turn", 0.0)) == (1, 0)
     assert player.brightness(SOUTH, "turn", 60.0) == 0
 
 
 def test_silent_mode_shows_the_same_cue_at_each_seat() -> None:
-    player = Player(silent=True)
+    player = CuePlayer(silent=True)
     for at_ms, seat in ((0.0, SOUTH), (50.0, NORTH)):
         player.signal(Signal(Cue.HANDS_WANTED, frozenset({seat})), at_ms)
         assert player.brightness(seat, "turn", at_ms) == 1
@@ -342,7 +342,7 @@ def test_silent_mode_shows_the_same_cue_at_each_seat() -> None:
 def test_nothing_changes_before_the_next_change_that_was_announced(
     silent: bool, pwm: bool, pattern: TurnLamp, signals: list[tuple[Cue, Seat, int]]
 ) -> None:
-    player = Player(silent, pwm)
+    player = CuePlayer(silent, pwm)
     now = 0.0
 
     def output(at_ms: float) -> list[float | None]:
@@ -364,7 +364,7 @@ def test_nothing_changes_before_the_next_change_that_was_announced(
 
 
 def test_a_still_panel_announces_no_change_at_all() -> None:
-    player = Player()
+    player = CuePlayer()
     player.show({SOUTH: SeatLamps(frozenset({1}), TurnLamp.ON)}, False, 0.0)
     assert math.isinf(player.next_change_ms(5.0))
     player.show({SOUTH: SeatLamps(turn=TurnLamp.PULSE)}, False, 10.0)

@@ -6,14 +6,14 @@ from panel_tools import heard, lit_edges, seen
 
 from companion.core.kit import SEATS
 from companion.core.ports import Cue, SeatLamps, Signal, TurnLamp
-from hardware.player import Player
+from hardware.player import CuePlayer
 
 SOUTH, NORTH = SEATS
 
 
-def short_turn(silent: bool = False, trouble: bool = False) -> Player:
+def short_turn(silent: bool = False, trouble: bool = False) -> CuePlayer:
     """South's turn, of which the last two seconds began at 1000 ms."""
-    player = Player(silent)
+    player = CuePlayer(silent)
     player.show({SOUTH: SeatLamps(turn=TurnLamp.ON)}, trouble, 0.0)
     player.signal(Signal(Cue.TIME_SHORT, frozenset({SOUTH})), 1000.0)
     return player
@@ -67,13 +67,13 @@ def test_a_time_out_darkens_the_lamp_for_600_ms_and_cuts_a_combat() -> None:
 
 
 def test_the_clock_is_heard_however_fast_it_comes_again_but_not_when_it_is_late() -> None:
-    player = Player()
+    player = CuePlayer()
     for at_ms in (0.0, 250.0, 500.0):
         player.signal(Signal(Cue.TIME_OUT, frozenset({SOUTH})), at_ms)
         assert player.tone_hz(at_ms + 240) == 440.0
     player.signal(Signal(Cue.TIME_OUT, frozenset({NORTH})), 1000.0, is_late=True)
     assert player.tone_hz(1000.0) is None
-    player = Player(silent=True)
+    player = CuePlayer(silent=True)
     player.show({SOUTH: SeatLamps(turn=TurnLamp.ON)}, False, 0.0)
     player.signal(Signal(Cue.TIME_SHORT, frozenset({SOUTH})), 1000.0, is_late=True)
     assert seen(player, SOUTH, "turn", 1000, 1400) == [1.0] * 200 + [0.0] * 200, "blinking, without a rhythm"

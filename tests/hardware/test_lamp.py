@@ -15,7 +15,7 @@ from companion.core.clock import FakeClock
 from companion.core.config import PadPins, PanelSettings, read_settings
 from companion.core.errors import ConfigError
 from companion.service.systemd import Manager, Word
-from hardware.lamp import BOOT_S, END_S, SILENT_S, Sense, Shown, SystemLamp
+from hardware.lamp import BOOT_S, END_S, SILENT_S, LampState, Sense, SystemLamp
 
 
 @pytest.fixture
@@ -39,62 +39,62 @@ class Service:
 
 def test_booting_ready_and_gone(tmp_path: Path, clock: FakeClock) -> None:
     service, sense = Service(tmp_path), Sense(tmp_path / "lamp", clock)
-    assert sense.shown() is Shown.BOOTING
+    assert sense.shown() is LampState.BOOTING
     clock.advance(BOOT_S - 1)
-    assert sense.shown() is Shown.BOOTING
+    assert sense.shown() is LampState.BOOTING
     clock.advance(1)
-    assert sense.shown() is Shown.FAULT, "it never came up"
+    assert sense.shown() is LampState.FAULT, "it never came up"
     service.says(Word.READY)
-    assert sense.shown() is Shown.READY
+    assert sense.shown() is LampState.READY
     service.word.unlink()
-    assert sense.shown() is Shown.BOOTING, "killed: it begins once more"
+    assert sense.shown() is LampState.BOOTING, "killed: it begins once more"
     clock.advance(SILENT_S)
-    assert sense.shown() is Shown.FAULT
+    assert sense.shown() is LampState.FAULT
 
 
 def test_a_word_that_is_not_renewed_is_a_fault(tmp_path: Path, clock: FakeClock) -> None:
     service, sense = Service(tmp_path), Sense(tmp_path / "lamp", clock)
     for _ in range(5):
         service.says(Word.READY)
-        assert sense.shown() is Shown.READY
+        assert sense.shown() is LampState.READY
         clock.advance(SILENT_S - 1)
-        assert sense.shown() is Shown.READY
+        assert sense.shown() is LampState.READY
     clock.advance(1)
-    assert sense.shown() is Shown.FAULT
+    assert sense.shown() is LampState.FAULT
     service.says(Word.FAULT)
-    assert sense.shown() is Shown.FAULT
+    assert sense.shown() is LampState.FAULT
     service.says(Word.READY)
-    assert sense.shown() is Shown.READY
+    assert sense.shown() is LampState.READY
 
 
 def test_the_end_is_told_until_the_machine_is_off(tmp_path: Path, clock: FakeClock) -> None:
     service, sense = Service(tmp_path), Sense(tmp_path / "lamp", clock)
     service.says(Word.STOPPING)
-    assert sense.shown() is Shown.STOPPING
+    assert sense.shown() is LampState.STOPPING
     service.word.unlink()
     clock.advance(END_S - 1)
-    assert sense.shown() is Shown.STOPPING
+    assert sense.shown() is LampState.STOPPING
     clock.advance(1)
-    assert sense.shown() is Shown.FAULT, "the machine is on, the service is not"
+    assert sense.shown() is LampState.FAULT, "the machine is on, the service is not"
 
 
 def test_an_unreadable_word_is_a_fault(tmp_path: Path, clock: FakeClock) -> None:
     sense = Sense(tmp_path / "lamp", clock)
     (tmp_path / "lamp").write_text("what?")
-    assert sense.shown() is Shown.FAULT
+    assert sense.shown() is LampState.FAULT
 
 
 @pytest.mark.parametrize(
     ("shown", "on_ms", "off_ms"),
     [
-        (Shown.BOOTING, (0, 900), (1000, 1900)),
-        (Shown.STOPPING, (0, 200), (250, 450)),
-        (Shown.FAULT, (0, 400), (100, 600)),
+        (LampState.BOOTING, (0, 900), (1000, 1900)),
+        (LampState.STOPPING, (0, 200), (250, 450)),
+        (LampState.FAULT, (0, 400), (100, 600)),
     ],
 )
 @pytest.mark.parametrize("is_active_low", [True, False])
 def test_patterns_on_the_pin(
-    shown: Shown, on_ms: tuple[int, int], off_ms: tuple[int, int], is_active_low: bool
+    shown: LampState, on_ms: tuple[int, int], off_ms: tuple[int, int], is_active_low: bool
 ) -> None:
     factory = MockFactory()
     with SystemLamp(1, is_active_low, factory) as lamp:
@@ -107,9 +107,9 @@ def test_patterns_on_the_pin(
 
 def test_it_wakes_in_time_for_the_next_change() -> None:
     with SystemLamp(1, True, MockFactory()) as lamp:
-        assert lamp.show(Shown.READY, 10.0) == 0.5, "only the word can change it"
-        assert lamp.show(Shown.FAULT, 20.0) == pytest.approx(0.08)
-        assert lamp.show(Shown.STOPPING, 30.0) == pytest.approx(0.25)
+        assert lamp.show(LampState.READY, 10.0) == 0.5, "only the word can change it"
+        assert lamp.show(LampState.FAULT, 20.0) == pytest.approx(0.08)
+        assert lamp.show(LampState.STOPPING, 30.0) == pytest.approx(0.25)
 
 
 def test_the_command_shows_the_word_until_it_is_ended_and_leaves_the_lamp_dark(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from companion.core.errors import ConfigError
 from companion.maintenance.settings.file import SettingsFile, changed, flat
 from companion.maintenance.settings.rows import (
     LAMPS_ACTIVE_LOW,
-    Kind,
+    FieldKind,
     SettingRow,
     all_keys,
     pad_rows,
@@ -100,14 +100,14 @@ TEXTS = (
     *("xn--a", "..", "(a+)+$", "(?:a|a)*b" + "a" * 60, "12345678", "1" * 63, "1" * 64, "22:00", "24:00", "99:99"),
 )
 VALUES = {
-    Kind.PIN: (*NUMBERS, "a"),
-    Kind.WHOLE: NUMBERS,
-    Kind.NUMBER: NUMBERS,
-    Kind.CHOICE: ("", "x", "auto", "Yes", "true", "\0", "x" * 10_000, "[]"),
-    Kind.YES_NO: ("", "x", "yes", "no", "Yes", "1", "\0"),
-    Kind.TIME: TEXTS,
-    Kind.TEXT: TEXTS,
-    Kind.LIST: TEXTS,
+    FieldKind.PIN: (*NUMBERS, "a"),
+    FieldKind.WHOLE: NUMBERS,
+    FieldKind.NUMBER: NUMBERS,
+    FieldKind.CHOICE: ("", "x", "auto", "Yes", "true", "\0", "x" * 10_000, "[]"),
+    FieldKind.YES_NO: ("", "x", "yes", "no", "Yes", "1", "\0"),
+    FieldKind.TIME: TEXTS,
+    FieldKind.TEXT: TEXTS,
+    FieldKind.LIST: TEXTS,
 }
 
 
@@ -123,7 +123,7 @@ def post(place: Kept, **fields: str) -> int:
 def typed_into(row: SettingRow) -> tuple[str, ...]:
     """All of its table; of the many pins, which are all alike, and of what is only shown, some."""
     values = VALUES[row.kind]
-    if row.key in BY_HAND or (row.kind is Kind.PIN and row.key not in ("panel.buzzer", "panel.south.up")):
+    if row.key in BY_HAND or (row.kind is FieldKind.PIN and row.key not in ("panel.buzzer", "panel.south.up")):
         return tuple(
             value for value in values if value in ("-1", "27", "28", "nan", "\0", "/etc", "evil.com", "1.2.3.4")
         )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from companion.core.config import Settings, read_settings
 from companion.core.errors import ConfigError, Malformed, Stale, SystemTrouble
 from companion.maintenance.settings.file import SettingsFile, changed, flat
-from companion.maintenance.settings.rows import Kind, SettingRow, all_keys, pad_rows, sections, works_at_once
+from companion.maintenance.settings.rows import FieldKind, SettingRow, all_keys, pad_rows, sections, works_at_once
 from companion.maintenance.settings.words import WORDS
 
 OURS = """\
@@ -57,7 +57,7 @@ def test_every_setting_has_words_and_stands_on_the_page_once() -> None:
         assert row.read(row.typed(row.default)) == row.default, row.key
         words = [words for _, words in row.choices]
         assert len(set(words)) == len(words)
-        assert row.kind is not Kind.CHOICE or row.default in [value for value, _ in row.choices]
+        assert row.kind is not FieldKind.CHOICE or row.default in [value for value, _ in row.choices]
     assert works_at_once("table.theme")
     assert not works_at_once("web.port")
 
@@ -66,7 +66,7 @@ def test_a_choice_offers_all_values_of_its_type() -> None:
     for row in ROWS.values():
         for value, _ in row.choices:
             assert flat(changed(Settings(), {row.key: value}))[row.key] == value
-        if row.kind is Kind.CHOICE:
+        if row.kind is FieldKind.CHOICE:
             with pytest.raises(ConfigError, match="Invalid enum value") as refused:
                 changed(Settings(), {row.key: 7 if isinstance(row.default, int) else "?"})
             assert f"[{row.key}]" in refused.value.message
@@ -213,12 +213,12 @@ def value_of(row: SettingRow) -> st.SearchStrategy[Any]:
     """A value that fits."""
     if row.choices:
         return st.sampled_from([value for value, _ in row.choices])
-    if row.kind is Kind.NUMBER:
+    if row.kind is FieldKind.NUMBER:
         low = math.nextafter(row.low, math.inf) if row.is_above else row.low
         return st.floats(low, row.high, width=32 if row.low == row.high else 64)
-    if row.kind in (Kind.WHOLE, Kind.PIN):
-        return st.integers(int(row.low), int(row.high)) if row.kind is Kind.WHOLE else st.just("")
-    if row.kind is Kind.LIST:
+    if row.kind in (FieldKind.WHOLE, FieldKind.PIN):
+        return st.integers(int(row.low), int(row.high)) if row.kind is FieldKind.WHOLE else st.just("")
+    if row.kind is FieldKind.LIST:
         return st.sampled_from([[], ["table.example.org"], ["spiel", "192.0.2.7"]])
     only = {"wifi.password": "", "mqtt.topic": "cafe/table-3", "mqtt.discovery": "ha"}
     if row.key in only:
@@ -229,7 +229,7 @@ def value_of(row: SettingRow) -> st.SearchStrategy[Any]:
 PAIRS = ("web.certificate", "web.key")
 """Neither is right without the other."""
 changes = st.lists(
-    st.sampled_from([row for row in ROWS.values() if row.kind is not Kind.TIME and row.key not in PAIRS]).flatmap(
+    st.sampled_from([row for row in ROWS.values() if row.kind is not FieldKind.TIME and row.key not in PAIRS]).flatmap(
         lambda row: st.tuples(st.just(row.key), value_of(row))
     ),
     min_size=1,

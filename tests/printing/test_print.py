@@ -21,8 +21,8 @@ from companion.core.network import Wifi
 from companion.games import GAMES
 from companion.printing.booklet import Booklet, booklet_pdf, booklet_sheets, imposed
 from companion.printing.join_card import join_card_pdf
+from companion.printing.kit_printer import KEPT_BYTES, KitPrinter
 from companion.printing.pdf_pen import broken, printable, text_width
-from companion.printing.press import KEPT_BYTES, Press
 from companion.printing.printing import PrinterBusy
 from companion.printing.rulebook import illustrations, start_layout
 from companion.printing.sheets import MARGIN_MM, SIZES_MM, Paper, kit_pdf, kit_plan
@@ -231,7 +231,7 @@ def test_a_table_card_without_wifi_has_the_addresses_to_type() -> None:
 
 
 def test_the_press_prints_the_same_but_once_and_keeps_little() -> None:
-    press = Press(GAMES)
+    press = KitPrinter(GAMES)
     first = press.kit("outbuffered", {}, "a4", "en")
     assert press.kit("outbuffered", {}, "a4", "en") is first
     assert press.kit("outbuffered", {"board": "n.N\n...\ns.S"}, "a4", "en") != first
@@ -243,8 +243,8 @@ def test_the_press_prints_the_same_but_once_and_keeps_little() -> None:
 
 
 def test_who_finds_the_press_busy_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("companion.printing.press.WAIT_S", 0.01)
-    press = Press(GAMES)
+    monkeypatch.setattr("companion.printing.kit_printer.WAIT_S", 0.01)
+    press = KitPrinter(GAMES)
     kept = press.booklet("outbuffered", "a4", "en")
     with press._running:
         assert press.booklet("outbuffered", "a4", "en") is kept, "what is kept needs no press"
@@ -253,7 +253,7 @@ def test_who_finds_the_press_busy_is_told_so(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_two_who_want_the_same_get_one_print() -> None:
-    press, got = Press(GAMES), []
+    press, got = KitPrinter(GAMES), []
     threads = [threading.Thread(target=lambda: got.append(press.booklet("scouts", "a4", "en"))) for _ in range(3)]
     for thread in threads:
         thread.start()

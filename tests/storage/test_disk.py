@@ -27,7 +27,7 @@ from companion.core.errors import JournalError
 from companion.core.kit import Seat
 from companion.maintenance.housekeeping import QUIET_S, Housekeeping
 from companion.storage import migrations
-from companion.storage.disk_space import RESERVE_BYTES, Level, Space
+from companion.storage.disk_space import RESERVE_BYTES, DiskLevel, Space
 from companion.storage.journal import Journal
 from companion.table.session import Phase
 from companion.tools.bench.kills import KilledTable
@@ -86,25 +86,25 @@ def test_a_disk_that_fills_stops_comforts_first_then_new_games(tmp_path: Path) -
         free = megabytes * 1_000_000
         return space.look()
 
-    assert (level(900), space.sentence) == (Level.PLENTY, "")
+    assert (level(900), space.sentence) == (DiskLevel.PLENTY, "")
     assert space.reserve.stat().st_blocks * 512 >= RESERVE_BYTES, "it takes room, it is not only as long"
-    assert level(63) == Level.SHORT
+    assert level(63) == DiskLevel.SHORT
     told = space.sentence
     assert told == "The disk is almost full: no photographs are taken. Remove old games or other files."
     assert (space.has_room, space.may_begin) == (False, True)
-    assert level(70) == Level.SHORT, "it does not change its mind with every file"
+    assert level(70) == DiskLevel.SHORT, "it does not change its mind with every file"
     assert space.sentence == told, "nor does it say each file"
-    assert level(23) == Level.FULL
+    assert level(23) == DiskLevel.FULL
     assert "no other can begin" in space.sentence
-    assert level(27) == Level.FULL
-    assert level(31) == Level.SHORT
-    assert level(90) == Level.PLENTY
+    assert level(27) == DiskLevel.FULL
+    assert level(31) == DiskLevel.SHORT
+    assert level(90) == DiskLevel.PLENTY
     assert space.give_up()
     assert not space.give_up()
-    assert level(20) == Level.FULL
+    assert level(20) == DiskLevel.FULL
     assert not space.reserve.exists()
-    assert level(37) == Level.FULL, "no room for the reserve"
-    assert level(39) == Level.SHORT
+    assert level(37) == DiskLevel.FULL, "no room for the reserve"
+    assert level(39) == DiskLevel.SHORT
     assert space.reserve.exists()
 
 

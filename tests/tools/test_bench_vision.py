@@ -20,7 +20,7 @@ from companion.tools.bench.reading.costs import Costs, Photograph, bench_photogr
 from companion.tools.bench.reading.peers import Peer, peers, squares_found
 from companion.tools.bench.reading.pictures import (
     READER,
-    Tally,
+    Score,
     is_readable,
     judge_peer,
     judge_reading,
@@ -115,7 +115,7 @@ def test_severities_are_what_they_say() -> None:
 
 def test_a_perfect_reading_has_every_readable_piece_right() -> None:
     kit, prints = seen(CLEAN)
-    tally = Tally("clean", 1, READER)
+    tally = Score("clean", 1, READER)
     assert judge_reading(perfect(kit, prints), prints, kit, tally) == []
     assert tally.readable == len(kit.pieces)
     assert (tally.found, tally.found_share) == (tally.readable, 1)
@@ -131,7 +131,7 @@ def test_everything_that_is_told_wrongly_counts() -> None:
     lost = faces.pop(one), markers.pop(one)
     faces[empty], markers[empty] = lost
     markers[other], faces[other] = 99, "nobody"
-    tally = Tally("clean", 1, READER)
+    tally = Score("clean", 1, READER)
     bad = replace(good, seen=faces, markers=markers, strangers=(98,))
     faults = judge_reading(bad, prints, kit, tally)
     assert (tally.wrong_ids, tally.phantoms, tally.wrong_entries) == (1, 2, 3)
@@ -154,7 +154,7 @@ def test_what_is_hidden_small_or_under_a_reflection_need_not_be_read() -> None:
     hidden = [p for p in seen(scene("hand-3-1"))[1] if p.shown < 0.999]
     assert hidden
     kit, prints = seen(scene("hand-3-1"))
-    tally = Tally("hand", 3, READER)
+    tally = Score("hand", 3, READER)
     judge_reading(perfect(kit, prints), prints, kit, tally)
     assert tally.readable == sum(p.face is not None for p in prints) - sum(p.face is not None for p in hidden)
 
@@ -172,7 +172,7 @@ def test_peers_are_counted_by_the_same_rules() -> None:
     kit, prints = seen(CLEAN)
     luma = np.zeros((1080, 1920), np.uint8)
     lying = next(p for p in prints if p.squares)
-    tally = Tally("clean", 1, "peer")
+    tally = Score("clean", 1, "peer")
     far = Sighting(3, np.array([[5.0, 5], [25, 5], [25, 25], [5, 25]]))
     judge_peer(as_peer(prints, Sighting(98, lying.corners_px), far, without=lying.marker), luma, prints, kit, tally)
     assert tally.readable - tally.found == 1
@@ -200,7 +200,7 @@ def test_the_real_peers_read_a_clean_scene() -> None:
     assert [peer.name for peer in known][:2] == ["ArUco", "ArUco tuned"]
     for peer in known:
         table = CLEAN.table(peer.dictionary)
-        tally = Tally("clean", 1, peer.name)
+        tally = Score("clean", 1, peer.name)
         judge_peer(peer, table.render_luma(), table.prints(), CLEAN.kit, tally)
         assert tally.found == tally.readable > 10
         assert tally.right >= tally.on_board - 1
@@ -210,9 +210,9 @@ def test_the_real_peers_read_a_clean_scene() -> None:
 # ---- judgements --------------------------------------------------------------------------------------------------
 
 
-def rows(condition: str, right: int, peer: int, wrong: int = 0) -> list[Tally]:
-    own = Tally(condition, 1, READER, 100, right, 100, right, wrong_entries=wrong, ms=[1.0])
-    return [own, Tally(condition, 1, "ArUco", 100, peer, 100, peer, ms=[1.0])]
+def rows(condition: str, right: int, peer: int, wrong: int = 0) -> list[Score]:
+    own = Score(condition, 1, READER, 100, right, 100, right, wrong_entries=wrong, ms=[1.0])
+    return [own, Score(condition, 1, "ArUco", 100, peer, 100, peer, ms=[1.0])]
 
 
 def test_a_bound_is_kept_or_falls_short() -> None:

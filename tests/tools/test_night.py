@@ -8,11 +8,12 @@ import pytest
 
 from companion.games import GAMES
 from companion.tools.selfplay import night
-from companion.tools.selfplay.night import Sample, faults_of, growth_of, play_night
+from companion.tools.selfplay.night import NightSample, faults_of, growth_of, play_night
 
 NAMES = tuple(GAMES)
 STEADY = [
-    Sample(game / 2, NAMES[game % 5], game, 150 + game % 3, 98, 20, 900 + 40 * game, 70 * game) for game in range(1, 41)
+    NightSample(game / 2, NAMES[game % 5], game, 150 + game % 3, 98, 20, 900 + 40 * game, 70 * game)
+    for game in range(1, 41)
 ]
 
 

@@ -18,7 +18,7 @@ from companion.games import GAMES
 from companion.games.base import Event
 from companion.table.board_check import HandMove, Problem
 from web.context import STATIC
-from web.rendering.board import Scene, board_svg, board_words, layout_after, scene_of
+from web.rendering.board import BoardPicture, board_svg, board_words, layout_after, scene_of
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def game() -> Any:
 
 def test_the_board_is_turned_for_north_but_not_its_words(game: Any) -> None:
     kit = game.kit(game.options({}))
-    scene = Scene(kit, {Square.parse("a1"): ("purple robot",)})
+    scene = BoardPicture(kit, {Square.parse("a1"): ("purple robot",)})
     assert board_words(scene) == "purple robot a1"
     straight, turned = board_svg(scene), board_svg(scene, turned=True)
     robot = re.compile(r'<use href="#robot-s" x="([-\d.]+)" y="([-\d.]+)"')
@@ -41,7 +41,7 @@ def test_the_board_is_turned_for_north_but_not_its_words(game: Any) -> None:
 def test_marks_for_moves_bounces_shots_wrong_and_unseen(game: Any) -> None:
     kit = game.kit(game.options({}))
     a1, a2, c4 = (Square.parse(text) for text in ("a1", "a2", "c4"))
-    scene = Scene(
+    scene = BoardPicture(
         kit,
         {a1: ("lime flag", "purple robot"), c4: ("lime robot",)},
         moves=(HandMove(("lime flag", "purple robot"), a1, a2),),
@@ -63,10 +63,10 @@ def test_who_was_hit_goes_home_after_the_shot_and_what_turns_over_is_named(game:
     layout = {c4: ("lime robot",), a1: ("purple robot",)}
     ways = (HandMove(("lime robot",), c1, c4), HandMove(("purple robot",), a1, a1, turned=True))
     shot = Event("shot", "…", square="a1", to="c1")
-    hit = board_svg(Scene(kit, layout, moves=ways, events=(shot,)))
+    hit = board_svg(BoardPicture(kit, layout, moves=ways, events=(shot,)))
     assert re.findall(r'data-slide="[^"]+"( data-late)?', hit) == [" data-late"]
     assert re.findall(r'data-flip="(\w+)"', hit) == ["a1"]
-    assert "data-late" not in board_svg(Scene(kit, layout, moves=ways))
+    assert "data-late" not in board_svg(BoardPicture(kit, layout, moves=ways))
 
 
 def test_a_layout_after_moves_puts_what_moves_on_top() -> None:

@@ -18,7 +18,7 @@ from companion.games import GAMES
 from companion.games.screen import Badge
 from companion.table.board_check import HandMove, tops
 from companion.table.session import Phase
-from web.rendering.board import Scene, board_svg, board_words
+from web.rendering.board import BoardPicture, board_svg, board_words
 from web.server.sse import message
 
 PLACES = ("c1", "c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10")
@@ -110,7 +110,7 @@ AT = r' x="([-\d.]+)" y="([-\d.]+)" width="([\d.]+)"'
 
 def test_letters_stand_on_pieces_and_lie_on_those_turned_over() -> None:
     kit = kit_of("kahmate")
-    svg = board_svg(Scene(kit, {sq("a1"): ("blue big",), sq("b1"): ("pink fast turned over",)}))
+    svg = board_svg(BoardPicture(kit, {sq("a1"): ("blue big",), sq("b1"): ("pink fast turned over",)}))
     assert re.search(r'<text class="letter side-blue"[^>]*>B</text>', svg)
     assert re.search(r'<text class="letter lying"[^>]*rotate\(90[^>]*>F</text>', svg)
     assert 'class="side-pink lying"' in svg
@@ -118,9 +118,9 @@ def test_letters_stand_on_pieces_and_lie_on_those_turned_over() -> None:
 
 def test_the_ball_lies_small_at_its_carrier_and_in_the_middle_when_loose() -> None:
     kit = kit_of("kahmate")
-    carried = numbers(f'href="#ball"{AT}', board_svg(Scene(kit, {sq("a1"): ("blue big", "ball")})))
-    loose = numbers(f'href="#ball"{AT}', board_svg(Scene(kit, {sq("a1"): ("ball",)})))
-    big = numbers(f'href="#disc"{AT}', board_svg(Scene(kit, {sq("a1"): ("blue big", "ball")})))
+    carried = numbers(f'href="#ball"{AT}', board_svg(BoardPicture(kit, {sq("a1"): ("blue big", "ball")})))
+    loose = numbers(f'href="#ball"{AT}', board_svg(BoardPicture(kit, {sq("a1"): ("ball",)})))
+    big = numbers(f'href="#disc"{AT}', board_svg(BoardPicture(kit, {sq("a1"): ("blue big", "ball")})))
     assert carried[0][2] < loose[0][2] < big[0][2]
     middle = [x + size / 2 for x, _, size in (*carried, *loose, *big)]
     assert middle[0] > middle[2] + 20
@@ -129,39 +129,39 @@ def test_the_ball_lies_small_at_its_carrier_and_in_the_middle_when_loose() -> No
 
 def test_goals_lie_beyond_the_board_south_s_plain_and_north_s_dotted() -> None:
     kit = kit_of("kahmate")
-    straight, turned = board_svg(Scene(kit, {})), board_svg(Scene(kit, {}), turned=True)
+    straight, turned = board_svg(BoardPicture(kit, {})), board_svg(BoardPicture(kit, {}), turned=True)
     for svg, below in ((straight, "blue"), (turned, "pink")):
         goals = {side: float(y) for side, y in re.findall(r'class="goal side-(\w+)"><rect x="0" y="([-\d.]+)"', svg)}
         assert max(goals, key=lambda side: goals[side]) == below
         assert svg.count('fill="url(#dots)"') == 1
         assert re.search(r'class="goal side-pink">(?:<rect[^>]*>)+<rect class="frame"', svg)
-    assert "goal" not in board_svg(Scene(kit_of("scouts"), {}))
+    assert "goal" not in board_svg(BoardPicture(kit_of("scouts"), {}))
 
 
 def test_a_boulder_is_drawn_once_over_its_squares_and_a_rock_either_way() -> None:
     kit = kit_of("scouts")
     boulder = {sq(text): ("white boulder",) for text in ("d5", "e5", "d6", "e6")}
-    drawn = numbers(f'href="#boulder"{AT}', board_svg(Scene(kit, boulder)))
+    drawn = numbers(f'href="#boulder"{AT}', board_svg(BoardPicture(kit, boulder)))
     assert drawn == [(300.0, 400.0, 200.0)]
-    assert board_words(Scene(kit, boulder)) == "white boulder d5 to e6"
+    assert board_words(BoardPicture(kit, boulder)) == "white boulder d5 to e6"
     across, along = ({sq("a1"): ("black rock",), sq(end): ("black rock",)} for end in ("b1", "a2"))
-    assert "rotate(90" in board_svg(Scene(kit, across))
-    assert "rotate(90" not in board_svg(Scene(kit, along))
+    assert "rotate(90" in board_svg(BoardPicture(kit, across))
+    assert "rotate(90" not in board_svg(BoardPicture(kit, along))
     for layout, middle in ((across, (100.0, 950.0)), (along, (50.0, 900.0))):
-        ((x, y, size),) = numbers(f'href="#rock"{AT}', board_svg(Scene(kit, layout)))
+        ((x, y, size),) = numbers(f'href="#rock"{AT}', board_svg(BoardPicture(kit, layout)))
         assert (x + size / 2, y + size / 2, size) == (*middle, 200.0)
 
 
 def test_a_boulder_that_hands_lay_is_shown_on_all_its_squares() -> None:
     kit = kit_of("scouts")
     target = {sq(text): ("white boulder",) for text in ("d5", "e5", "d6", "e6")}
-    svg = board_svg(Scene(kit, {}, moves=(HandMove(("white boulder",), None, sq("d5")),), target=target))
+    svg = board_svg(BoardPicture(kit, {}, moves=(HandMove(("white boulder",), None, sq("d5")),), target=target))
     assert svg.count('class="target"') == 4
     assert numbers(f'href="#boulder"{AT}', svg) == [(300.0, 400.0, 200.0)]
 
 
 def test_the_upper_piece_of_a_stack_lies_up_and_right_of_the_lower_one() -> None:
-    svg = board_svg(Scene(kit_of("scouts"), {sq("d4"): ("black scout", "white scout")}))
+    svg = board_svg(BoardPicture(kit_of("scouts"), {sq("d4"): ("black scout", "white scout")}))
     (lower,), (upper,) = (numbers(f'href="#{drawing}"{AT}', svg) for drawing in ("scout-n", "scout-s"))
     assert upper[0] - lower[0] == 12
     assert upper[1] - lower[1] == -12
@@ -171,7 +171,7 @@ def test_the_upper_piece_of_a_stack_lies_up_and_right_of_the_lower_one() -> None
 @pytest.mark.parametrize(("share", "full"), [(1.0, 5), (0.4, 2), (0.41, 3), (0.0, 0)])
 def test_hit_points_fill_a_bar_in_five_parts(share: float, full: int) -> None:
     kit = kit_of("arena")
-    scene = Scene(kit, {sq("b1"): ("petrol robot 1",)}, badges={sq("b1"): Badge("12", share)})
+    scene = BoardPicture(kit, {sq("b1"): ("petrol robot 1",)}, badges={sq("b1"): Badge("12", share)})
     svg = board_svg(scene)
     bars = dict(re.findall(r'<path class="(bar|bar full)" d="([^"]+)"/>', svg))
     parts = {"bar": 5 - int(share * 5), "bar full": full}
@@ -182,7 +182,7 @@ def test_hit_points_fill_a_bar_in_five_parts(share: float, full: int) -> None:
 
 def test_coordinates_stand_outside_a_board_in_two_tones_and_turn_with_it() -> None:
     for turned, first in ((False, "a"), (True, "h")):
-        svg = board_svg(Scene(kit_of("scouts"), {}), turned)
+        svg = board_svg(BoardPicture(kit_of("scouts"), {}), turned)
         labels = re.findall(r'<text x="([-\d.]+)" y="([-\d.]+)">(\w+)</text>', svg)
         assert len(labels) == 18
         files = sorted((float(x), text) for x, _, text in labels if text.isalpha())

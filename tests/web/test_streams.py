@@ -13,7 +13,7 @@ from web_fixtures import open_place
 
 from web.server import sse
 from web.server.sse import serve
-from web.server.stream_writer import MOST_AT_ONCE, Messages, Pause, Writer
+from web.server.stream_writer import MOST_AT_ONCE, Idle, Messages, Writer
 
 VIEWERS = 30
 
@@ -56,7 +56,7 @@ def versions(table: Table) -> Messages:
     while True:
         shown = table.version
         yield str(shown)
-        yield Pause(60.0, since=shown)
+        yield Idle(60.0, since=shown)
 
 
 def nothing() -> None:
@@ -96,7 +96,7 @@ def test_a_change_is_written_to_all_those_of_seats_first(writer: Writer, table: 
     lines = [FakeLine() for _ in range(3)]
     for line, name, rank in zip(lines, ("spectator", "seat", "table"), (2, 0, 1), strict=True):
         line.write = lambda text, name=name: told.append(f"{name} {text}")  # type: ignore[method-assign]
-        writer.take(line, versions(table), nothing, rank, Pause(60.0, since=0))
+        writer.take(line, versions(table), nothing, rank, Idle(60.0, since=0))
     change(table, writer)
     until("all three", lambda: len(told) == 3)
     assert told == ["seat 1", "table 1", "spectator 1"]
@@ -106,7 +106,7 @@ def test_who_does_not_read_misses_what_comes_meanwhile_and_delays_nobody(writer:
     sleeper, reader = FakeLine(), FakeLine()
     sleeper.is_full = True
     for line in (sleeper, reader):
-        writer.take(line, versions(table), nothing, 0, Pause(60.0, since=0))
+        writer.take(line, versions(table), nothing, 0, Idle(60.0, since=0))
     for number in (1, 2, 3):
         change(table, writer)
         until("the reader", lambda number=number: reader.told[-1:] == [str(number)])
@@ -121,8 +121,8 @@ def test_a_stream_that_fails_ends_alone(writer: Writer, table: Table, caplog: py
         raise ValueError("cannot be drawn")
 
     bad, good, over = FakeLine(), FakeLine(), []
-    writer.take(bad, broken(), lambda: over.append("bad"), 0, Pause(0.0))
-    writer.take(good, versions(table), lambda: over.append("good"), 1, Pause(60.0, since=0))
+    writer.take(bad, broken(), lambda: over.append("bad"), 0, Idle(0.0))
+    writer.take(good, versions(table), lambda: over.append("good"), 1, Idle(60.0, since=0))
     assert bad.over.wait(10)
     change(table, writer)
     until("the other", lambda: good.told == ["1"])
@@ -137,8 +137,8 @@ def test_an_endless_stream_leaves_turns_to_the_others(writer: Writer, table: Tab
 
     greedy, other = FakeLine(), FakeLine()
     greedy.write = lambda text: greedy.told.append(text) if len(greedy.told) < 10 * MOST_AT_ONCE else None  # type: ignore[method-assign]
-    writer.take(greedy, endless(), nothing, 0, Pause(0.0))
-    writer.take(other, versions(table), nothing, 1, Pause(60.0, since=0))
+    writer.take(greedy, endless(), nothing, 0, Idle(0.0))
+    writer.take(other, versions(table), nothing, 1, Idle(60.0, since=0))
     change(table, writer)
     until("the other", lambda: other.told == ["1"])
 
@@ -147,7 +147,7 @@ def test_gone_viewers_and_the_end_give_everything_back(table: Table) -> None:
     writer, over = Writer("test", lambda: table.version), []
     lines = [FakeLine() for _ in range(3)]
     for number, line in enumerate(lines):
-        writer.take(line, versions(table), lambda number=number: over.append(number), 0, Pause(60.0, since=0))
+        writer.take(line, versions(table), lambda number=number: over.append(number), 0, Idle(60.0, since=0))
     lines[1].is_open = False
     change(table, writer)
     assert lines[1].over.wait(10)
@@ -157,6 +157,6 @@ def test_gone_viewers_and_the_end_give_everything_back(table: Table) -> None:
     writer.close()
     assert sorted(over) == [0, 1, 2]
     late = FakeLine()
-    writer.take(late, versions(table), lambda: over.append("late"), 0, Pause(0.0))
+    writer.take(late, versions(table), lambda: over.append("late"), 0, Idle(0.0))
     assert late.over.is_set()
     assert over[-1] == "late"

@@ -37,7 +37,7 @@ _OUTER = {
 
 
 @dataclass(frozen=True)
-class Measured:
+class LensFit:
     """What the views say: the lens, what is left over (px), one standard deviation of the focal length by its size."""
 
     lens: Lens
@@ -124,7 +124,7 @@ class Calibration:
             wanted += [f"Hold the page further into the {name} of the picture" for name in self._bare_corners()]
         return tuple(wanted)
 
-    def solve(self) -> Measured | None:
+    def solve(self) -> LensFit | None:
         """The lens that fits all views best, the principal point in the middle; None when there are too few."""
         if len(self._views) < 3 or self._size is None:
             return None
@@ -149,7 +149,7 @@ class Calibration:
         focal = float(matrix[0, 0])
         lens = Lens(focal / self._size[0], float(np.ravel(distortion)[0]))
         spread = float(np.ravel(spreads)[:2].max()) / focal  # one of both focal lengths follows the other
-        return Measured(lens, float(rms), spread, len(self._views), self._size[0])
+        return LensFit(lens, float(rms), spread, len(self._views), self._size[0])
 
     def _see(self, luma: Luma, size: tuple[int, int]) -> _View | str:
         found = self._detector.detectBoard(luma)

@@ -57,7 +57,7 @@ _OFF_MM = 2.5
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Occlusion:
     """`littered` zones hold anything but paper and cards; `ink` is (N, 2) mm of print of cards that were not read."""
 
     littered: set[Square]
@@ -71,7 +71,7 @@ class Litter:
         self._board, self._deck = board, deck
         self._zones = tuple(square for square in board.squares if square.rank in set(deck.zones.values()))
 
-    def judge(self, even: Luma, ink: Luma, glare: Mask, maps: Maps, cards: Sequence[Lying]) -> Found:
+    def judge(self, even: Luma, ink: Luma, glare: Mask, maps: Maps, cards: Sequence[Lying]) -> Occlusion:
         """What the zones hold but paper and known cards.
 
         `even` is the (h, w) view of `maps` with even paper, `ink` is the bold `dark_print` of it, `glare` (h, w) is
@@ -96,7 +96,7 @@ class Litter:
                 unread[zone] = maps.to_board((places + 0.5) * _SHRINK - 0.5)
             if is_littered or dazzled[here].sum() / scale**2 > _AREA_MM2:
                 littered.add(zone)
-        return Found(littered, unread)
+        return Occlusion(littered, unread)
 
     # ---- parts ----
 

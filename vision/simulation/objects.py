@@ -15,7 +15,7 @@ from companion.core.kit import Seat
 from vision.pose.pose import Points, Pose, flat, rectangle_corners_mm
 from vision.simulation.artwork import Bgr, bgr_of
 from vision.simulation.degradations import curled_strips, worn
-from vision.simulation.render import Stage, lit
+from vision.simulation.render import LitTable, lit
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Block:
         return pose.to_px(flat(corners, self.z_mm + (self.height_mm if top else 0.0)))
 
 
-def draw_block(picture: Bgr, stage: Stage, block: Block) -> None:
+def draw_block(picture: Bgr, stage: LitTable, block: Block) -> None:
     """Draw one piece into a picture of the stage: a soft shadow at its foot, walls, and the top with its marker."""
     if block.covered:
         return
@@ -77,7 +77,7 @@ def draw_block(picture: Bgr, stage: Stage, block: Block) -> None:
     picture[window] = (ground * (1 - alpha) + colour * alpha).clip(0, 255)
 
 
-def _strips_px(stage: Stage, block: Block) -> list[tuple[Points, float, float]]:
+def _strips_px(stage: LitTable, block: Block) -> list[tuple[Points, float, float]]:
     """The top of a block in the picture as planes, (4, 2) px and shares of its width: one, unless it is curled."""
     if not stage.view.curl_mm:
         return [(block.outline(stage.pose), 0.0, 1.0)]
@@ -138,7 +138,7 @@ def hand_mm(x_mm: float, y_mm: float, from_seat: Seat) -> Points:
     return np.array([x_mm, y_mm]) + (1.0 if from_seat is Seat.SOUTH else -1.0) * _hand_shape()
 
 
-def hand_px(stage: Stage, x_mm: float, y_mm: float, from_seat: Seat) -> Points:
+def hand_px(stage: LitTable, x_mm: float, y_mm: float, from_seat: Seat) -> Points:
     """(N, 2) pixels: the outline of an arm from a seat's edge of the table to a point of the board, as it is drawn."""
     axes, middle = stage.pose.axes, np.array([x_mm, y_mm])
     # The hand is drawn where it hides the point in the picture, at the height of the board. An arm that reaches past
@@ -160,7 +160,7 @@ def fill_outline(mask: NDArray[np.uint8], outline_px: Points) -> None:
     cv2.fillPoly(mask, [points], 255, 16, 4)
 
 
-def draw_hand(picture: Bgr, stage: Stage, outline_px: Points) -> None:
+def draw_hand(picture: Bgr, stage: LitTable, outline_px: Points) -> None:
     """An arm with fingers spread over the board."""
     cover = np.zeros(picture.shape[:2], np.uint8)
     fill_outline(cover, outline_px)

@@ -147,7 +147,7 @@ def _window_of(pose: Pose, sheet: Sheet) -> Window:
 
 
 @dataclass(frozen=True, eq=False)
-class Stage:
+class LitTable:
     """What does not change while pieces move: pose, lit empty table, the light (h, w, 3) that pieces get too,
     and the veil (h, w, 1) that glare lays over all."""
 
@@ -159,7 +159,7 @@ class Stage:
     veil: Shade | None = field(default=None, repr=False)
 
 
-def build_stage(kit: Kit, view: View, dictionary: str = DICTIONARY) -> Stage:
+def build_stage(kit: Kit, view: View, dictionary: str = DICTIONARY) -> LitTable:
     """Draw the empty table once, its corner markers from this dictionary."""
     pose = camera_pose(kit, view)
     sheet = board_sheet(kit, dictionary)
@@ -174,7 +174,7 @@ def build_stage(kit: Kit, view: View, dictionary: str = DICTIONARY) -> Stage:
     cv2.copyTo(cv2.cvtColor(board, cv2.COLOR_BGRA2BGR), cv2.inRange(board[..., 3], (128.0,), (255.0,)), under)
     table = np.asarray(cv2.resize(table, (view.width, view.height), interpolation=cv2.INTER_AREA), dtype=np.uint8)
     light, veil = _light(pose, view), _veil(pose, view)
-    return Stage(kit, view, pose, lit(table, light, veil), light, veil)
+    return LitTable(kit, view, pose, lit(table, light, veil), light, veil)
 
 
 def lit(colours: Bgr | Shade, light: Shade, veil: Shade | None) -> Bgr:

@@ -26,7 +26,7 @@ from vision.simulation.degradations import flickering
 from vision.simulation.ground_truth import Label, Print, prints_of
 from vision.simulation.objects import Block, draw_block, draw_hand, hand_px
 from vision.simulation.pieces import Piece, pieces_of
-from vision.simulation.render import Stage, blurred, build_stage
+from vision.simulation.render import LitTable, blurred, build_stage
 from vision.simulation.view import View, default_view
 
 _BAND = 0.3
@@ -46,7 +46,7 @@ class SimulatedTable:
         self._view = view or default_view(kit)
         self._hand: Square | None = None
         self._version = 0
-        self._stage: Stage | None = None
+        self._stage: LitTable | None = None
         self._drawn: tuple[int, Bgr] | None = None
         self._noise: NDArray[np.int8] | None = None
         self._rng = np.random.default_rng(self._view.seed)
@@ -275,7 +275,7 @@ class SimulatedTable:
         self._stage = None
         self._changed()
 
-    def _staged(self) -> Stage:
+    def _staged(self) -> LitTable:
         if self._stage is None:
             self._stage = build_stage(self._kit, self._view, self._dictionary)
         return self._stage

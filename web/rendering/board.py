@@ -34,7 +34,7 @@ _AROUND = {"defend": ("shield", 112), "armed": ("burst", 124), "blast": ("burst"
 
 
 @dataclass(frozen=True)
-class Scene:
+class BoardPicture:
     """What a picture of a board shows beside the squares.
 
     `wrong` and `moves` are drawn over the pieces of `layout`; `unknown` squares get the shutter.
@@ -55,7 +55,7 @@ class Scene:
     badges: Mapping[Square, Badge] = field(default_factory=dict)
 
 
-def scene_of(view: TableView) -> Scene | None:
+def scene_of(view: TableView) -> BoardPicture | None:
     """The picture of what a viewer may know; None when no game is on."""
     if view.kit is None:
         return None
@@ -68,7 +68,7 @@ def scene_of(view: TableView) -> Scene | None:
         layout, todo = _without(layout, todo, problem)
     origins = frozenset(move.origin for move in done if move.origin and move.origin != move.target)
     reason = view.why_not.square if view.why_not else None
-    return Scene(
+    return BoardPicture(
         view.kit, layout, todo, view.events, view.problems, view.unknown, view.target or {}, origins,
         Square.parse(reason) if reason else None,
         view.standing.badges if view.standing and view.phase != "stages" else {},
@@ -114,7 +114,7 @@ def layout_after(layout: Layout, moves: Iterable[HandMove]) -> Layout:
     return {square: tuple(faces) for square, faces in stacks.items() if faces}
 
 
-def board_words(scene: Scene) -> str:
+def board_words(scene: BoardPicture) -> str:
     """The board's text twin, such as `lime robot c4, purple robot a1`; what is told of a piece stands behind it."""
     big = [
         say("{piece} {first} to {last}", piece=face, first=squares[0], last=squares[-1])
@@ -132,7 +132,7 @@ def board_words(scene: Scene) -> str:
     return joined(". ", (words, say("The camera does not see {squares}", squares=hidden)))
 
 
-def board_svg(scene: Scene, turned: bool = False) -> Markup:
+def board_svg(scene: BoardPicture, turned: bool = False) -> Markup:
     """The picture of a board; `turned`: North sits below.
 
     `data-grid` tells scripts of the page files, ranks, pitch and whether it is turned; what they draw lies in the
@@ -152,7 +152,7 @@ def board_svg(scene: Scene, turned: bool = False) -> Markup:
 class _Sketch:
     """One picture being drawn."""
 
-    def __init__(self, scene: Scene, turned: bool) -> None:
+    def __init__(self, scene: BoardPicture, turned: bool) -> None:
         self.scene = scene
         self.board: Board = scene.kit.board
         self.turned = turned

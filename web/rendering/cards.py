@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 from companion.core.i18n import joined, say, say_n, translate
 from companion.core.kit import SEATS, Card, Kit, Seat
-from companion.games.screen import CardEntry, Choice, ChoiceKey, Lane, Pile, Tableau
+from companion.games.screen import CardEntry, CardUi, Choice, ChoiceKey, Lane, Pile
 from companion.table.views import ClockView, TableView
 
 MOST_TICKS = 120
@@ -117,7 +117,7 @@ def shown(kit: Kit | None, name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Shown:
+class StackCard:
     """A card of a stack on a page. `text` empty: its back. `own`: face down, but known to the viewer."""
 
     text: str
@@ -128,7 +128,7 @@ class Shown:
 class Stack:
     """A stack as a page draws it, from the bottom to the top: its last cards, and how many more lie below them."""
 
-    cards: tuple[Shown, ...]
+    cards: tuple[StackCard, ...]
     more: int
     wide: bool
     """Two columns."""
@@ -138,7 +138,7 @@ def stack_of(kit: Kit | None, pile: Pile, known: Pile, room: int = ROOM) -> Stac
     """What is drawn of a stack; `known` is the same stack as everybody sees it: the rest is the viewer's alone."""
     is_open = known if len(known) == len(pile) else pile
     cards = [
-        Shown("" if name is None else shown(kit, name), own=name is not None and public is None)
+        StackCard("" if name is None else shown(kit, name), own=name is not None and public is None)
         for name, public in zip(pile, is_open, strict=True)
     ]
     wide = len(cards) > room
@@ -193,12 +193,12 @@ def acting_seat(view: TableView) -> Seat | None:
     return seats[0] if len(seats) == 1 else None
 
 
-def plain_choices(tableau: Tableau) -> list[list[str | None]]:
+def plain_choices(tableau: CardUi) -> list[list[str | None]]:
     """The legal actions for a script: notation, key, card, lane."""
     return [[choice.text, choice.key, choice.card, choice.lane] for choice in tableau.choices]
 
 
-def straight_keys(tableau: Tableau) -> list[tuple[ChoiceKey, str | None]]:
+def straight_keys(tableau: CardUi) -> list[tuple[ChoiceKey, str | None]]:
     """The keys that need neither card nor lane, each with its action; None where it cannot be used now."""
     ready = {choice.key: choice.text for choice in tableau.choices if _is_straight(choice)}
     return [(key, ready.get(key.name)) for key in tableau.keys]

@@ -15,7 +15,7 @@ from companion.core.errors import Illegal
 from companion.core.grid import Square
 from companion.core.i18n import plain_words, say, translate
 from companion.core.kit import Kit, Seat
-from companion.games.screen import ChoiceKey, OrderSheet, Placing, Play, Standing
+from companion.games.screen import BoardUi, ChoiceKey, OrderSheet, Placing, Play
 from companion.table.views import ClockView, TableView
 from web.rendering.pieces import piece, side_class
 
@@ -102,7 +102,7 @@ def plain_placing(kit: Kit, seat: Seat, placing: Placing) -> dict[str, Any]:
     }
 
 
-def plain_standing(standing: Standing) -> dict[str, Any]:
+def plain_standing(standing: BoardUi) -> dict[str, Any]:
     """What a viewer sees beside the board, in plain JSON."""
     placing, duel = standing.placing, standing.duel
     return {

@@ -29,8 +29,8 @@ from web.rendering.camera_overlay import (
 )
 from web.routes.api import Body, Text, read_body
 from web.security.auth import is_own_screen
-from web.server.sse import CAMERA, PING, RETRY_MS, Place, message
-from web.server.stream_writer import Messages, Pause
+from web.server.sse import CAMERA, PING, RETRY_MS, Audience, message
+from web.server.stream_writer import Idle, Messages
 
 LOOK_S = 0.25
 """How often a stream asks whether its viewer is still there."""
@@ -137,7 +137,7 @@ class CameraPage:
         self._require_look()
         app, is_host = _this_app(), self._guard.is_host(request)
         return self._page_context.streams.hold(
-            request.environ, lambda gone: self._messages(app, is_host, gone), Place.SEAT, writer=CAMERA
+            request.environ, lambda gone: self._messages(app, is_host, gone), Audience.SEAT, writer=CAMERA
         )
 
     def _messages(self, app: Flask, is_host: bool, is_gone: Callable[[], bool]) -> Messages:
@@ -153,7 +153,7 @@ class CameraPage:
                 quiet = 0
                 yield PING
             looks, quiet = looks + 1, quiet + 1
-            yield Pause(LOOK_S)
+            yield Idle(LOOK_S)
 
     def frame(self) -> Response:
         """The last frame; a page pulls one after the other for as long as somebody looks."""

@@ -19,8 +19,8 @@ from web.context import PageContext
 from web.rendering.wiring import drawing, wires
 from web.routes.api import Body, Text, read_body
 from web.routes.host import ask_for_key
-from web.server.sse import PANELS, RETRY_MS, Place, message
-from web.server.stream_writer import Messages, Pause
+from web.server.sse import PANELS, RETRY_MS, Audience, message
+from web.server.stream_writer import Idle, Messages
 
 LOOK_S, RENEW_S, PING_S = 0.05, 2.0, 10.0
 
@@ -114,7 +114,7 @@ class CheckPage:
         return streams.hold(
             request.environ,
             lambda gone: self._messages(panel, gone),
-            Place.SEAT,
+            Audience.SEAT,
             lambda: self._leave(panel),
             writer=PANELS,
         )
@@ -143,7 +143,7 @@ class CheckPage:
             elif now_s - said_s > PING_S:
                 said_s = now_s
                 yield ": still here\n\n"
-            yield Pause(LOOK_S)
+            yield Idle(LOOK_S)
 
     # ---- trying out ----
 

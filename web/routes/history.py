@@ -11,12 +11,11 @@ from markupsafe import Markup
 from msgspec import Meta
 from werkzeug.exceptions import NotFound, RequestEntityTooLarge
 
-from companion.archive.played_games import MOST_BYTES, Ending, GameLine, Past, Replay, Scene, Tendency
+from companion.archive.played_games import MOST_BYTES, Ending, GameLine, Past, Replay, ReplayStep, Tendency
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import joined, plain_words, say, spoken
 from web.context import PageContext
-from web.rendering.board import Scene as BoardScene
-from web.rendering.board import board_svg
+from web.rendering.board import BoardPicture, board_svg
 from web.routes.api import Body, Text, read_body
 
 PAGE = 50
@@ -243,13 +242,13 @@ def commands(tendency: Tendency) -> str:
     return joined(", ", [say("{command!c} {count}", command=word, count=count) for word, count in tendency.commands])
 
 
-def drawn(replay: Replay, scene: Scene) -> Markup:
+def drawn(replay: Replay, scene: ReplayStep) -> Markup:
     """The board of a scene, with what bounced and shot in it."""
     traces = frozenset(origin for origin, _ in scene.moves)
-    return board_svg(BoardScene(replay.kit, scene.layout, events=scene.events, came_from=traces, badges=scene.badges))
+    return board_svg(BoardPicture(replay.kit, scene.layout, events=scene.events, came_from=traces, badges=scene.badges))
 
 
-def moves_of(scene: Scene) -> str:
+def moves_of(scene: ReplayStep) -> str:
     """The ways of a scene's pieces for a script: `a1-a2 c4-c3`."""
     return " ".join(f"{origin}-{target}" for origin, target in scene.moves)
 

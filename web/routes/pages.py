@@ -34,7 +34,7 @@ from web.routes.api import SEAT
 from web.routes.join import Joining
 from web.routes.shared_phone import COVER, must_cover, open_to, stage_of_passing
 from web.security.auth import is_own_screen
-from web.server.sse import Place, message
+from web.server.sse import Audience, message
 
 YEAR_S = 365 * 24 * 3600
 _OWN_PAGE = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
@@ -114,7 +114,7 @@ class Pages:
         streams, voice = self._page_context.streams, self._page_context.welcome.voice
         if page == "watch" and not streams.has_room and "text/event-stream" in request.accept_mimetypes.values():
             return Response(message('<main id="live" data-go="/watch"></main>'), mimetype="text/event-stream")
-        place, when_over = Place.TABLE if page == "table" else Place.SPECTATOR, _nothing
+        place, when_over = Audience.TABLE if page == "table" else Audience.SPECTATOR, _nothing
         if page == "table" and voice and "voice" in request.args:
             voice.screen_speaks(True)
             when_over = partial(voice.screen_speaks, False)
@@ -134,7 +134,7 @@ class Pages:
     def live_host(self) -> Response:
         """The stream of the host's page."""
         self._guard.require_host(request)
-        return self._stream(lambda app: self._page_context.fragment(app, "host", None), Place.SEAT)
+        return self._stream(lambda app: self._page_context.fragment(app, "host", None), Audience.SEAT)
 
     def live_seat(self, seat: str) -> Response:
         """The stream of a seat; a seat that was freed meanwhile gets nothing but the way out."""
@@ -148,7 +148,7 @@ class Pages:
                 return COVER
             return self._page_context.fragment(app, _seat_part(self._table.view(), mine), mine)
 
-        return self._stream(render, Place.SEAT)
+        return self._stream(render, Audience.SEAT)
 
     # ---- the rest ----
 
@@ -200,7 +200,7 @@ class Pages:
     def _stream(
         self,
         render: Callable[[Flask], str],
-        place: Place = Place.SPECTATOR,
+        place: Audience = Audience.SPECTATOR,
         when_over: Callable[[], None] = lambda: None,
     ) -> Response:
         app = _this_app()

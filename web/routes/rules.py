@@ -14,7 +14,7 @@ from companion.games.base import Game, Illustration, Key
 from companion.printing.rulebook import illustrations
 from companion.table.board_check import HandMove
 from web.context import PageContext
-from web.rendering.board import Scene, board_svg
+from web.rendering.board import BoardPicture, board_svg
 
 
 class RulesPages:
@@ -55,7 +55,7 @@ def figure(shown: Illustration) -> Markup:
     if shown.kit.deck:
         return Markup()
     moves = tuple(HandMove(faces, origin, target) for faces, origin, target in shown.ways)
-    svg = board_svg(Scene(shown.kit, shown.layout, moves, shown.events, target=shown.after))
+    svg = board_svg(BoardPicture(shown.kit, shown.layout, moves, shown.events, target=shown.after))
     return Markup(svg.replace(' id="under"', "").replace(' id="plan"', ""))
 
 

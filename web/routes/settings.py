@@ -44,7 +44,7 @@ class Reset(Body, frozen=True):
 
 
 @dataclass(frozen=True)
-class Shown:
+class SettingField:
     """A row of the page: its setting, what stands in the field, what is wrong with it, and what else is to be said."""
 
     row: SettingRow
@@ -215,12 +215,12 @@ class _Rows:
         self._errors = errors
         self._typed = typed
 
-    def of(self, row: SettingRow) -> Shown:
+    def of(self, row: SettingRow) -> SettingField:
         """One row: what was typed, else what the file says."""
         text = row.typed(self._said.get(row.key))
         if self._typed is not None:
             text = self._typed.get(row.key, text)
-        return Shown(row, text, self._errors.get(row.key, ""), self._remark(row))
+        return SettingField(row, text, self._errors.get(row.key, ""), self._remark(row))
 
     def _remark(self, row: SettingRow) -> str:
         value = _in_words(row, self._running.get(row.key))

@@ -20,7 +20,7 @@ from web.context import PageContext
 from web.error_pages import status_of
 from web.routes.join import wanted_name
 from web.security.auth import Guard
-from web.server.sse import Place
+from web.server.sse import Audience
 
 COVER = '<main id="live" data-go="/pass"></main>'
 """A fragment that leads to the cover."""
@@ -113,7 +113,7 @@ class Passing:
                 return COVER
             return self._page_context.fragment(app, "pass", None)
 
-        place = Place.SEAT if self._guard.passes(asked) else Place.SPECTATOR
+        place = Audience.SEAT if self._guard.passes(asked) else Audience.SPECTATOR
         return self._page_context.streams.follow(asked.environ, render, place)
 
     # ---- inside ----

@@ -19,8 +19,8 @@ from companion.core.i18n import say, translate
 from companion.core.ports import PanelView
 from web.context import PageContext, Workbench
 from web.routes.api import Body, Text, read_body
-from web.server.sse import PANELS, PING, RETRY_MS, Place, message
-from web.server.stream_writer import Messages, Pause
+from web.server.sse import PANELS, PING, RETRY_MS, Audience, message
+from web.server.stream_writer import Idle, Messages
 
 LOOK_S = 0.02
 """How often a stream listens to the buzzer; the shortest tone lasts as long."""
@@ -120,7 +120,7 @@ class Bench:
         """A stream of the page's fragment, the world (`event: world`) and the panel (`event: panel`)."""
         app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way
         return self._page_context.streams.hold(
-            request.environ, lambda is_gone: self._messages(app, is_gone), Place.TABLE, writer=PANELS
+            request.environ, lambda is_gone: self._messages(app, is_gone), Audience.TABLE, writer=PANELS
         )
 
     def _messages(self, app: Flask, is_gone: Callable[[], bool]) -> Messages:
@@ -135,7 +135,7 @@ class Bench:
             elif now_s - heard.said_s > PING_S:
                 heard.said_s = now_s
                 yield PING
-            yield Pause(LOOK_S)
+            yield Idle(LOOK_S)
 
     def _news(self, app: Flask, heard: _Heard, now_s: float) -> str:
         """Everything that has changed since the last look, as messages."""

@@ -25,7 +25,7 @@ from web.security.rate_limit import OWN_ADDRESSES, plain_address
 
 if TYPE_CHECKING:
     from web.security.tls import TlsListener
-    from web.server.held_stream import Held
+    from web.server.held_stream import HeldStream
     from web.server.stream_writer import Writer
 
 ARRIVED = "companion.at_s"
@@ -98,7 +98,7 @@ class _StampedTask(WSGITask):  # type: ignore[misc]  # waitress comes without ty
     An answer that is a stream is only begun here; then it is handed over to its writer.
     """
 
-    _stream: tuple[Held, Callable[[], Writer]] | None = None
+    _stream: tuple[HeldStream, Callable[[], Writer]] | None = None
 
     def get_environment(self) -> dict[str, Any]:
         environ: dict[str, Any] = super().get_environment()
@@ -109,7 +109,7 @@ class _StampedTask(WSGITask):  # type: ignore[misc]  # waitress comes without ty
             environ["wsgi.url_scheme"] = "https"
         return environ
 
-    def _take_over(self, held: Held, writer: Callable[[], Writer]) -> None:
+    def _take_over(self, held: HeldStream, writer: Callable[[], Writer]) -> None:
         self._stream = held, writer
 
     def service(self) -> None:

@@ -5,26 +5,26 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 
-from web.server.stream_writer import Line, Messages, Pause, Writer
+from web.server.stream_writer import Idle, Messages, StreamConnection, Writer
 
 BEGINNING = 2
 """So many messages are written by the thread that answers the request: when to come back, and the whole fragment."""
 
 
-class Held:
+class HeldStream:
     """A stream with its place, which it gives back exactly once, even when nobody ever asked it for anything.
 
     The web server's own connections take it over after its beginning; any other WSGI server asks for the whole.
     """
 
     def __init__(
-        self, messages: Messages, release: Callable[[], None], rank: int, rest: Callable[[Pause], None]
+        self, messages: Messages, release: Callable[[], None], rank: int, rest: Callable[[Idle], None]
     ) -> None:
         self._messages = messages
         self._release = release
         self._rank = rank
         self._rest = rest
-        self._pause = Pause(0.0)
+        self._pause = Idle(0.0)
         self._lock = threading.Lock()
         self._is_open = True
         self.is_handed_over = False
@@ -35,7 +35,7 @@ class Held:
             news = next(self._messages, None)
             if news is None:
                 return
-            if isinstance(news, Pause):
+            if isinstance(news, Idle):
                 self._pause = news
                 break
             yield news
@@ -45,12 +45,12 @@ class Held:
     def whole(self) -> Iterator[str]:
         """Every message, in the thread that asks."""
         for news in self._messages:
-            if isinstance(news, Pause):
+            if isinstance(news, Idle):
                 self._rest(news)
             else:
                 yield news
 
-    def go_on(self, writer: Writer, line: Line) -> None:
+    def go_on(self, writer: Writer, line: StreamConnection) -> None:
         """The rest is written there."""
         writer.take(line, self._messages, self.close, self._rank, self._pause)
 
@@ -64,10 +64,10 @@ class Held:
                 self._messages.close()
 
 
-class Body:
+class StreamBody:
     """What the web server asks for the stream; once that is handed over, its end is not the stream's."""
 
-    def __init__(self, messages: Iterator[str], held: Held) -> None:
+    def __init__(self, messages: Iterator[str], held: HeldStream) -> None:
         self._messages = messages
         self._held = held
 

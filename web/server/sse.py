@@ -28,8 +28,8 @@ from companion.table.table import Table
 from web.security.admission import Gate
 from web.security.rate_limit import OWN_ADDRESSES, address_group
 from web.server import connections as channels
-from web.server.held_stream import Body, Held
-from web.server.stream_writer import Messages, Pause, Writer
+from web.server.held_stream import HeldStream, StreamBody
+from web.server.stream_writer import Idle, Messages, Writer
 
 if TYPE_CHECKING:
     import ssl
@@ -71,7 +71,7 @@ class TooManyViewers(CompanionError, RuntimeError):
     kind = "too_many_viewers"
 
 
-class Place(Enum):
+class Audience(Enum):
     """Whom a stream is for."""
 
     SPECTATOR = "spectator"
@@ -81,9 +81,9 @@ class Place(Enum):
     """Seats and the host, who have shown who they are."""
 
 
-RANK = {Place.SEAT: 0, Place.TABLE: 1, Place.SPECTATOR: 2}
+RANK = {Audience.SEAT: 0, Audience.TABLE: 1, Audience.SPECTATOR: 2}
 """In this order streams are written: seats never wait for spectators."""
-KEPT = {Place.TABLE: 4, Place.SEAT: 12}
+KEPT = {Audience.TABLE: 4, Audience.SEAT: 12}
 """Places that spectators do not get; when they are taken, their kind takes those of spectators."""
 OWN_TABLES = 1
 """Of the places for table screens so many are for the machine's own screen."""
@@ -98,8 +98,8 @@ class Streams:
 
     def __init__(self, table: Table, viewers: int) -> None:
         self._table = table
-        self._left = {Place.SPECTATOR: viewers, **KEPT}
-        self._held: Counter[tuple[str, Place]] = Counter()
+        self._left = {Audience.SPECTATOR: viewers, **KEPT}
+        self._held: Counter[tuple[str, Audience]] = Counter()
         self._lock = threading.Lock()
         self._round = 0
         self.viewers = viewers
@@ -110,7 +110,7 @@ class Streams:
     @property
     def has_room(self) -> bool:
         """Is there a place for one more spectator?"""
-        return self._left[Place.SPECTATOR] > 0
+        return self._left[Audience.SPECTATOR] > 0
 
     @property
     def open(self) -> int:
@@ -147,7 +147,7 @@ class Streams:
         self,
         environ: Mapping[str, Any],
         render: Callable[[], str],
-        place: Place = Place.SPECTATOR,
+        place: Audience = Audience.SPECTATOR,
         when_over: Callable[[], None] = lambda: None,
     ) -> Response:
         """A stream of fragments, one after every change of the table; raises `TooManyViewers`."""
@@ -157,7 +157,7 @@ class Streams:
         self,
         environ: Mapping[str, Any],
         messages: Callable[[Callable[[], bool]], Messages],
-        place: Place = Place.SPECTATOR,
+        place: Audience = Audience.SPECTATOR,
         when_over: Callable[[], None] = lambda: None,
         writer: str = PAGES,
     ) -> Response:
@@ -179,32 +179,32 @@ class Streams:
         has_left: Callable[[], bool] = environ.get("waitress.client_disconnected", lambda: False)
         began = self._round
         told = _spoken_on(messages(lambda: self.closing.is_set() or self._round != began or has_left()))
-        held = Held(told, release, RANK[place], self._rest)
+        held = HeldStream(told, release, RANK[place], self._rest)
         hand_over = environ.get(HAND_OVER)
         body = held.beginning(partial(hand_over, held, lambda: self.writer(writer))) if hand_over else held.whole()
-        stream = Response(Body(body, held), mimetype="text/event-stream")
+        stream = Response(StreamBody(body, held), mimetype="text/event-stream")
         stream.headers["Cache-Control"] = "no-store"
         stream.headers["X-Accel-Buffering"] = "no"
         return stream
 
-    def _take(self, place: Place, address: str) -> Place | None:
+    def _take(self, place: Audience, address: str) -> Audience | None:
         """A place of this kind, else a spectator's; None: all are taken, or those that this address may have."""
         with self._lock:
-            found = next((each for each in (place, Place.SPECTATOR) if self._may_have(each, address)), None)
+            found = next((each for each in (place, Audience.SPECTATOR) if self._may_have(each, address)), None)
             if found:
                 self._left[found] -= 1
                 self._held[address_group(address), found] += 1
         return found
 
-    def _may_have(self, place: Place, address: str) -> bool:
+    def _may_have(self, place: Audience, address: str) -> bool:
         left, held = self._left[place], self._held[address_group(address), place]
         if address in OWN_ADDRESSES or not left:
             return left > 0
-        if place is Place.TABLE:
+        if place is Audience.TABLE:
             return left > OWN_TABLES
-        return held < (SEATS_EACH if place is Place.SEAT else max(1, int(self.viewers * SHARE)))
+        return held < (SEATS_EACH if place is Audience.SEAT else max(1, int(self.viewers * SHARE)))
 
-    def _give_back(self, place: Place, address: str) -> None:
+    def _give_back(self, place: Audience, address: str) -> None:
         name = address_group(address)
         with self._lock:
             self._left[place] += 1
@@ -212,7 +212,7 @@ class Streams:
             if not self._held[name, place]:
                 del self._held[name, place]
 
-    def _rest(self, pause: Pause) -> None:
+    def _rest(self, pause: Idle) -> None:
         """Wait out a pause in the caller's thread."""
         if pause.since is None:
             self.closing.wait(pause.seconds)
@@ -231,7 +231,7 @@ class Streams:
                 yield PING
                 looks = 0
             looks += 1
-            yield Pause(LOOK_S, since=shown)
+            yield Idle(LOOK_S, since=shown)
 
 
 def _spoken_on(messages: Messages) -> Messages:

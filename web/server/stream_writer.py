@@ -17,17 +17,17 @@ MOST_AT_ONCE = 8
 
 
 @dataclass(frozen=True)
-class Pause:
+class Idle:
     """A stream has nothing to say for so many seconds; with `since`, until the table is no longer at this version."""
 
     seconds: float
     since: int | None = None
 
 
-Messages = Iterator["str | Pause"]
+Messages = Iterator["str | Idle"]
 
 
-class Line(Protocol):
+class StreamConnection(Protocol):
     """The connection on which a stream is written."""
 
     @property
@@ -47,17 +47,17 @@ class Line(Protocol):
 
 @dataclass(eq=False)
 class _Stream:
-    line: Line
+    line: StreamConnection
     messages: Messages
     when_over: Callable[[], None]
     rank: int
-    pause: Pause
+    pause: Idle
     due_s: float = field(init=False)
 
     def __post_init__(self) -> None:
         self.rest(self.pause)
 
-    def rest(self, pause: Pause) -> None:
+    def rest(self, pause: Idle) -> None:
         """Ask for nothing before this pause is over."""
         self.pause, self.due_s = pause, time.monotonic() + pause.seconds
 
@@ -77,7 +77,9 @@ class Writer:
         self._is_closed = False
         self._thread: threading.Thread | None = None
 
-    def take(self, line: Line, messages: Messages, when_over: Callable[[], None], rank: int, pause: Pause) -> None:
+    def take(
+        self, line: StreamConnection, messages: Messages, when_over: Callable[[], None], rank: int, pause: Idle
+    ) -> None:
         """Write a stream from now on, after this pause; those of the lowest rank come first, `when_over` at its end."""
         stream = _Stream(line, messages, when_over, rank, pause)
         with self._woken:
@@ -142,16 +144,16 @@ class Writer:
             if not stream.line.is_open:
                 return False
             if stream.line.is_full:
-                stream.rest(Pause(FULL_AGAIN_S))
+                stream.rest(Idle(FULL_AGAIN_S))
                 return True
             news = next(stream.messages, None)
             if news is None:
                 return False
-            if isinstance(news, Pause):
+            if isinstance(news, Idle):
                 stream.rest(news)
                 return True
             stream.line.write(news)
-        stream.rest(Pause(0.0))
+        stream.rest(Idle(0.0))
         return True
 
     @staticmethod

@@ -18,7 +18,7 @@ from companion.games.arena.state import ArenaOptions, Reason, State, check_board
 from companion.games.arena.turn import play
 from companion.games.arena.words import OPTION_ROWS, RULES
 from companion.games.base import Game, Outcome, PadGrammar, Step, View, plain_layout, plain_outcome
-from companion.games.screen import Play, Standing
+from companion.games.screen import BoardUi, Play
 
 _BOTH, _NOBODY = frozenset(SEATS), frozenset[Seat]()
 
@@ -123,7 +123,7 @@ class Arena(Game[State, Orders]):
         squares = state.ground.squares
         return {squares[robot.place]: STACKS[side][robot.number] for side in (0, 1) for robot in state.robots[side]}
 
-    def standing(self, state: State, seat: Seat | None) -> Standing:
+    def standing(self, state: State, seat: Seat | None) -> BoardUi:
         """Hit points on the board, and the viewer's own sheet."""
         return standing_of(state, seat)
 

@@ -9,7 +9,7 @@ from companion.games.arena.board import DIRECTIONS, NAMES, STEPS, WORDS
 from companion.games.arena.orders import ATTACKS, DEFEND, DESTRUCT, MOVES, NOTHING, Orders
 from companion.games.arena.state import State, is_spawning
 from companion.games.arena.words import counted_points, counted_robots
-from companion.games.screen import Badge, Direction, OrderKind, OrderSheet, Standing, Unit
+from companion.games.screen import Badge, BoardUi, Direction, OrderKind, OrderSheet, Unit
 
 _KINDS = (
     OrderKind("", say("Move"), "order-up", has_direction=True),
@@ -24,10 +24,10 @@ _DIRECTIONS = tuple(
 )
 
 
-def standing_of(state: State, seat: Seat | None) -> Standing:
+def standing_of(state: State, seat: Seat | None) -> BoardUi:
     """Hit points of every robot, sums of both sides, and for a seat that may act its sheet."""
     squares, most = state.ground.squares, state.options.hit_points
-    return Standing(
+    return BoardUi(
         sign=_sign(state, seat),
         hint=_hint(state),
         facts={seat: _facts([robot.points for robot in state.robots[side]]) for side, seat in enumerate(SEATS)},

@@ -14,7 +14,7 @@ from companion.games.binmat.full import FullGame
 from companion.games.binmat.screen import KIT, SIDES, command_word
 from companion.games.binmat.state import BinmatOptions, check_options
 from companion.games.binmat.words import OPTION_ROWS, RULES
-from companion.games.screen import Tableau
+from companion.games.screen import CardUi
 
 _COUNTER = CounterGame()
 WAYS: Mapping[str, Game[Any, str]] = {"full": FullGame(), "clock": _COUNTER, "referee": _COUNTER}
@@ -116,7 +116,7 @@ class Binmat(Game[Any, str]):
         """May the seat take this back?"""
         return self._way(state).is_reversible(state, seat, action)
 
-    def tableau(self, state: Any, seat: Seat | None) -> Tableau | None:
+    def tableau(self, state: Any, seat: Seat | None) -> CardUi | None:
         """What a viewer sees."""
         return self._way(state).tableau(state, seat)
 

@@ -26,7 +26,7 @@ from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Edi
 from companion.games.binmat.orders import PASS
 from companion.games.binmat.screen import KIT, player_on_turn
 from companion.games.binmat.state import LANES, BinmatOptions
-from companion.games.screen import CardEntry, Choice, ChoiceKey, Count, Tableau
+from companion.games.screen import CardEntry, CardUi, Choice, ChoiceKey, Count
 
 DONE, CALL, WON = ".", "c", "!"
 OPEN_MARK = "u"
@@ -225,11 +225,11 @@ class CounterGame(Game[Counter, str]):
         """Every press is; cards that were worked out have been moved by hands."""
         return "/" not in action
 
-    def tableau(self, state: Counter, seat: Seat | None) -> Tableau:
+    def tableau(self, state: Counter, seat: Seat | None) -> CardUi:
         """The count, and keys for the side on turn and for the table."""
         may_act = seat is None or seat in self.to_act(state)
         sign, hint = _sign(state)
-        return Tableau(
+        return CardUi(
             count=Count(state.turns_left, state.options.turns, say("turns left")),
             acting=player_on_turn(state.options, state.turns_left),
             keys=_keys(state),

@@ -11,7 +11,7 @@ from companion.games.binmat.orders import PASS, check_order, legal, parse_order
 from companion.games.binmat.screen import KIT, tableau
 from companion.games.binmat.state import BinmatOptions, State, deal, plain, plain_all
 from companion.games.binmat.turn import is_reversible, play
-from companion.games.screen import Tableau
+from companion.games.screen import CardUi
 
 
 class FullGame(Game[State, str]):
@@ -72,6 +72,6 @@ class FullGame(Game[State, str]):
         """A pass or a card played without anything turned up, unless that ended the game or cost a hand."""
         return is_reversible(state, action)
 
-    def tableau(self, state: State, seat: Seat | None) -> Tableau:
+    def tableau(self, state: State, seat: Seat | None) -> CardUi:
         """Lanes, piles, hands, and what can be tapped."""
         return tableau(state, seat)

@@ -21,12 +21,12 @@ from companion.games.binmat.ledger import Ledger, any_position, words_of
 from companion.games.binmat.notation import (
     MANY,
     PLACES,
+    CombatStacks,
     Header,
     Line,
     Move,
     Part,
     Result,
-    Shown,
     Sprung,
     Told,
     parse_line,
@@ -37,7 +37,7 @@ from companion.games.binmat.recount import Account, judge
 from companion.games.binmat.state import HIDDEN, LANES, BinmatOptions, can_draw
 
 
-class Kind(StrEnum):
+class FindingKind(StrEnum):
     """What a finding is."""
 
     DIFFERS = "differs"
@@ -46,24 +46,24 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class LogFinding:
     """Something about a line (from 1) of the log: it differs from the rules, cannot be checked, or cannot be read."""
 
     line: int
     turn: int | None
-    kind: Kind
+    kind: FindingKind
     text: str
 
 
 @dataclass(frozen=True)
-class Reading:
+class LogReport:
     """What a log came to. `agree`, `differ`, `unchecked` count combats.
 
     `ledger` is where all cards lie at the end, None when the log could not be followed from its beginning. `outcome`
     is how the game ended by the rules, None when it is not over or not known.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[LogFinding, ...]
     turns: int
     moves: int
     agree: int
@@ -75,7 +75,7 @@ class Reading:
     @property
     def is_right(self) -> bool:
         """Does nothing differ from the rules?"""
-        return not any(finding.kind is Kind.DIFFERS for finding in self.findings)
+        return not any(finding.kind is FindingKind.DIFFERS for finding in self.findings)
 
     def plain(self) -> dict[str, Any]:
         """All of it in plain JSON."""
@@ -94,7 +94,7 @@ class Reading:
         }
 
 
-def read_log(lines: Iterable[str], edition: Edition = Edition.HACKMUD, turns: int | None = None) -> Reading:
+def read_log(lines: Iterable[str], edition: Edition = Edition.HACKMUD, turns: int | None = None) -> LogReport:
     """Read a log against the rules of an edition, for a game of so many turns.
 
     None: as many as the edition has; in the hackmud edition a log that goes on longer tells the number itself.
@@ -105,7 +105,7 @@ def read_log(lines: Iterable[str], edition: Edition = Edition.HACKMUD, turns: in
 USUAL_TURNS = 110
 """Of a game, by the rulebook; some recorded games of hackmud had more."""
 
-_Tail = list[Shown | Sprung | Result]
+_Tail = list[CombatStacks | Sprung | Result]
 
 
 class _Reader:
@@ -115,7 +115,7 @@ class _Reader:
         self.options = options
         self.has_limit = has_limit or options.edition is Edition.RULEBOOK
         self.ledger, self.followed = Ledger(), True
-        self.findings: list[Finding] = []
+        self.findings: list[LogFinding] = []
         self.combats = Counter[str]()
         self.turn: int | None = None
         self.turns = self.moves = self.at = 0
@@ -125,22 +125,22 @@ class _Reader:
         self.passes = Counter[str]()
         self.outcome: Outcome | None = None
         self.is_over_told = False
-        self.short: Finding | None = None
+        self.short: LogFinding | None = None
 
-    def read(self, lines: Iterable[str]) -> Reading:
+    def read(self, lines: Iterable[str]) -> LogReport:
         """All lines, one after the other."""
         for number, text in enumerate(lines, start=1):
             try:
                 line = parse_line(text)
             except Malformed as error:
-                self.tell(Kind.UNREAD, error.message, number)
+                self.tell(FindingKind.UNREAD, error.message, number)
                 continue
             if line is not None:
                 self._line(number, line)
         self._finish_move()
         self._close_turn()
         self._close_log()
-        return Reading(
+        return LogReport(
             tuple(sorted(self.findings, key=lambda finding: finding.line)),
             self.turns,
             self.moves,
@@ -151,21 +151,21 @@ class _Reader:
             self.outcome if self.followed else None,
         )
 
-    def tell(self, kind: Kind, text: str, line: int | None = None) -> None:
+    def tell(self, kind: FindingKind, text: str, line: int | None = None) -> None:
         """Add a finding on the move at hand, or on another line."""
         if line is None:
             line = self.at
             text = f"{self.move.text}: {text}" if self.move else text
-        self.findings.append(Finding(line, self.turn, kind, text))
+        self.findings.append(LogFinding(line, self.turn, kind, text))
 
     def _differs(self, text: str) -> None:
-        self.tell(Kind.DIFFERS, text)
+        self.tell(FindingKind.DIFFERS, text)
 
     def _lose(self, why: str, line: int | None = None) -> None:
         """From here on the ledger is not right any more."""
         if self.followed:
             self.followed = False
-            self.tell(Kind.UNCHECKED, f"{why}; from here on hands, decks and stacks are not followed", line)
+            self.tell(FindingKind.UNCHECKED, f"{why}; from here on hands, decks and stacks are not followed", line)
 
     # ---- lines and turns ---------------------------------------------------------------------------------------------
 
@@ -179,7 +179,7 @@ class _Reader:
                 self._lose("no number of a turn stands before the first move", number)
             self.move, self.at, self.tail = line, number, []
         elif self.move is None:
-            self.tell(Kind.UNREAD, "This line of the system belongs to no move", number)
+            self.tell(FindingKind.UNREAD, "This line of the system belongs to no move", number)
         else:
             self.tail.append(line)
 
@@ -193,11 +193,11 @@ class _Reader:
             if not self.players:
                 self._lose(f"turn {before} before it has no move that can be read", number)
             if turn != before + 1:
-                self.tell(Kind.DIFFERS, f"it follows turn {before}, expected turn {before + 1}", number)
+                self.tell(FindingKind.DIFFERS, f"it follows turn {before}, expected turn {before + 1}", number)
                 self._lose("turns are missing or out of order", number)
         if self.has_limit and turn >= self.options.turns:
             count = self.options.turns
-            self.tell(Kind.DIFFERS, f"the game has {count} turns, the last is turn {count - 1}", number)
+            self.tell(FindingKind.DIFFERS, f"the game has {count} turns, the last is turn {count - 1}", number)
         self.players.clear()
         self.turns += 1
 
@@ -350,7 +350,7 @@ class _Reader:
 
     def _account(self) -> Account | None:
         """The lines of the system after the move, put together; says which come twice or before the stacks."""
-        shown = [line for line in self.tail if isinstance(line, Shown)]
+        shown = [line for line in self.tail if isinstance(line, CombatStacks)]
         results = [line for line in self.tail if isinstance(line, Result)]
         if len(shown) > 1 or len(results) > 1:
             self._differs("the log tells more than one combat of it")
@@ -376,7 +376,7 @@ class _Reader:
 
     def _unchecked(self, why: str) -> None:
         self.combats["unchecked"] += 1
-        self.tell(Kind.UNCHECKED, f"the combat is not checkable: {why}")
+        self.tell(FindingKind.UNCHECKED, f"the combat is not checkable: {why}")
 
     def _fight(self, move: Move, account: Account) -> None:
         ledger = self.ledger if self.followed else None
@@ -389,7 +389,7 @@ class _Reader:
             agreed = tale if not verdict.differences else None
             self._clear_stacks(move.lane, agreed.moves(move.lane) if agreed else account.moves())
         self._pay_damage(move, account, tale)
-        if any(finding.kind is Kind.DIFFERS for finding in self.findings[said:]):
+        if any(finding.kind is FindingKind.DIFFERS for finding in self.findings[said:]):
             self.combats["differ"] += 1
         elif verdict.unchecked:
             self._unchecked(verdict.unchecked)
@@ -429,7 +429,7 @@ class _Reader:
             if self.followed or len(given) > owed:
                 self._differs(text)
             else:  # the lane deck may have been empty: then the attacker has won, and nothing follows
-                self.short = Finding(self.at, self.turn, Kind.DIFFERS, f"{move.text}: {text}")
+                self.short = LogFinding(self.at, self.turn, FindingKind.DIFFERS, f"{move.text}: {text}")
         self._pay(f"l{lane}", given, drawn.place or f"h{move.player if move.seat is ATTACKER else 'a0'}")
         if self.followed and tale and due > left:
             self._end(ATTACKER, f"Lane {lane} owes {due} and has only {left}: the attacker wins.")

@@ -28,7 +28,7 @@ from companion.core.kit import SEATS, Seat
 from companion.games.base import Step
 from companion.games.binmat.cards import BOUNCE, BREAK, CARDS, SUITS, VALUES, Cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, Combat, Fight, resolve, sum_of
-from companion.games.binmat.orders import ATTACKER_PILE, COMBAT, DISCARD, DOWN, DRAW, ORDERS, UP, Order
+from companion.games.binmat.orders import ATTACKER_PILE, COMBAT, DISCARD, DOWN, DRAW, ORDERS, UP, CardAction
 from companion.games.binmat.state import HIDDEN, State
 
 MANY = "…"
@@ -60,7 +60,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Move:
-    """What a player did: `letter` and `lane` as in `Order`; the card may be `X`, a value without suit, or empty."""
+    """What a player did: `letter` and `lane` as in `CardAction`; the card may be `X`, a bare value, or empty."""
 
     player: str
     letter: str
@@ -88,7 +88,7 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Shown:
+class CombatStacks:
     """Both stacks of a combat, bottom first."""
 
     lane: int
@@ -114,7 +114,7 @@ class Result:
     parts: tuple[Part, ...]
 
 
-Line = Header | Move | Shown | Sprung | Result
+Line = Header | Move | CombatStacks | Sprung | Result
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def _system(head: str, rest: list[str]) -> Line:
         stacks = [_part(each) for each in rest] + [Part()] * 2
         if any(part.place for part in stacks) or any(part.cards for part in stacks[2:]):
             raise Malformed(f"After {head} expected the attacker stack, a slash and the defender stack")
-        return Shown(int(head[1]), stacks[0], stacks[1])
+        return CombatStacks(int(head[1]), stacks[0], stacks[1])
     if re.fullmatch("[ad][@?]", head):
         if len(rest) != 1:
             raise Malformed(f"After {head} expected a slash, cards and their place")
@@ -301,7 +301,7 @@ class _Turn:
         self.side = SIDES[seat]
         self.player = f"{self.side}0"
 
-    def lines(self, order: Order) -> Iterator[str]:
+    def lines(self, order: CardAction) -> Iterator[str]:
         """What the player did, and the system's lines."""
         letter, card, lane = order
         place = PLACES[lane] if lane >= 0 else ""

@@ -19,10 +19,10 @@ from companion.games.binmat.state import LANES, State, can_draw
 PASS = "--"
 DRAW, DOWN, UP, COMBAT, DISCARD = "dpucx"
 ATTACKER_PILE = 6
-"""Stands in `Order.lane` for the attacker deck and its discard pile, written `a`."""
+"""Stands in `CardAction.lane` for the attacker deck and its discard pile, written `a`."""
 
 
-class Order(NamedTuple):
+class CardAction(NamedTuple):
     """An action taken apart: its letter (`-` for a pass), the card, and the lane."""
 
     letter: str
@@ -30,19 +30,19 @@ class Order(NamedTuple):
     lane: int = -1
 
 
-def _orders() -> dict[str, Order]:
+def _orders() -> dict[str, CardAction]:
     """Every action that can be written."""
     places = "012345a"
-    found = {PASS: Order("-")}
-    found |= {f"{DRAW}{place}": Order(DRAW, "", places.index(place)) for place in places}
-    found |= {f"{COMBAT}{lane}": Order(COMBAT, "", lane) for lane in LANES}
+    found = {PASS: CardAction("-")}
+    found |= {f"{DRAW}{place}": CardAction(DRAW, "", places.index(place)) for place in places}
+    found |= {f"{COMBAT}{lane}": CardAction(COMBAT, "", lane) for lane in LANES}
     for card in DECK:
-        found |= {f"{face}{card}{lane}": Order(face, card, lane) for face in (DOWN, UP) for lane in LANES}
-        found |= {f"{DISCARD}{card}{place}": Order(DISCARD, card, places.index(place)) for place in places}
+        found |= {f"{face}{card}{lane}": CardAction(face, card, lane) for face in (DOWN, UP) for lane in LANES}
+        found |= {f"{DISCARD}{card}{place}": CardAction(DISCARD, card, places.index(place)) for place in places}
     return found
 
 
-ORDERS: Mapping[str, Order] = _orders()
+ORDERS: Mapping[str, CardAction] = _orders()
 """Every action by its notation; the notation is the action."""
 
 _EXPECTED = {
@@ -184,7 +184,7 @@ def _combat_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
     return Reason.NO_ATTACKER_STACK, text, "combat"
 
 
-def _hand_refusal(state: State, seat: Seat, order: Order) -> _Refusal:
+def _hand_refusal(state: State, seat: Seat, order: CardAction) -> _Refusal:
     if order.card in state.hands[SEATS.index(seat)]:
         return None
     return (
@@ -194,7 +194,7 @@ def _hand_refusal(state: State, seat: Seat, order: Order) -> _Refusal:
     )
 
 
-def _play_refusal(state: State, seat: Seat, order: Order) -> _Refusal:
+def _play_refusal(state: State, seat: Seat, order: CardAction) -> _Refusal:
     lane, value = order.lane, order.card[0]
     if order.letter in faces(state, seat, lane, value):
         return None
@@ -219,7 +219,7 @@ def _play_refusal(state: State, seat: Seat, order: Order) -> _Refusal:
     return Reason.BREAK_LIES_OPEN, text, "break-up"
 
 
-def _discard_refusal(state: State, seat: Seat, order: Order) -> _Refusal:
+def _discard_refusal(state: State, seat: Seat, order: CardAction) -> _Refusal:
     if not state.is_hackmud:
         return Reason.OTHER_EDITION, say("Cards are discarded only in the hackmud edition"), "discarding"
     if seat is DEFENDER and order.lane == ATTACKER_PILE:

@@ -10,7 +10,18 @@ from companion.core.errors import Malformed
 from companion.games.binmat.cards import BOUNCE, TRAP, Cards
 from companion.games.binmat.combat import ATTACKER, Edition, Fight, resolve
 from companion.games.binmat.ledger import Ledger, words_of
-from companion.games.binmat.notation import MANY, Move, Part, Result, Shown, Sprung, Told, pile_of, told, told_bounce
+from companion.games.binmat.notation import (
+    MANY,
+    CombatStacks,
+    Move,
+    Part,
+    Result,
+    Sprung,
+    Told,
+    pile_of,
+    told,
+    told_bounce,
+)
 from companion.games.binmat.orders import UP
 from companion.games.binmat.state import HIDDEN
 
@@ -26,7 +37,7 @@ _NAMES = {
 class Account:
     """What the log says of a combat: the lines of the system, each at most once but for `sprung`."""
 
-    shown: Shown
+    shown: CombatStacks
     sprung: tuple[Sprung, ...] = ()
     result: Result | None = None
 
@@ -52,7 +63,7 @@ class Account:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CombatCheck:
     """What the rules say to a combat: where the log differs, why it could not be checked (or empty), their account."""
 
     differences: tuple[str, ...]
@@ -60,7 +71,7 @@ class Verdict:
     tale: Told | None = None
 
 
-def judge(account: Account, move: Move, ledger: Ledger | None, edition: Edition) -> Verdict:
+def judge(account: Account, move: Move, ledger: Ledger | None, edition: Edition) -> CombatCheck:
     """Work the combat that a move began out; the ledger, if there is one that is right, learns the stacks."""
     seat, lane, card, played = move.seat, move.lane, move.known_card, move.letter == UP
     attacker, defender = account.shown.attacker.cards, account.shown.defender.cards
@@ -83,20 +94,20 @@ def judge(account: Account, move: Move, ledger: Ledger | None, edition: Edition)
             if each not in (HIDDEN, MANY) and up != (each in ledger.attack_up):
                 found.append(f"the log marks the attacker’s {each} face {'up' if up else 'down'}, it lay the other way")
     if {HIDDEN, MANY} & {*attacker, *defender}:
-        return Verdict(tuple(found), "cards that matter are hidden")
+        return CombatCheck(tuple(found), "cards that matter are hidden")
     lay_open = frozenset(each for each, up in before if up)
     if edition is Edition.RULEBOOK and (traps := [each for each in lay_open if each[0] == TRAP]):
-        return Verdict(tuple(found), f"the attacker’s {min(traps)} lay face up, which these rules do not know")
+        return CombatCheck(tuple(found), f"the attacker’s {min(traps)} lay face up, which these rules do not know")
     if played and card[0] == BOUNCE and attacker and edition is Edition.RULEBOOK:
         tale = told_bounce(attacker[-1], defender)
     else:
         try:
             tale = told(resolve(Fight(attacker, defender, seat, is_up, lay_open), edition), lane)
         except Malformed as error:
-            return Verdict((*found, error.message), "it cannot be worked out")
+            return CombatCheck((*found, error.message), "it cannot be worked out")
     found += differences(account, tale, lane)
     missing = tale.powers is not None and account.result is None
-    return Verdict(tuple(found), "the log does not show its result" if missing else "", tale)
+    return CombatCheck(tuple(found), "the log does not show its result" if missing else "", tale)
 
 
 def alike(shown: Cards, expected: Cards) -> bool:

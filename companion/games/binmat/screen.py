@@ -18,7 +18,7 @@ from companion.games.binmat.state import (
     known_defence,
     known_hand,
 )
-from companion.games.screen import Choice, ChoiceKey, Count, Lane, Tableau
+from companion.games.screen import CardUi, Choice, ChoiceKey, Count, Lane
 
 SIDES: Mapping[Seat, Side] = {
     DEFENDER: Side(ROLES[DEFENDER], "ice", "#8ED6EA", "disc"),
@@ -95,11 +95,11 @@ def player_on_turn(options: BinmatOptions, turns_left: int) -> str:
     return name if players == 1 else say("{side} {number}", side=name, number=passed // 2 % players + 1)
 
 
-def tableau(state: State, viewer: Seat | None) -> Tableau:
+def tableau(state: State, viewer: Seat | None) -> CardUi:
     """What a viewer sees of the lanes, piles and hands, and what he may tap when he has the turn."""
     seat = state.seat
     deck = len(state.attacker_deck)
-    return Tableau(
+    return CardUi(
         count=Count(state.turns_left, state.options.turns, say("turns left")),
         acting="" if state.outcome else player_on_turn(state.options, state.turns_left),
         lanes=tuple(_lane(state, lane, viewer) for lane in LANES),

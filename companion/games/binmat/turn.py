@@ -16,7 +16,7 @@ from companion.games.base import Event, Outcome, Stage, Step
 from companion.games.binmat import sentences
 from companion.games.binmat.cards import BOUNCE, BREAK, Cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Fight, resolve
-from companion.games.binmat.orders import ATTACKER_PILE, COMBAT, DISCARD, DOWN, DRAW, ORDERS, UP, Order
+from companion.games.binmat.orders import ATTACKER_PILE, COMBAT, DISCARD, DOWN, DRAW, ORDERS, UP, CardAction
 from companion.games.binmat.state import LANES, State, can_draw
 
 
@@ -68,7 +68,7 @@ class _Turn:
         self.events: list[Event] = []
         self.combat: Combat | None = None
 
-    def run(self, order: Order) -> None:
+    def run(self, order: CardAction) -> None:
         """The action, then the win checks."""
         letter = order.letter
         if letter == DRAW:

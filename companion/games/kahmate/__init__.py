@@ -16,7 +16,7 @@ from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
 from companion.games.kahmate.courses import course_of
 from companion.games.kahmate.state import KahmateOptions, State, dump, expected, to_act
 from companion.games.kahmate.words import OPTION_ROWS, RULES
-from companion.games.screen import Play, Standing
+from companion.games.screen import BoardUi, Play
 
 _COMMANDS: Mapping[type, str] = {Run: say("Run"), Pass: say("Pass"), Kick: say("Kick"), Tackle: say("Tackle")}
 
@@ -112,7 +112,7 @@ class Kahmate(Game[State, Action]):
             return False
         return not course_of(state, action).face_offs
 
-    def standing(self, state: State, seat: Seat | None) -> Standing:
+    def standing(self, state: State, seat: Seat | None) -> BoardUi:
         """Sign, cards, keys, placing and face-off for a viewer."""
         return screen.standing(state, seat)
 

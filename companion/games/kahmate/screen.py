@@ -25,7 +25,7 @@ from companion.games.kahmate.board import (
 )
 from companion.games.kahmate.moves import able, canonical
 from companion.games.kahmate.state import EMPTY, FULL_HAND, RUNS, Course, FaceOff, Kind, State
-from companion.games.screen import ChoiceKey, Duel, Duellist, HandCard, Placing, Play, Standing
+from companion.games.screen import BoardUi, ChoiceKey, Duel, Duellist, HandCard, Placing, Play
 
 _FORMATIONS = (("c2", "f2", "d2", "e2", "a2", "d1"), ("f10", "c10", "e10", "d10", "h10", "e11"))
 """Where a page begins to place R R B T F S for each seat: a line on the second rank, smart behind it."""
@@ -44,11 +44,11 @@ _HINTS = {
 }
 
 
-def standing(state: State, viewer: Seat | None) -> Standing:
+def standing(state: State, viewer: Seat | None) -> BoardUi:
     """What a viewer sees beside the board; keys and placing are there for the seat that may use them."""
     may_act = viewer is not None and SEATS[state.seat] is viewer
     in_round = not (state.is_placing or state.course or state.outcome)
-    return Standing(
+    return BoardUi(
         sign=_sign(state),
         hint=_hint(state),
         turn=0 if state.is_placing else state.round,

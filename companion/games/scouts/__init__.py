@@ -19,7 +19,7 @@ from companion.games.scouts.screen import END, PAD, plays, standing
 from companion.games.scouts.state import Position, ScoutsOptions, State, by_seat, layout_of
 from companion.games.scouts.turn import play
 from companion.games.scouts.words import OPTION_ROWS, RULES
-from companion.games.screen import ChessClock, Play, Standing
+from companion.games.screen import BoardUi, ChessClock, Play
 
 __all__ = ["Scouts", "perft"]
 
@@ -143,7 +143,7 @@ class Scouts(Game[State, str]):
         """All is open, so that nobody learns anything; but a play that has won is over."""
         return play(state, read(action)).state.outcome is None
 
-    def standing(self, state: State, seat: Seat | None) -> Standing:
+    def standing(self, state: State, seat: Seat | None) -> BoardUi:
         """What is awaited; the seat on turn has keys, anybody at the table may press the clock."""
         return standing(state, seat)
 

@@ -23,7 +23,7 @@ from companion.games.scouts.moves import (
 )
 from companion.games.scouts.refusals import due_words, home_rank
 from companion.games.scouts.state import PLAYS, Position, State
-from companion.games.screen import ChoiceKey, Play, Standing
+from companion.games.screen import BoardUi, ChoiceKey, Play
 
 END = "."
 END_KEY, BOULDER_KEY, ROCK_KEY = "end", "boulder", "rock"
@@ -55,15 +55,15 @@ class ScoutsPad(PadGrammar):
 PAD = ScoutsPad((), length=0)
 
 
-def standing(state: State, viewer: Seat | None) -> Standing:
+def standing(state: State, viewer: Seat | None) -> BoardUi:
     """What is awaited, what each side has left, and the keys of the viewer on turn."""
     position, side = state.position, SEAT_NAMES[state.position.seat]
     facts = {seat: _facts(state, index) for index, seat in enumerate(SEATS)}
     if state.outcome:
-        return Standing(say("{side!c} wins", side=side), state.outcome.reason, facts=facts)
+        return BoardUi(say("{side!c} wins", side=side), state.outcome.reason, facts=facts)
     if position.to_place:
         sign = say("{side!c}: place a scout on rank {rank}", side=side, rank=home_rank(position.seat))
-        return Standing(sign, say("Scouts are placed in turns, one at a time."), facts=facts)
+        return BoardUi(sign, say("Scouts are placed in turns, one at a time."), facts=facts)
     keys = _keys(state) if viewer is state.seat else ()
     may_play = bool(position.due) and has_play(position)
     if may_play:
@@ -72,7 +72,7 @@ def standing(state: State, viewer: Seat | None) -> Standing:
         sign = say("{side!c}: press the clock", side=side)
     else:
         sign = say("{side!c}: end the turn", side=side)
-    return Standing(sign, _hint(state, may_play), END, facts, keys=keys, turn=state.turn)
+    return BoardUi(sign, _hint(state, may_play), END, facts, keys=keys, turn=state.turn)
 
 
 def _plays(state: State) -> int:

@@ -1,6 +1,6 @@
 """Another release in the place of the one in use: built beside, tried on a copy, switched to, taken back if need be.
 
-Nothing here looks at the clock or starts a program by itself but through `Machine`, so that tests can be the machine.
+Nothing here looks at the clock or starts a program but through `HostMachine`, so that tests can be the machine.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _LARGEST = 500_000_000
 _VERSION = re.compile(r"(?P<numbers>[0-9]{1,9}(\.[0-9]{1,9})*)(\.?(?P<kind>dev|a|b|rc|post)(?P<count>[0-9]{1,9})?)?")
 
 
-class Machine(Protocol):
+class HostMachine(Protocol):
     """What an update does to the machine around it."""
 
     def runs(self) -> bool:
@@ -71,7 +71,7 @@ class Updater:
     home: Home
     settings: Settings
     settings_file: Path
-    machine: Machine
+    machine: HostMachine
     python: str
     say: Callable[[str], None]
 

@@ -23,7 +23,7 @@ PAD_SECTIONS = ("panel.south", "panel.north")
 
 
 @dataclass(frozen=True)
-class Held:
+class FileContents:
     """What a file says, and `seen`: a mark of its bytes, by which a change by hand is noticed; empty: no file."""
 
     settings: Settings
@@ -40,10 +40,10 @@ class SettingsFile:
         self.path = path
         self._when_written = when_written
 
-    def read(self) -> Held:
+    def read(self) -> FileContents:
         """What it says now; raises `ConfigError` for a wrong one, also for one that cannot be read."""
         content = self._content()
-        return Held(read_settings(_text(content, self.path), str(self.path)), _mark(content))
+        return FileContents(read_settings(_text(content, self.path), str(self.path)), _mark(content))
 
     def change(
         self, changes: Mapping[str, object], seen: str, check: Callable[[Settings], None] | None = None

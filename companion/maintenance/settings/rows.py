@@ -31,7 +31,7 @@ LAMPS_ACTIVE_LOW = frozenset(f"panel.{seat}.lamps_active_low" for seat in SEATS)
 """Ticks beside the pins of each pad: rows of their own they have none."""
 
 
-class Kind(StrEnum):
+class FieldKind(StrEnum):
     """How a value is typed in."""
 
     TEXT = "text"
@@ -55,7 +55,7 @@ class SettingRow:
     key: str
     title: str
     sentence: str
-    kind: Kind
+    kind: FieldKind
     default: Any
     unit: str = ""
     low: float = -math.inf
@@ -86,17 +86,17 @@ class SettingRow:
         """The value that was typed; raises `Malformed` with what would be right."""
         text = text.strip()
         if not text and self.may_be_empty:
-            return [] if self.kind is Kind.LIST else None if self.default is None else ""
+            return [] if self.kind is FieldKind.LIST else None if self.default is None else ""
         match self.kind:
-            case Kind.CHOICE | Kind.YES_NO:
+            case FieldKind.CHOICE | FieldKind.YES_NO:
                 return self._chosen(text)
-            case Kind.WHOLE | Kind.NUMBER | Kind.PIN:
+            case FieldKind.WHOLE | FieldKind.NUMBER | FieldKind.PIN:
                 return self._number(text)
-            case Kind.TIME:
+            case FieldKind.TIME:
                 if not _TIME.fullmatch(text):
                     raise Malformed(say("Give a time of day such as 22:00, or nothing."))
                 return text
-            case Kind.LIST:
+            case FieldKind.LIST:
                 return text.replace(",", " ").split()
             case _:
                 if not text or len(text) > MAX_TEXT or not text.isprintable():
@@ -106,7 +106,7 @@ class SettingRow:
     @property
     def range_words(self) -> str:
         """The least and the most, as a sentence; empty: no number."""
-        if self.kind not in (Kind.WHOLE, Kind.NUMBER, Kind.PIN) or math.isinf(self.high):
+        if self.kind not in (FieldKind.WHOLE, FieldKind.NUMBER, FieldKind.PIN) or math.isinf(self.high):
             return ""
         if self.is_above:
             return say("Above {low}, at most {high}.", low=f"{self.low:g}", high=f"{self.high:g}")
@@ -124,15 +124,15 @@ class SettingRow:
         except ValueError:
             number = math.nan
         fits = (self.low < number if self.is_above else self.low <= number) and number <= self.high
-        if not fits or (self.kind is not Kind.NUMBER and number != int(number)):
+        if not fits or (self.kind is not FieldKind.NUMBER and number != int(number)):
             raise Malformed(self._wanted())
-        return number if self.kind is Kind.NUMBER else int(number)
+        return number if self.kind is FieldKind.NUMBER else int(number)
 
     def _wanted(self) -> str:
         low, high = f"{self.low:g}", f"{self.high:g}"
         if self.is_above:
             return say("Give a number above {low} and at most {high}.", low=low, high=high)
-        if self.kind is Kind.NUMBER:
+        if self.kind is FieldKind.NUMBER:
             return say("Give a number from {low} to {high}.", low=low, high=high)
         return say("Give a whole number from {low} to {high}.", low=low, high=high)
 
@@ -234,7 +234,7 @@ def _row(key: str, of: inspect.Type, words: Words | None = None) -> SettingRow:
         key,
         words.title,
         words.sentence,
-        Kind.TEXT,
+        FieldKind.TEXT,
         default,
         words.unit,
         at_once=words.at_once,
@@ -244,20 +244,20 @@ def _row(key: str, of: inspect.Type, words: Words | None = None) -> SettingRow:
     match of:
         case inspect.BoolType():
             yes_no = ((False, say("No")), (True, say("Yes")))
-            return replace(row, kind=Kind.YES_NO, choices=yes_no)
+            return replace(row, kind=FieldKind.YES_NO, choices=yes_no)
         case inspect.LiteralType():
-            return replace(row, kind=Kind.CHOICE, choices=tuple(words.choices.items()))
+            return replace(row, kind=FieldKind.CHOICE, choices=tuple(words.choices.items()))
         case inspect.IntType() | inspect.FloatType():
             low, high, is_above = _bounds(of)
-            whole = Kind.PIN if empty else Kind.WHOLE
-            kind = whole if isinstance(of, inspect.IntType) else Kind.NUMBER
+            whole = FieldKind.PIN if empty else FieldKind.WHOLE
+            kind = whole if isinstance(of, inspect.IntType) else FieldKind.NUMBER
             return replace(row, kind=kind, low=low, high=high, is_above=is_above)
         case inspect.VarTupleType():
-            return replace(row, kind=Kind.LIST, may_be_empty=True)
+            return replace(row, kind=FieldKind.LIST, may_be_empty=True)
         case inspect.StrType(pattern=pattern) if pattern and ":" in pattern:
-            return replace(row, kind=Kind.TIME, may_be_empty=True)
+            return replace(row, kind=FieldKind.TIME, may_be_empty=True)
         case _:
-            return replace(row, kind=Kind.TEXT, may_be_empty=default == "")
+            return replace(row, kind=FieldKind.TEXT, may_be_empty=default == "")
 
 
 def _bounds(of: inspect.IntType | inspect.FloatType) -> tuple[float, float, bool]:

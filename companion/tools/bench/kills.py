@@ -63,7 +63,7 @@ Key = tuple[str, ...]
 
 
 @dataclass
-class Tally:
+class KillReport:
     """What was found; `given_back_s` is how much time a kill gave back to the turn that it hit, at most."""
 
     kills: int = 0
@@ -80,7 +80,7 @@ class Tally:
     worked_ms: list[float] = field(default_factory=list)
     """Time of a core that a start took until the first page: it does not grow with what else runs here."""
 
-    def add(self, other: Tally) -> None:
+    def add(self, other: KillReport) -> None:
         """Count what was found at another table."""
         for name in ("kills", "acknowledged", "unanswered", "lost", "twice", "revealed", "sealed", "running"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -107,7 +107,7 @@ class Tally:
 
 def bench_kills(kills: int = KILLS, seed: int = 1) -> bool:
     """Kill and resume so often, and print what was found; answers whether every bound is kept."""
-    total = Tally()
+    total = KillReport()
     with ThreadPoolExecutor(TABLES) as pool:
         for tally in pool.map(lambda table: _one_table(-(-kills // TABLES), seed + table), range(TABLES)):
             total.add(tally)
@@ -122,7 +122,7 @@ def bench_kills(kills: int = KILLS, seed: int = 1) -> bool:
     return figure.is_met() and total.is_good
 
 
-def _one_table(kills: int, seed: int) -> Tally:
+def _one_table(kills: int, seed: int) -> KillReport:
     with tempfile.TemporaryDirectory() as folder:
         return KilledTable(Path(folder), Random(seed)).run(kills)
 
@@ -322,12 +322,12 @@ class KilledTable:
         self._log = folder / "service.log"
         url = f"http://127.0.0.1:{self._port}"
         self._people = [Tapper(url, seat, Random(rng.random())) for seat in SEATS]
-        self._tally = Tally()
+        self._tally = KillReport()
         settings = f'state_dir = "{folder}"\n[web]\nhost = "127.0.0.1"\n[table]\nreading_time_s = 0.1\n'
         camera = '[camera]\nsource = "none"\nfps = 0.5\n[voice]\nby = "off"\n'
         (folder / "settings.toml").write_text(settings + camera, encoding="utf-8")
 
-    def run(self, kills: int) -> Tally:
+    def run(self, kills: int) -> KillReport:
         """Play and kill so often; answers what was found."""
         process = self._start()  # no resume: there is nothing yet, and it compiles everything
         self._tally.resumed_ms.clear()

@@ -51,7 +51,7 @@ serve(app, host="127.0.0.1", port=int(sys.argv[1]))
 
 
 @dataclass(frozen=True)
-class Start:
+class StartTime:
     """Seconds from the command until the first page and until the camera's first reading, and processor time till then.
 
     `camera_s` is None where nobody asked for a camera.
@@ -138,18 +138,18 @@ def service(folder: Path, pictures: Path | None = None) -> Iterator[Process]:
         yield process
 
 
-def measure_start(folder: Path) -> Start:
+def measure_start(folder: Path) -> StartTime:
     """One start of the service, to the first page and to the first board that its camera has read."""
     with service(folder) as process:
         page_s = process.until("/", b"</html>")
         cpu_s = process.cpu_s()
-        return Start(page_s, process.until("/api/view", rb'"camera":\s*\{"state":\s*"(sees|no)_board"'), cpu_s)
+        return StartTime(page_s, process.until("/api/view", rb'"camera":\s*\{"state":\s*"(sees|no)_board"'), cpu_s)
 
 
-def measure_peer(folder: Path) -> tuple[Start, float]:
+def measure_peer(folder: Path) -> tuple[StartTime, float]:
     """One start of the peer, and its memory in MB."""
     with contextlib.closing(Process([sys.executable, "-c", _PEER], folder)) as process:
-        return Start(process.until("/", b"a page"), None, process.cpu_s()), process.memory_mb()
+        return StartTime(process.until("/", b"a page"), None, process.cpu_s()), process.memory_mb()
 
 
 def film(folder: Path) -> None:

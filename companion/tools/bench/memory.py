@@ -57,14 +57,14 @@ _ENVIRONMENT = ("GLIBC_TUNABLES", "MALLOC_")
 
 
 @dataclass(frozen=True)
-class Sample:
+class MemorySample:
     """Resident memory after so many requests."""
 
     requests: int
     mb: float
 
 
-def growth_mb(samples: Sequence[Sample]) -> float:
+def growth_mb(samples: Sequence[MemorySample]) -> float:
     """By how much memory grows from the first sample to the last, by the line of least squares.
 
     >>> growth_mb([Sample(each, 100 + each / 1000) for each in range(0, 10_001, 500)])
@@ -131,10 +131,10 @@ class Evening:
         self._lock = threading.Lock()
         self._asked = 0
         self._settled: tuple[str, ...] = ()
-        self._samples: list[Sample] = []
+        self._samples: list[MemorySample] = []
         self.games = 0
 
-    def spend(self) -> list[Sample]:
+    def spend(self) -> list[MemorySample]:
         """All requests and all games; answers what the service's memory was after each hundred."""
         crowd = Crowd(self._port, VIEWERS)
         clients = [threading.Thread(target=self._ask, daemon=True) for _ in range(CLIENTS)]
@@ -161,7 +161,7 @@ class Evening:
             if self._asked >= self._requests:
                 return None
             if self._asked % SAMPLE_EACH == 0:
-                self._samples.append(Sample(self._asked, _resident_mb(self._pid)))
+                self._samples.append(MemorySample(self._asked, _resident_mb(self._pid)))
             self._asked += 1
             kept = self._settled
             if kept and self._asked % 7 == 0:

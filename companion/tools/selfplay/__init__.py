@@ -14,7 +14,7 @@ from companion.games import game_named
 from companion.service.app import Companion
 from companion.table.session import chance
 from companion.tools.selfplay.cards import CardMatch, ways_to_play
-from companion.tools.selfplay.people import FRAME_S, Match, Phone, Player, Report, Stuck
+from companion.tools.selfplay.people import FRAME_S, Match, Phone, Report, SimulatedPlayer, Stuck
 from companion.tools.selfplay.plays import PlayMatch
 
 __all__ = ["Phone", "Report", "Stuck", "match_at", "play_games"]
@@ -50,7 +50,8 @@ def match_at(companion: Companion, clock: FakeClock, name: str, seed: int) -> Ma
         at_pad = ()  # hidden hands need phones
     url = f"http://127.0.0.1:{companion.server.port}"
     players = {
-        seat: Player(seat, None if seat in at_pad else Phone(url, seat), Random(f"{seed}/{seat}")) for seat in SEATS
+        seat: SimulatedPlayer(seat, None if seat in at_pad else Phone(url, seat), Random(f"{seed}/{seat}"))
+        for seat in SEATS
     }
     state = game.setup(game.options({**options, "way": "full"} if has_cards else {}), chance(seed, 0))
     kind = CardMatch if has_cards else PlayMatch

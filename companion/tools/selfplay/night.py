@@ -58,7 +58,7 @@ HEAD = "   min  games   MB  threads  files  journal kB  inputs  misread  errors 
 
 
 @dataclass(frozen=True)
-class Sample:
+class NightSample:
     """The service after a game."""
 
     minute: float
@@ -93,7 +93,7 @@ def play_night(minutes: float, seed: int = 1) -> bool:
     """Play for so long, print a row a minute and what was found; answers whether all was well."""
     errors = _Errors()
     logging.getLogger().addHandler(errors)
-    samples: list[Sample] = []
+    samples: list[NightSample] = []
     reports: list[Report] = []
     try:
         with tempfile.TemporaryDirectory() as folder, _installation(folder) as (companion, clock):
@@ -132,7 +132,7 @@ def _play(  # noqa: PLR0917 - what a night is made of
     clock: FakeClock,
     seed: int,
     seconds: float,
-    samples: list[Sample],
+    samples: list[NightSample],
     reports: list[Report],
     errors: _Errors,
 ) -> None:
@@ -214,14 +214,14 @@ def _spectator(companion: Companion) -> Iterator[None]:
             reader.join()
 
 
-def _sample(companion: Companion, minute: float, game: str, games: int) -> Sample:
+def _sample(companion: Companion, minute: float, game: str, games: int) -> NightSample:
     """What the process holds now, after a collection and with freed memory given back."""
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):  # another C library than glibc has none
         ctypes.CDLL(None).malloc_trim(0)
     journal = companion.settings.journal_path
     size = sum(path.stat().st_size for path in journal.parent.glob(f"{journal.name}*"))
-    return Sample(
+    return NightSample(
         minute,
         game,
         games,
@@ -244,7 +244,7 @@ def _resident_mb() -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-def mb_a_game(samples: Sequence[Sample]) -> float:
+def mb_a_game(samples: Sequence[NightSample]) -> float:
     """By how much resident memory grows a game: the slope of the least squares line.
 
     >>> mb_a_game([Sample(0, "scouts", game, 100 + game / 4, 9, 20, 0, 0) for game in range(5)])
@@ -255,12 +255,12 @@ def mb_a_game(samples: Sequence[Sample]) -> float:
     return sum((sample.games - middle) * sample.mb for sample in samples) / spread if spread else 0.0
 
 
-def _comparable(samples: Sequence[Sample]) -> list[Sample]:
+def _comparable(samples: Sequence[NightSample]) -> list[NightSample]:
     """Those after the game that was first of all, since everything is filled: the same board is in their memory."""
     return [sample for sample in samples[WARM_GAMES:] if sample.game == samples[0].game]
 
 
-def growth_of(samples: Sequence[Sample]) -> str:
+def growth_of(samples: Sequence[NightSample]) -> str:
     """How the service has changed since the first rounds, for people."""
     if len(samples) < LEAST_GAMES:
         return f"too few games to judge any growth: {LEAST_GAMES} are needed"
@@ -275,7 +275,7 @@ def growth_of(samples: Sequence[Sample]) -> str:
     )
 
 
-def faults_of(samples: Sequence[Sample]) -> list[str]:
+def faults_of(samples: Sequence[NightSample]) -> list[str]:
     """What has grown beyond what the games need; nothing before there is anything to compare."""
     if len(samples) < LEAST_GAMES:
         return []

@@ -67,7 +67,7 @@ class Stuck(CompanionError):
 
 
 @dataclass
-class Count:
+class FrameCount:
     frames: int = 0
     wrong: int = 0
     noticed: int = 0
@@ -107,7 +107,7 @@ class Phone:
 
 
 @dataclass
-class Player:
+class SimulatedPlayer:
     """A simulated person at one seat, with a phone or at a pad."""
 
     seat: Seat
@@ -126,9 +126,9 @@ class Match(ABC):
     seed: int
     rng: Random
     options: Mapping[str, Any]
-    players: dict[Seat, Player]
+    players: dict[Seat, SimulatedPlayer]
     state: Any
-    count: Count = field(default_factory=Count)
+    count: FrameCount = field(default_factory=FrameCount)
     turns: int = 0
 
     def play(self) -> Report:
@@ -196,7 +196,7 @@ class Match(ABC):
             self.round()
         raise Stuck(f"{done}: the table still says “{self.look().sign.text}” ({self.look().sign.small})")
 
-    def sit_down(self, player: Player) -> None:
+    def sit_down(self, player: SimulatedPlayer) -> None:
         """With a name on a phone, or by any key of the pad."""
         if player.phone:
             player.phone.post("take", {"name": f"Player {player.seat}"})

@@ -14,7 +14,7 @@ from companion.table.board_check import HandMove, Problem, hand_moves, tops
 from companion.table.session import Phase, chance
 from companion.table.views import TableView
 from companion.tools.selfplay import people
-from companion.tools.selfplay.people import Match, Player, Stuck
+from companion.tools.selfplay.people import Match, SimulatedPlayer, Stuck
 
 ASKEW, NEAT = 0.12, 0.06
 """So far from the middle of its square, by its width, a hand puts a piece at most; the latter beside others."""
@@ -261,7 +261,7 @@ class PieceMatch(Match):
             draft = (*draft, player.rng.choice([*(key.pad for key in grammar.keys), "ready"]))
         return grammar.text(draft) or "", (*draft, "ready")
 
-    def _hand_in(self, player: Player, moment: str, text: str, keys: tuple[str, ...]) -> None:
+    def _hand_in(self, player: SimulatedPlayer, moment: str, text: str, keys: tuple[str, ...]) -> None:
         """Hand an action in; now and then somebody changes their mind first."""
         wavers = player.rng.random() < 0.2
         if player.phone:

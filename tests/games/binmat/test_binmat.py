@@ -350,6 +350,8 @@ def counts(state: State, depth: int) -> int:
 # 5 * 7 * 6 plays face up more. In the middle: 6 draws, 6 + 6 plays, a BREAK either way in lane 2, combat, pass: 22;
 # hackmud: no combat, 18 discards, 2 * 5 plays face up. There all but the BREAK face up leave the attacker 32: 5 draws
 # (a lane that is closed by a new stack can be fought in), 12 + 11 + 2 plays, combat, pass.
+# The BREAK sets off a combat that empties lane 2, gives the attacker its top two cards and fills his discard pile: 7
+# draws (one of them from his own), 4 * 6 * 2 plays, 5 discards, pass: 61.
 GOLDEN_COUNTS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "rulebook": ((7, 49, 553), (22, 580)),
     "hackmud": ((7, 49, 1015), (49, 48 * 32 + 61)),

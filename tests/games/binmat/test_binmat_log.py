@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from companion.core.errors import Malformed
 from companion.games.binmat.combat import ATTACKER, DEFENDER, Edition
 from companion.games.binmat.ledger import Ledger
-from companion.games.binmat.log import Kind, Reading, read_log
-from companion.games.binmat.notation import MANY, Header, Move, Part, Result, Shown, Sprung, parse_line
+from companion.games.binmat.log import FindingKind, LogReport, read_log
+from companion.games.binmat.notation import MANY, CombatStacks, Header, Move, Part, Result, Sprung, parse_line
 
 # Both players take turns over a deck in which lane 0 holds & from 2 up, lane 1 %, lane 2 +, 3 !, 4 ^ and 5 #.
 GAME_LOG = """\
@@ -53,20 +53,20 @@ d0 d4 / 2^ hd0
 """
 
 
-def read(text: str, edition: Edition = Edition.HACKMUD, turns: int | None = None) -> Reading:
+def read(text: str, edition: Edition = Edition.HACKMUD, turns: int | None = None) -> LogReport:
     return read_log(text.splitlines(), edition, turns)
 
 
-def said(reading: Reading, kind: Kind = Kind.DIFFERS) -> list[str]:
+def said(reading: LogReport, kind: FindingKind = FindingKind.DIFFERS) -> list[str]:
     return [finding.text for finding in reading.findings if finding.kind is kind]
 
 
-def followed(reading: Reading) -> Ledger:
+def followed(reading: LogReport) -> Ledger:
     assert reading.ledger
     return reading.ledger
 
 
-def combat(*lines: str, op: str = "a0 c3", turn: int = 13) -> Reading:
+def combat(*lines: str, op: str = "a0 c3", turn: int = 13) -> LogReport:
     """A log that begins with this combat."""
     return read("\n".join([f"V{turn:03} n------", op, *(f"n-- {line}" for line in lines)]))
 
@@ -89,9 +89,9 @@ def combat(*lines: str, op: str = "a0 c3", turn: int = 13) -> Reading:
         ("a1 c3", Move("a1", "c", "", 3)),
         ("d0 `n--`", Move("d0", "-")),
         ("d0 --", Move("d0", "-")),
-        ("n-- c3 / 5%u 3& / 4^ /", Shown(3, Part(("5%", "3&"), "", (True, False)), Part(("4^",), "", (False,)))),
-        ("`n--` c2 / 8^ / ", Shown(2, Part(("8^",), "", (False,)), Part())),
-        ("-- c0 /  / ?%", Shown(0, Part(), Part(("?%",), "", (False,)))),
+        ("n-- c3 / 5%u 3& / 4^ /", CombatStacks(3, Part(("5%", "3&"), "", (True, False)), Part(("4^",), "", (False,)))),
+        ("`n--` c2 / 8^ / ", CombatStacks(2, Part(("8^",), "", (False,)), Part())),
+        ("-- c0 /  / ?%", CombatStacks(0, Part(), Part(("?%",), "", (False,)))),
         ("n--   a@/4!6&xa", Sprung("a@", Part(("4!", "6&"), "xa", (False, False)))),
         ("n-- d? / ?% xa", Sprung("d?", Part(("?%",), "xa", (False,)))),
         ("n-- 0 2 - / 3# x1", Result(0, 2, None, (Part(("3#",), "x1", (False,)),))),
@@ -168,7 +168,7 @@ def test_a_hidden_card_that_is_played_makes_the_hand_uncertain() -> None:
 
 def test_a_log_from_the_middle_is_checked_combat_by_combat() -> None:
     reading = combat("c3 / 8& / ", "3 0 4 / 8& xa / X X X X ha0")
-    assert said(reading, Kind.UNCHECKED) == [
+    assert said(reading, FindingKind.UNCHECKED) == [
         "the log begins here; from here on hands, decks and stacks are not followed"
     ]
     assert (reading.agree, reading.is_right, reading.ledger) == (1, True, None)
@@ -185,7 +185,7 @@ def test_known_sample_lines_are_understood_and_their_sums_checked() -> None:
         "a0 c3: defence power: the log says 0, the rules say 2",
         "a0 c3: damage: the log says 4, the rules say 2",
     ]
-    assert not said(reading, Kind.UNREAD)
+    assert not said(reading, FindingKind.UNREAD)
 
 
 # ---- combat ----------------------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def test_combats_that_cannot_be_checked_say_why(lines: tuple[str, ...], why: str
     reading = combat(*lines)
     assert reading.is_right
     assert reading.unchecked == 1
-    assert f"a0 c3: the combat is not checkable: {why}" in said(reading, Kind.UNCHECKED)
+    assert f"a0 c3: the combat is not checkable: {why}" in said(reading, FindingKind.UNCHECKED)
 
 
 @pytest.mark.parametrize(
@@ -332,15 +332,15 @@ def test_a_move_after_the_end_is_a_difference_said_once() -> None:
 
 def test_lines_that_cannot_be_read_are_named_and_skipped() -> None:
     reading = read(GAME_LOG.replace("`V006` `n------`\n", "`V006` `n------`\n<someone> nice move\n"))
-    assert [(finding.line, finding.kind) for finding in reading.findings] == [(14, Kind.UNREAD)]
+    assert [(finding.line, finding.kind) for finding in reading.findings] == [(14, FindingKind.UNREAD)]
     assert reading.is_right
     lost = read(GAME_LOG.replace("d0 d3 / 3! hd0", "d0 ??"))
     assert lost.ledger is None
-    assert said(lost, Kind.UNCHECKED) == [
+    assert said(lost, FindingKind.UNCHECKED) == [
         "turn 4 before it has no move that can be read; from here on hands, decks and stacks are not followed"
     ]
     assert lost.agree == 1, "a combat can still be checked"
-    assert said(read("n-- c3 / 2& / 3&"), Kind.UNREAD) == ["This line of the system belongs to no move"]
+    assert said(read("n-- c3 / 2& / 3&"), FindingKind.UNREAD) == ["This line of the system belongs to no move"]
 
 
 def test_teams_act_in_one_turn_each_player_once() -> None:

@@ -12,7 +12,7 @@ from companion.core.kit import Seat
 from companion.games.base import Step
 from companion.games.binmat.combat import Edition
 from companion.games.binmat.ledger import Ledger
-from companion.games.binmat.log import Kind, read_log
+from companion.games.binmat.log import FindingKind, read_log
 from companion.games.binmat.notation import Result, log_of, parse_line
 from companion.games.binmat.state import LANES, State
 
@@ -93,4 +93,4 @@ def test_any_changed_result_of_a_written_log_is_found(seed: int, data: st.DataOb
     numbers[place] = str(was + data.draw(st.integers(1, 3)))
     lines[at] = " / ".join([" ".join(numbers), *rest])
     reading = read_log(lines)
-    assert any(finding.kind is Kind.DIFFERS and finding.line <= at for finding in reading.findings), lines[at]
+    assert any(finding.kind is FindingKind.DIFFERS and finding.line <= at for finding in reading.findings), lines[at]

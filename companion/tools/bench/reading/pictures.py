@@ -66,7 +66,7 @@ _NEAR_PX = 4.0
 
 
 @dataclass
-class Tally:
+class Score:
     """What one method made of the scenes of one severity; `ms` a picture."""
 
     condition: str
@@ -85,7 +85,7 @@ class Tally:
     """Those of them that were not told to be empty: most show nothing but paper, some are hidden by a hand."""
     ms: list[float] = field(default_factory=list)
 
-    def add(self, other: Tally) -> None:
+    def add(self, other: Score) -> None:
         """Take another one's counts too."""
         for name in _COUNTS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -141,7 +141,7 @@ def tops_of(prints: Sequence[Print]) -> dict[Square, Print]:
     return {square: print_ for print_ in prints for square in print_.squares}
 
 
-def judge_reading(reading: Reading, prints: Sequence[Print], kit: Kit, tally: Tally) -> list[str]:
+def judge_reading(reading: Reading, prints: Sequence[Print], kit: Kit, tally: Score) -> list[str]:
     """Count what the reader said of one picture; answers sentences on everything that is not as it should be."""
     tops = tops_of(prints)
     beside = Counter(reading.beside)
@@ -192,7 +192,7 @@ def wrong_entries(reading: Reading, prints: Sequence[Print], kit: Kit) -> list[s
     return found
 
 
-def judge_peer(peer: Peer, luma: NDArray[np.uint8], prints: Sequence[Print], kit: Kit, tally: Tally) -> None:
+def judge_peer(peer: Peer, luma: NDArray[np.uint8], prints: Sequence[Print], kit: Kit, tally: Score) -> None:
     """Let a detector read one picture and count what it said."""
     began_s = time.process_time()
     sightings = peer.find(luma)
@@ -223,7 +223,7 @@ def _is_near(print_: Print, centre_px: NDArray[np.float64]) -> bool:
     return bool(np.abs(print_.corners_px.mean(axis=0) - centre_px).max() < reach)
 
 
-def read_scene(wanted: Scene, detectors: Sequence[Peer], keep: Path | None) -> tuple[list[Tally], list[str]]:
+def read_scene(wanted: Scene, detectors: Sequence[Peer], keep: Path | None) -> tuple[list[Score], list[str]]:
     """Everybody reads one scene; answers the counts, and what the reader did not read or read wrongly."""
     condition, severity, _ = wanted.name.rsplit("-", 2)
     tallies, faults = [], list[str]()
@@ -236,14 +236,14 @@ def read_scene(wanted: Scene, detectors: Sequence[Peer], keep: Path | None) -> t
 
     luma, prints = picture(DICTIONARY)
     reader = BoardReader({**default_kits(), wanted.kit.game: wanted.kit})
-    tally = Tally(condition, int(severity), READER)
+    tally = Score(condition, int(severity), READER)
     began_s = time.process_time()
     reading = reader.read_picture(luma)
     tally.ms.append((time.process_time() - began_s) * 1000)
     faults = judge_reading(reading, prints, wanted.kit, tally)
     tallies.append(tally)
     for peer in detectors:
-        tally = Tally(condition, int(severity), peer.name)
+        tally = Score(condition, int(severity), peer.name)
         judge_peer(peer, *picture(peer.dictionary), wanted.kit, tally)
         tallies.append(tally)
     if keep is not None and faults:
@@ -291,7 +291,7 @@ def bench_pictures(
     keep: Path | None = None,
     say: Callable[[str], None] = print,
     severities: Sequence[int] = SEVERITIES,
-) -> tuple[list[Tally], list[Verdict]]:
+) -> tuple[list[Score], list[Verdict]]:
     """Read so many scenes of every condition and severity; `only` takes those whose name begins so.
 
     Answers the counts by condition, severity and method, and the judgement by condition. `say` is told each line.
@@ -301,11 +301,11 @@ def bench_pictures(
     if APRILTAG not in methods:
         say(f"{APRILTAG}: not measured, pip install pupil-apriltags")
     say(_head(methods))
-    everything, verdicts = list[Tally](), list[Verdict]()
+    everything, verdicts = list[Score](), list[Verdict]()
     for condition in CONDITIONS:
-        rows = list[Tally]()
+        rows = list[Score]()
         for severity in severities:
-            cell = {method: Tally(condition, severity, method) for method in methods}
+            cell = {method: Score(condition, severity, method) for method in methods}
             for wanted in _wanted(condition, severity, number, only):
                 tallies, faults = read_scene(wanted, detectors, keep)
                 for tally in tallies:
@@ -326,7 +326,7 @@ def _wanted(condition: str, severity: int, number: int, only: str) -> Iterator[S
     return (scene(name) for name in names if name.startswith(only))
 
 
-def judged(condition: str, rows: Sequence[Tally]) -> Iterator[Verdict]:
+def judged(condition: str, rows: Sequence[Score]) -> Iterator[Verdict]:
     """What is asked of the reader in one condition: the bound where there is one, and never to be worse than a peer."""
     if condition in BOUNDS:
         least, severest = BOUNDS[condition]
@@ -350,8 +350,8 @@ def judged(condition: str, rows: Sequence[Tally]) -> Iterator[Verdict]:
         yield Verdict(f"{condition}, beside the best peer", holds, told)
 
 
-def _sum(rows: Iterable[Tally]) -> Tally:
-    total = Tally("", 0, "")
+def _sum(rows: Iterable[Score]) -> Score:
+    total = Score("", 0, "")
     for row in rows:
         total.add(row)
     return total
@@ -362,7 +362,7 @@ def _head(methods: Sequence[str]) -> str:
     return f"{'':<14} pieces{told}"
 
 
-def _row(name: str, cell: Sequence[Tally]) -> str:
+def _row(name: str, cell: Sequence[Score]) -> str:
     """One severity of a condition, all methods side by side; cost as a multiple of OpenCV's defaults."""
     unit = next((statistics.median(tally.ms) for tally in cell if tally.method == "ArUco"), 1.0)
     told = "".join(

@@ -30,7 +30,7 @@ WAIT_S = 6.0
 _Key = tuple[str, ...]
 
 
-class Press:
+class KitPrinter:
     """Prints for pages and commands, whoever asks first."""
 
     def __init__(self, games: Mapping[str, Game[Any, Any]]) -> None:
