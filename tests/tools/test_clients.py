@@ -94,7 +94,7 @@ def test_twenty_rude_clients_leave_nothing_behind(tmp_path) -> None:
         port = companion.server.port
         polite = Client(f"http://127.0.0.1:{port}")
         assert polite.get("/health")["ok"] is True
-        threads, held = threading.active_count(), files()
+        held, threads = files(), {each.name for each in threading.enumerate()}
         for _ in range(2):
             lines = [opened(port) for _ in MANNERS]
             for manner, line in zip(MANNERS, lines, strict=True):
@@ -104,6 +104,7 @@ def test_twenty_rude_clients_leave_nothing_behind(tmp_path) -> None:
             for line in lines:
                 line.close()
         assert wait_for(lambda: files() <= held), f"{files()} files are open, {held} were"
-        assert threading.active_count() <= threads
+        begun = [each.name for each in threading.enumerate() if each.name not in threads]
+        assert begun == ["streams-pages"], "one thread writes all streams of pages, and stays"
         polite.post("/api/seat/south/take", name="Mara")
         assert companion.table.view().seats["south"].name == "Mara", "half a request has taken no seat"

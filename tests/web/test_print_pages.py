@@ -105,7 +105,7 @@ def test_a_busy_press_is_a_friendly_page(place: Place, monkeypatch: pytest.Monke
     def busy(*_: object) -> bytes:
         raise PrinterBusy("Wait a moment and ask again.")
 
-    monkeypatch.setattr("companion.printing.kit_printer.Press.kit", busy)
+    monkeypatch.setattr("companion.printing.kit_printer.KitPrinter.kit", busy)
     answer = place.browser().get("/kit/scouts.pdf", headers=PAGE)
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
     assert "Wait a moment and ask again" in answer.get_data(as_text=True)

@@ -67,7 +67,7 @@ class MemorySample:
 def growth_mb(samples: Sequence[MemorySample]) -> float:
     """By how much memory grows from the first sample to the last, by the line of least squares.
 
-    >>> growth_mb([Sample(each, 100 + each / 1000) for each in range(0, 10_001, 500)])
+    >>> growth_mb([MemorySample(each, 100 + each / 1000) for each in range(0, 10_001, 500)])
     10.0
     """
     middle = sum(each.requests for each in samples) / max(1, len(samples))

@@ -247,7 +247,7 @@ def _resident_mb() -> float:
 def mb_a_game(samples: Sequence[NightSample]) -> float:
     """By how much resident memory grows a game: the slope of the least squares line.
 
-    >>> mb_a_game([Sample(0, "scouts", game, 100 + game / 4, 9, 20, 0, 0) for game in range(5)])
+    >>> mb_a_game([NightSample(0, "scouts", game, 100 + game / 4, 9, 20, 0, 0) for game in range(5)])
     0.25
     """
     middle = sum(sample.games for sample in samples) / max(1, len(samples))

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from flask import request
 from service import until
-from web_fixtures import HOST_KEY, Audience, open_place
+from web_fixtures import HOST_KEY, Place, open_place
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
@@ -29,12 +29,12 @@ LOCAL = {BAD: "127.0.0.66", SEATED: "127.0.0.10"}
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Audience]:
+def place(tmp_path: Path) -> Iterator[Place]:
     with open_place(tmp_path, viewers=16) as opened:
         yield opened
 
 
-def token(place: Audience, seat: str) -> dict[str, str]:
+def token(place: Place, seat: str) -> dict[str, str]:
     """The cookies of a browser that sits there."""
     browser = place.sit(seat)
     cookie = browser.get_cookie(f"seat_{seat}")
@@ -42,12 +42,12 @@ def token(place: Audience, seat: str) -> dict[str, str]:
     return {cookie.key: cookie.value}
 
 
-def gate_of(place: Audience, clock: FakeClock, connections: int = 10) -> Gate:
+def gate_of(place: Place, clock: FakeClock, connections: int = 10) -> Gate:
     guard: Guard = place.app.extensions["guard"]
     return Gate(guard, clock.monotonic_s, connections)
 
 
-def test_a_flood_waits_and_a_seat_does_not(place: Audience) -> None:
+def test_a_flood_waits_and_a_seat_does_not(place: Place) -> None:
     clock, cookies = FakeClock(), token(place, "south")
     gate = gate_of(place, clock)
     bad, seat = gate.asker(BAD, {}), gate.asker(SEATED, cookies)
@@ -68,7 +68,7 @@ def test_a_flood_waits_and_a_seat_does_not(place: Audience) -> None:
     assert sum(gate.begin(bad, "/live/watch") for _ in range(1000)) == STRANGER.per_s
 
 
-def test_a_seat_that_floods_does_not_delay_the_other(place: Audience) -> None:
+def test_a_seat_that_floods_does_not_delay_the_other(place: Place) -> None:
     clock, south, north = FakeClock(), token(place, "south"), token(place, "north")
     gate = gate_of(place, clock)
     seat = gate.asker(SEATED, south)
@@ -81,7 +81,7 @@ def test_a_seat_that_floods_does_not_delay_the_other(place: Audience) -> None:
     assert TOGETHER + OWNER_EACH < THREADS
 
 
-def test_a_forged_token_is_a_strangers(place: Audience) -> None:
+def test_a_forged_token_is_a_strangers(place: Place) -> None:
     gate = gate_of(place, FakeClock())
     cookies = token(place, "south")
     place.table.free_seat(Seat.SOUTH)
@@ -90,7 +90,7 @@ def test_a_forged_token_is_a_strangers(place: Audience) -> None:
         assert not gate.may_bring("/settings/restore", BAD, worthless, None)
 
 
-def test_answers_that_nobody_reads_never_hold_all_threads(place: Audience) -> None:
+def test_answers_that_nobody_reads_never_hold_all_threads(place: Place) -> None:
     gate = gate_of(place, FakeClock())
     bad = gate.asker(BAD, {})
     assert sum(gate.begin(bad, "/kit/scouts.pdf") for _ in range(50)) == EACH
@@ -102,7 +102,7 @@ def test_answers_that_nobody_reads_never_hold_all_threads(place: Audience) -> No
     assert gate.begin(others[-1], "/kit/scouts.pdf")
 
 
-def test_an_address_has_so_many_connections_and_gives_them_back(place: Audience) -> None:
+def test_an_address_has_so_many_connections_and_gives_them_back(place: Place) -> None:
     gate = gate_of(place, FakeClock(), connections=3)
     assert [gate.enter(BAD) for _ in range(5)] == [True] * 3 + [False] * 2
     assert gate.enter(OTHER)
@@ -128,7 +128,7 @@ def follow(streams: Streams, kind: Kind, address: str, times: int) -> list[Any]:
     return held
 
 
-def test_one_address_never_takes_all_places(place: Audience) -> None:
+def test_one_address_never_takes_all_places(place: Place) -> None:
     streams: Streams = place.app.extensions["streams"]
     watching = follow(streams, Kind.SPECTATOR, BAD, 50)
     assert len(watching) == 12, "three quarters of sixteen"
@@ -151,7 +151,7 @@ def test_one_address_never_takes_all_places(place: Audience) -> None:
 
 
 @pytest.fixture
-def server(place: Audience, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+def server(place: Place, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setattr(channels, "ARRIVES_S", 0.3)
     monkeypatch.setattr(channels, "SWEEP_S", 0)
     with serve(place.app, "127.0.0.1", 0, 16) as running:
@@ -164,7 +164,7 @@ def connect(server: Server, address: str) -> socket.socket:
     return socket.create_connection(("127.0.0.1", server.port), timeout=10, source_address=(LOCAL[address], 0))
 
 
-def test_a_held_back_request_is_answered_later_and_a_seats_at_once(place: Audience, server: Server) -> None:
+def test_a_held_back_request_is_answered_later_and_a_seats_at_once(place: Place, server: Server) -> None:
     browser = place.sit("south")
     cookie = browser.get_cookie("seat_south")
     assert cookie
@@ -208,7 +208,7 @@ def test_too_much_is_refused_before_it_is_kept(server: Server, request_head: byt
         assert line.recv(64).split()[1] == status
 
 
-def test_the_host_may_bring_files(place: Audience, server: Server) -> None:
+def test_the_host_may_bring_files(place: Place, server: Server) -> None:
     host = place.browser()
     host.post("/host", data={"key": HOST_KEY})
     cookie = host.get_cookie("host")
@@ -225,7 +225,7 @@ def test_the_host_may_bring_files(place: Audience, server: Server) -> None:
     assert statuses == [404, 404, 413, 400, 400, 413, 413, 413, 413], "no settings are here to be restored"
 
 
-def test_a_server_that_ends_writes_to_no_number_of_a_closed_file(place: Audience) -> None:
+def test_a_server_that_ends_writes_to_no_number_of_a_closed_file(place: Place) -> None:
     """A worker wakes the server just before its end: waitress would write to the closed pipe, or to another's file."""
     server = serve(place.app, "127.0.0.1", 0, 2)
     server.start()
@@ -245,7 +245,7 @@ def test_a_server_that_ends_writes_to_no_number_of_a_closed_file(place: Audience
     server._server.pull_trigger()
 
 
-def test_a_connection_handed_over_at_the_end_is_closed(place: Audience) -> None:
+def test_a_connection_handed_over_at_the_end_is_closed(place: Place) -> None:
     server = serve(place.app, "127.0.0.1", 0, 2)
     near, far = socket.socketpair()
     server._server.gate.enter(BAD)
@@ -257,7 +257,7 @@ def test_a_connection_handed_over_at_the_end_is_closed(place: Audience) -> None:
     far.close()
 
 
-def test_who_does_not_read_holds_no_thread_beyond_the_end(place: Audience, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_does_not_read_holds_no_thread_beyond_the_end(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse, "ANSWERS_S", 0.1)
     streams: Streams = place.app.extensions["streams"]
     endless = itertools.repeat("data: " + "x" * 100_000 + "\n\n")
@@ -282,7 +282,7 @@ def channels_of(server: Server) -> list[channels.Channel]:
     return list(server._server.active_channels.values())
 
 
-def test_room_is_made_by_idle_strangers_alone(place: Audience, server: Server) -> None:
+def test_room_is_made_by_idle_strangers_alone(place: Place, server: Server) -> None:
     own = socket.create_connection(("127.0.0.1", server.port), timeout=10)
     idle, brings = connect(server, BAD), connect(server, SEATED)
     brings.sendall(b"POST /x HTTP/1.1\r\n")
@@ -294,7 +294,7 @@ def test_room_is_made_by_idle_strangers_alone(place: Audience, server: Server) -
         line.close()
 
 
-def test_a_port_for_both_kinds_of_addresses_knows_its_own_screen(place: Audience) -> None:
+def test_a_port_for_both_kinds_of_addresses_knows_its_own_screen(place: Place) -> None:
     if not socket.has_dualstack_ipv6():
         pytest.skip("no IPv6 here")
     with serve(place.app, "::", 0, 2) as server:

@@ -295,7 +295,7 @@ def test_the_wifis_password_goes_to_who_stands_at_the_table(tmp_path: Path, monk
         printed.append(wifi)
         return b"%PDF"
 
-    monkeypatch.setattr("companion.printing.kit_printer.Press.join_card", card)
+    monkeypatch.setattr("companion.printing.kit_printer.KitPrinter.join_card", card)
     with open_place(tmp_path, welcome=Welcome(lambda: wifi)) as home:
         own, guest, host = home.browser(), stranger(home), host_of(home)
         for browser in (own, guest, host):
