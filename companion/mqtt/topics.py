@@ -1,6 +1,6 @@
 """What a broker is told of the table, topic by topic: only what everybody at the table may know, as JSON.
 
-The topics stand below the one of the settings; all are retained but `event`. README, "Home and café", lists them.
+The topics stand below the one of the settings; all are retained but `event`. docs/interfaces.md, "Topics", lists them.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ LENT = tuple(Path("/etc") / name for name in ("resolv.conf", "pip.conf", "ssl/ce
 """What a chroot needs of this machine to reach packages; taken away again."""
 DISK_BYTES = 2 * 1024**3
 INSTALL = "cd /usr/src/tabletop-companion && make install"
-SOURCES = ("companion", "hardware", "vision", "web", "systemd", "pyproject.toml", "README.md", "Makefile")
+SOURCES = ("companion", "hardware", "vision", "web", "systemd", "pyproject.toml", "README.md", "LICENSE", "Makefile")
 """What goes into the disk."""
 
 

@@ -1,4 +1,4 @@
-"""The service as a process: what it finds, what it refuses, cameras that are files, commands as the README says them."""
+"""The service as a process: what it finds, what it refuses, cameras that are files, commands as the documentation says them."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from companion.table.records import Commit, Contribute, NewGame
 from companion.table.session import Phase
 from companion.table.table import Table
 
-README = Path(__file__).parents[2] / "README.md"
+SECURITY = Path(__file__).parents[2] / "docs/security.md"
 HOST = {"X-Host-Key": HOST_KEY}
 HEX = st.text("0123456789abcdef", min_size=64, max_size=64)
 FULL = {"way": "full", "seconds": 0}
@@ -470,9 +470,9 @@ def test_file_and_notation_carry_the_proof(place: Place) -> None:
     assert "commitment, contributions and seed fit" in "\n".join(retell(played))
 
 
-def test_the_check_of_the_readme_is_all_it_takes(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_check_for_outsiders_is_all_it_takes(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     played = finished(place)
-    block = re.search(r"## Fair chance.*?```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    block = re.search(r"## Fair chance.*?```python\n(.*?)```", SECURITY.read_text(encoding="utf-8"), re.DOTALL)
     assert block is not None
     monkeypatch.chdir(tmp_path)
     Path("game-1.json").write_bytes(msgspec.json.encode(played))

@@ -1,5 +1,5 @@
 // Fair chance: this browser gives random bytes to a game before anything is drawn in it, and checks at the end that the
-// table was bound to its secret before, and that these bytes were used. README, "Fair chance", says how.
+// table was bound to its secret before, and that these bytes were used. docs/security.md, "Fair chance", says how.
 import { sha256 } from './sha256.js';
 
 const MOST_KEPT = 60;

@@ -43,7 +43,7 @@ BUILD_LOCK = "companion/build.lock"
 """What makes a wheel of a tree or an archive, with its hashes; it stays out of the release."""
 _TOOLS = ".build-"
 """How the folders of those tools begin, beside the releases: they serve the next build, too."""
-PARTS = ("companion", "hardware", "vision", "web", "systemd", "pyproject.toml", "README.md")
+PARTS = ("companion", "hardware", "vision", "web", "systemd", "pyproject.toml", "README.md", "LICENSE")
 """What of a tree makes the program."""
 
 

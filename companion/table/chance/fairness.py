@@ -3,7 +3,7 @@
 The commitment is SHA-256 of a secret of 32 bytes; it is published before any seat gives anything, and no other game has
 the same, so it also is the name of the game whose chance this is. The seed is SHA-256 of a text of the commitment, the
 secret and both contributions, read as a number. The secret is opened when the game is over; then anybody can compute
-all of it again. README, "Fair chance", says it for outsiders.
+all of it again. docs/security.md, "Fair chance", says it for outsiders.
 """
 
 from __future__ import annotations

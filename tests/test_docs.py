@@ -1,0 +1,189 @@
+"""What the documentation says is true: links lead somewhere, commands and targets exist, examples and tables are right."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from functools import cache
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from companion.cli.main import _parser
+from companion.core.config import NORTH_PINS, SOUTH_PINS, VoiceSettings, read_settings
+from companion.games import game_named
+from companion.games.engine import Engine
+
+ROOT = Path(__file__).parent.parent
+MOST_LINES = 150
+"""A front page: what needs more room has a page of its own below docs/."""
+DOCS = tuple(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("docs/**/*.md")))
+PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", *DOCS)
+SOURCES = ("companion", "hardware", "vision", "web")
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_INLINE = re.compile(r"`([^`]+)`")
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)|<(?:img|a)[^>]* (?:src|href)=\"([^\"]+)\"")
+_ELSEWHERE = re.compile(r"[a-z]+:")
+"""How the address of another place begins, as in `https://`."""
+
+
+@cache
+def text_of(page: str) -> str:
+    """A page as it is."""
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def prose_of(page: str) -> str:
+    """A page without its fenced blocks."""
+    return _FENCE.sub("", text_of(page))
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The fenced blocks of a language."""
+    return [body for name, body in _FENCE.findall(text_of(page)) if name == language]
+
+
+def code_of(page: str) -> list[str]:
+    """All that is code on a page: every line of the fenced blocks, every piece between backticks."""
+    fenced = [line for _, body in _FENCE.findall(text_of(page)) for line in body.splitlines()]
+    return [*fenced, *(" ".join(piece.split()) for piece in _INLINE.findall(prose_of(page)))]
+
+
+@cache
+def anchors(page: str) -> frozenset[str]:
+    """What links may name after the `#`: the headings, as GitHub writes them; the second of two alike ends in `-1`."""
+    found: list[str] = []
+    for heading in re.findall(r"^#+ (.*)$", prose_of(page), re.MULTILINE):
+        plain = re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+        same = sum(re.fullmatch(rf"{re.escape(plain)}(-\d+)?", each) is not None for each in found)
+        found.append(f"{plain}-{same}" if same else plain)
+    return frozenset(found)
+
+
+def links(page: str) -> list[str]:
+    """Where a page leads within the project."""
+    found = [link or source for link, source in _LINK.findall(_INLINE.sub("", prose_of(page)))]
+    return [unquote(link) for link in found if not _ELSEWHERE.match(link)]
+
+
+@cache
+def commands() -> dict[str, argparse.ArgumentParser]:
+    """Every command of the program and what reads its options."""
+    choices = next(each.choices for each in _parser()._actions if isinstance(each, argparse._SubParsersAction))
+    return dict(choices)
+
+
+def targets() -> set[str]:
+    """What `make` can be asked for."""
+    rules = re.findall(r"^(\w[\w -]*):(?!=)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    return {name for rule in rules for name in rule.split()}
+
+
+# ---- the pages -------------------------------------------------------------------------------------------------------
+
+
+def test_the_front_page_is_one() -> None:
+    assert len(text_of("README.md").splitlines()) <= MOST_LINES
+
+
+def test_every_page_is_linked_from_the_front_page() -> None:
+    assert {page for page in PAGES if page != "README.md"} <= {link.partition("#")[0] for link in links("README.md")}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    for link in links(page):
+        path, _, fragment = link.partition("#")
+        there = ((ROOT / page).parent / path).resolve() if path else ROOT / page
+        assert there.is_relative_to(ROOT), link
+        assert there.exists(), link
+        if fragment:
+            assert fragment in anchors(str(there.relative_to(ROOT))), link
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_nothing_is_left_to_fill_in(page: str) -> None:
+    assert not re.search(r"@@|\b(TODO|FIXME|XXX)\b", text_of(page))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_named_files_of_the_project_exist(page: str) -> None:
+    for piece in code_of(page):
+        if re.fullmatch(r"(?:companion|docs|hardware|systemd|tests|vision|web)/[a-z\d_./]+", piece):
+            assert (ROOT / piece).exists(), piece
+
+
+def test_what_the_program_says_of_the_pages_is_there() -> None:
+    """Comments such as: docs/security.md, "Fair chance"."""
+    named = set()
+    for path in (path for package in SOURCES for path in (ROOT / package).rglob("*") if path.suffix in (".py", ".js")):
+        text = path.read_text(encoding="utf-8")
+        assert "README" not in text or '"README.md"' in text, f"{path.name}: the front page explains nothing"
+        named |= set(re.findall(r"(docs/\w+\.md)(?:, \"([^\"]+)\")?", text))
+    assert named
+    for page, heading in named:
+        assert page in PAGES
+        assert not heading or re.search(rf"^#+ {re.escape(heading)}$", text_of(page), re.MULTILINE), heading
+
+
+# ---- commands and targets --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_and_their_options_exist(page: str) -> None:
+    for line in code_of(page):
+        if found := re.search(r"(?:^|[\s/])companion ([a-z][\w-]*)(.*)", line):
+            assert found[1] in commands(), line
+            for option in re.findall(r"(?<!\S)--[\w-]+", found[2]):
+                assert option in commands()[found[1]]._option_string_actions, line
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_make_targets_exist(page: str) -> None:
+    for line in code_of(page):
+        for target in re.findall(r"(?:^|\s)make ([a-z][\w-]*)", line):
+            assert target in targets(), line
+
+
+def test_the_test_command_is_what_a_clean_clone_is_tested_with() -> None:
+    assert "make test" in [line.strip() for block in blocks("README.md", "sh") for line in block.splitlines()]
+    assert re.search(r"^make test\b", (ROOT / ".ci/run").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_the_table_of_commands_is_complete() -> None:
+    rows = re.findall(r"^\| `companion ([\w-]+)[^`]*` \| (.*) \|$", text_of("docs/interfaces.md"), re.MULTILINE)
+    assert {name for name, _ in rows} == set(commands())
+    for name, text in rows:
+        for option in re.findall(r"`(--[\w-]+)", text):
+            assert option in commands()[name]._option_string_actions, f"companion {name} {option}"
+
+
+# ---- examples --------------------------------------------------------------------------------------------------------
+
+
+def test_the_engine_dialogue() -> None:
+    engine = Engine(game_named("outbuffered"))
+    (dialogue,) = blocks("docs/interfaces.md", "jsonl")
+    lines = dialogue.splitlines()
+    for request, reply in zip(lines[::2], lines[1::2], strict=True):
+        assert engine.answer(request.removeprefix("> ").encode()).decode() == reply.removeprefix("< ")
+
+
+def test_the_settings_examples() -> None:
+    whole, broker = map(read_settings, blocks("docs/interfaces.md", "toml"))
+    (loudness,) = map(read_settings, blocks("docs/playing.md", "toml"))
+    assert (broker.mqtt.enabled, broker.mqtt.staff) == (True, True)
+    assert whole.panel.south.up == ""
+    assert whole.camera.source == "usb:0"
+    assert (loudness.quiet.begin, loudness.voice) == ("22:00", VoiceSettings())
+
+
+def test_the_wiring_table_is_the_default_wiring() -> None:
+    for row, fields in (
+        ("up, down, left, right", ("up", "down", "left", "right")),
+        ("A (shoot), B (idle), back, ready", ("a", "b", "back", "ready")),
+        ("lamps 1, 2, 3, turn", ("lamp_1", "lamp_2", "lamp_3", "lamp_turn")),
+    ):
+        south, north = (", ".join(str(getattr(pins, field)) for field in fields) for pins in (SOUTH_PINS, NORTH_PINS))
+        assert f"| {row} | {south} | {north} |" in text_of("docs/hardware.md")
