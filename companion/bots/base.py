@@ -1,0 +1,44 @@
+"""What an opponent is: it sees one seat's view, and nothing else, and chooses an action in the game's notation."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from companion.core.kit import Seat
+
+LEVELS = (1, 2, 3)
+"""Beginner, club player, as strong as it can be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An action in the game's text notation, how many positions were looked at for it, and its reasons, best first."""
+
+    action: str
+    nodes: int
+    why: tuple[str, ...] = ()
+
+
+class Bot(ABC):
+    """One player of one game: what it does depends on the views it was shown, its options and its own seed alone.
+
+    Budgets are counted in nodes, never in seconds, so that a game can be played again and each move be checked. A bot
+    must never raise on a view of a running game in which its seat has to act.
+
+    :param options: the game's options, as `Game.options` takes them
+    :param level: one of `LEVELS`
+    """
+
+    def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
+        self.seat, self.level, self.rng = seat, level, Random(seed)
+
+    def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:
+        """Remember what a turn has shown: the view after it, and its events as this seat may know them."""
+
+    @abstractmethod
+    def choose(self, view: Mapping[str, Any]) -> Choice:
+        """The action for this view, in which the seat has to act."""
