@@ -34,9 +34,9 @@ class Bot(ABC):
     """
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
-        self.seat, self.level, self.rng = seat, level, Random(seed)
+        self.seat, self.options, self.level, self.rng = seat, options, level, Random(seed)
 
-    def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:
+    def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: B027
         """Remember what a turn has shown: the view after it, and its events as this seat may know them."""
 
     @abstractmethod
