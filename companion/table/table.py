@@ -43,8 +43,8 @@ from companion.table.session import BOTH, MACHINE, Phase
 from companion.table.state import EarlyPress
 from companion.table.views import sitting_of
 
-Topic = Literal["power", "photographs", "trial", "upkeep"]
-"""What a notice may be about: the machine that is switched off, photographs, keys tried out, a restart to come."""
+Topic = Literal["power", "photographs", "trial", "upkeep", "machines"]
+"""What a notice may be about: power, photographs, keys tried out, a restart to come, opponents whose program fails."""
 MAX_SALT = 64
 MAX_ENTERED = 64
 
