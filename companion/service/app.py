@@ -368,6 +368,7 @@ class Companion:
             ),
             health=self.health,
             staff=self.broker.bell,
+            opponents=self.machines.characters,
             compiled=self.settings.journal_path.with_name("templates"),
         )
         self.join_code: JoinCode | None = app.extensions["join_code"]

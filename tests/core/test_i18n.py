@@ -340,7 +340,7 @@ def test_a_refusal_comes_in_the_language_of_who_asked(place: Place) -> None:
     assert "No existe esa página" in page
     view = browser.get("/api/view").get_json()
     assert view["sign"]["text"] == "Escanea un código para sentarte"
-    assert place.browser().get("/api/view").get_json()["sign"]["text"] == "Scan a code to take a seat"
+    assert place.browser().get("/api/view").get_json()["sign"]["text"] == "Scan a code, or pick an opponent"
 
 
 def test_names_of_people_stay_as_they_are(place: Place) -> None:
