@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import stat
+import sys
 import tempfile
 import threading
 from collections import Counter
@@ -57,6 +58,11 @@ def compile_templates_once() -> None:
 def pytest_configure() -> None:
     keep_files_in_memory()
     compile_templates_once()
+
+
+def pytest_sessionfinish() -> None:
+    if service := sys.modules.get("service"):
+        service.close_browsers()
 
 
 def open_files() -> set[str]:
