@@ -36,7 +36,10 @@ def leave_everything(window: Window) -> None:
     )
     cdp(window, "Network.enable")
     cdp(window, "Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
-    features = [{"name": "prefers-color-scheme", "value": "dark"}, {"name": "prefers-reduced-motion", "value": "reduce"}]
+    features = [
+        {"name": "prefers-color-scheme", "value": "dark"},
+        {"name": "prefers-reduced-motion", "value": "reduce"},
+    ]
     cdp(window, "Emulation.setEmulatedMedia", features=features)
     offline = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1, "offline": True}
     cdp(window, "Network.emulateNetworkConditions", **offline)
