@@ -245,10 +245,12 @@ class Lag:
 
 
 UNDONE = frozenset(
-    """Accessibility.enable Accessibility.getFullAXTree DOM.describeNode Emulation.setDeviceMetricsOverride
-    Emulation.setEmulatedMedia Emulation.setTouchEmulationEnabled Input.dispatchTouchEvent Network.clearBrowserCookies
-    Network.emulateNetworkConditions Network.enable Network.setCookie Page.captureScreenshot Page.setWebLifecycleState
-    Runtime.evaluate Target.activateTarget""".split()
+    (
+        *("Accessibility.enable", "Accessibility.getFullAXTree", "DOM.describeNode", "Runtime.evaluate"),
+        *("Emulation.setDeviceMetricsOverride", "Emulation.setEmulatedMedia", "Emulation.setTouchEmulationEnabled"),
+        *("Input.dispatchTouchEvent", "Page.captureScreenshot", "Page.setWebLifecycleState", "Target.activateTarget"),
+        *("Network.clearBrowserCookies", "Network.emulateNetworkConditions", "Network.enable", "Network.setCookie"),
+    )
 )
 """Commands of Chromium's own protocol that leave nothing which `_is_as_new` does not put right."""
 _AS_NEW: tuple[tuple[str, dict[str, Any]], ...] = (

@@ -47,7 +47,7 @@ Area = tuple[float, float, float, float]
 SETTLED = 10
 """So many settled frames are kept: at 1080p some 1 MB each packed, 2 MB unpacked."""
 UNPACKED = 2
-"""So many of them wait for a frame that says nothing new before they are packed; of more the oldest is packed at once."""
+"""So many of them wait to be packed until a frame says nothing new; of more the oldest is packed at once."""
 _PACKING = (cv2.IMWRITE_PNG_COMPRESSION, 1, cv2.IMWRITE_PNG_STRATEGY, cv2.IMWRITE_PNG_STRATEGY_HUFFMAN_ONLY)
 """What packs a noisy picture smallest is the fastest as well: 40 ms at 1080p, 20 to unpack it."""
 _PICTURE_PX, _PICTURE_QUALITY = 960, 70
