@@ -56,7 +56,7 @@ def test_one_laptop_plays_two_turns_without_a_typed_address(laptop: tuple[Runnin
 
 
 def sealed(client: Client) -> bool:
-    return bool(client.get("/api/view")["seats"]["south"]["receipt"])
+    return bool(client.get("/api/view")["seats"]["south"]["sealed_at"])
 
 
 def test_a_character_is_picked_on_the_table_screen_and_sent_away(laptop: tuple[Running, WebDriver]) -> None:
