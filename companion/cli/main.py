@@ -332,7 +332,9 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command = commands.add_parser("bench", help="measure speeds and latencies on this machine")
     command.add_argument("--games", type=_count, default=100_000, metavar="N", help="random games through the engine")
     command.add_argument("--real-time", action="store_true", help="a game on the clock at its real length, too")
-    command.add_argument("part", nargs="?", choices=("vision", "kills", "memory", "bots"), help="measure nothing but that")
+    command.add_argument(
+        "part", nargs="?", choices=("vision", "kills", "memory", "bots"), help="measure nothing but that"
+    )
     command.add_argument("--kills", type=_count, default=1000, metavar="N", help="SIGKILLs of the service at random")
     command.add_argument("--matches", type=_count, metavar="N", help="bots: so many games of each pairing")
     command.add_argument("--quick", action="store_true", help="vision: about a tenth of it")
@@ -341,7 +343,8 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--only",
         default="",
         metavar="NAME",
-        help="vision: scenes whose name begins so, such as tilt-3; or game, cost, photograph, corners, lens. bots: a game",
+        help="vision: scenes whose name begins so, such as tilt-3; or game, cost, photograph, corners, lens. "
+        "bots: the game of that name",
     )
     command.add_argument("--keep", type=Path, metavar="DIR", help="vision: keep pictures that were not read, and why")
     command.set_defaults(run=_bench)

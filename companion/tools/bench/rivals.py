@@ -75,7 +75,7 @@ def greedy_scouts(game: Game[Any, Any], state: ScoutsState, seat: Seat, rng: Ran
     """The first play of the pair of plays that brings the own scouts farthest beyond the other's."""
     position = state.position
     if position.to_place or not has_play(position):
-        return rng.choice([text for text in game.legal_actions(state, seat) if text[0] in "@."])
+        return str(rng.choice([text for text in game.legal_actions(state, seat) if text[0] in "@."]))
     best, best_value = "", -_WIN
     for text, after in _scouts_plays(position):
         value = _scouts_value(after)
@@ -201,7 +201,7 @@ def thumb_binmat(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> s
     """The action with the most points of a short list of rules of thumb, of what this seat's view shows alone."""
     view = game.view(state, seat)
     value = _attacker_points if seat is ATTACKER else _defender_points
-    texts = list(game.legal_actions(state, seat))
+    texts: list[str] = list(game.legal_actions(state, seat))
     return max(texts, key=lambda text: value(view, text) + rng.random())
 
 
