@@ -14,6 +14,7 @@ import msgspec
 
 from companion import __version__
 from companion.cli.backup import add_commands as add_upkeep
+from companion.cli.bot import add_bot
 from companion.cli.history import add_commands as add_history
 from companion.cli.host_key import add_host_key
 from companion.cli.hotspot import add_hotspot
@@ -63,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_calibrate(commands)
     _add_selfplay(commands)
     _add_engine(commands)
+    add_bot(commands)
     _add_bench(commands)
     add_hotspot(commands, _add_settings, _settings_path)
     add_kiosk(commands)

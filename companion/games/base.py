@@ -18,6 +18,7 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.grid import Square
 from companion.core.i18n import listed, say, translate
 from companion.core.kit import Kit, Layout, Seat, Side
+from companion.games.events import CommonEvent, EventKind
 from companion.games.screen import BoardUi, CardUi, ChessClock, Play, Tally
 
 S = TypeVar("S")
@@ -32,7 +33,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     `square` is where, `to` where it leads; `edge` is the direction (files, ranks) in which a move was refused.
     """
 
-    kind: str
+    kind: EventKind
     text: str
     seat: Seat | None = None
     square: str | None = None
@@ -233,6 +234,8 @@ class Game(ABC, Generic[S, A]):
     options_type: ClassVar[type[Options]]
     option_rows: ClassVar[tuple[OptionRow, ...]]
     rules: ClassVar[tuple[Rule, ...]]
+    events: ClassVar[type[EventKind]] = CommonEvent
+    """The kinds of events that this game adds to those of `CommonEvent`."""
     turn_rule: ClassVar[str | None] = None
     """The paragraph that says who acts when; `end_rule`: the one that says how a game ends."""
     end_rule: ClassVar[str | None] = None

@@ -41,16 +41,6 @@ from companion.table.records import (
 from companion.table.session import BOTH, Phase, Sealed, Session, Sitter, Turn, chance, receipt
 
 MAX_NAME = 24
-CUES_OF_EVENTS = {
-    "bounce": Cue.BOUNCED,
-    "shot": Cue.SHOT,
-    "blast": Cue.SHOT,
-    "flag_taken": Cue.FLAG_TAKEN,
-    "combat": Cue.COMBAT,
-    "face_off": Cue.FACE_OFF,
-    "face_off_again": Cue.FACE_OFF_AGAIN,
-}
-"""The kinds of events that are heard as well as seen."""
 
 Advance = tuple[Session, tuple[Signal, ...]]
 
@@ -272,9 +262,7 @@ def _reveal(session: Session, now_s: float, by_time: bool = False, go_on_s: floa
 def _event_signals(events: tuple[Event, ...]) -> tuple[Signal, ...]:
     """The cues of what happened."""
     return tuple(
-        Signal(CUES_OF_EVENTS[event.kind], frozenset({event.seat} if event.seat else BOTH))
-        for event in events
-        if event.kind in CUES_OF_EVENTS
+        Signal(event.kind.cue, frozenset({event.seat} if event.seat else BOTH)) for event in events if event.kind.cue
     )
 
 

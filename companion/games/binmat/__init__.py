@@ -10,6 +10,7 @@ from companion.core.i18n import say
 from companion.core.kit import Kit, Layout, Seat
 from companion.games.base import Drawn, Game, Outcome, PadGrammar, Preset, Step, View
 from companion.games.binmat.counter import CounterGame, is_counted, parse_counter
+from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.full import FullGame
 from companion.games.binmat.screen import KIT, SIDES, command_word
 from companion.games.binmat.state import BinmatOptions, check_options
@@ -34,6 +35,7 @@ class Binmat(Game[Any, str]):
     options_type = BinmatOptions
     option_rows = OPTION_ROWS
     rules = RULES
+    events = BinmatEvent
     turn_rule = "turns"
     end_rule = "winning"
     presets = (
