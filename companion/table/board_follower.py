@@ -10,6 +10,7 @@ from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import CameraState, CameraStatus, Cue, Reading, Signal
+from companion.games.mixins import CardGame
 from companion.table import board_check
 from companion.table.board_check import Before, Problem
 from companion.table.pipeline import Pipeline
@@ -184,7 +185,7 @@ def _laid_open(live: TableState, reading: Reading) -> dict[Seat, str]:
     if reading.game != game.name:
         return {}
     people = [seat for seat in session.awaited if not session.is_machines(seat)]
-    if live.has_cards:
+    if isinstance(game, CardGame) and live.has_cards:
         found = {seat: game.laid_open(session.state, reading.fans, live.fans_before) for seat in people}
     elif len(game.to_act(session.state)) > 1:
         found = {seat: game.laid_out(session.state, seat, reading.seen) for seat in people}
