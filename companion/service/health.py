@@ -187,7 +187,7 @@ class ServiceHealth:
         yield from self._loops()
         yield from settings_put_back(companion.settings_path)
         yield board_camera(companion.table.view().camera, companion.watcher.camera if companion.watcher else None)
-        yield pads(companion.panel, companion.simulation is not None)
+        yield from pads(companion.panel, companion.simulation is not None)
         yield voice(companion.settings.voice)
         if companion.broker.sentence:
             yield broker_finding(companion.broker.is_connected, companion.broker.sentence)
