@@ -372,7 +372,7 @@ def panel_reason(settings: PanelSettings) -> str | None:
 
 def pin_conflicts(settings: PanelSettings, owners: Mapping[int, Owner]) -> tuple[str, ...]:
     """A sentence for every driver that has a pin of the panel; the buzzer's may be made by the hardware's PWM."""
-    wired = {each.pin for each in (*button_pins(settings), *lamp_pins(settings))}
+    wired = {button.pin for button in button_pins(settings)} | {lamp.pin for lamp in lamp_pins(settings)}
     if isinstance(settings.buzzer, int) and (settings.buzzer not in owners or owners[settings.buzzer].kind != "pwm"):
         wired.add(settings.buzzer)
     return conflicts(wired, owners)
