@@ -43,8 +43,9 @@ from companion.table.session import BOTH, MACHINE, Phase
 from companion.table.state import EarlyPress
 from companion.table.views import sitting_of
 
-Topic = Literal["power", "photographs", "trial", "upkeep", "machines"]
-"""What a notice may be about: power, photographs, keys tried out, a restart to come, opponents whose program fails."""
+Topic = Literal["memory", "power", "photographs", "trial", "upkeep", "machines"]
+"""What a notice may be about: games kept in memory only, the machine that is switched off, photographs, keys tried out,
+a restart to come, opponents whose program fails."""
 MAX_SALT = 64
 MAX_ENTERED = 64
 
