@@ -25,16 +25,35 @@ NOISE = ("/dev/null", "/dev/urandom", "/dev/pts", "/dev/tty", "(deleted)", ".hyp
 IN_MEMORY = "/dev/shm"
 ROOM_BYTES = 2_000_000_000
 """Free memory from which on tests keep their files there."""
+SHARED = "COMPANION_TESTS_FOLDER"
+"""Names the folder of a run in the environment."""
 
 
-def keep_files_in_memory() -> None:
-    """Have temporary files of tests, of their services and browsers lie in memory, where there is enough of it.
+def is_room_in_memory() -> bool:
+    """May tests' files lie in memory? A `TMPDIR` that somebody has chosen stays."""
+    return (
+        "TMPDIR" not in os.environ and os.access(IN_MEMORY, os.W_OK) and shutil.disk_usage(IN_MEMORY).free >= ROOM_BYTES
+    )
 
-    Everything is written and synced as ever; only nobody waits for a disk. A `TMPDIR` that somebody has chosen stays.
+
+def open_folder(config: pytest.Config) -> None:
+    """Begin the folder of this run, in memory where there is enough of it; workers find it in their environment.
+
+    In it lies what tests, their services and browsers leave behind, and what services have compiled of code and
+    templates, for the next one. Everything is written and synced as ever; only nobody waits for a disk.
     """
-    if "TMPDIR" in os.environ or not os.access(IN_MEMORY, os.W_OK) or shutil.disk_usage(IN_MEMORY).free < ROOM_BYTES:
+    if SHARED in os.environ:
         return
-    os.environ["TMPDIR"] = tempfile.tempdir = IN_MEMORY
+    if is_room_in_memory():
+        folder = tempfile.mkdtemp(prefix="companion-", dir=IN_MEMORY)
+        os.environ["TMPDIR"] = tempfile.tempdir = folder
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = IN_MEMORY  # files of tests that fail are kept beyond this run
+    else:
+        folder = tempfile.mkdtemp(prefix="companion-")
+    os.environ[SHARED] = folder
+    os.environ.setdefault("PYTHONPYCACHEPREFIX", f"{folder}/code")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 def compile_templates_once() -> None:
@@ -55,8 +74,8 @@ def compile_templates_once() -> None:
     Environment.compile = compile_once  # type: ignore[method-assign]
 
 
-def pytest_configure() -> None:
-    keep_files_in_memory()
+def pytest_configure(config: pytest.Config) -> None:
+    open_folder(config)
     compile_templates_once()
 
 

@@ -52,6 +52,14 @@ def until(what: str, look: Callable[[], Any], timeout_s: float = PATIENCE_S) -> 
         pause.wait(0.05)
 
 
+def share_templates(folder: Path) -> None:
+    """Let a service with its state in this folder find the templates that others have compiled."""
+    shared = os.environ.get("COMPANION_TESTS_FOLDER")
+    if shared and not (folder / "templates").exists():
+        (Path(shared) / "templates").mkdir(mode=0o700, exist_ok=True)
+        (folder / "templates").symlink_to(Path(shared) / "templates")
+
+
 class Running:
     """`companion play` on a free port, with its state in a folder; `kill` is SIGKILL, `stop` is polite."""
 
@@ -61,6 +69,7 @@ class Running:
             f'state_dir = "{folder}"\n[web]\nhost = "127.0.0.1"\n[table]\nreading_time_s = {reading_time_s}\n'
             '[voice]\nby = "off"\n'
         )
+        share_templates(folder)
         self._log = (folder / "service.log").open("a+")
         self._process = subprocess.Popen(
             [sys.executable, "-u", "-m", "companion", "-v", "play", "--settings", str(settings), *arguments],

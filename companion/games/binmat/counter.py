@@ -19,7 +19,7 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.grid import Square
 from companion.core.i18n import joined, say, say_n
 from companion.core.kit import Kit, Layout, Seat
-from companion.games.base import Event, Game, Key, Outcome, PadGrammar, Stage, Step, View, plain_outcome
+from companion.games.base import Event, Key, Outcome, PadGrammar, Stage, Step, View, plain_outcome
 from companion.games.binmat import sentences
 from companion.games.binmat.cards import BREAK, SUITS, VALUES, Cards, listed, parse_cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Edition, Fight, resolve
@@ -28,6 +28,7 @@ from companion.games.binmat.orders import PASS
 from companion.games.binmat.screen import KIT, player_on_turn
 from companion.games.binmat.state import LANES, BinmatOptions
 from companion.games.events import CommonEvent
+from companion.games.mixins import CardGame, TimedGame
 from companion.games.screen import CardEntry, CardUi, Choice, ChoiceKey, Count
 
 DONE, CALL, WON = ".", "c", "!"
@@ -139,7 +140,7 @@ _TURN_PAD = CounterPad((Key(CALL, say("combat"), "blade", "a"),), length=1, held
 _COMBAT_PAD = CounterPad((Key(WON, say("attacker won"), "burst", "b"),), length=1)
 
 
-class CounterGame(Game[Counter, str]):
+class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
     """The ways `clock` and `referee` of the game; an action is its notation."""
 
     name = "binmat"
