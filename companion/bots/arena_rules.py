@@ -113,8 +113,8 @@ class Field:
         )
         if not rows:
             return Robots((), (), (), (), robots.turn + 1)
-        after = zip(*rows, strict=True)
-        return Robots(*after, robots.turn + 1)
+        columns = zip(*rows, strict=True)
+        return Robots(next(columns), next(columns), next(columns), next(columns), robots.turn + 1)
 
     def is_spawning(self, turn: int) -> bool:
         """Do spawn points act in this turn?"""

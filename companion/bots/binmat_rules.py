@@ -261,7 +261,7 @@ class Hidden(NamedTuple):
     """Where a view shows backs: the list on a table, the place in it, and whether the opponent has the card."""
 
     cards: list[str]
-    index: int
+    place: int
     is_theirs: bool
 
 
@@ -312,8 +312,8 @@ def dealt(table: Table, hidden: list[Hidden], held: set[str], rng: Random) -> Ta
     rest = [slot for slot in hidden if not slot.is_theirs]
     cards = known + others
     for slot, card in zip(slots + rest, cards, strict=False):
-        slot.cards[slot.index] = card
+        slot.cards[slot.place] = card
     copy = table.copy()
     for slot in hidden:
-        slot.cards[slot.index] = HIDDEN
+        slot.cards[slot.place] = HIDDEN
     return copy
