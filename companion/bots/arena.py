@@ -14,7 +14,18 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from companion.bots.arena_rules import DEFEND, DESTRUCT, NOTHING, Codes, Field, Robots, Weights, bent, robots_of
+from companion.bots.arena_rules import (
+    DECIDED,
+    DEFEND,
+    DESTRUCT,
+    NOTHING,
+    Codes,
+    Field,
+    Robots,
+    Weights,
+    bent,
+    robots_of,
+)
 from companion.bots.base import Bot, Choice
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
@@ -134,6 +145,9 @@ class _Search:
             staying = tuple([code if code >= 4 else NOTHING for code in self.plans[1][0]])
             return self._answer(0, [(staying, 1.0)], strength.sweeps)
         mixes = self._solved(trust)
+        for row, plan in enumerate(self.plans[0]):
+            if min(self.table[row, column] for column in range(len(self.plans[1]))) >= DECIDED / 2:
+                return plan
         weights = [share if share > 0.05 else 0.0 for share in mixes[0]]
         return rng.choices(self.plans[0], weights)[0]
 
