@@ -51,14 +51,15 @@ def test_what_it_orders_is_legal(level: int) -> None:
 @pytest.mark.parametrize("seat", SEATS)
 def test_it_strikes_down_a_robot_that_cannot_get_away(level: int, seat: Seat) -> None:
     """In its corner, with 6 hit points, the last robot of the other side falls even behind its shield."""
-    options = GAME.options({"board": "n..\n...\ns.."})
+    board = "n..\n...\ns.."
+    options = GAME.options({"board": board})
     state = GAME.setup(options, Random(0))
     side = SEATS.index(seat)
     corner, beside, right = 2, 1, 5
     mine, theirs = (Robot(1, beside, 30), Robot(2, right, 30)), (Robot(1, corner, 6),)
     pair = (mine, theirs) if side == 0 else (theirs, mine)
     state = State(options, state.ground, pair, 4)
-    choice = bot_of("arena", seat, level).choose(GAME.view(state, seat))
+    choice = bot_of("arena", seat, level, board=board).choose(GAME.view(state, seat))
     for code in CODES:
         orders = {seat: GAME.parse(choice.action), seat.other: GAME.parse(f"1:{code}")}
         outcome = GAME.apply(state, orders, Random(0)).state.outcome
