@@ -78,8 +78,8 @@ class FakeRig:
 
 HOLD = """
 import sys
-from vision import camera_rigs
-camera_rigs.real_module()
+import camera_rigs
+sys.modules["picamera2"] = camera_rigs.real_module()
 from vision.cameras import ribbon
 device = ribbon.open_device(ribbon.chosen(sys.argv[1]))
 print("held", flush=True)
@@ -97,9 +97,12 @@ class RealRig:
 
     @contextmanager
     def taken_elsewhere(self, identity: str) -> Iterator[None]:
-        code = HOLD.replace("from vision import camera_rigs", "import camera_rigs")
         with subprocess.Popen(
-            [sys.executable, "-c", code, identity], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", HOLD, identity],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         ) as other:
             assert other.stdout is not None
             assert other.stdin is not None
