@@ -115,7 +115,7 @@ class Housekeeping:
     def _give_back(self) -> None:
         """Give freed memory back after a game, at the next set-up, else twice a minute: some milliseconds each time.
 
-        What only refers to itself goes first: else it waits, scattered among what is needed, until enough of it is there.
+        What only refers to itself goes first: else it lies scattered among what is needed until there is enough of it.
         """
         now, now_s = self._table.progress(), self._clock.monotonic_s()
         rest = (now.number, now.phase) if now.phase in (Phase.LOBBY, Phase.SETUP, Phase.OVER) else None
