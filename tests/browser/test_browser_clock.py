@@ -14,7 +14,7 @@ import pytest
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import WALL, Lag, Running, running, says, tap, until, wait
+from service import WALL, Client, Lag, Running, running, says, tap, until, wait
 from window_tools import Windows, begin, left, no_errors, reaches, shows, text_of, three_windows
 
 pytestmark = pytest.mark.browser
@@ -155,6 +155,8 @@ def test_the_big_number_has_a_quarter_of_the_screens_height(
     served: Running, windows: Windows, way: str, turns: int
 ) -> None:
     *_, wall = windows
+    if Client(served.url).get("/api/view")["phase"] != "lobby":
+        served.host("abandon")
     served.new_game("binmat", way=way, turns=turns)
     wall.get(served.url)
     shows(wall, turns)
