@@ -237,6 +237,8 @@ class Game(ABC, Generic[S, A]):
     rules: ClassVar[tuple[Rule, ...]]
     events: ClassVar[type[EventKind]] = CommonEvent
     """The kinds of events that this game adds to those of `CommonEvent`."""
+    drawings: ClassVar[Mapping[str, str]] = {}
+    """Shapes of a game that comes from outside, by name, as those of `companion.core.drawings`."""
     turn_rule: ClassVar[str | None] = None
     """The paragraph that says who acts when; `end_rule`: the one that says how a game ends."""
     end_rule: ClassVar[str | None] = None
