@@ -25,7 +25,7 @@ from companion.core.clock import Clock
 from companion.core.config import TableSettings
 from companion.core.drawings import DRAWINGS, sprite, symbols
 from companion.core.grid import Square
-from companion.core.i18n import LANGUAGES, Said, joined, listed, say, say_n, spoken, translate
+from companion.core.i18n import LANGUAGES, Said, joined, listed, say, say_n, spoken, to_owner, translate
 from companion.core.kit import SEAT_WORDS, SEATS, Kit, Seat, Side
 from companion.core.network import Wifi, shown, shown_code
 from companion.core.ports import CameraState, PanelHands, Spoken, World
@@ -199,6 +199,7 @@ def register_template_helpers(app: Flask) -> None:
         shown=shown,
         rule_words=rule_words,
         t=translate,
+        to_owner=to_owner,
     )
 
 

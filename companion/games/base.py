@@ -349,6 +349,10 @@ class Game(ABC, Generic[S, A]):
         """False while pieces may also lie where a hand has put them for an action that is not decided yet."""
         return True
 
+    def turn_number(self, state: S) -> int | None:  # noqa: ARG002
+        """The number of the turn that is due as this game counts; 0: it is still set up. None: the table counts."""
+        return None
+
     def standing(self, state: S, seat: Seat | None) -> BoardUi | None:  # noqa: ARG002
         """What a viewer (None: everybody) sees of a game of pieces beside its board; None: the board says it all."""
         return None

@@ -165,7 +165,7 @@ class BoardUi:
     `sign` says what is awaited in at most 40 characters, `hint` why or by which rule. `facts` are a few words on each
     seat, such as “play 2 of 2”. `open_action` is what anybody at the table may do for the seat on turn, as on a chess
     clock; empty: nothing. `hands` are the cards of each seat that all may see. `keys` begin plays; `sheet`, `placing`
-    and `duel` are there while the viewer may act by them. `turn` is its number as the game counts; 0: the table counts.
+    and `duel` are there while the viewer may act by them.
     """
 
     sign: str
@@ -178,7 +178,6 @@ class BoardUi:
     sheet: OrderSheet | None = None
     placing: Placing | None = None
     duel: Duel | None = None
-    turn: int = 0
 
 
 # ---- games of cards and counters: what their screens show -----------------------------------------------------
@@ -260,3 +259,5 @@ class CardUi:
     sign: str = ""
     """What is awaited, in at most 40 characters; empty: the table finds its own words."""
     hint: str = ""
+    pad_hint: str = ""
+    """The hint for whoever plays by a pad’s keys; empty: the same for all."""

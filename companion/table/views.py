@@ -200,7 +200,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         moment=session.moment,
         game=game.name if game else None,
         title=game.title if game else "Tabletop Companion",
-        turn=(standing.turn if standing else 0) or len(session.turns) + (not in_stages),
+        turn=session.turn_shown,
         stage=session.stage,
         stage_title=session.stages[session.stage].title if in_stages else "",
         sign=sign_of(live, viewer),
@@ -359,8 +359,8 @@ def _opened(session: Session) -> tuple[Opened, ...]:
 def _log(session: Session) -> tuple[str, ...]:
     """The last sentences, newest first; of the current turn only the steps before the one that is shown."""
     lines = []
-    for number, turn in enumerate(session.turns, start=1):
-        current = session.phase is Phase.STAGES and number == len(session.turns)
+    for place, turn in enumerate(session.turns, start=1):
+        current = session.phase is Phase.STAGES and place == len(session.turns)
         events = (e for stage in turn.stages[: session.stage] for e in stage.events) if current else iter(turn.events)
-        lines += [joined(". ", (number, event.text)) for event in events]
+        lines += [joined(". ", (turn.number, event.text)) for event in events]
     return tuple(reversed(lines[-12:]))

@@ -123,6 +123,10 @@ class Arena(Game[State, Orders]):
         squares = state.ground.squares
         return {squares[robot.place]: STACKS[side][robot.number] for side in (0, 1) for robot in state.robots[side]}
 
+    def turn_number(self, state: State) -> int:
+        """The number of the turn."""
+        return state.turn
+
     def standing(self, state: State, seat: Seat | None) -> BoardUi:
         """Hit points on the board, and the viewer's own sheet."""
         return standing_of(state, seat)

@@ -37,7 +37,6 @@ def standing_of(state: State, seat: Seat | None) -> BoardUi:
             for robot in robots
         },
         sheet=_sheet(state, SEATS.index(seat)) if seat and state.outcome is None else None,
-        turn=state.turn,
     )
 
 
