@@ -91,7 +91,7 @@ def test_a_whole_game_with_two_phones_and_the_table_screen(
         says(wall, "Scan a code")
         sit_down(south, service, "south", "Mara")
         sit_down(north, service, "north", "Jonas")
-        says(wall, "Press ready to start Outbuffered")
+        says(wall, "Tap Outbuffered on a phone")
         tap(south, ".game")
         until("the set-up to be seen", lambda: client.get("/api/view")["phase"] == "orders")
         told: list[str] = []

@@ -6,7 +6,6 @@ import { handIn, icon, page } from './seat.js';
 
 const FREE = ' ';
 const DRAG_PX = 8;
-const TO_GO = [say('Hand in, or change your mind'), say('One order to go'), say('Two orders to go'), say('Three orders to go')];
 const ARROWS = { ArrowUp: 'up', ArrowDown: 'down', ArrowLeft: 'left', ArrowRight: 'right' };
 const form = () => document.querySelector('.entry[data-length]');
 const store = () => `draft:${page().dataset.seat}:${page().dataset.moment}`;
@@ -64,7 +63,8 @@ function paint() {
   main.className = number ? 'key off' : 'key go';
   main.textContent = number ? say('Hand in: {number} missing', { number }) : say('Hand in');
   const sign = document.getElementById('to-go');
-  if (sign && TO_GO[number] && sign.textContent !== TO_GO[number]) sign.textContent = TO_GO[number];
+  const words = sign?.dataset.words.split('|')[number];
+  if (words && sign.textContent !== words) sign.textContent = words;
   plan();
 }
 
