@@ -181,6 +181,7 @@ def register_template_helpers(app: Flask) -> None:
         board=_board,
         words=lambda view: board_words(scene) if (scene := scene_of(view)) else "",
         ic=icon,
+        pointing=pointing,
         cards=cards,
         beside=piece_controls,
         picture=picture,
@@ -262,6 +263,14 @@ def _board(view: TableView, turned: bool = False) -> Markup:
 def icon(drawing: str, classes: str = "") -> Markup:
     """A drawing in a line of text; it says nothing that the text does not."""
     return Markup(f'<svg class="ic {classes}" viewBox="0 0 100 100" aria-hidden="true"><use href="#{drawing}"/></svg>')
+
+
+def pointing(drawing: str, degrees: int) -> Markup:
+    """A drawing in a line of text, turned clockwise."""
+    return Markup(
+        f'<svg class="ic" viewBox="0 0 100 100" aria-hidden="true"><use href="#{drawing}"'
+        f' transform="rotate({degrees % 360} 50 50)"/></svg>'
+    )
 
 
 def side_of(view: TableView, seat: Seat) -> Side:

@@ -6,7 +6,7 @@ A game is pure: no I/O, no clock, no global state, no randomness of its own. Sta
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from random import Random
@@ -18,7 +18,7 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.grid import Square
 from companion.core.i18n import listed, say, translate
 from companion.core.kit import Kit, Layout, Seat, Side
-from companion.games.screen import BoardUi, CardUi, ChessClock, Play, Tally
+from companion.games.screen import BoardUi, CardUi, ChessClock, Play, Tally, UnitOrder
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -356,6 +356,19 @@ class Game(ABC, Generic[S, A]):
     def standing(self, state: S, seat: Seat | None) -> BoardUi | None:  # noqa: ARG002
         """What a viewer (None: everybody) sees of a game of pieces beside its board; None: the board says it all."""
         return None
+
+    def opened(
+        self,
+        state: S,  # noqa: ARG002
+        actions: Mapping[Seat, A],  # noqa: ARG002
+        stages: Sequence[Stage],  # noqa: ARG002
+        stage: int,  # noqa: ARG002
+    ) -> Mapping[Seat, tuple[UnitOrder, ...]]:
+        """The orders of each seat's pieces in a turn from this state, as far as its stages up to this one open them.
+
+        Nothing where orders are no sheet for several pieces.
+        """
+        return {}
 
     def plays(self, state: S, seat: Seat) -> Iterable[Play]:
         """The legal actions as a seat taps them, or as hands make them; one of several that mean the same.

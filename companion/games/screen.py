@@ -120,6 +120,19 @@ class OrderSheet:
 
 
 @dataclass(frozen=True)
+class UnitOrder:
+    """What a piece was ordered, once everybody may know it: the notation (None: not open yet) and its drawing.
+
+    The drawing is turned clockwise by `degrees` on a picture with South below; empty: it does nothing.
+    """
+
+    unit: str
+    order: str | None = None
+    drawing: str = ""
+    degrees: int = 0
+
+
+@dataclass(frozen=True)
 class Placing:
     """Pieces that a seat places as it likes, one action together: `R@b1 R@d1 …`, in the order of `pieces`.
 
@@ -261,3 +274,5 @@ class CardUi:
     hint: str = ""
     pad_hint: str = ""
     """The hint for whoever plays by a pad’s keys; empty: the same for all."""
+    wants_both: bool = False
+    """Have both seats something to do, though one of them says that it is done?"""

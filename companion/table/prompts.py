@@ -302,8 +302,11 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
     if session.sealed and viewer not in session.awaited:
         names = listed(sides[seat].name for seat in sorted(session.awaited))
         return Sign(say("Waiting for {sides}", sides=names), offer or say("Both open together."), session.awaited)
-    hint = "" if _is_by_phone(live, viewer) or not isinstance(shown, CardUi) else shown.pad_hint
-    return Sign(shown.sign, offer or _unseen(live) or hint or shown.hint, session.awaited)
+    if isinstance(shown, BoardUi):
+        return Sign(shown.sign, offer or _unseen(live) or shown.hint, session.awaited)
+    hint = shown.hint if _is_by_phone(live, viewer) else shown.pad_hint or shown.hint
+    # Whoever says what lies there, both lay their stacks open.
+    return Sign(shown.sign, offer or hint, BOTH if shown.wants_both else session.awaited)
 
 
 def _right_words(live: TableState, viewer: Seat | None) -> str:

@@ -16,7 +16,7 @@ from companion.core.i18n import Verbatim, joined, say
 from companion.core.kit import SEATS, Kit, Layout, Seat, Side
 from companion.core.ports import CameraState, CameraStatus
 from companion.games.base import Event, Order, Outcome, PadGrammar
-from companion.games.screen import BoardUi, CardUi, Tally
+from companion.games.screen import BoardUi, CardUi, Tally, UnitOrder
 from companion.table.board_check import Problem
 from companion.table.chance.chance_view import ChanceView, chance_of, pledge_of
 from companion.table.clocks import Countdown
@@ -113,6 +113,8 @@ class TableView:
     """What a game of cards and counters shows this viewer; None: the board says it all."""
     standing: BoardUi | None
     """What a game of pieces shows this viewer beside its board; None: the board says it all."""
+    sheets: Mapping[Seat, tuple[UnitOrder, ...]]
+    """The orders of each seat's pieces, as far as the stages that were shown have opened them."""
     clock: ClockView | None
     clocks: Mapping[Seat, ClockView]
     """Both seats' chess clocks, of which `clock` runs; empty: there are none."""
@@ -218,6 +220,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         tallies=_tallies(session) if in_stages else (),
         tableau=_tableau(live, viewer),
         standing=standing,
+        sheets=_sheets(session),
         clock=_clock_view(session.countdown, session.paused),
         clocks=_chess_clocks(session),
         laid=_laid(live, viewer),
@@ -354,6 +357,15 @@ def _opened(session: Session) -> tuple[Opened, ...]:
         Opened(seat, turn.moment, sealed.action, sealed.salt, sealed.receipt)
         for seat, sealed in sorted(turn.sealed.items())
     )
+
+
+def _sheets(session: Session) -> Mapping[Seat, tuple[UnitOrder, ...]]:
+    """What the stages so far have opened of orders for several pieces."""
+    if session.phase is not Phase.STAGES or session.before is None:
+        return {}
+    game, sealed = session.playing, session.turns[-1].sealed
+    actions = {seat: game.parse(each.action) for seat, each in sealed.items()}
+    return game.opened(session.before.state, actions, session.stages, session.stage)
 
 
 def _log(session: Session) -> tuple[str, ...]:

@@ -86,3 +86,38 @@ def test_a_wrong_placement_is_said_once(window: WebDriver, tour: Tour) -> None:
     text = window.find_element("css selector", "#live").text
     assert text.count(" c2") == 2, f"once what to do, once why: {text}"
     assert "a1 to a2" not in text.replace("goes up, a1 to a2", ""), "the move that is overtaken"
+
+
+# ---- games of pieces -----------------------------------------------------------------------------------------------------
+
+
+def test_where_a_scout_may_be_placed_is_framed(window: WebDriver, tour: Tour) -> None:
+    begin(tour, "scouts")
+    visit(window, tour, SEAT)
+    frames = "return document.querySelector('#under .may')?.getAttribute('d').split('M').length - 1"
+    until("eight frames", lambda: window.execute_script(frames) == 8)
+
+
+def test_the_letters_of_kahmate_are_explained(window: WebDriver, tour: Tour) -> None:
+    begin(tour, "kahmate")
+    visit(window, tour, SEAT)
+    text = window.find_element("css selector", ".view + .letters").text
+    assert text == "R regular B big T tough F fast S smart"
+
+
+def test_revealed_orders_of_robots_stand_in_a_table(window: WebDriver, tour: Tour) -> None:
+    begin(tour, "arena")
+    tour.table.hand_in(Seat.SOUTH, tour.table.view().moment, "1:N 2:D")
+    tour.table.hand_in(Seat.NORTH, tour.table.view().moment, "1:S 2:aN")
+    visit(window, tour, SEAT)
+    table = "return [...document.querySelectorAll('.units-open tr')].map(row => [...row.cells].slice(1).map(cell => cell.textContent))"
+    closed = ["1closed", "2D", "3closed"], ["1closed", "2closed", "3closed"]
+    assert window.execute_script(table) == list(closed)
+    view = tour.table.view()
+    while tour.table.view().phase is Phase.STAGES and tour.table.view().stage_title != "Attacks":
+        view = tour.table.view()
+        tour.table.confirm("host", view.moment, view.stage, force=True)
+    opened = [["1N", "2D", "3–-"], ["1S", "2aN", "3–-"]]
+    until("all orders", lambda: window.execute_script(table) == opened)
+    wide = "return document.scrollingElement.scrollWidth - innerWidth"
+    assert window.execute_script(wide) <= 0

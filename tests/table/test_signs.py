@@ -95,6 +95,18 @@ def test_an_order_is_said_to_its_owner_without_the_name(tmp_path: Path) -> None:
         assert signs(played) == ("Place your six pieces",) * 2 + ("Both: place your six pieces",)
 
 
+def test_both_are_asked_to_lay_their_stacks_open(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        both_seats(played)
+        played.table.new_game("binmat", {"way": "referee"}, seed=1)
+        if played.table.view().clock:
+            played.table.resume("south")
+        played.table.act(played.table.view().moment, "c")
+        sign = played.table.view().sign
+        assert sign.text == "Lay both stacks open"
+        assert sign.seats == frozenset(SEATS)
+
+
 def test_who_wins_reads_it(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         both_seats(played)

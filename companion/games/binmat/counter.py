@@ -238,6 +238,7 @@ class CounterGame(Game[Counter, str]):
             sign=sign,
             hint=hint,
             pad_hint=pad_hint,
+            wants_both=state.called and state.is_referee and not state.due and not state.outcome,
         )
 
     def laid_open(self, state: Counter, fans: Layout, before: Layout) -> str | None:
