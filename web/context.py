@@ -204,9 +204,13 @@ def register_template_helpers(app: Flask) -> None:
     )
 
 
-def page_sprite(body: str) -> Markup:
-    """What a page draws with: the patterns, and the drawings that are named in its body and not defined there."""
-    names = {*_DRAWN.findall(body), *_FOR_SCRIPTS} - set(_DEFINED.findall(body))
+def page_sprite(body: str, whole: str = "") -> Markup:
+    """What a page draws with: the patterns, and the drawings that are named in its body and not defined there.
+
+    `whole`, if anything stands in it: all drawings, for a page whose scripts fetch parts that need others.
+    """
+    wanted = DRAWINGS if whole.strip() else (*_DRAWN.findall(body), *_FOR_SCRIPTS)
+    names = set(wanted) - set(_DEFINED.findall(body))
     return Markup(sprite(sorted(names)).replace('style="position:absolute"', 'class="sprite"'))
 
 
