@@ -121,13 +121,14 @@ class OrderSheet:
 
 @dataclass(frozen=True)
 class UnitOrder:
-    """What a piece was ordered, once everybody may know it: the notation (None: not open yet) and its drawing.
+    """What a piece was ordered, once everybody may know it: the notation (None: not open yet), words and a drawing.
 
     The drawing is turned clockwise by `degrees` on a picture with South below; empty: it does nothing.
     """
 
     unit: str
     order: str | None = None
+    words: str = ""
     drawing: str = ""
     degrees: int = 0
 

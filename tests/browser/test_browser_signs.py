@@ -111,13 +111,16 @@ def test_revealed_orders_of_robots_stand_in_a_table(window: WebDriver, tour: Tou
     tour.table.hand_in(Seat.NORTH, tour.table.view().moment, "1:S 2:aN")
     visit(window, tour, SEAT)
     table = "return [...document.querySelectorAll('.units-open tr')].map(row => [...row.cells].slice(1).map(cell => cell.textContent))"
-    closed = ["1closed", "2D", "3closed"], ["1closed", "2closed", "3closed"]
+    closed = ["1closed", "2Defend", "3closed"], ["1closed", "2closed", "3closed"]
     assert window.execute_script(table) == list(closed)
     view = tour.table.view()
     while tour.table.view().phase is Phase.STAGES and tour.table.view().stage_title != "Attacks":
         view = tour.table.view()
         tour.table.confirm("host", view.moment, view.stage, force=True)
-    opened = [["1N", "2D", "3–-"], ["1S", "2aN", "3–-"]]
+    opened = [
+        ["1Move north", "2Defend", "3–no order"],
+        ["1Move south", "2Attack north", "3–no order"],
+    ]
     until("all orders", lambda: window.execute_script(table) == opened)
     wide = "return document.scrollingElement.scrollWidth - innerWidth"
     assert window.execute_script(wide) <= 0

@@ -1,10 +1,8 @@
 // Work that takes its time says so on the key that asked for it, until its answer is there: then the service sets a cookie.
-import { say } from './say.js';
-
 const LOOK_MS = 250;
 const works = new Map();
 
-function begin(key, token) {
+function begin(key, words, token) {
   const note = key.querySelector('small') ?? key.appendChild(document.createElement('small'));
   const before = note.textContent;
   const since = performance.now();
@@ -16,7 +14,7 @@ function begin(key, token) {
   };
   const tell = () => {
     const seconds = Math.floor((performance.now() - since) / 1000);
-    note.textContent = seconds ? say('at work: {seconds} s', { seconds }) : say('at work');
+    note.textContent = seconds ? `${words} ${seconds} s` : words;
     if (document.cookie.includes(`made=${token}`)) end();
   };
   const timer = setInterval(tell, LOOK_MS);
@@ -38,7 +36,7 @@ document.addEventListener('click', event => {
   const token = fresh();
   url.searchParams.set('wait', token);
   key.href = url;
-  begin(key, token);
+  begin(key, key.dataset.wait, token);
 });
 
 document.addEventListener('submit', event => {
@@ -51,7 +49,7 @@ document.addEventListener('submit', event => {
   const token = fresh();
   const field = form.querySelector('[name=wait]') ?? form.appendChild(Object.assign(document.createElement('input'), { type: 'hidden', name: 'wait' }));
   field.value = token;
-  begin(event.submitter, token);
+  begin(event.submitter, form.dataset.wait, token);
 });
 
 addEventListener('pageshow', () => { for (const end of [...works.values()]) end(); });

@@ -98,11 +98,15 @@ def _opened(unit: str, code: str, shown: Collection[str], *, is_all: bool) -> Un
     stage = {DEFEND: "Defend", DESTRUCT: "Armed"}.get(code, "Moves" if code in MOVES else "Attacks")
     if not is_all and (code == NOTHING or stage not in shown):
         return UnitOrder(unit)
+    move, attack, defend, destruct = _KINDS
     if code in MOVES:
-        return UnitOrder(unit, code, "order-up", 90 * MOVES[code])
+        words = joined(" ", (move.label, WORDS[MOVES[code]]))
+        return UnitOrder(unit, code, words, "order-up", 90 * MOVES[code])
     if code in ATTACKS:
-        return UnitOrder(unit, code, "blade", 90 * ATTACKS[code] - 90)
-    return UnitOrder(unit, code, {DEFEND: "shield", DESTRUCT: "burst"}.get(code, ""))
+        words = joined(" ", (attack.label, WORDS[ATTACKS[code]]))
+        return UnitOrder(unit, code, words, "blade", 90 * ATTACKS[code] - 90)
+    kind = {DEFEND: defend, DESTRUCT: destruct}.get(code)
+    return UnitOrder(unit, code, kind.label, kind.drawing) if kind else UnitOrder(unit, code, say("no order"))
 
 
 def plan_of(state: State, side: int, orders: Orders) -> tuple[Square | None, ...]:

@@ -136,6 +136,12 @@ def test_orders_open_robot_by_robot_with_the_stage_that_carries_them_out() -> No
         ("4", "shield", 0),
     ]
     assert (shown[2][NORTH][0].drawing, shown[2][NORTH][0].degrees) == ("blade", 0)
+    assert [each.words for each in (*shown[2][SOUTH], *shown[2][NORTH])] == [
+        "Move north",
+        "no order",
+        "Defend",
+        "Attack east",
+    ]
     others = {**actions, SOUTH: GAME.parse("1:N 2:S 4:D")}
     assert GAME.opened(state, others, stages, 0) == shown[0], "what is closed tells nothing"
 
