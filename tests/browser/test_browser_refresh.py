@@ -26,6 +26,10 @@ if (wide <= innerWidth) return [];
 const far = [...document.querySelectorAll('body *')].filter(each => each.getBoundingClientRect().right > innerWidth + 1 && !each.closest('svg'));
 return [`${wide} px wide in ${innerWidth}: ${far.slice(0, 3).map(each => each.tagName + '.' + each.className).join(', ')}`];
 """
+_EVENING = """
+const strip = document.querySelector('.strip');
+for (let number = 0; number < 30; number++) strip.append(strip.firstElementChild.cloneNode(true));
+"""
 _SHIFT = """
 const [done] = arguments;
 new PerformanceObserver(list => {
@@ -101,6 +105,11 @@ def test_every_scene_of_a_replay_has_its_drawings(window: WebDriver) -> None:
                     window.execute_script("document.getElementById('next').click()")
                     until("the scene", lambda place=place: window.current_url.endswith(f"?at={place}"))
                     until("its drawings", lambda: window.execute_script(_MISSING) == [])
+            if stop.name == "camera":
+                visit(window, tour, stop)
+                heard(window, stop)
+                window.execute_script(_EVENING)
+                assert window.execute_script(_WIDE) == []
                 break
 
 
