@@ -125,3 +125,27 @@ def test_the_camera_page_has_its_drawings_and_advice_without_a_board(window: Web
         assert window.execute_script(_MISSING) == []
         advice = window.find_element("id", "camera-advice").text
         assert advice.strip(), "what helps is never empty"
+
+
+_HIDDEN = """
+scrollTo(0, document.scrollingElement.scrollHeight);
+return [...document.querySelectorAll('.elsewhere a, .elsewhere button, .st a')].filter(each => {
+  each.scrollIntoView({ block: 'nearest' });
+  const [{ left, top, width, height }] = each.getClientRects();
+  const hit = document.elementFromPoint(left + width / 2, top + height / 2);
+  return !each.contains(hit);
+}).map(each => each.innerText);
+"""
+
+
+@pytest.mark.parametrize("size", [(390, 844), (768, 1024), (1024, 768), (1366, 768)])
+def test_no_link_of_the_hosts_page_stays_under_the_sign(window: WebDriver, size: tuple[int, int]) -> None:
+    with touring() as tour:
+        tour.client.send("/host", f"key={tour.companion.host_key}".encode())
+        tour.table.new_game("outbuffered", {}, 7)
+        dress(window, size, "light")
+        visit(window, tour, Stop("host", "/host"))
+        heard(window, Stop("host", "/host"))
+        assert window.execute_script(_HIDDEN) == []
+        cut = "return [...document.querySelectorAll('.nav, .nav *')].filter(each => each.scrollHeight > each.clientHeight + 2 && getComputedStyle(each).overflowY !== 'visible').length"
+        assert window.execute_script(cut) == 0, "the index scrolls inside"
