@@ -47,7 +47,6 @@ from web.server.sse import Streams
 
 _Page = tuple[str, Seat | None, bool, bool, str]
 STATIC = Path(__file__).parent / "static"
-_DRAWN = re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(DRAWINGS, key=len, reverse=True))})(?![\w-])")
 _DEFINED = re.compile(r'<symbol id="([^"]+)"')
 _FOR_SCRIPTS = ("tick", "cross")
 
@@ -204,19 +203,30 @@ def register_template_helpers(app: Flask) -> None:
     )
 
 
+@lru_cache(maxsize=4)
+def _naming(drawings: tuple[str, ...]) -> re.Pattern[str]:
+    """Finds the names of drawings in a page."""
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(drawings, key=len, reverse=True))})(?![\w-])")
+
+
+def _drawn(html: str) -> list[str]:
+    """The drawings that a page names."""
+    return _naming(tuple(DRAWINGS)).findall(html)
+
+
 def page_sprite(body: str, whole: str = "") -> Markup:
     """What a page draws with: the patterns, and the drawings that are named in its body and not defined there.
 
     `whole`, if anything stands in it: all drawings, for a page whose scripts fetch parts that need others.
     """
-    wanted = DRAWINGS if whole.strip() else (*_DRAWN.findall(body), *_FOR_SCRIPTS)
+    wanted = DRAWINGS if whole.strip() else (*_drawn(body), *_FOR_SCRIPTS)
     names = set(wanted) - set(_DEFINED.findall(body))
     return Markup(sprite(sorted(names)).replace('style="position:absolute"', 'class="sprite"'))
 
 
 def _fragment_sprite(html: str, view: TableView) -> str:
     """The drawings that a live fragment names, with those that scripts draw on a seat's page: pieces, sealed orders."""
-    names = set(_DRAWN.findall(html))
+    names = set(_drawn(html))
     if view.viewer is not None and view.kit is not None:
         names |= {face.drawing for face in view.kit.faces}
     if 'id="look"' in html:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from xml.etree import ElementTree
 
 _EDGE = "var(--edge,var(--line))"
 _INK, _PAPER_WHITE = "#1B1814", "#fff"
@@ -159,8 +160,29 @@ _SUITS = {
     "suit-choice": _stroke("M36 8L28 92M72 8L64 92M10 34H92M8 66H90"),
 }
 
-DRAWINGS: Mapping[str, str] = {**_PIECES, **_ORDERS, **_SIGNS, **_GROUND, **_SUITS}
-"""The inside of every drawing, by name."""
+DRAWINGS: dict[str, str] = {**_PIECES, **_ORDERS, **_SIGNS, **_GROUND, **_SUITS}
+"""The inside of every drawing, by name; those of games that come from outside are added when the program starts."""
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+
+def add(drawings: Mapping[str, str]) -> None:
+    """Add drawings of a game; raises ValueError, and adds none, for a name that is taken or no name, and for no SVG.
+
+    >>> add({"robot-s": "<path/>"})
+    Traceback (most recent call last):
+    ValueError: there is a drawing “robot-s” already
+    """
+    for name, inner in drawings.items():
+        if name in DRAWINGS:
+            raise ValueError(f"there is a drawing “{name}” already")
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"“{name}” is no name of a drawing: small letters, figures and hyphens")
+        try:
+            ElementTree.fromstring(f"<svg>{inner}</svg>")
+        except ElementTree.ParseError as error:
+            raise ValueError(f"the drawing “{name}” is no SVG: {error}") from None
+    DRAWINGS.update(drawings)
+
 
 _PATTERNS = (
     f'<pattern id="dots" width="{_DOT_PITCH:g}" height="{_DOT_PITCH:g}" patternUnits="userSpaceOnUse">'

@@ -42,6 +42,10 @@ Layout = Mapping[Square, tuple[str, ...]]
 """Which faces lie on which square, from the bottom to the top; squares without a piece are left out."""
 
 
+SIDE_COLOURS = ("purple", "lime", "white", "black", "petrol", "coral", "blue", "pink", "ice", "crimson")
+"""The colours that a side can have: each is a token of the style sheets, readable in light and in dark."""
+
+
 @dataclass(frozen=True)
 class Side:
     """How a seat appears in one game. South is round and plain, North angular and dotted."""
@@ -49,7 +53,7 @@ class Side:
     name: str
     """In the middle of a sentence, such as `purple`."""
     colour: str
-    """Name of its colour token in the style sheet."""
+    """One of `SIDE_COLOURS`."""
     rgb: str
     """The same colour for paper and rendered scenes, `#rrggbb` (light theme)."""
     drawing: str
