@@ -11,6 +11,7 @@ from flask import Flask, Response, g, request
 from werkzeug.exceptions import BadRequest
 
 from companion.archive.played_games import Past
+from companion.bots.characters import Character
 from companion.core.clock import Clock
 from companion.core.config import WebSettings
 from companion.core.i18n import best_language, speak, spoken
@@ -32,6 +33,7 @@ from web.routes.history import HistoryPages
 from web.routes.host import HostPages
 from web.routes.join import Joining
 from web.routes.openapi import Described
+from web.routes.opponents import Opponents
 from web.routes.pages import Pages
 from web.routes.printing import KitPages
 from web.routes.rules import RulesPages
@@ -72,6 +74,7 @@ def create_app(
     past: Past | None = None,
     health: HealthRoom | None = None,
     staff: StaffBell | None = None,
+    opponents: tuple[Character, ...] = (),
     compiled: Path | None = None,
 ) -> Flask:
     """The application. `join_urls` answers the addresses of the table screen, the best one for phones first.
@@ -88,7 +91,7 @@ def create_app(
     app.extensions |= {"streams": streams, "guard": guard, "now_s": table.now_s, "join_code": join_code}
     page_context = PageContext(
         table, games, guard, streams, clock, join_urls, join_code, workbench, camera is not None,
-        welcome or Welcome(), upkeep, health, staff,
+        welcome or Welcome(), upkeep, health, staff, opponents,
     )  # fmt: skip
     register_template_helpers(app)
     app.extensions["paragraph"] = page_context.paragraph
@@ -97,7 +100,8 @@ def create_app(
     _watch_requests(app, table, guard)
     _watch_names(app, Names((*settings.names, settings.host)), join_urls)
     rooms = [
-        room(page_context).blueprint() for room in (Pages, RulesPages, Joining, Passing, HostPages, Api, Described)
+        room(page_context).blueprint()
+        for room in (Pages, RulesPages, Joining, Passing, HostPages, Api, Opponents, Described)
     ]
     there: tuple[tuple[Any, Any], ...] = (
         (SettingsPage, upkeep), (CheckPage, check), (HealthPages, health), (StaffKeys, staff),
@@ -178,7 +182,7 @@ def _made(answer: Response) -> Response:
 
 def _harden(answer: Response) -> Response:
     """Headers that every answer carries; nothing but static files is ever stored."""
-    answer.headers["Content-Security-Policy"] = _POLICY
+    answer.headers.setdefault("Content-Security-Policy", _POLICY)
     answer.headers["X-Content-Type-Options"] = "nosniff"
     answer.headers["Referrer-Policy"] = "same-origin"
     if request.is_secure:

@@ -20,6 +20,7 @@ import segno
 from flask import Flask, Request
 from markupsafe import Markup
 
+from companion.bots.characters import Character
 from companion.core import i18n
 from companion.core.clock import Clock
 from companion.core.config import TableSettings
@@ -89,6 +90,8 @@ class PageContext:
     """How the service is; None: nobody looks."""
     staff: StaffBell | None = None
     """The key that calls the staff; None: there is none."""
+    opponents: tuple[Character, ...] = ()
+    """The characters that the machine can play as; none: no machine plays."""
     imaging: threading.Lock = field(default_factory=threading.Lock)
     """Held while a picture of the camera or of the workbench is made: each takes some 20 MB for a moment."""
     _drawn: dict[_Page, tuple[int, str]] = field(default_factory=dict)
@@ -149,6 +152,8 @@ class PageContext:
             tip=tip_of(view, self.table_settings.tip_south) if page != "seat" else "",
             state=device_words(view),
             workbench=self.workbench is not None,
+            opponents=self.opponents,
+            may_sit=at_table or self.join_code is None,
             camera_page=self.has_camera_page,
             wifi=self.welcome.wifi() if page == "table" and at_table else None,
             voice=self.welcome.voice if page == "table" else None,

@@ -316,6 +316,14 @@ class Game(ABC, Generic[S, A]):
         """Does anything stay hidden to the end of such a game, as cards face down do?"""
         return False
 
+    def is_dealt_by_hand(self, options: Any) -> bool:  # noqa: ARG002
+        """Do people deal cards themselves, so that a seat's own are known to nobody but its owner?"""
+        return False
+
+    def hidden_options(self, options: Any) -> frozenset[str]:  # noqa: ARG002
+        """The options that tell what is hidden from the seats, such as a deal that was chosen."""
+        return frozenset()
+
     def commands(self, action: A) -> Iterable[str]:
         """What an action orders, a word for each of its commands, to be counted; nothing for what the rules force."""
         return (self.format(action),)

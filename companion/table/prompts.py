@@ -164,7 +164,7 @@ def _owners(kit: Kit | None, face: str) -> frozenset[Seat]:
 def _lobby_sign(live: TableState, viewer: Seat | None) -> Sign:
     free = [seat for seat in SEATS if seat not in live.session.seats]
     if len(free) == 2:
-        return Sign(say("Scan a code to take a seat"), say("Or press any key of a pad."), BOTH)
+        return Sign(say("Scan a code, or pick an opponent"), say("Or press any key of a pad."), BOTH)
     if free:
         text = say("{seat!c}: take your seat", seat=free[0])
         return Sign(text, say("Scan the code, or press a key of the pad."), frozenset(free))

@@ -18,6 +18,8 @@ from companion.table.chance.fairness import FairChance, Pledge
 from companion.table.clocks import Bank, Countdown
 
 BOTH = frozenset(SEATS)
+MACHINE = "machine"
+"""The door of a seat that a program plays."""
 
 
 class Phase(StrEnum):
@@ -35,7 +37,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True)
 class Sitter:
-    """Who sits at a seat, and through which door (`phone` or `pad`)."""
+    """Who sits at a seat, and through which door (`phone`, `pad` or `machine`)."""
 
     name: str
     nonce: str
@@ -241,6 +243,17 @@ class Session:
         if self.game is None or self.outcome is None or not self.game.replays_ties:
             return False
         return not self.outcome.winners and self.outcome == self.game.outcome(self.state)
+
+    def is_machines(self, seat: Seat) -> bool:
+        """Does a program play this seat? Not where people deal the cards themselves: it cannot know its own."""
+        sitter = self.seats.get(seat)
+        if sitter is None or sitter.door != MACHINE:
+            return False
+        return self.game is None or not self.game.is_dealt_by_hand(self.options)
+
+    def hands_for(self, seat: Seat) -> Seat:
+        """Whose hands move this seat's pieces: its own, or those of the person opposite a machine."""
+        return seat.other if self.is_machines(seat) and not self.is_machines(seat.other) else seat
 
     def sealed_at(self, seat: Seat, moment: str) -> Sealed | None:
         """What a seat has handed in for a moment, sealed or revealed already."""
