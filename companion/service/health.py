@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from companion.diagnostics import machine as machinery
 from companion.diagnostics import network
 from companion.diagnostics.certificate import certificate
 from companion.diagnostics.findings import Finding, Grade, Health, Meter, RefusalCounter, Status, worst
+from companion.diagnostics.games import games_from_outside
 from companion.diagnostics.probes import Machine
 from companion.mqtt.trial import broker_finding
 from companion.service.device_findings import board_camera, pads, voice
@@ -193,6 +195,7 @@ class ServiceHealth:
             yield broker_finding(companion.broker.is_connected, companion.broker.sentence)
         yield from machinery.thorough_look(machine, self._folder)
         yield self._games()
+        yield from games_from_outside()
         found = companion.network.wifi()
         yield from network.reach([shown(url) for url in companion.urls()], "" if found is None else found.name)
         yield network.name(machine)
@@ -223,9 +226,7 @@ class ServiceHealth:
         """What the journal holds."""
         journal = self._companion.journal
         count = len(journal.games())
-        size_mb = sum(
-            file.stat().st_size for file in journal.path.parent.glob(f"{journal.path.name}*") if file.is_file()
-        )
+        size_mb = sum(map(_bytes_of, journal.path.parent.glob(f"{journal.path.name}*")))
         text = say_n(
             "The journal holds {n} game in {size} MB.",
             "The journal holds {n} games in {size} MB.",
@@ -235,3 +236,12 @@ class ServiceHealth:
         if told := joined(" ", (journal.notice, journal.weakness)):
             return Finding("journal", Grade.WARN, joined(" ", (text, told)))
         return Finding("journal", Grade.OK, text)
+
+
+def _bytes_of(file: Path) -> int:
+    """The size of a file; 0 for what is none, or has gone since it was found: a log of SQLite comes and goes."""
+    try:
+        found = file.stat()
+    except OSError:
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0
