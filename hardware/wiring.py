@@ -11,9 +11,10 @@ from gpiozero import LED, PWMLED, InputDevice, PWMOutputDevice
 from gpiozero.exc import PinPWMUnsupported
 
 from companion.core.config import PanelSettings
+from companion.core.event_cues import NOTES_HZ
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import PadKey
-from hardware.cues import LAMPS, NOTES_HZ
+from hardware.cues import LAMPS
 
 _LAMP_PWM_HZ = 200
 _IDLE_HZ = NOTES_HZ["A6"]

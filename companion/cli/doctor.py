@@ -39,8 +39,10 @@ from web.security.tls import BadCertificate, certificate_context
 
 __all__ = ["Finding", "Grade", "ask_service", "examine", "report"]
 
+HELLO_S = 3.0
+"""So long a running companion may take to say that it is one; whatever else listens there may say nothing at all."""
 ANSWER_S = 15.0
-"""So long a running companion may take to look at everything."""
+"""So long it may take to look at everything."""
 
 
 def report(settings: Settings, as_json: bool = False, path: Path | None = None) -> int:
@@ -83,7 +85,7 @@ def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
             key = host_key_text(journal.key("host"))
     except JournalError:
         key = ""
-    told = fetch(settings, "/api/doctor", {"X-Host-Key": key}) if key else None
+    told = fetch(settings, "/api/doctor", {"X-Host-Key": key}, ANSWER_S) if key else None
     if told is None or "findings" not in told:
         advice = "Its journal cannot be read from here, so it tells no more: use sudo."
         machine = machinery.thorough_look(Machine(), settings.journal_path.parent)
@@ -93,8 +95,8 @@ def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
     return (Finding("service", Grade.OK, running), *findings)
 
 
-def fetch(settings: Settings, path: str, headers: dict[str, str]) -> dict[str, Any] | None:
-    """A JSON object of this machine's own pages; None: nobody answers with one."""
+def fetch(settings: Settings, path: str, headers: dict[str, str], timeout_s: float = HELLO_S) -> dict[str, Any] | None:
+    """A JSON object of this machine's own pages; None: nobody answers with one within `timeout_s`, by HTTP or HTTPS."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.web.host, settings.web.host)
     place = f"[{host}]" if ":" in host else host
     anyone = ssl.create_default_context()  # this machine itself, by an address that no certificate names
@@ -104,7 +106,7 @@ def fetch(settings: Settings, path: str, headers: dict[str, str]) -> dict[str, A
         request = urllib.request.Request(f"{scheme}://{place}:{settings.web.port}{path}", headers=headers)
         try:
             try:
-                answer = opener.open(request, timeout=ANSWER_S)
+                answer = opener.open(request, timeout=timeout_s)
             except urllib.error.HTTPError as error:
                 answer = error  # it answers, if only that something is wrong
             with answer:

@@ -334,15 +334,19 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command = commands.add_parser("bench", help="measure speeds and latencies on this machine")
     command.add_argument("--games", type=_count, default=100_000, metavar="N", help="random games through the engine")
     command.add_argument("--real-time", action="store_true", help="a game on the clock at its real length, too")
-    command.add_argument("part", nargs="?", choices=("vision", "kills", "memory"), help="measure nothing but that")
+    command.add_argument(
+        "part", nargs="?", choices=("vision", "kills", "memory", "bots"), help="measure nothing but that"
+    )
     command.add_argument("--kills", type=_count, default=1000, metavar="N", help="SIGKILLs of the service at random")
+    command.add_argument("--matches", type=_count, metavar="N", help="bots: so many games of each pairing")
     command.add_argument("--quick", action="store_true", help="vision: about a tenth of it")
     command.add_argument("--json", action="store_true", help="vision: the same for machines")
     command.add_argument(
         "--only",
         default="",
         metavar="NAME",
-        help="vision: scenes whose name begins so, such as tilt-3; or game, cost, photograph, corners, lens",
+        help="vision: scenes whose name begins so, such as tilt-3; or game, cost, photograph, corners, lens. "
+        "bots: the game of that name",
     )
     command.add_argument("--keep", type=Path, metavar="DIR", help="vision: keep pictures that were not read, and why")
     command.set_defaults(run=_bench)
@@ -362,6 +366,11 @@ def _bench(options: argparse.Namespace) -> int:
         from companion.tools.bench.memory import bench_memory  # noqa: PLC0415
 
         return 0 if bench_memory() else 1
+    if options.part == "bots" and not (options.quick or options.json or options.keep):
+        from companion.tools.bench.bots import bench_bots  # noqa: PLC0415
+
+        is_good = bench_bots(options.matches, options.only)
+        return 0 if is_good or options.matches else 1
     if options.quick or options.json or options.only or options.keep:
         raise Malformed("--quick, --json, --only and --keep are for: companion bench vision")
     from companion.tools.bench import run  # noqa: PLC0415

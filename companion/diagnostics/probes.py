@@ -143,6 +143,13 @@ def memory(machine: Machine) -> Memory | None:
     return Memory(int(told["MemTotal"]) // 1000, int(told["MemAvailable"]) // 1000)
 
 
+def contiguous_memory(machine: Machine) -> Memory | None:
+    """The memory of one piece (CMA) out of which cameras on ribbon cables have their pictures; None: there is none."""
+    told = dict(re.findall(r"^(Cma\w+):\s+(\d+) kB", machine.text("proc/meminfo"), re.MULTILINE))
+    total_mb, free_mb = (int(told.get(name, 0)) // 1024 for name in ("CmaTotal", "CmaFree"))
+    return Memory(total_mb, free_mb) if total_mb else None
+
+
 # ---- the disk --------------------------------------------------------------------------------------------------------
 
 

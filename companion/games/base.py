@@ -18,7 +18,8 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.grid import Square
 from companion.core.i18n import listed, say, translate
 from companion.core.kit import Kit, Layout, Seat, Side
-from companion.games.screen import BoardUi, CardUi, ChessClock, Play, Tally
+from companion.games.events import CommonEvent, EventKind
+from companion.games.screen import BoardUi, Play, Tally
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -32,7 +33,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     `square` is where, `to` where it leads; `edge` is the direction (files, ranks) in which a move was refused.
     """
 
-    kind: str
+    kind: EventKind
     text: str
     seat: Seat | None = None
     square: str | None = None
@@ -223,7 +224,8 @@ class Game(ABC, Generic[S, A]):
     """The rules of one game, and only the rules.
 
     Must be overridden: everything abstract, and the class attributes without a value. May be overridden:
-    `presets`, `replays_ties`, and whatever has a default, which says "no board, no pad, no sketch, no clock, no cards".
+    `presets`, `replays_ties`, and whatever has a default, which says "no board, no pad, no sketch". Games of cards and
+    games with clocks inherit from `companion.games.mixins` as well.
     """
 
     name: ClassVar[str]
@@ -233,6 +235,8 @@ class Game(ABC, Generic[S, A]):
     options_type: ClassVar[type[Options]]
     option_rows: ClassVar[tuple[OptionRow, ...]]
     rules: ClassVar[tuple[Rule, ...]]
+    events: ClassVar[type[EventKind]] = CommonEvent
+    """The kinds of events that this game adds to those of `CommonEvent`."""
     turn_rule: ClassVar[str | None] = None
     """The paragraph that says who acts when; `end_rule`: the one that says how a game ends."""
     end_rule: ClassVar[str | None] = None
@@ -314,32 +318,9 @@ class Game(ABC, Generic[S, A]):
         """What an action orders, a word for each of its commands, to be counted; nothing for what the rules force."""
         return (self.format(action),)
 
-    def time_limit(self, state: S) -> float | None:  # noqa: ARG002
-        """How many seconds the decision that is due may take, from its beginning; None: as long as it likes."""
-        return None
-
-    def on_timeout(self, state: S, seat: Seat) -> A | None:  # noqa: ARG002
-        """What happens for a seat whose time is over; None: only the alarm sounds."""
-        return None
-
-    def chess_clock(self, state: S) -> ChessClock | None:  # noqa: ARG002
-        """Each seat's time for the whole game, while the clock of the seat on turn runs; who has none left, loses."""
-        return None
-
     def is_reversible(self, state: S, seat: Seat, action: A) -> bool:  # noqa: ARG002
         """May a seat that has taken the turn alone take this action back, because nobody has learned anything by it?"""
         return False
-
-    def tableau(self, state: S, seat: Seat | None) -> CardUi | None:  # noqa: ARG002
-        """What a viewer (None: everybody) sees of a game of cards and counters; None: the board says it all."""
-        return None
-
-    def laid_open(self, state: S, fans: Layout, before: Layout) -> A | None:  # noqa: ARG002
-        """The action that cards laid open mean, by the zones in which they lie; None while they mean none.
-
-        `before` are the cards that lay open when this decision became due.
-        """
-        return None
 
     def expected(self, state: S) -> Layout | None:  # noqa: ARG002
         """Which faces lie on which square now; None when the board is not checked."""

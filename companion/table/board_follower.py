@@ -10,6 +10,7 @@ from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import CameraState, CameraStatus, Cue, Reading, Signal
+from companion.games.mixins import CardGame
 from companion.table import board_check
 from companion.table.board_check import Before, Problem
 from companion.table.pipeline import Pipeline
@@ -183,7 +184,7 @@ def _laid_open(live: TableState, reading: Reading) -> dict[Seat, str]:
         return {}
     if reading.game != game.name:
         return {}
-    if live.has_cards:
+    if isinstance(game, CardGame) and live.has_cards:
         found = {seat: game.laid_open(session.state, reading.fans, live.fans_before) for seat in session.awaited}
     elif len(game.to_act(session.state)) > 1:
         found = {seat: game.laid_out(session.state, seat, reading.seen) for seat in session.awaited}

@@ -9,6 +9,7 @@ from companion.core.i18n import Verbatim, joined, listed, say, say_n
 from companion.core.kit import SEATS, Kit, Seat
 from companion.core.ports import SeatLamps, TurnLamp
 from companion.games import GAMES
+from companion.games.mixins import tableau_of
 from companion.games.screen import BoardUi, CardUi
 from companion.table.board_check import Problem, tops
 from companion.table.session import BOTH, Phase, Session
@@ -194,7 +195,7 @@ def _hidden(live: TableState, todo: list[Instruction]) -> str:
 def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
     session = live.session
     game, awaited = session.playing, session.awaited
-    if shown := game.tableau(session.state, viewer) or game.standing(session.state, viewer):
+    if shown := tableau_of(game, session.state, viewer) or game.standing(session.state, viewer):
         return _clock_sign(live, shown, viewer)
     names = {seat: game.sides[seat].name for seat in SEATS}
     offer = _offer(session)
@@ -296,7 +297,7 @@ def _seat_lamps(live: TableState, seat: Seat) -> SeatLamps:
             return SeatLamps(frozenset({1, 2, 3}), wrong or TurnLamp.OFF)
         count = live.drafts.get(seat, 0)
         entered = frozenset(range(1, count - (count - 1) // 3 * 3 + 1)) if count else frozenset()
-        steady = TurnLamp.ON if session.is_open or session.playing.tableau(session.state, None) else TurnLamp.PULSE
+        steady = TurnLamp.ON if session.is_open or tableau_of(session.playing, session.state, None) else TurnLamp.PULSE
         turn = steady if seat in session.awaited else TurnLamp.OFF
         if session.paused:
             turn = TurnLamp.PULSE

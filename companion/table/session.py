@@ -13,6 +13,7 @@ from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.base import Drawn, Event, Game, Outcome, Stage
+from companion.games.mixins import tableau_of
 from companion.table.chance.fairness import FairChance, Pledge
 from companion.table.clocks import Bank, Countdown
 
@@ -215,7 +216,7 @@ class Session:
         """What anybody at the table may do for the seat on turn."""
         if self.phase is not Phase.ORDERS or self.game is None:
             return frozenset()
-        if tableau := self.game.tableau(self.state, None):
+        if tableau := tableau_of(self.game, self.state, None):
             return frozenset(choice.text for choice in tableau.choices)
         standing = self.game.standing(self.state, None)
         return frozenset({standing.open_action}) if standing and standing.open_action else frozenset()

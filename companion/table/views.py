@@ -16,6 +16,7 @@ from companion.core.i18n import Verbatim, joined, say
 from companion.core.kit import SEATS, Kit, Layout, Seat, Side
 from companion.core.ports import CameraState, CameraStatus
 from companion.games.base import Event, Order, Outcome, PadGrammar
+from companion.games.mixins import tableau_of
 from companion.games.screen import BoardUi, CardUi, Tally
 from companion.table.board_check import Problem
 from companion.table.chance.chance_view import ChanceView, chance_of, pledge_of
@@ -248,7 +249,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
 def _tableau(live: TableState, viewer: Seat | None) -> CardUi | None:
     """What the game shows; where cards are asked for in no named lane, in the only one where North's lie open."""
     game, kit = live.session.game, live.session.kit
-    tableau = game.tableau(live.session.state, viewer) if game else None
+    tableau = tableau_of(game, live.session.state, viewer)
     if tableau is None or tableau.entry is None or tableau.entry.zones or kit is None or kit.deck is None:
         return tableau
     fans = live.reading.fans if live.reading and live.watched else {}

@@ -91,6 +91,17 @@ def test_the_board_and_its_memory(pi: Pi) -> None:
     assert doctor.board(pi.machine).text == "Raspberry Pi 5 Model B Rev 1.0."
 
 
+@pytest.mark.parametrize(("total_mb", "grade"), [(320, Grade.OK), (64, Grade.OK), (16, Grade.NOTE)])
+def test_the_contiguous_memory_of_ribbon_cameras(pi: Pi, total_mb: int, grade: Grade) -> None:
+    pi.write("proc/meminfo", f"MemTotal: 8245316 kB\nCmaTotal: {total_mb * 1024} kB\nCmaFree: {12 * 1024} kB\n")
+    (found,) = doctor.picture_memory(pi.machine)
+    assert (found.topic, found.grade) == ("memory", grade)
+    assert found.text.startswith(f"12 of {total_mb} MB of contiguous memory (CMA) are free")
+    assert ("cma-128" in found.text) == (grade is Grade.NOTE)
+    pi.write("proc/meminfo", "MemTotal: 8245316 kB\nCmaTotal: 0 kB\nCmaFree: 0 kB\n")
+    assert not list(doctor.picture_memory(pi.machine)), "a machine of another kind"
+
+
 def test_another_machine_is_named_too(tmp_path: Path) -> None:
     pc = Pi(tmp_path)
     pc.write("sys/class/dmi/id/product_name", "NUC11\n")

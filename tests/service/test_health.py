@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import socket
 import sqlite3
 from collections import namedtuple
 from collections.abc import Iterator
@@ -373,6 +374,24 @@ def test_a_companion_that_is_failing_is_asked_all_the_same(
 
 def test_nobody_is_asked_where_none_runs(tmp_path: Path) -> None:
     assert ask_service(Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=9))) is None
+
+
+def test_who_listens_and_says_nothing_is_no_companion_and_costs_few_seconds(tmp_path: Path) -> None:
+    asked: list[float] = []
+
+    class Line(socket.socket):
+        """A line on which nothing comes, and which notes how long somebody would wait for it."""
+
+        def settimeout(self, value: float | None) -> None:
+            asked.append(value or 0.0)
+            super().settimeout(0.01)
+
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket, "socket", Line)
+        web = WebSettings(host="127.0.0.1", port=silent.getsockname()[1])
+        assert ask_service(Settings(state_dir=str(tmp_path), web=web)) is None
+    assert asked
+    assert sum(asked) <= 6
 
 
 def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:

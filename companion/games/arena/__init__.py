@@ -11,6 +11,7 @@ from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.arena.board import NAMES, SIDES, STACKS, kit_of
+from companion.games.arena.events import ArenaEvent
 from companion.games.arena.orders import DEFEND, DESTRUCT, NOTHING, Orders, all_orders, parse_orders, random_orders
 from companion.games.arena.pad import pad_of
 from companion.games.arena.standing import plan_of, standing_of
@@ -36,6 +37,7 @@ class Arena(Game[State, Orders]):
     options_type = ArenaOptions
     option_rows = OPTION_ROWS
     rules = RULES
+    events = ArenaEvent
     turn_rule = "orders"
     end_rule = "winning"
 

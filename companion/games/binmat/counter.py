@@ -19,13 +19,16 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.grid import Square
 from companion.core.i18n import joined, say, say_n
 from companion.core.kit import Kit, Layout, Seat
-from companion.games.base import Event, Game, Key, Outcome, PadGrammar, Stage, Step, View, plain_outcome
+from companion.games.base import Event, Key, Outcome, PadGrammar, Stage, Step, View, plain_outcome
 from companion.games.binmat import sentences
 from companion.games.binmat.cards import BREAK, SUITS, VALUES, Cards, listed, parse_cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Edition, Fight, resolve
+from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.orders import PASS
 from companion.games.binmat.screen import KIT, player_on_turn
 from companion.games.binmat.state import LANES, BinmatOptions
+from companion.games.events import CommonEvent
+from companion.games.mixins import CardGame, TimedGame
 from companion.games.screen import CardEntry, CardUi, Choice, ChoiceKey, Count
 
 DONE, CALL, WON = ".", "c", "!"
@@ -137,7 +140,7 @@ _TURN_PAD = CounterPad((Key(CALL, say("combat"), "blade", "a"),), length=1, held
 _COMBAT_PAD = CounterPad((Key(WON, say("attacker won"), "burst", "b"),), length=1)
 
 
-class CounterGame(Game[Counter, str]):
+class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
     """The ways `clock` and `referee` of the game; an action is its notation."""
 
     name = "binmat"
@@ -177,16 +180,16 @@ class CounterGame(Game[Counter, str]):
         ((seat, action),) = actions.items()
         if action in _CALLS:
             lane = int(action[1:]) if action[1:] else None
-            event = Event("combat", sentences.declares(ROLES[seat], lane), seat, rule="combat")
+            event = Event(BinmatEvent.COMBAT, sentences.declares(ROLES[seat], lane), seat, rule="combat")
             return Step(replace(state, called=True, lane=lane), (event,))
         if action == WON:
             deck_owes = say("The lane deck owes a card and has none.")
             reason = deck_owes if state.due else say("The attacker has won the combat.")
-            event = Event("won", reason, ATTACKER, rule="winning")
+            event = Event(CommonEvent.WON, reason, ATTACKER, rule="winning")
             return Step(replace(_turn_over(state), outcome=Outcome(frozenset({ATTACKER}), reason)), (event,))
         if "/" in action:
             return _fight(state, OpenCards.parse(action))
-        return Step(_turn_over(state), (Event("done", _done(state, seat, action), seat, rule="turns"),))
+        return Step(_turn_over(state), (Event(BinmatEvent.DONE, _done(state, seat, action), seat, rule="turns"),))
 
     def outcome(self, state: Counter) -> Outcome | None:
         """How it ended."""
