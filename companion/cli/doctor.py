@@ -28,10 +28,11 @@ from companion.diagnostics.certificate import certificate, validity
 from companion.diagnostics.findings import EXIT_STATUS, Finding, Grade, worst
 from companion.diagnostics.probes import Machine
 from companion.mqtt.trial import examine_broker
-from companion.service.device_findings import voice
+from companion.service.device_findings import tone, voice
 from companion.service.settings_finding import settings_put_back
 from companion.storage.journal import Journal
-from hardware.panel import panel_reason
+from hardware.panel import panel_reason, pin_conflicts
+from hardware.pin_owners import pin_owners
 from vision.cameras.blank_detector import BLACK_WORDS, is_black
 from vision.cameras.catalogue import cameras, open_camera
 from vision.cameras.lenses import LensShelf
@@ -124,7 +125,7 @@ def examine(settings: Settings, machine: Machine | None = None) -> Iterator[Find
     """Look at everything once, while no companion runs."""
     machine = machine or Machine()
     yield from _camera(settings)
-    yield _pins(settings)
+    yield from _pins(settings, machine)
     yield voice(settings.voice)
     yield from examine_broker(settings.mqtt)
     yield from machinery.thorough_look(machine, settings.journal_path.parent)
@@ -181,17 +182,25 @@ def _lens_words(settings: Settings, camera: Camera) -> str:
     return f"About {angle:.0f} degrees across; the board teaches the rest, companion calibrate measures it."
 
 
-def _pins(settings: Settings) -> Finding:
+def _pins(settings: Settings, machine: Machine) -> Iterator[Finding]:
+    """Can the pins be used, and whose are they until then?"""
     if settings.panel.enabled == "no":
-        return Finding("pins", Grade.NOTE, "Switched off in the settings: phones only.")
+        yield Finding("pins", Grade.NOTE, "Switched off in the settings: phones only.")
+        return
     try:
         reason = panel_reason(settings.panel)
     except PanelError as error:
         reason = error.message
-    if reason is None:
-        return Finding("pins", Grade.OK, "The pins can be used.")
-    grade = Grade.FAIL if settings.panel.enabled == "yes" else Grade.NOTE
-    return Finding("pins", grade, f"{reason} Without pads the phones do everything.")
+    if reason is not None:
+        grade = Grade.FAIL if settings.panel.enabled == "yes" else Grade.NOTE
+        yield Finding("pins", grade, f"{reason} Without pads the phones do everything.")
+        return
+    yield Finding("pins", Grade.OK, "The pins can be used.")
+    owners = pin_owners(machine.root)
+    for conflict in pin_conflicts(settings.panel, owners):
+        yield Finding("pins", Grade.WARN, conflict)
+    if isinstance(settings.panel.buzzer, int):
+        yield tone(settings.panel.buzzer in owners and owners[settings.panel.buzzer].kind == "pwm")
 
 
 def _certificate(web: WebSettings) -> Iterator[Finding]:

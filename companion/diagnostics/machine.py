@@ -145,6 +145,22 @@ def space(machine: Machine, folder: Path) -> Finding:
     return Finding("disk", Grade.OK, text)
 
 
+def lasting(machine: Machine, folder: Path) -> Iterator[Finding]:
+    """Are games still there after the power was off?"""
+    if sentence := forgetful(machine, folder):
+        yield Finding("disk", Grade.FAIL, sentence)
+
+
+def forgetful(machine: Machine, folder: Path) -> str:
+    """A sentence for the pages where everything that is kept in a folder goes with the power; else empty."""
+    if not probes.is_lost_at_power_off(machine, folder.resolve()):
+        return ""
+    return say(
+        "Games are kept in memory only: they are gone when the power is off. Switch the overlay file system off (sudo "
+        "raspi-config, Performance Options), or set state_dir to a folder on the card or a USB stick."
+    )
+
+
 def disk_health(machine: Machine, folder: Path) -> Iterator[Finding]:
     """What the disk and the kernel tell of wear and errors."""
     mount = probes.volume(machine, _existing(folder))
@@ -225,5 +241,6 @@ def thorough_look(machine: Machine, folder: Path) -> Iterator[Finding]:
     yield board(machine)
     yield from picture_memory(machine)
     yield from quick_look(machine, folder)
+    yield from lasting(machine, folder)
     yield clock(machine)
     yield versions(machine)

@@ -87,6 +87,7 @@ class ServiceHealth:
         self._journal, self._free_bytes = "ok", machinery.free_bytes(self._folder)
         self._seen: tuple[Finding, ...] = ()
         self._seen_s: float | None = None
+        self._forgetful = ""
         self._examined: tuple[float, tuple[Finding, ...]] | None = None
         self._examining = threading.Lock()
         self._stop = threading.Event()
@@ -123,9 +124,17 @@ class ServiceHealth:
         if self._seen_s is None or now_s - self._seen_s >= LOOK_S:
             self._seen_s, before = now_s, self.line()
             self._seen = (*machinery.quick_look(self._machine, self._folder), *self._certificate())
+            self._tell_forgetful()
             if (line := self.line()) != before:
                 log.warning("%s", line or "What was wrong with the machine is over.", extra=log_fields("machine"))
                 companion.table.redraw()
+
+    def _tell_forgetful(self) -> None:
+        """Say on every page when games are kept in memory only."""
+        if (sentence := machinery.forgetful(self._machine, self._folder)) != self._forgetful:
+            self._forgetful = sentence
+            self._companion.table.notice("memory", sentence)
+            log.warning("%s", sentence or "Games are kept on a disk now.", extra=log_fields("forgetful"))
 
     def close(self) -> None:
         """End the thread; one that hangs in a broken disk is left behind."""
@@ -178,7 +187,7 @@ class ServiceHealth:
         yield from self._loops()
         yield from settings_put_back(companion.settings_path)
         yield board_camera(companion.table.view().camera, companion.watcher.camera if companion.watcher else None)
-        yield pads(companion.panel, companion.simulation is not None)
+        yield from pads(companion.panel, companion.simulation is not None)
         yield voice(companion.settings.voice)
         if companion.broker.sentence:
             yield broker_finding(companion.broker.is_connected, companion.broker.sentence)

@@ -42,8 +42,9 @@ from companion.table.session import BOTH, Phase
 from companion.table.state import EarlyPress
 from companion.table.views import sitting_of
 
-Topic = Literal["power", "photographs", "trial", "upkeep"]
-"""What a notice may be about: the machine that is switched off, photographs, keys tried out, a restart to come."""
+Topic = Literal["memory", "power", "photographs", "trial", "upkeep"]
+"""What a notice may be about: games kept in memory only, the machine that is switched off, photographs, keys tried out,
+a restart to come."""
 MAX_SALT = 64
 MAX_ENTERED = 64
 

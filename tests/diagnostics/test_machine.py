@@ -248,6 +248,36 @@ def test_space(pi: Pi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_mb:
     assert asked == [tmp_path], "the next folder that exists"
 
 
+ROOT = "26 1 179:2 / / ro,noatime shared:2 - ext4 /dev/root ro\n"
+OVERLAY = (
+    "30 1 0:30 / / rw,relatime - overlay overlay rw,lowerdir=/media/ro,upperdir=/media/rw/upper,workdir=/media/rw/w\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("mounts", "marks", "is_lost"),
+    [
+        (ROOT, (), False),
+        (ROOT + "27 1 0:22 / /var rw,nosuid - tmpfs tmpfs rw,size=80k\n", (), True),
+        (ROOT + OVERLAY + "28 1 0:40 / /media/rw rw - tmpfs overlayroot rw\n", (), True),
+        (ROOT + OVERLAY + "28 1 8:1 / /media/rw rw - ext4 /dev/sda1 rw\n", (), False),
+        (ROOT + OVERLAY, (), True),
+        (ROOT + OVERLAY, (".dockerenv",), False),
+        (ROOT + OVERLAY + "28 1 8:1 / /var/lib rw - ext4 /dev/sda1 rw\n", (), False),
+        ("", (), False),
+    ],
+)
+def test_games_that_are_kept_in_memory_only_are_a_fault(
+    pi: Pi, mounts: str, marks: tuple[str, ...], is_lost: bool
+) -> None:
+    pi.write("proc/self/mountinfo", mounts)
+    for mark in marks:
+        pi.write(mark, "")
+    found = list(doctor.lasting(pi.machine, Path("/var/lib/tabletop-companion")))
+    assert graded(*found) == [("disk", Grade.FAIL)] * is_lost
+    assert all("they are gone when the power is off" in each.text for each in found)
+
+
 # ---- the clock and versions ------------------------------------------------------------------------------------------
 
 

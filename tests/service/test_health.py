@@ -135,6 +135,25 @@ def test_a_companion_without_anything_is_well(tmp_path: Path) -> None:
         assert companion.health.line() == ""
 
 
+def test_games_that_are_kept_in_memory_only_are_told_on_every_page(tmp_path: Path) -> None:
+    mounts = tmp_path / "root/proc/self/mountinfo"
+    mounts.parent.mkdir(parents=True)
+    told = "Games are kept in memory only: they are gone when the power is off."
+    with house(tmp_path) as (companion, clock):
+        client = Client(f"http://127.0.0.1:{companion.server.port}")
+        for mount, is_told in (("tmpfs tmpfs", True), ("ext4 /dev/sda1", False)):
+            mounts.write_text(f"27 1 0:22 / / rw,nosuid - {mount} rw\n")
+            clock.advance(LOOK_S)
+            companion.health.look()
+            companion.table.step()
+            for path in ("/", "/host", "/watch"):
+                page = client.send(path, headers={"X-Host-Key": companion.host_key})[1].decode()
+                assert (f"</svg>{told}" in page) == is_told, path
+            clock.advance(LOOK_S)
+            graded = {each.grade for each in companion.health.examine() if each.topic == "disk"}
+            assert (Grade.FAIL in graded) == is_told
+
+
 def set_camera(companion: Companion, state: CameraState) -> None:
     companion.table.camera_is(CameraStatus(state, "The camera USB has sent no picture for 3 s: check its cable"))
     companion.table.step()
