@@ -26,6 +26,7 @@ from companion.diagnostics import machine as machinery
 from companion.diagnostics import network
 from companion.diagnostics.certificate import certificate, validity
 from companion.diagnostics.findings import EXIT_STATUS, Finding, Grade, worst
+from companion.diagnostics.games import games_from_outside
 from companion.diagnostics.probes import Machine
 from companion.mqtt.trial import examine_broker
 from companion.service.device_findings import tone, voice
@@ -130,6 +131,7 @@ def examine(settings: Settings, machine: Machine | None = None) -> Iterator[Find
     yield from examine_broker(settings.mqtt)
     yield from machinery.thorough_look(machine, settings.journal_path.parent)
     yield from _games(settings)
+    yield from games_from_outside()
     yield network.port(settings.web.host, settings.web.port)
     found = hotspot(machine.run)
     yield from network.reach(addresses(settings.web.host), found.name if found else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -26,14 +27,19 @@ from companion.core.config import Settings, find_settings, load_settings
 from companion.core.errors import CompanionError, Malformed, SystemTrouble
 from companion.core.i18n import plain_words
 from companion.games import GAMES, game_named
+from companion.games.outside import load_games, outside_games
 from companion.service import logs
 
 if TYPE_CHECKING:
     from companion.service.app import Companion
 
 
+log = logging.getLogger(__name__)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; answers the exit status."""
+    load_games()
     options = _parser().parse_args(arguments)
     logs.begin(options.verbose)
     try:
@@ -157,6 +163,8 @@ def _play(options: argparse.Namespace) -> int:
         logs.choose(found.log.level, options.verbose)
         return found
 
+    for left_out in (game for game in outside_games() if game.trouble):
+        log.warning("The game %s of %s is left out: %s", left_out.name, left_out.package, left_out.trouble)
     run(settings, _settings_path(options), True if options.simulate else None, greet)
     return 0
 

@@ -19,6 +19,7 @@ from companion.diagnostics import machine as machinery
 from companion.diagnostics import network
 from companion.diagnostics.certificate import certificate
 from companion.diagnostics.findings import Finding, Grade, Health, Meter, RefusalCounter, Status, worst
+from companion.diagnostics.games import games_from_outside
 from companion.diagnostics.probes import Machine
 from companion.mqtt.trial import broker_finding
 from companion.service.device_findings import board_camera, pads, voice
@@ -193,6 +194,7 @@ class ServiceHealth:
             yield broker_finding(companion.broker.is_connected, companion.broker.sentence)
         yield from machinery.thorough_look(machine, self._folder)
         yield self._games()
+        yield from games_from_outside()
         found = companion.network.wifi()
         yield from network.reach([shown(url) for url in companion.urls()], "" if found is None else found.name)
         yield network.name(machine)
