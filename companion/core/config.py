@@ -212,6 +212,16 @@ class MqttSettings(_Section, frozen=True, forbid_unknown_fields=True):
     pause: bool = False
 
 
+class BotsSettings(_Section, frozen=True, forbid_unknown_fields=True):
+    """Opponents from outside.
+
+    engines: `NAME=COMMAND` of each, a program that speaks the protocol of `companion bot`; the game's name is added as
+    its last word. Written into the file by hand: it is a program that runs here.
+    """
+
+    engines: tuple[Annotated[str, Meta(max_length=300, pattern=r"^[^\W_][\w .-]{0,23}=\S.*$")], ...] = ()
+
+
 class Settings(_Section, frozen=True, forbid_unknown_fields=True):
     """The whole file."""
 
@@ -226,6 +236,7 @@ class Settings(_Section, frozen=True, forbid_unknown_fields=True):
     history: HistorySettings = HistorySettings()
     mqtt: MqttSettings = MqttSettings()
     log: LogSettings = LogSettings()
+    bots: BotsSettings = BotsSettings()
 
     @property
     def photographs_path(self) -> Path:

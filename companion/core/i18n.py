@@ -63,6 +63,26 @@ def say_n(one: str, many: str, n: int, /, **parts: object) -> str:
     return _said(one, many, {**parts, "n": n})
 
 
+def to_owner(text: str, name: str) -> str:
+    """A sentence for whoever has this name: without it, or "Both", in front; any other sentence as it is.
+
+    >>> to_owner(say("{side!c}: choose a card", side="lime"), "lime"), to_owner(say("Choose a game"), "lime")
+    ('Choose a card', 'Choose a game')
+    """
+    if not text.startswith(("Both: ", f"{_converted(name, 'c')}: ")):
+        return text
+    return _said("{text!o}", "", {"text": text})
+
+
+def before_colon(text: str) -> str:
+    """What a sentence says before its colon; all of it where there is none.
+
+    >>> before_colon(say("The {piece} is seen twice: take one away.", piece="ball"))
+    'The ball is seen twice.'
+    """
+    return _said("{text!w}", "", {"text": text})
+
+
 def joined(separator: str, parts: Iterable[object]) -> str:
     """Sentences one after the other; empty ones are left out.
 
@@ -160,25 +180,34 @@ def words_for_scripts(language: str) -> Mapping[str, str]:
 # ---- inside ----------------------------------------------------------------------------------------------------------
 
 
-_CAPITAL = re.compile(r"\{(\w+)!c\}")
+_CONVERTED = re.compile(r"\{(\w+)!([cow])\}")
 
 
 @lru_cache(maxsize=4096)
-def _capitals(pattern: str) -> tuple[str, tuple[str, ...]]:
-    """A pattern whose `{name!c}` are `{name_c}`, and those names: `str.format` knows no such conversion."""
-    return _CAPITAL.sub(r"{\1_c}", pattern), tuple(_CAPITAL.findall(pattern))
+def _conversions(pattern: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """A pattern whose `{name!c}` are `{name_c}`, and those pairs: `str.format` knows no such conversions."""
+    return _CONVERTED.sub(r"{\1_\2}", pattern), tuple(_CONVERTED.findall(pattern))
+
+
+def _converted(text: str, conversion: str) -> str:
+    """`c`: with a capital letter. `o`: what stands behind the colon, `w`: what stands before it."""
+    before, colon, behind = text.partition(": ")
+    if conversion == "o" and colon:
+        text = behind
+    if conversion == "w" and colon:
+        text = f"{before.rstrip()}."
+    return text[:1].upper() + text[1:]
 
 
 def _fill(pattern: str, parts: Mapping[str, object]) -> str:
     """A pattern with its parts; what has none stays as it is, braces and all."""
     if not parts:
         return pattern
-    if "!c}" in pattern:
-        pattern, names = _capitals(pattern)
+    if "!" in pattern:
+        pattern, conversions = _conversions(pattern)
         parts = dict(parts)
-        for name in names:
-            text = str(parts[name])
-            parts[f"{name}_c"] = text[:1].upper() + text[1:]
+        for name, conversion in conversions:
+            parts[f"{name}_{conversion}"] = _converted(str(parts[name]), conversion)
     return pattern.format(**parts)
 
 

@@ -6,7 +6,7 @@ A game is pure: no I/O, no clock, no global state, no randomness of its own. Sta
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from random import Random
@@ -19,7 +19,7 @@ from companion.core.grid import Square
 from companion.core.i18n import listed, say, translate
 from companion.core.kit import Kit, Layout, Seat, Side
 from companion.games.events import CommonEvent, EventKind
-from companion.games.screen import BoardUi, Play, Tally
+from companion.games.screen import BoardUi, Play, Tally, UnitOrder
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -316,6 +316,14 @@ class Game(ABC, Generic[S, A]):
         """Does anything stay hidden to the end of such a game, as cards face down do?"""
         return False
 
+    def is_dealt_by_hand(self, options: Any) -> bool:  # noqa: ARG002
+        """Do people deal cards themselves, so that a seat's own are known to nobody but its owner?"""
+        return False
+
+    def hidden_options(self, options: Any) -> frozenset[str]:  # noqa: ARG002
+        """The options that tell what is hidden from the seats, such as a deal that was chosen."""
+        return frozenset()
+
     def commands(self, action: A) -> Iterable[str]:
         """What an action orders, a word for each of its commands, to be counted; nothing for what the rules force."""
         return (self.format(action),)
@@ -332,9 +340,26 @@ class Game(ABC, Generic[S, A]):
         """False while pieces may also lie where a hand has put them for an action that is not decided yet."""
         return True
 
+    def turn_number(self, state: S) -> int | None:  # noqa: ARG002
+        """The number of the turn that is due as this game counts; 0: it is still set up. None: the table counts."""
+        return None
+
     def standing(self, state: S, seat: Seat | None) -> BoardUi | None:  # noqa: ARG002
         """What a viewer (None: everybody) sees of a game of pieces beside its board; None: the board says it all."""
         return None
+
+    def opened(
+        self,
+        state: S,  # noqa: ARG002
+        actions: Mapping[Seat, A],  # noqa: ARG002
+        stages: Sequence[Stage],  # noqa: ARG002
+        stage: int,  # noqa: ARG002
+    ) -> Mapping[Seat, tuple[UnitOrder, ...]]:
+        """The orders of each seat's pieces in a turn from this state, as far as its stages up to this one open them.
+
+        Nothing where orders are no sheet for several pieces.
+        """
+        return {}
 
     def plays(self, state: S, seat: Seat) -> Iterable[Play]:
         """The legal actions as a seat taps them, or as hands make them; one of several that mean the same.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from companion.core.errors import Illegal, Malformed, Refusal, Stale
-from companion.core.i18n import say
+from companion.core.i18n import Verbatim, say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal
 from companion.games import game_named
@@ -240,7 +240,7 @@ def _reveal(session: Session, now_s: float, by_time: bool = False, go_on_s: floa
     actions = {seat: game.parse(sealed.action) for seat, sealed in session.sealed.items()}
     step = game.apply(session.state, actions, session.rng)
     due_s = countdown.due_s if countdown else None
-    turn = Turn(session.moment, session.sealed, step.stages, step.events, now_s, by_time, due_s)
+    turn = Turn(session.moment, session.sealed, step.stages, step.events, now_s, by_time, due_s, session.turn_due)
     after = replace(
         session,
         state=step.state,
@@ -415,6 +415,9 @@ def _undo(session: Session) -> Advance:
 def _offer_draw(session: Session, record: OfferDraw) -> Advance:
     if session.phase not in (Phase.ORDERS, Phase.STAGES):
         raise Illegal(Refusal.WRONG_PHASE, say("A draw can be offered while the game is on"))
+    if session.is_machines(record.seat.other):
+        name = Verbatim(session.seats[record.seat.other].name)
+        raise Illegal(Refusal.WRONG_PHASE, say("{name} plays on: there is no draw against the machine", name=name))
     if session.draw_offer is record.seat.other:
         return _finish(session, Outcome(frozenset(), say("Both agreed on a draw.")))
     return replace(session, draw_offer=record.seat), (Signal(Cue.OFFER, BOTH),)

@@ -36,16 +36,16 @@ def test_the_clock_on_two_phones_and_the_table_screen(tmp_path: Path, windows: W
     south, north, wall = windows
     with running(tmp_path, "--simulate", "--port", "0") as service:
         client = begin(service, windows, "clock")
-        says(wall, "Press ready to start the clock")
+        says(wall, "Tap “Start the clock”")
         shows(wall, 110)
         wall.execute_script(
             "window.shrunk = []; addEventListener('animationstart', at => shrunk.push(`${at.animationName} ${at.target.id}`))"
         )
         wall.find_element(By.TAG_NAME, "body").send_keys(" ")
-        says(south, "Defender: your turn")
+        says(south, "Your turn")
         shows(south, 110)
         tap(south, ".key.large.go")
-        says(north, "Attacker: your turn")
+        says(north, "Your turn")
         assert "Waiting for attacker" in text_of(south, ".key.large")
         shows(north, 109)
         tap(north, ".key.large.go")
@@ -57,28 +57,28 @@ def test_the_clock_on_two_phones_and_the_table_screen(tmp_path: Path, windows: W
         reaches(client, 106)
         shows(south, 106)
         tap(south, ".row-keys [data-post$='/pause']")
-        says(wall, "Press ready to go on")
+        says(wall, "Tap “Go on”")
         each_once = [f"spent tick-{number}" for number in (109, 108, 107, 106)]
         until("each tick to shrink", lambda: wall.execute_script("return shrunk") == each_once)
         assert text_of(wall, ".whole").startswith("Go on")
         before = client.get("/api/view")["clock"]["left_s"]
         south.refresh()
-        says(south, "Press ready to go on")
+        says(south, "Tap “Go on”")
         shows(south, 106)
         tap(south, ".key.large[data-post$='/resume']")
         until("the clock to run", lambda: client.get("/api/view")["clock"]["due_s"])
         assert client.get("/api/view")["clock"]["left_s"] == before
         tap(south, ".key.large.go:not([data-post$='/resume'])")
-        says(north, "Attacker: your turn")
+        says(north, "Your turn")
         tap(south, ".row-keys [data-post$='/take-back']")
-        says(south, "Defender: your turn")
+        says(south, "Your turn")
         assert left(client) == 106
         until("the key", lambda: south.find_elements(By.CSS_SELECTOR, ".key.large.go"))
         shows(wall, 106)
         tap(wall, ".keysets.right .key")
         says(wall, "Combat: the clock stands still")
         tap(wall, ".keysets.left [data-post$='/back']")
-        says(wall, "Press ready to go on")
+        says(wall, "Tap “Go on”")
         assert left(client) == 106
         no_errors(*windows)
 
@@ -118,7 +118,7 @@ def test_nothing_moves_when_the_turn_passes_or_the_clock_stops(tmp_path: Path, w
         look()
         client.post("/api/table/resume")
         says(wall, "Defender: your turn")
-        says(south, "Defender: your turn")
+        says(south, "Your turn")
         look()
         client.post("/api/table/act", moment=client.get("/api/view")["moment"], action=".")
         says(wall, "Attacker: your turn")

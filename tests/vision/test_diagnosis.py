@@ -61,7 +61,7 @@ def advice_of(name: str, **view: Any) -> list[tuple[str, str]]:
 def size_of(picture: bytes | None) -> tuple[int, int]:
     decoded = cv2.imdecode(np.frombuffer(picture or b"", np.uint8), cv2.IMREAD_UNCHANGED)
     assert decoded is not None
-    assert decoded.ndim == 2, "brightness is all that there is"
+    assert decoded.ndim == 3, "people see colours"
     return decoded.shape[1], decoded.shape[0]
 
 

@@ -71,6 +71,14 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str]):
         """Cards lie face down to the end where the program keeps them."""
         return options.way == "full"
 
+    def is_dealt_by_hand(self, options: BinmatOptions) -> bool:
+        """The clock and the referee leave the cards to people."""
+        return options.way != "full"
+
+    def hidden_options(self, options: BinmatOptions) -> frozenset[str]:  # noqa: ARG002
+        """The deal."""
+        return frozenset({"deck"})
+
     def to_act(self, state: Any) -> frozenset[Seat]:
         """Who must act."""
         return self._way(state).to_act(state)

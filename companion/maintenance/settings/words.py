@@ -40,6 +40,7 @@ SECTIONS: Mapping[str, str] = {
     "web": say("Network"),
     "mqtt": say("Home and café (MQTT)"),
     "log": say("Log"),
+    "bots": say("Opponents"),
     "": say("Files"),
 }
 """The headings, in the page's order; the settings beside all tables have no name."""
@@ -240,6 +241,10 @@ WORDS: Mapping[str, Words] = {
         say("Measurements"),
         say("At /metrics, as Prometheus reads them: numbers only, no names and no orders."),
         page=True,
+    ),
+    "bots.engines": Words(
+        say("Engines from outside"),
+        say("NAME=COMMAND of programs that play like “companion bot”; each is offered as an opponent."),
     ),
     "log.level": Words(
         say("What is logged"),
