@@ -249,12 +249,20 @@ def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     _add_settings(command)
     command.add_argument("--port", type=_port, help="of the companion that is running, if not that of the settings")
     command.add_argument("--json", action="store_true", help="the same for machines")
+    command.add_argument(
+        "--first-pi",
+        type=Path,
+        metavar="FILE",
+        help="write what this Raspberry Pi is into a file that you can send us: no name, key or picture is in it",
+    )
     command.set_defaults(run=_doctor)
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from companion.cli.doctor import report  # noqa: PLC0415 - brings camera and web libraries
+    from companion.cli.doctor import first_pi, report  # noqa: PLC0415 - brings camera and web libraries
 
+    if options.first_pi:
+        return first_pi(_settings_of(options), options.first_pi)
     return report(_settings_of(options), options.json, _settings_path(options))
 
 
