@@ -97,7 +97,7 @@ def test_pages_show_who_can_be_asked_and_who_sits_there(place: Place) -> None:
         assert f"<b>{name}</b>" in lobby
     assert 'aria-label="Strength 2 of 3"' in lobby
     assert "Scan a code, or pick an opponent" in lobby
-    for path in ("/watch", "/host", "/kit"):
+    for path in ("/watch", "/host", "/kit", "/s", "/n"):
         assert f'href="{path}"' in lobby
     browser = place.sit("south", "Ada")
     assert 'data-post="/api/seat/north/machine"' in page_of(browser, "/seat/south")
