@@ -27,6 +27,8 @@ Mask = NDArray[np.bool_]
 _DARK, _DIM, _BRIGHT = 0.50, 0.86, 1.20
 _LINE = 0.05
 """An outline this much darker than its surroundings is one."""
+_GENTLE_MM, _GENTLE = 2.0, 0.2
+"""Within so many mm a soft shadow changes paper's brightness by less, a logarithm."""
 _NEXT_TONE = 0.15
 """Neighbouring squares of a board of two tones differ by this at most, a logarithm."""
 _SAME_PRINT = 0.55
@@ -96,6 +98,11 @@ class EmptySquares:
         self._numbers = {square: number for number, square in enumerate(board.squares)}
         self._marked = {mark.square for mark in board.marks}
         self._open, self._disc = self._regions()
+        side = self._cell + 2 * self._edge
+        plain = np.zeros(side * side, np.uint8)
+        plain[self._open] = 1
+        near = np.ones((round(2 * _GENTLE_MM * self._scale),) * 2, np.uint8)
+        self._inner = np.flatnonzero(cv2.erode(plain.reshape(side, side), near))
         self._bands = self._band_places()
         self._paper_of = self._papers()
         # Between a square and a wall there is no line, unless a gap parts them.
@@ -234,7 +241,8 @@ class EmptySquares:
         # Where only the middle can be asked, something grey may lie there that reaches beyond it.
         marked = np.array([square in self._marked for square in squares])
         good &= ~marked | (own >= _DIM * _middling(np.array([shot.shade[s] for s in squares])))
-        good &= dim <= 0.08
+        in_shade = np.flatnonzero(good & (dim > 0.08)).tolist()
+        good[in_shade] = [not marked[n] and self._is_smooth(shot, squares[n]) for n in in_shade]
         needed = np.repeat(0.4 * shot.line_depth[None], len(squares), axis=0)
         good &= self._outlined(shot, squares, needed, shaded=dim > 0.08)
         return {square for square, is_paper in zip(squares, good, strict=True) if is_paper}
@@ -256,6 +264,14 @@ class EmptySquares:
             return False
         needed = np.where(known.lines >= _LINE, 0.4 * known.lines, 0).astype(np.float32)
         return bool(self._outlined(shot, [square], needed[None], shaded=np.array([dim > 0.06]))[0])
+
+    def _is_smooth(self, shot: Snapshot, square: Square) -> bool:
+        """Does the brightness of a square's paper change only gently, as in the soft edge of a shadow?"""
+        values = cv2.GaussianBlur(np.log(np.maximum(shot.tones[square], 0.03)), (0, 0), 1.0)
+        kernel = np.ones((round(_GENTLE_MM * self._scale) // 2 * 2 + 1,) * 2, np.uint8)
+        change = (cv2.dilate(values, kernel) - cv2.erode(values, kernel)).ravel()[self._inner]
+        steep = change[shot.visible[square].ravel()[self._inner]] > _GENTLE
+        return bool(steep.size and steep.mean() <= 0.02)
 
     def _as_shaded(self, shot: Snapshot, square: Square) -> bool:
         """Paper and outline under a shadow with edges."""
