@@ -17,7 +17,7 @@ MINUTES ?= 60
 N ?= 1000000
 SCREENSHOTS ?= /tmp/companion-screenshots
 
-.PHONY: play install uninstall wheel lock test quick test-opencv4 check messages format lint types bench appliance selfplay night fuzz screenshots tools clean
+.PHONY: play install uninstall wheel lock test quick test-opencv4 check messages format lint types bench bench-bots appliance selfplay night fuzz screenshots tools clean
 
 play: $(VENV)/.runs
 	@$(BIN)/companion play $(ARGS)
@@ -82,6 +82,11 @@ format: $(VENV)/.tests
 # bench kills`.
 bench: $(VENV)/.tests
 	$(BIN)/companion bench --real-time $(ARGS)
+
+# How strong the opponents are: some 1,700 games of each game, hours of them, and fails where one falls short of its bar.
+# A look in between: `companion bench bots --only scouts --matches 20`.
+bench-bots: $(VENV)/.tests
+	$(BIN)/companion bench bots $(ARGS)
 
 # The whole machine under QEMU: installed, booted, played on, its plug pulled; ARGS=--short for the main things. The
 # first run fetches Debian's packages, later ones take what it has built from the cache (APPLIANCE_CACHE).

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from companion.core.clock import Clock
+from companion.core.event_cues import EventCue
 from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal
 from companion.maintenance.requests import Trial
@@ -61,7 +62,7 @@ class PanelTrial:
             self._lit = self._lit | {lamp} if on else self._lit - {lamp}
             self._tell()
 
-    def play(self, cue: Cue, seats: frozenset[Seat]) -> None:
+    def play(self, cue: Cue | EventCue, seats: frozenset[Seat]) -> None:
         """Sound and show a cue."""
         with self._lock:
             self._lit = frozenset()

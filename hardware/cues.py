@@ -4,16 +4,8 @@ A seat has three order lamps (1 2 3) and a turn lamp. What lasts (lamp n on, tur
 and comes as `SeatLamps`; a cue adds a tone and, where its row says so, lamps that return to that state by themselves,
 so that a lost cue loses nothing. Tones are written as in `tone`: a note and its ms, `·n` for a pause of n ms.
 
-Three events of a reveal have rows of their own, short, from A4 up and unlike every other rhythm:
-
-=========== ==================== ======================================================
-event       tone                 known by
-=========== ==================== ======================================================
-bounced     A5 120 ·40 A4 60     long, short, falling: a bump
-shot        E6 40 ·60 A4 160     short, long, falling: a shot and what falls
-flag taken  E5 120 ·40 A5 40     long, short, short, rising: good
-            ·40 E6 40
-=========== ==================== ======================================================
+The cues of what happens in games (`companion.core.event_cues`) stand beside the events: those of several games in
+`companion/games/events.py`, a game's own in its `events.py`.
 """
 
 from __future__ import annotations
@@ -22,8 +14,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, IntEnum
+from functools import lru_cache
 from typing import NamedTuple
 
+from companion.core.event_cues import CueLamps, EventCue, Tone, tone
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import Cue, SeatLamps, Signal, TurnLamp
 
@@ -32,9 +26,6 @@ LAMPS = ("1", "2", "3", "turn")
 
 ORDER_LAMPS = LAMPS[:3]
 
-NOTES_HZ = {"A4": 440.0, "E5": 659.26, "A5": 880.0, "C6": 1046.5, "E6": 1318.51, "A6": 1760.0}
-"""Equal temperament at A4 = 440 Hz; no cue needs a lower note, a piezo hardly speaks there."""
-
 FLASH_MS = 80.0
 FASTEST_BLINK_MS = 400.0
 """Nothing blinks faster than 2.5 times a second; flashes that come twice begin this far apart."""
@@ -42,7 +33,7 @@ PULSE_MS = 1600.0
 PULSE_FRAME_MS = 20.0
 SAME_TONE_MS = 300.0
 """The same tone may not come twice within this time; keys excepted, and the clock, which is always heard."""
-REPEAT_AFTER_MS: Mapping[Cue, float] = {Cue.BOARD_WRONG: 20_000.0}
+REPEAT_AFTER_MS: Mapping[Cue | EventCue, float] = {Cue.BOARD_WRONG: 20_000.0}
 """Cues that come again after this time while the turn lamp still shows `TurnLamp.WRONG`."""
 SILENT_NOTE_MS = 60.0
 SILENT_GAP_MS = 40.0
@@ -58,34 +49,6 @@ class Rank(IntEnum):
     TIME = 4
     WRONG = 5
     TROUBLE = 6
-
-
-class Note(NamedTuple):
-    """One note or, with an empty name, a pause."""
-
-    name: str
-    ms: float
-
-    @property
-    def hz(self) -> float | None:
-        """Its frequency; None for a pause."""
-        return NOTES_HZ[self.name] if self.name else None
-
-
-Tone = tuple[Note, ...]
-
-
-def tone(text: str) -> Tone:
-    """The tone that a text spells.
-
-    >>> tone("A5 60 ·40 E6 60")
-    (Note(name='A5', ms=60.0), Note(name='', ms=40.0), Note(name='E6', ms=60.0))
-    """
-    notes = []
-    words = iter(text.split())
-    for word in words:
-        notes.append(Note("", float(word[1:])) if word.startswith("·") else Note(word, float(next(words))))
-    return tuple(notes)
 
 
 class LampLevel(Enum):
@@ -158,19 +121,13 @@ _ROWS: Mapping[Cue, _Row] = {
     Cue.TAKEN_BACK: _Row(Rank.KEY, tone("E5 40 ·60 E5 40 ·60 E5 40")),
     Cue.REVEAL: _Row(Rank.REVEAL, tone("E5 120 A5 120 E6 200"), True),
     Cue.STEP: _Row(Rank.REVEAL, tone("C6 60"), True),
-    Cue.BOUNCED: _Row(Rank.REVEAL, tone("A5 120 ·40 A4 60")),
-    Cue.SHOT: _Row(Rank.REVEAL, tone("E6 40 ·60 A4 160")),
-    Cue.FLAG_TAKEN: _Row(Rank.REVEAL, tone("E5 120 ·40 A5 40 ·40 E6 40")),
     Cue.HANDS_WANTED: _Row(Rank.TURN, tone("C6 80 ·120 C6 80")),
     Cue.BOARD_AGREES: _Row(Rank.TURN, tone("A5 60 E6 60")),
     Cue.BOARD_WRONG: _Row(Rank.WRONG, tone("A4 160 ·80 A4 160")),
     Cue.ASKED: _Row(Rank.WRONG, tone("C6 40 ·40 C6 40 ·40 C6 40")),
     Cue.TURN_PASSES: _Row(Rank.TURN, tone("C6 30")),
-    Cue.COMBAT: _Row(Rank.REVEAL, tone("E5 60 A5 60 E5 60 A5 60"), True),
     Cue.TIME_SHORT: _Row(Rank.TIME, tone("C6 20")),
     Cue.TIME_OUT: _Row(Rank.TIME, tone("A4 300")),
-    Cue.FACE_OFF: _Row(Rank.TURN, tone("A5 80 ·80 A5 80 ·80 E6 160"), True),
-    Cue.FACE_OFF_AGAIN: _Row(Rank.TURN, tone("A5 80 ·80 A5 80"), True),
     Cue.CLOCK_LOW: _Row(Rank.TIME, tone("C6 30")),
     Cue.CLOCK_LAST: _Row(Rank.TIME, tone("C6 30")),
     Cue.PAUSED: _Row(Rank.TIME, tone("E5 200"), True),
@@ -185,19 +142,27 @@ _ROWS: Mapping[Cue, _Row] = {
 # The power's rows (awake, switching off) rank with trouble: nothing may hide that the cord must not be pulled yet.
 
 
-def tone_of(cue: Cue) -> Tone:
+@lru_cache(maxsize=256)
+def _row(cue: Cue | EventCue) -> _Row:
+    """The row of a cue; that of an event's is made of what the game says of it."""
+    if isinstance(cue, Cue):
+        return _ROWS[cue]
+    return _Row(Rank.TURN if cue.is_call else Rank.REVEAL, tone(cue.tone), cue.for_both)
+
+
+def tone_of(cue: Cue | EventCue) -> Tone:
     """The tone of a cue. It knows neither seat nor key nor number: whose key it was, and which, is never heard."""
-    return _ROWS[cue].tone
+    return _row(cue).tone
 
 
-def rank_of(cue: Cue) -> Rank:
+def rank_of(cue: Cue | EventCue) -> Rank:
     """The rank of a cue."""
-    return _ROWS[cue].rank
+    return _row(cue).rank
 
 
 def seats_of(signal: Signal) -> frozenset[Seat]:
     """Whose lamps a signal concerns: those it names, or both where the row says so or nobody is named."""
-    return frozenset(SEATS) if _ROWS[signal.cue].for_both or not signal.seats else signal.seats
+    return frozenset(SEATS) if _row(signal.cue).for_both or not signal.seats else signal.seats
 
 
 # ---- lamps of a cue --------------------------------------------------------------------------------------------
@@ -237,13 +202,16 @@ _CUE_LAMPS: Mapping[Cue, Mapping[str, Track]] = {
     Cue.KEY_REFUSED: _all(_track((FLASH_MS, LampLevel.OFF)), ORDER_LAMPS),
     Cue.REVEAL: _all(_track((400.0, LampLevel.ON)), ORDER_LAMPS),
     Cue.BOARD_AGREES: {"turn": _track((400.0, LampLevel.ON))},
-    Cue.COMBAT: _all(_track((600.0, LampLevel.ON)), ORDER_LAMPS),
     Cue.TIME_OUT: {"turn": _track((600.0, LampLevel.OFF))},
-    Cue.FACE_OFF_AGAIN: {"turn": _FLASH_TWICE},
     Cue.WON: _run_up(_WON_RUNS),
     Cue.TIE: {lamp: Track((*once.steps, LampStep(1000.0, LampLevel.ON))) for lamp, once in _run_up(1).items()},
     Cue.OFF_WAIT: _all(_blink(500.0)),
     Cue.OFF: _all(_track((math.inf, LampLevel.OFF))),
+}
+_EVENT_LAMPS: Mapping[CueLamps, Mapping[str, Track]] = {
+    CueLamps.NONE: {},
+    CueLamps.ORDER_LAMPS: _all(_track((600.0, LampLevel.ON)), ORDER_LAMPS),
+    CueLamps.TURN_FLASHES: {"turn": _FLASH_TWICE},
 }
 _LOST = _all(_track((_WON_RUNS * len(LAMPS) * _RUN_STEP_MS, LampLevel.OFF)))
 
@@ -258,7 +226,7 @@ def lamps_of(signal: Signal, seat: Seat, silent: bool = False) -> Mapping[str, T
         return _LOST
     if seat not in seats_of(signal):
         return {}
-    tracks = _CUE_LAMPS.get(signal.cue, {})
+    tracks = _CUE_LAMPS.get(signal.cue, {}) if isinstance(signal.cue, Cue) else _EVENT_LAMPS[signal.cue.lamps]
     if silent and signal.cue not in (Cue.OFF_WAIT, Cue.OFF):  # their turn lamp already says it, without an end
         return {**tracks, "turn": rhythm_of(tone_of(signal.cue))}
     return tracks
@@ -279,13 +247,13 @@ def rhythm_of(notes: Tone) -> Track:
 
 # ---- lasting patterns ------------------------------------------------------------------------------------------
 
-SHORT_LAMPS: Mapping[Cue, TurnLamp] = {
+SHORT_LAMPS: Mapping[Cue | EventCue, TurnLamp] = {
     Cue.TIME_SHORT: TurnLamp.WRONG,
     Cue.CLOCK_LOW: TurnLamp.HANDS,
     Cue.CLOCK_LAST: TurnLamp.LAST,
 }
 """How a turn lamp blinks from the first of such a cue until the turn passes: a pattern that lasts."""
-TICKS = frozenset({Cue.TIME_SHORT, Cue.TIME_OUT, Cue.CLOCK_LOW, Cue.CLOCK_LAST})
+TICKS: frozenset[Cue | EventCue] = frozenset({Cue.TIME_SHORT, Cue.TIME_OUT, Cue.CLOCK_LOW, Cue.CLOCK_LAST})
 """The clock is always heard, however soon the same tone comes again."""
 _STEADY: Mapping[TurnLamp, Track] = {
     TurnLamp.OFF: _track((math.inf, LampLevel.OFF)),

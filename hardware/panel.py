@@ -31,6 +31,8 @@ from companion.core.kit import Seat
 from companion.core.ports import Alarm, Press, SeatLamps, Signal
 from hardware.debounce import Debouncer, Stroke
 from hardware.outputs import Outputs, SetAlarms, SetLoudness, Show, TryOut
+from hardware.pin_owners import Owner, conflicts, pin_owners
+from hardware.tone import hardware_tone
 from hardware.wiring import Button, ButtonPin, Buzzer, Lamp, LampPin, button_pins, lamp_pins
 
 _log = logging.getLogger(__name__)
@@ -90,6 +92,11 @@ class Panel:
         self._is_closed = False
         factory = open_factory() if pin_factory is None else pin_factory
         self._own_factory = factory if pin_factory is None and factory is not Device.pin_factory else None
+        owners = pin_owners() if self._own_factory is not None else {}
+        tone = hardware_tone(settings.buzzer, owners) if isinstance(settings.buzzer, int) else None
+        self._conflicts = pin_conflicts(settings, owners)
+        for conflict in self._conflicts:
+            _log.warning("%s", conflict)
         self._keys: dict[str, _Key] = {}
         for button in button_pins(settings):
             self._open_key(button, factory)
@@ -99,7 +106,7 @@ class Panel:
                 self._lamps[pin] = lamp
         self._buzzer: Buzzer | None = None
         if isinstance(buzzer := settings.buzzer, int):
-            self._buzzer = self._open("buzzer", buzzer, partial(Buzzer, buzzer, factory))
+            self._buzzer = self._open("buzzer", buzzer, partial(Buzzer, buzzer, factory, tone))
         self._outputs = Outputs(self._lamps, self._buzzer, settings, clock, self._lose)
         self._threads = (
             (
@@ -118,6 +125,16 @@ class Panel:
     def problems(self) -> tuple[str, ...]:
         """A sentence for every pin that cannot be used, with what to do."""
         return self._problems
+
+    @property
+    def conflicts(self) -> tuple[str, ...]:
+        """A sentence for every driver of the machine that had a pin of the panel, with what to do."""
+        return self._conflicts
+
+    @property
+    def tone_by_hardware(self) -> bool | None:
+        """Does the hardware make the buzzer's tone? None: there is no buzzer."""
+        return self._buzzer.is_made_by_hardware if self._buzzer else None
 
     @property
     def buttons(self) -> tuple[str, ...]:
@@ -351,6 +368,14 @@ def panel_reason(settings: PanelSettings) -> str | None:
     if settings.enabled == "no":
         return say("The panel is switched off: set enabled to auto or yes in [panel].")
     return _missing() or (_last_failure[-1] if _last_failure else None)
+
+
+def pin_conflicts(settings: PanelSettings, owners: Mapping[int, Owner]) -> tuple[str, ...]:
+    """A sentence for every driver that has a pin of the panel; the buzzer's may be made by the hardware's PWM."""
+    wired = {button.pin for button in button_pins(settings)} | {lamp.pin for lamp in lamp_pins(settings)}
+    if isinstance(settings.buzzer, int) and (settings.buzzer not in owners or owners[settings.buzzer].kind != "pwm"):
+        wired.add(settings.buzzer)
+    return conflicts(wired, owners)
 
 
 def _missing() -> str | None:

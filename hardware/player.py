@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 
+from companion.core.event_cues import EventCue, Tone
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import Cue, SeatLamps, Signal, TurnLamp
 from hardware.cues import (
@@ -16,7 +17,6 @@ from hardware.cues import (
     TICKS,
     LampLevel,
     Rank,
-    Tone,
     Track,
     lamps_of,
     rank_of,
@@ -30,7 +30,7 @@ from hardware.cues import (
 class _Overlay:
     """A cue on a seat's lamps."""
 
-    cue: Cue
+    cue: Cue | EventCue
     rank: Rank
     start_ms: float
     tracks: Mapping[str, Track]

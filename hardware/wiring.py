@@ -7,17 +7,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from gpiozero import LED, PWMLED, InputDevice, PWMOutputDevice
+from gpiozero import LED, InputDevice, OutputDevice
 from gpiozero.exc import PinPWMUnsupported
 
 from companion.core.config import PanelSettings
+from companion.core.event_cues import NOTES_HZ
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import PadKey
-from hardware.cues import LAMPS, NOTES_HZ
+from hardware.cues import LAMPS
+from hardware.tone import HardwareTone
 
 _LAMP_PWM_HZ = 200
-_IDLE_HZ = NOTES_HZ["A6"]
-"""While silent: a software PWM takes a new frequency only at the end of its cycle, so the cycle is kept short."""
+_FIRST_HZ = NOTES_HZ["A6"]
+"""A tone begins with one cycle of this: a software PWM takes a new frequency only at its end, so it is kept short."""
 
 
 @dataclass(frozen=True)
@@ -99,49 +101,101 @@ class Button:
 
 
 class Lamp:
-    """An open lamp; dimmed where the pins can, else on or off."""
+    """An open lamp; dimmed where the pins can, else on or off.
+
+    The pins' PWM is made by the processor and wakes it hundreds of times a second: it runs only while a lamp is dimmed.
+    """
 
     def __init__(self, lamp: LampPin, factory: Any) -> None:
-        wired = {"active_high": not lamp.is_active_low, "pin_factory": factory}
+        self._device = LED(lamp.pin, active_high=not lamp.is_active_low, pin_factory=factory)
         self.can_dim = True
         self._shown = 0.0
         try:
-            self._device = PWMLED(lamp.pin, frequency=_LAMP_PWM_HZ, **wired)
+            self._run_pwm(True)
+            self._run_pwm(False)
+            self._device.value = 0
         except PinPWMUnsupported:
             self.can_dim = False
-            self._device = LED(lamp.pin, **wired)
+        except BaseException:
+            self._device.close()
+            raise
 
     def show(self, level: float, brightness: float) -> None:
         """Show a level (0..1) at the panel's brightness (0..1), in steps of 1 % as the pins have them."""
         value = round(level * brightness, 2) if self.can_dim else float(level >= 0.5 and brightness > 0)
-        if value != self._shown:
+        if value == self._shown:
+            return
+        if not self.can_dim:
             self._device.value = value
-            self._shown = value
+        else:
+            is_steady = value in (0.0, 1.0)
+            if not is_steady or self._device.pin.frequency is not None:
+                self._run_pwm(True)  # also for the last cycle, so that whatever comes of it late is the right level
+                self._device.pin.state = value if self._device.active_high else 1 - value
+            if is_steady:
+                self._run_pwm(False)
+                self._device.value = value
+        self._shown = value
+
+    def _run_pwm(self, on: bool) -> None:
+        if self.can_dim and on != (self._device.pin.frequency is not None):
+            self._device.pin.frequency = _LAMP_PWM_HZ if on else None
 
     def close(self) -> None:
         """Give the pin back; the lamp is dark."""
+        if not self._device.closed:
+            with contextlib.suppress(Exception):  # a pin that fails is given back all the same
+                self.show(0.0, 0.0)
         self._device.close()
 
 
 class Buzzer:
-    """An open buzzer: a square wave, equally loud for every note. Its pins must be able to do PWM."""
+    """An open buzzer: a square wave, equally loud for every note. While it is silent nothing runs.
 
-    def __init__(self, pin: int, factory: Any) -> None:
-        self._device = PWMOutputDevice(pin, frequency=_IDLE_HZ, pin_factory=factory)
+    `tone` is the hardware's, where it has the pin; else the pins must be able to do PWM.
+    """
+
+    def __init__(self, pin: int, factory: Any, tone: HardwareTone | None = None) -> None:
         self._hz: float | None = None
+        self._tone = tone
+        self._device: Any = None
+        if tone is None:
+            self._device = OutputDevice(pin, pin_factory=factory)
+            try:
+                self._device.pin.frequency = _FIRST_HZ  # raises where the pins cannot
+                self._device.pin.frequency = None
+                self._device.off()
+            except BaseException:
+                self._device.close()
+                raise
+
+    @property
+    def is_made_by_hardware(self) -> bool:
+        """Does the tone cost the processor nothing?"""
+        return self._tone is not None
 
     def sound(self, hz: float | None) -> None:
         """Sound a frequency, or None: be silent."""
         if hz == self._hz:
             return
-        if hz is None:
-            self._device.value = 0
-            self._device.frequency = _IDLE_HZ
+        if self._tone is not None:
+            self._tone.sound(hz)
+        elif hz is None:
+            self._device.pin.state = 0.0
+            self._device.pin.frequency = None
+            self._device.off()
         else:
-            self._device.frequency = hz
-            self._device.value = 0.5
+            if self._hz is None:
+                self._device.pin.frequency = _FIRST_HZ
+            self._device.pin.frequency = hz
+            self._device.pin.state = 0.5
         self._hz = hz
 
     def close(self) -> None:
         """Give the pin back."""
-        self._device.close()
+        if self._tone is not None:
+            self._tone.close()
+        elif not self._device.closed:
+            with contextlib.suppress(Exception):  # a pin that fails is given back all the same
+                self.sound(None)
+            self._device.close()

@@ -4,19 +4,87 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import stat
+import sys
+import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from gpiozero import Device
 from hypothesis import settings  # here: on its first import it looks through all objects, which frozen ones escape
+from jinja2 import Environment
+
+from companion.diagnostics import probes
 
 settings.register_profile("untimed", deadline=None)  # no test times anything but what is about time
 settings.load_profile("untimed")
 GRACE_S = 5.0
 NOISE = ("/dev/null", "/dev/urandom", "/dev/pts", "/dev/tty", "(deleted)", ".hypothesis", "/memfd:")
+IN_MEMORY = "/dev/shm"
+ROOM_BYTES = 2_000_000_000
+"""Free memory from which on tests keep their files there."""
+SHARED = "COMPANION_TESTS_FOLDER"
+"""Names the folder of a run in the environment."""
+
+
+def is_room_in_memory() -> bool:
+    """May tests' files lie in memory? A `TMPDIR` that somebody has chosen stays."""
+    return (
+        "TMPDIR" not in os.environ and os.access(IN_MEMORY, os.W_OK) and shutil.disk_usage(IN_MEMORY).free >= ROOM_BYTES
+    )
+
+
+def open_folder(config: pytest.Config) -> None:
+    """Begin the folder of this run, in memory where there is enough of it; workers find it in their environment.
+
+    In it lies what tests, their services and browsers leave behind, and what services have compiled of code and
+    templates, for the next one. Everything is written and synced as ever; only nobody waits for a disk.
+    """
+    if SHARED in os.environ:
+        return
+    if is_room_in_memory():
+        folder = tempfile.mkdtemp(prefix="companion-", dir=IN_MEMORY)
+        os.environ["TMPDIR"] = tempfile.tempdir = folder
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = IN_MEMORY  # files of tests that fail are kept beyond this run
+    else:
+        folder = tempfile.mkdtemp(prefix="companion-")
+    os.environ[SHARED] = folder
+    os.environ.setdefault("PYTHONPYCACHEPREFIX", f"{folder}/code")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+def compile_templates_once() -> None:
+    """Have all applications of a process share what Jinja makes of a file of templates: each test opens a new one."""
+    compiled: dict[tuple[str, str | None, str], Any] = {}
+    plainly = Environment.compile
+
+    def compile_once(
+        self: Environment, source: Any, name: str | None = None, filename: str | None = None, **how: Any
+    ) -> Any:
+        if filename is None or how or not isinstance(source, str):
+            return plainly(self, source, name, filename, **how)
+        key = source, name, filename
+        if key not in compiled:
+            compiled[key] = plainly(self, source, name, filename)
+        return compiled[key]
+
+    Environment.compile = compile_once  # type: ignore[method-assign]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    open_folder(config)
+    compile_templates_once()
+
+
+def pytest_sessionfinish() -> None:
+    if service := sys.modules.get("service"):
+        service.close_browsers()
 
 
 def open_files() -> set[str]:
@@ -65,6 +133,17 @@ def no_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
         gc.collect()  # what a test leaves to the collector would else close its files in the middle of another test
     kept = open_files() - files
     assert not kept, f"still open: {', '.join(sorted(kept))}"
+
+
+@pytest.fixture(autouse=True)
+def games_may_be_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests keep their games below /tmp, which is memory on many machines: only made-up machines are told of it."""
+    true = probes.is_lost_at_power_off
+
+    def of_made_up_machines(machine: probes.Machine, folder: Path) -> bool:
+        return machine.root != Path("/") and true(machine, folder)
+
+    monkeypatch.setattr(probes, "is_lost_at_power_off", of_made_up_machines)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

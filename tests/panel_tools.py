@@ -6,6 +6,7 @@ import itertools
 
 from companion.core.clock import FakeClock
 from companion.core.config import PanelSettings
+from companion.core.event_cues import EventCue
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import Alarm, Cue, Press, SeatLamps, Signal
 from hardware.player import CuePlayer
@@ -42,7 +43,7 @@ class Rig:
         self.panel.show({SOUTH: south, NORTH: north or SeatLamps()}, trouble)
         self.panel.step()
 
-    def signal(self, cue: Cue, *seats: Seat, number: int = 0) -> None:
+    def signal(self, cue: Cue | EventCue, *seats: Seat, number: int = 0) -> None:
         self.panel.signal(Signal(cue, frozenset(seats), number))
         self.panel.step()
 

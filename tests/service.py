@@ -25,6 +25,7 @@ from typing import Any
 
 import pytest
 from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service as Driver
 from selenium.webdriver.common.by import By
@@ -51,6 +52,14 @@ def until(what: str, look: Callable[[], Any], timeout_s: float = PATIENCE_S) -> 
         pause.wait(0.05)
 
 
+def share_templates(folder: Path) -> None:
+    """Let a service with its state in this folder find the templates that others have compiled."""
+    shared = os.environ.get("COMPANION_TESTS_FOLDER")
+    if shared and not (folder / "templates").exists():
+        (Path(shared) / "templates").mkdir(mode=0o700, exist_ok=True)
+        (folder / "templates").symlink_to(Path(shared) / "templates")
+
+
 class Running:
     """`companion play` on a free port, with its state in a folder; `kill` is SIGKILL, `stop` is polite."""
 
@@ -60,6 +69,7 @@ class Running:
             f'state_dir = "{folder}"\n[web]\nhost = "127.0.0.1"\n[table]\nreading_time_s = {reading_time_s}\n'
             '[voice]\nby = "off"\n'
         )
+        share_templates(folder)
         self._log = (folder / "service.log").open("a+")
         self._process = subprocess.Popen(
             [sys.executable, "-u", "-m", "companion", "-v", "play", "--settings", str(settings), *arguments],
@@ -243,9 +253,76 @@ class Lag:
             thread.join()
 
 
+UNDONE = frozenset(
+    (
+        *("Accessibility.enable", "Accessibility.getFullAXTree", "DOM.describeNode", "Runtime.evaluate"),
+        *("Emulation.setDeviceMetricsOverride", "Emulation.setEmulatedMedia", "Emulation.setTouchEmulationEnabled"),
+        *("Input.dispatchTouchEvent", "Page.captureScreenshot", "Page.setWebLifecycleState", "Target.activateTarget"),
+        *("Network.clearBrowserCookies", "Network.emulateNetworkConditions", "Network.enable", "Network.setCookie"),
+    )
+)
+"""Commands of Chromium's own protocol that leave nothing which `_is_as_new` does not put right."""
+_AS_NEW: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("Page.setWebLifecycleState", {"state": "active"}),
+    ("Accessibility.disable", {}),
+    ("Emulation.setEmulatedMedia", {"media": "", "features": []}),
+    ("Emulation.setTouchEmulationEnabled", {"enabled": False}),
+    (
+        "Network.emulateNetworkConditions",
+        {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1},
+    ),
+    ("Network.clearBrowserCookies", {}),
+    ("Network.clearBrowserCache", {}),
+    ("Network.disable", {}),
+    ("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": "all"}),
+)
+
+
+class Window(webdriver.Chrome):
+    """A headless Chromium that notes whether anything was done to it that the next test would find."""
+
+    is_spoiled = False
+
+    def execute_cdp_cmd(self, cmd: str, cmd_args: dict[str, Any]) -> Any:
+        """One command of Chromium's own protocol."""
+        self.is_spoiled |= cmd not in UNDONE
+        return super().execute_cdp_cmd(cmd, cmd_args)
+
+    def set_script_timeout(self, time_to_wait: float) -> None:
+        """How long a script may take; the next test wants it as it was."""
+        self.is_spoiled = True
+        super().set_script_timeout(time_to_wait)
+
+
+_IDLE: list[Window] = []
+"""Browsers that nobody uses: to start one takes as long as many a test."""
+
+
 @contextmanager
-def browser(size: tuple[int, int], dark: bool = False) -> Iterator[webdriver.Chrome]:
-    """A headless Chromium of its own; skips without one unless COMPANION_REQUIRE_BROWSER is set."""
+def browser(size: tuple[int, int], dark: bool = False) -> Iterator[Window]:
+    """A headless Chromium as new, and lent to nobody else; skips without one unless COMPANION_REQUIRE_BROWSER is set.
+
+    It may have served another test of this process: what that one has left, such as cookies, is gone.
+    """
+    window = _IDLE.pop() if _IDLE else _started()
+    try:
+        width, height = size
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": size == PHONE}
+        window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [theme]})
+        yield window
+    except BaseException:
+        window.is_spoiled = True
+        raise
+    finally:
+        if not window.is_spoiled and _is_as_new(window):
+            _IDLE.append(window)
+        else:
+            window.quit()
+
+
+def _started() -> Window:
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if not chromium or not driver:
         if os.environ.get("COMPANION_REQUIRE_BROWSER"):
@@ -256,20 +333,34 @@ def browser(size: tuple[int, int], dark: bool = False) -> Iterator[webdriver.Chr
     for flag in (
         "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
         "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
-        "--hide-scrollbars", "--no-proxy-server", *(["--force-dark-mode"] if dark else []),
+        "--hide-scrollbars", "--no-proxy-server",
     ):  # fmt: skip
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    window = webdriver.Chrome(options=options, service=Driver(driver))
+    return Window(options=options, service=Driver(driver))
+
+
+def _is_as_new(window: Window) -> bool:
+    """Take away what a test has left in a window; False: that cannot be done."""
     try:
-        width, height = size
-        window.execute_cdp_cmd(
-            "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": size == PHONE},
-        )
-        yield window
-    finally:
-        window.quit()
+        first, *more = window.window_handles
+        for handle in more:
+            window.switch_to.window(handle)
+            window.close()
+        window.switch_to.window(first)
+        window.get("about:blank")
+        for command, parameters in _AS_NEW:
+            webdriver.Chrome.execute_cdp_cmd(window, command, parameters)
+        window.get_log("browser")
+    except (WebDriverException, OSError):
+        return False
+    return True
+
+
+def close_browsers() -> None:
+    """End all browsers that are kept for the next test; there is none."""
+    while _IDLE:
+        _IDLE.pop().quit()
 
 
 # ---- what fingers do on a board --------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ class Played:
 
     @property
     def cues(self) -> list[str]:
-        return [signal.cue.value for signal in self.signals]
+        return [str(signal.cue) for signal in self.signals]
 
     def begin(self, **options: object) -> None:
         """A new game of Outbuffered, set up by hand."""

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from companion.bots.characters import cast
 from companion.cli.main import _parser
 from companion.core.config import NORTH_PINS, SOUTH_PINS, VoiceSettings, read_settings
 from companion.games import game_named
@@ -171,7 +172,8 @@ def test_the_engine_dialogue() -> None:
 
 
 def test_the_settings_examples() -> None:
-    whole, broker = map(read_settings, blocks("docs/interfaces.md", "toml"))
+    whole, engines, broker = map(read_settings, blocks("docs/interfaces.md", "toml"))
+    assert [character.name for character in cast(engines.bots.engines)][3:] == ["Ada"]
     (loudness,) = map(read_settings, blocks("docs/playing.md", "toml"))
     assert (broker.mqtt.enabled, broker.mqtt.staff) == (True, True)
     assert whole.panel.south.up == ""

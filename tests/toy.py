@@ -10,6 +10,7 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Board, Face, Kit, Layout, Seat, Side
 from companion.games.base import Event, Game, Options, Outcome, Rule, Step, View, plain_outcome
+from companion.games.events import CommonEvent
 
 SIDES = {
     Seat.SOUTH: Side("white", "white", "#ffffff", "disc"),
@@ -63,7 +64,7 @@ class Toy(Game[Race, int]):
         (seat, steps), ranks = next(iter(actions.items())), list(state.ranks)
         ranks[SEATS.index(seat)] = min(4, ranks[SEATS.index(seat)] + steps)
         after = replace(state, ranks=(ranks[0], ranks[1]), turn=seat.other)
-        return Step(after, (Event("move", f"{SIDES[seat].name} goes {steps}", seat),))
+        return Step(after, (Event(CommonEvent.MOVE, f"{SIDES[seat].name} goes {steps}", seat),))
 
     def outcome(self, state: Race) -> Outcome | None:
         home = [seat for seat, rank in zip(SEATS, state.ranks, strict=True) if rank == 4]

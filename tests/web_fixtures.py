@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from flask import Flask
 from flask.testing import FlaskClient
 
 from companion.archive.history import History
+from companion.bots.characters import cast
 from companion.core.clock import FakeClock
 from companion.core.config import TableSettings, WebSettings
 from companion.core.grid import Square
@@ -91,6 +92,8 @@ def open_place(
     camera: CameraRoom | None = None,
     table_settings: TableSettings | None = None,
     welcome: Welcome | None = None,
+    join: Literal["open", "code"] = "open",
+    engines: tuple[str, ...] = (),
 ) -> Iterator[Place]:
     """A table whose work is done in the caller's thread."""
     clock, health = FakeClock(), FakeHealth()
@@ -98,7 +101,7 @@ def open_place(
         app = create_app(
             table,
             GAMES,
-            settings=WebSettings(viewers=viewers),
+            settings=WebSettings(viewers=viewers, join=join),
             signing_key=b"k" * 32,
             host_key=HOST_KEY,
             join_urls=lambda: ("http://192.0.2.7:8080/", "http://table.local:8080/"),
@@ -108,6 +111,7 @@ def open_place(
             printer=KitPrinter(GAMES),
             clock=clock,
             health=health,
+            opponents=cast(engines),
             past=History(
                 journal, folder / "history", clock, on_table=lambda: table.progress().number, paint=share_picture
             ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from flask import Flask, Response, g, request
 from werkzeug.exceptions import BadRequest
 
 from companion.archive.played_games import Past
+from companion.bots.characters import Character
 from companion.core.clock import Clock
 from companion.core.config import WebSettings
 from companion.core.i18n import best_language, speak, spoken
@@ -31,6 +33,7 @@ from web.routes.history import HistoryPages
 from web.routes.host import HostPages
 from web.routes.join import Joining
 from web.routes.openapi import Described
+from web.routes.opponents import Opponents
 from web.routes.pages import Pages
 from web.routes.printing import KitPages
 from web.routes.rules import RulesPages
@@ -71,6 +74,7 @@ def create_app(
     past: Past | None = None,
     health: HealthRoom | None = None,
     staff: StaffBell | None = None,
+    opponents: tuple[Character, ...] = (),
     compiled: Path | None = None,
 ) -> Flask:
     """The application. `join_urls` answers the addresses of the table screen, the best one for phones first.
@@ -87,7 +91,7 @@ def create_app(
     app.extensions |= {"streams": streams, "guard": guard, "now_s": table.now_s, "join_code": join_code}
     page_context = PageContext(
         table, games, guard, streams, clock, join_urls, join_code, workbench, camera is not None,
-        welcome or Welcome(), upkeep, health, staff,
+        welcome or Welcome(), upkeep, health, staff, opponents,
     )  # fmt: skip
     register_template_helpers(app)
     app.extensions["paragraph"] = page_context.paragraph
@@ -96,7 +100,8 @@ def create_app(
     _watch_requests(app, table, guard)
     _watch_names(app, Names((*settings.names, settings.host)), join_urls)
     rooms = [
-        room(page_context).blueprint() for room in (Pages, RulesPages, Joining, Passing, HostPages, Api, Described)
+        room(page_context).blueprint()
+        for room in (Pages, RulesPages, Joining, Passing, HostPages, Api, Opponents, Described)
     ]
     there: tuple[tuple[Any, Any], ...] = (
         (SettingsPage, upkeep), (CheckPage, check), (HealthPages, health), (StaffKeys, staff),
@@ -148,6 +153,7 @@ def _watch_requests(app: Flask, table: Table, guard: Guard) -> None:
             guard.refuse_embedding(request)
 
     app.after_request(_harden)
+    app.after_request(_made)
 
 
 def _watch_names(app: Flask, names: Names, join_urls: Callable[[], tuple[str, ...]]) -> None:
@@ -162,9 +168,21 @@ def _watch_names(app: Flask, names: Names, join_urls: Callable[[], tuple[str, ..
             raise UnknownName(join_urls()[0])
 
 
+_TOKEN = re.compile(r"[0-9a-z]{1,12}")
+"""What a page gives along with its wish for something long."""
+
+
+def _made(answer: Response) -> Response:
+    """Tell the page that asked for something long, by the word it gave, that the answer is on its way."""
+    token = request.args.get("wait", "")
+    if _TOKEN.fullmatch(token):
+        answer.set_cookie("made", token, max_age=60, samesite="Lax")
+    return answer
+
+
 def _harden(answer: Response) -> Response:
     """Headers that every answer carries; nothing but static files is ever stored."""
-    answer.headers["Content-Security-Policy"] = _POLICY
+    answer.headers.setdefault("Content-Security-Policy", _POLICY)
     answer.headers["X-Content-Type-Options"] = "nosniff"
     answer.headers["Referrer-Policy"] = "same-origin"
     if request.is_secure:

@@ -20,12 +20,13 @@ import segno
 from flask import Flask, Request
 from markupsafe import Markup
 
+from companion.bots.characters import Character
 from companion.core import i18n
 from companion.core.clock import Clock
 from companion.core.config import TableSettings
 from companion.core.drawings import DRAWINGS, sprite, symbols
 from companion.core.grid import Square
-from companion.core.i18n import LANGUAGES, Said, joined, listed, say, say_n, spoken, translate
+from companion.core.i18n import LANGUAGES, Said, joined, listed, say, say_n, spoken, to_owner, translate
 from companion.core.kit import SEAT_WORDS, SEATS, Kit, Seat, Side
 from companion.core.network import Wifi, shown, shown_code
 from companion.core.ports import CameraState, PanelHands, Spoken, World
@@ -47,7 +48,6 @@ from web.server.sse import Streams
 
 _Page = tuple[str, Seat | None, bool, bool, str]
 STATIC = Path(__file__).parent / "static"
-_DRAWN = re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(DRAWINGS, key=len, reverse=True))})(?![\w-])")
 _DEFINED = re.compile(r'<symbol id="([^"]+)"')
 _FOR_SCRIPTS = ("tick", "cross")
 
@@ -90,6 +90,8 @@ class PageContext:
     """How the service is; None: nobody looks."""
     staff: StaffBell | None = None
     """The key that calls the staff; None: there is none."""
+    opponents: tuple[Character, ...] = ()
+    """The characters that the machine can play as; none: no machine plays."""
     imaging: threading.Lock = field(default_factory=threading.Lock)
     """Held while a picture of the camera or of the workbench is made: each takes some 20 MB for a moment."""
     _drawn: dict[_Page, tuple[int, str]] = field(default_factory=dict)
@@ -150,6 +152,8 @@ class PageContext:
             tip=tip_of(view, self.table_settings.tip_south) if page != "seat" else "",
             state=device_words(view),
             workbench=self.workbench is not None,
+            opponents=self.opponents,
+            may_sit=at_table or self.join_code is None,
             camera_page=self.has_camera_page,
             wifi=self.welcome.wifi() if page == "table" and at_table else None,
             voice=self.welcome.voice if page == "table" else None,
@@ -181,6 +185,7 @@ def register_template_helpers(app: Flask) -> None:
         board=_board,
         words=lambda view: board_words(scene) if (scene := scene_of(view)) else "",
         ic=icon,
+        pointing=pointing,
         cards=cards,
         beside=piece_controls,
         picture=picture,
@@ -199,18 +204,34 @@ def register_template_helpers(app: Flask) -> None:
         shown=shown,
         rule_words=rule_words,
         t=translate,
+        to_owner=to_owner,
     )
 
 
-def page_sprite(body: str) -> Markup:
-    """What a page draws with: the patterns, and the drawings that are named in its body and not defined there."""
-    names = {*_DRAWN.findall(body), *_FOR_SCRIPTS} - set(_DEFINED.findall(body))
+@lru_cache(maxsize=4)
+def _naming(drawings: tuple[str, ...]) -> re.Pattern[str]:
+    """Finds the names of drawings in a page."""
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(drawings, key=len, reverse=True))})(?![\w-])")
+
+
+def _drawn(html: str) -> list[str]:
+    """The drawings that a page names."""
+    return _naming(tuple(DRAWINGS)).findall(html)
+
+
+def page_sprite(body: str, whole: str = "") -> Markup:
+    """What a page draws with: the patterns, and the drawings that are named in its body and not defined there.
+
+    `whole`, if anything stands in it: all drawings, for a page whose scripts fetch parts that need others.
+    """
+    wanted = DRAWINGS if whole.strip() else (*_drawn(body), *_FOR_SCRIPTS)
+    names = set(wanted) - set(_DEFINED.findall(body))
     return Markup(sprite(sorted(names)).replace('style="position:absolute"', 'class="sprite"'))
 
 
 def _fragment_sprite(html: str, view: TableView) -> str:
     """The drawings that a live fragment names, with those that scripts draw on a seat's page: pieces, sealed orders."""
-    names = set(_DRAWN.findall(html))
+    names = set(_drawn(html))
     if view.viewer is not None and view.kit is not None:
         names |= {face.drawing for face in view.kit.faces}
     if 'id="look"' in html:
@@ -261,6 +282,14 @@ def _board(view: TableView, turned: bool = False) -> Markup:
 def icon(drawing: str, classes: str = "") -> Markup:
     """A drawing in a line of text; it says nothing that the text does not."""
     return Markup(f'<svg class="ic {classes}" viewBox="0 0 100 100" aria-hidden="true"><use href="#{drawing}"/></svg>')
+
+
+def pointing(drawing: str, degrees: int) -> Markup:
+    """A drawing in a line of text, turned clockwise."""
+    return Markup(
+        f'<svg class="ic" viewBox="0 0 100 100" aria-hidden="true"><use href="#{drawing}"'
+        f' transform="rotate({degrees % 360} 50 50)"/></svg>'
+    )
 
 
 def side_of(view: TableView, seat: Seat) -> Side:

@@ -26,12 +26,14 @@ from companion.diagnostics import machine as machinery
 from companion.diagnostics import network
 from companion.diagnostics.certificate import certificate, validity
 from companion.diagnostics.findings import EXIT_STATUS, Finding, Grade, worst
+from companion.diagnostics.games import games_from_outside
 from companion.diagnostics.probes import Machine
 from companion.mqtt.trial import examine_broker
-from companion.service.device_findings import voice
+from companion.service.device_findings import tone, voice
 from companion.service.settings_finding import settings_put_back
 from companion.storage.journal import Journal
-from hardware.panel import panel_reason
+from hardware.panel import panel_reason, pin_conflicts
+from hardware.pin_owners import pin_owners
 from vision.cameras.blank_detector import BLACK_WORDS, is_black
 from vision.cameras.catalogue import cameras, open_camera
 from vision.cameras.lenses import LensShelf
@@ -39,8 +41,10 @@ from web.security.tls import BadCertificate, certificate_context
 
 __all__ = ["Finding", "Grade", "ask_service", "examine", "report"]
 
+HELLO_S = 3.0
+"""So long a running companion may take to say that it is one; whatever else listens there may say nothing at all."""
 ANSWER_S = 15.0
-"""So long a running companion may take to look at everything."""
+"""So long it may take to look at everything."""
 
 
 def report(settings: Settings, as_json: bool = False, path: Path | None = None) -> int:
@@ -83,7 +87,7 @@ def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
             key = host_key_text(journal.key("host"))
     except JournalError:
         key = ""
-    told = fetch(settings, "/api/doctor", {"X-Host-Key": key}) if key else None
+    told = fetch(settings, "/api/doctor", {"X-Host-Key": key}, ANSWER_S) if key else None
     if told is None or "findings" not in told:
         advice = "Its journal cannot be read from here, so it tells no more: use sudo."
         machine = machinery.thorough_look(Machine(), settings.journal_path.parent)
@@ -93,8 +97,8 @@ def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
     return (Finding("service", Grade.OK, running), *findings)
 
 
-def fetch(settings: Settings, path: str, headers: dict[str, str]) -> dict[str, Any] | None:
-    """A JSON object of this machine's own pages; None: nobody answers with one."""
+def fetch(settings: Settings, path: str, headers: dict[str, str], timeout_s: float = HELLO_S) -> dict[str, Any] | None:
+    """A JSON object of this machine's own pages; None: nobody answers with one within `timeout_s`, by HTTP or HTTPS."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.web.host, settings.web.host)
     place = f"[{host}]" if ":" in host else host
     anyone = ssl.create_default_context()  # this machine itself, by an address that no certificate names
@@ -104,7 +108,7 @@ def fetch(settings: Settings, path: str, headers: dict[str, str]) -> dict[str, A
         request = urllib.request.Request(f"{scheme}://{place}:{settings.web.port}{path}", headers=headers)
         try:
             try:
-                answer = opener.open(request, timeout=ANSWER_S)
+                answer = opener.open(request, timeout=timeout_s)
             except urllib.error.HTTPError as error:
                 answer = error  # it answers, if only that something is wrong
             with answer:
@@ -122,11 +126,12 @@ def examine(settings: Settings, machine: Machine | None = None) -> Iterator[Find
     """Look at everything once, while no companion runs."""
     machine = machine or Machine()
     yield from _camera(settings)
-    yield _pins(settings)
+    yield from _pins(settings, machine)
     yield voice(settings.voice)
     yield from examine_broker(settings.mqtt)
     yield from machinery.thorough_look(machine, settings.journal_path.parent)
     yield from _games(settings)
+    yield from games_from_outside()
     yield network.port(settings.web.host, settings.web.port)
     found = hotspot(machine.run)
     yield from network.reach(addresses(settings.web.host), found.name if found else "")
@@ -179,17 +184,25 @@ def _lens_words(settings: Settings, camera: Camera) -> str:
     return f"About {angle:.0f} degrees across; the board teaches the rest, companion calibrate measures it."
 
 
-def _pins(settings: Settings) -> Finding:
+def _pins(settings: Settings, machine: Machine) -> Iterator[Finding]:
+    """Can the pins be used, and whose are they until then?"""
     if settings.panel.enabled == "no":
-        return Finding("pins", Grade.NOTE, "Switched off in the settings: phones only.")
+        yield Finding("pins", Grade.NOTE, "Switched off in the settings: phones only.")
+        return
     try:
         reason = panel_reason(settings.panel)
     except PanelError as error:
         reason = error.message
-    if reason is None:
-        return Finding("pins", Grade.OK, "The pins can be used.")
-    grade = Grade.FAIL if settings.panel.enabled == "yes" else Grade.NOTE
-    return Finding("pins", grade, f"{reason} Without pads the phones do everything.")
+    if reason is not None:
+        grade = Grade.FAIL if settings.panel.enabled == "yes" else Grade.NOTE
+        yield Finding("pins", grade, f"{reason} Without pads the phones do everything.")
+        return
+    yield Finding("pins", Grade.OK, "The pins can be used.")
+    owners = pin_owners(machine.root)
+    for conflict in pin_conflicts(settings.panel, owners):
+        yield Finding("pins", Grade.WARN, conflict)
+    if isinstance(settings.panel.buzzer, int):
+        yield tone(settings.panel.buzzer in owners and owners[settings.panel.buzzer].kind == "pwm")
 
 
 def _certificate(web: WebSettings) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ import msgspec
 
 from companion import __version__
 from companion.cli.backup import add_commands as add_upkeep
+from companion.cli.bot import add_bot
 from companion.cli.history import add_commands as add_history
 from companion.cli.host_key import add_host_key
 from companion.cli.hotspot import add_hotspot
@@ -25,14 +27,19 @@ from companion.core.config import Settings, find_settings, load_settings
 from companion.core.errors import CompanionError, Malformed, SystemTrouble
 from companion.core.i18n import plain_words
 from companion.games import GAMES, game_named
+from companion.games.outside import load_games, outside_games
 from companion.service import logs
 
 if TYPE_CHECKING:
     from companion.service.app import Companion
 
 
+log = logging.getLogger(__name__)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; answers the exit status."""
+    load_games()
     options = _parser().parse_args(arguments)
     logs.begin(options.verbose)
     try:
@@ -63,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_calibrate(commands)
     _add_selfplay(commands)
     _add_engine(commands)
+    add_bot(commands)
     _add_bench(commands)
     add_hotspot(commands, _add_settings, _settings_path)
     add_kiosk(commands)
@@ -155,6 +163,8 @@ def _play(options: argparse.Namespace) -> int:
         logs.choose(found.log.level, options.verbose)
         return found
 
+    for left_out in (game for game in outside_games() if game.trouble):
+        log.warning("The game %s of %s is left out: %s", left_out.name, left_out.package, left_out.trouble)
     run(settings, _settings_path(options), True if options.simulate else None, greet)
     return 0
 
@@ -332,15 +342,19 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command = commands.add_parser("bench", help="measure speeds and latencies on this machine")
     command.add_argument("--games", type=_count, default=100_000, metavar="N", help="random games through the engine")
     command.add_argument("--real-time", action="store_true", help="a game on the clock at its real length, too")
-    command.add_argument("part", nargs="?", choices=("vision", "kills", "memory"), help="measure nothing but that")
+    command.add_argument(
+        "part", nargs="?", choices=("vision", "kills", "memory", "bots"), help="measure nothing but that"
+    )
     command.add_argument("--kills", type=_count, default=1000, metavar="N", help="SIGKILLs of the service at random")
+    command.add_argument("--matches", type=_count, metavar="N", help="bots: so many games of each pairing")
     command.add_argument("--quick", action="store_true", help="vision: about a tenth of it")
     command.add_argument("--json", action="store_true", help="vision: the same for machines")
     command.add_argument(
         "--only",
         default="",
         metavar="NAME",
-        help="vision: scenes whose name begins so, such as tilt-3; or game, cost, photograph, corners, lens",
+        help="vision: scenes whose name begins so, such as tilt-3; or game, cost, photograph, corners, lens. "
+        "bots: the game of that name",
     )
     command.add_argument("--keep", type=Path, metavar="DIR", help="vision: keep pictures that were not read, and why")
     command.set_defaults(run=_bench)
@@ -360,6 +374,11 @@ def _bench(options: argparse.Namespace) -> int:
         from companion.tools.bench.memory import bench_memory  # noqa: PLC0415
 
         return 0 if bench_memory() else 1
+    if options.part == "bots" and not (options.quick or options.json or options.keep):
+        from companion.tools.bench.bots import bench_bots  # noqa: PLC0415
+
+        is_good = bench_bots(options.matches, options.only)
+        return 0 if is_good or options.matches else 1
     if options.quick or options.json or options.only or options.keep:
         raise Malformed("--quick, --json, --only and --keep are for: companion bench vision")
     from companion.tools.bench import run  # noqa: PLC0415

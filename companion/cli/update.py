@@ -72,7 +72,7 @@ def _update(options: argparse.Namespace, settings: Settings, path: Path) -> int:
         with as_owner_of(settings.journal_path.parent):  # a link there does not lead root to files of its own
             print(try_games(settings))
         return 0
-    from companion.cli.doctor import fetch  # noqa: PLC0415 - brings the whole program
+    from companion.cli.doctor import ANSWER_S, fetch  # noqa: PLC0415 - brings the whole program
     from companion.maintenance.releases.signature import trust  # noqa: PLC0415 - as below
     from companion.maintenance.releases.update import (  # noqa: PLC0415 - as above
         ThisMachine,
@@ -96,7 +96,7 @@ def _update(options: argparse.Namespace, settings: Settings, path: Path) -> int:
         trust(home, options.trust)
         print("From now on only releases that are signed with this key are taken.")
         return 0
-    machine = ThisMachine(settings, path, lambda: fetch(settings, "/health", {}))
+    machine = ThisMachine(settings, path, lambda: fetch(settings, "/health", {}, ANSWER_S))
     python = f"{sys.base_prefix}/bin/python3"
     updater = Updater(home, settings, path, machine, python, lambda line: print(line, flush=True))
     if options.back:

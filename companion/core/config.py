@@ -72,7 +72,8 @@ class PanelSettings(_Section, frozen=True, forbid_unknown_fields=True):
 class CameraSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """Where frames come from: `auto`, `none`, `picamera`, `usb:0`, a path of an image, a folder or a video file.
 
-    `picamera:1` is the second Raspberry Pi camera; `usb:C920` is the USB camera with these words in its name, whatever
+    `picamera:imx708` is the Raspberry Pi camera with this sensor, `picamera:/base/…` that of libcamera's id,
+    `picamera:1` the second one; `usb:C920` is the USB camera with these words in its name, whatever
     its number. `size` is asked of cameras. `model` gives nominal lens data, `auto` guesses it from the sensor;
     `field_of_view_deg` is the horizontal angle of any other lens, from its data sheet. `fps` bounds the work of the
     reader. `mains_hz` is the mains frequency of the lamps: exposures of whole periods show no bands.
@@ -211,6 +212,16 @@ class MqttSettings(_Section, frozen=True, forbid_unknown_fields=True):
     pause: bool = False
 
 
+class BotsSettings(_Section, frozen=True, forbid_unknown_fields=True):
+    """Opponents from outside.
+
+    engines: `NAME=COMMAND` of each, a program that speaks the protocol of `companion bot`; the game's name is added as
+    its last word. Written into the file by hand: it is a program that runs here.
+    """
+
+    engines: tuple[Annotated[str, Meta(max_length=300, pattern=r"^[^\W_][\w .-]{0,23}=\S.*$")], ...] = ()
+
+
 class Settings(_Section, frozen=True, forbid_unknown_fields=True):
     """The whole file."""
 
@@ -225,6 +236,7 @@ class Settings(_Section, frozen=True, forbid_unknown_fields=True):
     history: HistorySettings = HistorySettings()
     mqtt: MqttSettings = MqttSettings()
     log: LogSettings = LogSettings()
+    bots: BotsSettings = BotsSettings()
 
     @property
     def photographs_path(self) -> Path:

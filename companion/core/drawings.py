@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from xml.etree import ElementTree
 
 _EDGE = "var(--edge,var(--line))"
 _INK, _PAPER_WHITE = "#1B1814", "#fff"
@@ -159,8 +160,71 @@ _SUITS = {
     "suit-choice": _stroke("M36 8L28 92M72 8L64 92M10 34H92M8 66H90"),
 }
 
-DRAWINGS: Mapping[str, str] = {**_PIECES, **_ORDERS, **_SIGNS, **_GROUND, **_SUITS}
-"""The inside of every drawing, by name."""
+_LINE = f'fill="none" stroke="{_EDGE}" stroke-width="5"'
+_PLATE = f'fill="var(--face,#fff)" stroke="{_EDGE}" stroke-width="5"{_ROUND}'
+_FACES = {
+    # The machine's three characters: neither round like South nor angular like North, in plate and ink.
+    "face-pip": (
+        f'<path d="M50 27c-7-5 7-9 0-15" {_LINE}/><circle cx="50" cy="9" r="6" fill="{_EDGE}"/>'
+        f'<path d="M50 26c23 0 34 21 34 40c0 19-15 28-34 28s-34-9-34-28c0-19 11-40 34-40z" {_PLATE}/>'
+        f'<circle cx="50" cy="54" r="15" {_LINE}/><circle cx="55" cy="50" r="6.5" fill="{_EDGE}"/>'
+        f'<path d="M34 77q16 12 32 0" {_LINE} stroke-linecap="round"/>'
+    ),
+    "face-bo": (
+        f'<path d="M31 20V10H69V20" {_LINE}/><path d="M14 20H86V70L73 94H27L14 70z" {_PLATE}/>'
+        f'<path d="M2 40H14V62H2zM86 40H98V62H86z" fill="{_EDGE}"/>'
+        f'<path d="M24 46h22a11 11 0 0 1-22 0zM54 46h22a11 11 0 0 1-22 0zM20 46H48M52 46H80" {_LINE}/>'
+        f'<path d="M33 70H67M33 80H67" {_LINE}/>'
+    ),
+    "face-zeno": (
+        f'<path d="M50 15V4M38 8H62" {_LINE}/>' + _solid("M50 14L80 34L72 96H28L20 34z", 5, _ROUND) + "<path"
+        ' d="M27 44L46 51V58L28 53zM73 44L54 51V58L72 53zM50 26l7 7l-7 7l-7-7z" fill="var(--face,#fff)"/>'
+        '<path d="M40 78H56L62 73" fill="none" stroke="var(--face,#fff)" stroke-width="5"/>'
+    ),
+}
+
+_KEYS = {
+    "laptop": (
+        '<path d="M18 20H82V66H18z" fill="none" stroke="currentColor" stroke-width="9" stroke-linejoin="round"/>'
+        '<path d="M4 78H96V88H4z" fill="currentColor"/>'
+    ),
+    "eye": (
+        '<path d="M6 50a50 50 0 0 1 88 0a50 50 0 0 1-88 0z" fill="none" stroke="currentColor" stroke-width="9"/>'
+        '<circle cx="50" cy="50" r="14" fill="currentColor"/>'
+    ),
+    "lever": (
+        '<path d="M26 8V92M74 8V92" stroke="currentColor" stroke-width="9"/>'
+        '<path d="M10 26H42V46H10zM58 56H90V76H58z" fill="currentColor"/>'
+    ),
+    "printer": (
+        '<path d="M24 42V8H76V42M24 72H8V42H92V72H76M24 58H76V92H24z" fill="none" stroke="currentColor"'
+        ' stroke-width="9" stroke-linejoin="round"/>'
+    ),
+}
+
+DRAWINGS: dict[str, str] = {**_PIECES, **_ORDERS, **_SIGNS, **_GROUND, **_SUITS, **_FACES, **_KEYS}
+"""The inside of every drawing, by name; those of games that come from outside are added when the program starts."""
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+
+def add(drawings: Mapping[str, str]) -> None:
+    """Add drawings of a game; raises ValueError, and adds none, for a name that is taken or no name, and for no SVG.
+
+    >>> add({"robot-s": "<path/>"})
+    Traceback (most recent call last):
+    ValueError: there is a drawing “robot-s” already
+    """
+    for name, inner in drawings.items():
+        if name in DRAWINGS:
+            raise ValueError(f"there is a drawing “{name}” already")
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"“{name}” is no name of a drawing: small letters, figures and hyphens")
+        try:
+            ElementTree.fromstring(f"<svg>{inner}</svg>")
+        except ElementTree.ParseError as error:
+            raise ValueError(f"the drawing “{name}” is no SVG: {error}") from None
+    DRAWINGS.update(drawings)
+
 
 _PATTERNS = (
     f'<pattern id="dots" width="{_DOT_PITCH:g}" height="{_DOT_PITCH:g}" patternUnits="userSpaceOnUse">'

@@ -42,6 +42,10 @@ Layout = Mapping[Square, tuple[str, ...]]
 """Which faces lie on which square, from the bottom to the top; squares without a piece are left out."""
 
 
+SIDE_COLOURS = ("purple", "lime", "white", "black", "petrol", "coral", "blue", "pink", "ice", "crimson")
+"""The colours that a side can have: each is a token of the style sheets, readable in light and in dark."""
+
+
 @dataclass(frozen=True)
 class Side:
     """How a seat appears in one game. South is round and plain, North angular and dotted."""
@@ -49,7 +53,7 @@ class Side:
     name: str
     """In the middle of a sentence, such as `purple`."""
     colour: str
-    """Name of its colour token in the style sheet."""
+    """One of `SIDE_COLOURS`."""
     rgb: str
     """The same colour for paper and rendered scenes, `#rrggbb` (light theme)."""
     drawing: str
@@ -213,6 +217,8 @@ class Kit:
     """What the instruction sheet says about these pieces."""
     deck: Deck | None = None
     """The cards of a game of cards; they lie in the squares of the board as in zones."""
+    letters: Mapping[str, str] = field(default_factory=dict)
+    """What the letters on pieces mean; empty: they are plain numbers, or there are none."""
     _kinds: dict[str, str] = field(init=False, repr=False, compare=False, default_factory=dict)
     _by_name: dict[str, Face] = field(init=False, repr=False, compare=False, default_factory=dict)
     _by_marker: dict[int, Face] = field(init=False, repr=False, compare=False, default_factory=dict)

@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
+from companion.core.event_cues import EventCue
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout, Seat
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -20,11 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Frame:
-    """One picture. `luma` is (height, width) uint8; `at_s` the monotonic time of its exposure; `number` counts up."""
+    """One picture. `luma` is (height, width) uint8; `at_s` the monotonic time of its exposure; `number` counts up.
+
+    `colours` answers Cr and Cb of the same view, (height, width, 2) uint8, smaller than the picture; it may cost
+    something, so that it is asked only for what people look at. None: the camera has none.
+    """
 
     luma: NDArray[np.uint8]
     at_s: float
     number: int
+    colours: Callable[[], NDArray[np.uint8] | None] | None = None
 
 
 class Camera(Protocol):
@@ -116,7 +124,7 @@ class Press:
 
 
 class Cue(StrEnum):
-    """Events that lamps and tones announce; the values are the rows of the cue language."""
+    """What lamps and tones announce of the table; the values are the rows of the cue language."""
 
     AWAKE = "awake"
     SEAT_TAKEN = "seat_taken"
@@ -130,19 +138,13 @@ class Cue(StrEnum):
     TAKEN_BACK = "taken_back"
     REVEAL = "reveal"
     STEP = "step"
-    BOUNCED = "bounced"
-    SHOT = "shot"
-    FLAG_TAKEN = "flag_taken"
     HANDS_WANTED = "hands_wanted"
     BOARD_AGREES = "board_agrees"
     BOARD_WRONG = "board_wrong"
     ASKED = "asked"
     TURN_PASSES = "turn_passes"
-    COMBAT = "combat"
     TIME_SHORT = "time_short"
     TIME_OUT = "time_out"
-    FACE_OFF = "face_off"
-    FACE_OFF_AGAIN = "face_off_again"
     CLOCK_LOW = "clock_low"
     CLOCK_LAST = "clock_last"
     PAUSED = "paused"
@@ -185,9 +187,9 @@ class SeatLamps:
 
 @dataclass(frozen=True)
 class Signal:
-    """One cue, whom it concerns, and a number where the cue has one (order n, step n)."""
+    """One cue of the table or of an event, whom it concerns, and a number where it has one (order n, step n)."""
 
-    cue: Cue
+    cue: Cue | EventCue
     seats: frozenset[Seat] = frozenset()
     number: int = 0
 

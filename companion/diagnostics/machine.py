@@ -22,6 +22,8 @@ LOW_BYTES = 500_000_000
 WARM_C, HOT_C = 75.0, 80.0
 """At 80 degrees a Raspberry Pi begins to slow its processor down (Raspberry Pi documentation, `temp_limit`)."""
 LOW_MEMORY_MB = 100
+LOW_CMA_MB = 64
+"""What boards with 512 MB have; the widest view of every known camera fits into it."""
 WORN = 0.9
 _EARLIEST_UNIX_S = 1_735_689_600  # 1 January 2025: an older clock was never set
 _SUPPLY = say("use the official power supply, a short thick cable, and nothing hungry at its USB ports")
@@ -42,6 +44,22 @@ def board(machine: Machine) -> Finding:
         advice = say("End other programs, or use a Raspberry Pi with more.")
         return Finding("machine", Grade.WARN, joined(" ", (text, advice)))
     return Finding("machine", Grade.OK, text)
+
+
+def picture_memory(machine: Machine) -> Iterator[Finding]:
+    """The memory for the pictures of a camera on the ribbon cable, where a machine has such memory."""
+    if (found := probes.contiguous_memory(machine)) is None:
+        return
+    text = say(
+        "{free} of {total} MB of contiguous memory (CMA) are free for a ribbon camera’s pictures.",
+        free=found.free_mb,
+        total=found.total_mb,
+    )
+    if found.total_mb < LOW_CMA_MB:
+        advice = say("That is little: set dtoverlay=vc4-kms-v3d,cma-128 in /boot/firmware/config.txt, then restart.")
+        yield Finding("memory", Grade.NOTE, joined(" ", (text, advice)))
+    else:
+        yield Finding("memory", Grade.OK, text)
 
 
 def warmth(machine: Machine) -> Iterator[Finding]:
@@ -127,6 +145,22 @@ def space(machine: Machine, folder: Path) -> Finding:
     return Finding("disk", Grade.OK, text)
 
 
+def lasting(machine: Machine, folder: Path) -> Iterator[Finding]:
+    """Are games still there after the power was off?"""
+    if sentence := forgetful(machine, folder):
+        yield Finding("disk", Grade.FAIL, sentence)
+
+
+def forgetful(machine: Machine, folder: Path) -> str:
+    """A sentence for the pages where everything that is kept in a folder goes with the power; else empty."""
+    if not probes.is_lost_at_power_off(machine, folder.resolve()):
+        return ""
+    return say(
+        "Games are kept in memory only: they are gone when the power is off. Switch the overlay file system off (sudo "
+        "raspi-config, Performance Options), or set state_dir to a folder on the card or a USB stick."
+    )
+
+
 def disk_health(machine: Machine, folder: Path) -> Iterator[Finding]:
     """What the disk and the kernel tell of wear and errors."""
     mount = probes.volume(machine, _existing(folder))
@@ -205,6 +239,8 @@ def quick_look(machine: Machine, folder: Path) -> Iterator[Finding]:
 def thorough_look(machine: Machine, folder: Path) -> Iterator[Finding]:
     """All that there is to know of the machine."""
     yield board(machine)
+    yield from picture_memory(machine)
     yield from quick_look(machine, folder)
+    yield from lasting(machine, folder)
     yield clock(machine)
     yield versions(machine)

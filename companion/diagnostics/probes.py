@@ -21,6 +21,8 @@ _KMSG_BYTES = 1 << 20
 _TROUBLE_LINE = re.compile(
     r"I/O error|EXT4-fs error|EXT4-fs warning .*error|mmc\d+: .*error|Remounting filesystem read-only"
 )
+_CONTAINER = (".dockerenv", "run/.containerenv")
+"""Files by which Docker and Podman mark what they run."""
 Run = Callable[[Sequence[str]], str]
 
 
@@ -143,16 +145,27 @@ def memory(machine: Machine) -> Memory | None:
     return Memory(int(told["MemTotal"]) // 1000, int(told["MemAvailable"]) // 1000)
 
 
+def contiguous_memory(machine: Machine) -> Memory | None:
+    """The memory of one piece (CMA) out of which cameras on ribbon cables have their pictures; None: there is none."""
+    told = dict(re.findall(r"^(Cma\w+):\s+(\d+) kB", machine.text("proc/meminfo"), re.MULTILINE))
+    total_mb, free_mb = (int(told.get(name, 0)) // 1024 for name in ("CmaTotal", "CmaFree"))
+    return Memory(total_mb, free_mb) if total_mb else None
+
+
 # ---- the disk --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Volume:
-    """What a folder lies on: the block device (`8:1`), its file system, and whether it can be written."""
+    """What a folder lies on: the block device (`8:1`), its file system, and whether it can be written.
+
+    `upper`: of an overlay the folder that takes what is written; empty: there is none.
+    """
 
     device: str
     file_system: str
     read_only: bool
+    upper: str = ""
 
 
 def volume(machine: Machine, folder: Path) -> Volume | None:
@@ -165,9 +178,28 @@ def volume(machine: Machine, folder: Path) -> Volume | None:
             continue
         place = fields[4].replace("\\040", " ")
         if folder.is_relative_to(place) and len(place) >= best:
-            is_fixed = "ro" in fields[5].split(",") or "ro" in kinds[2].split(",")
-            best, found = len(place), Volume(fields[2], kinds[0], is_fixed)
+            options = kinds[2].split(",")
+            is_fixed = "ro" in fields[5].split(",") or "ro" in options
+            upper = next((each.removeprefix("upperdir=") for each in options if each.startswith("upperdir=")), "")
+            best, found = len(place), Volume(fields[2], kinds[0], is_fixed, upper)
     return found
+
+
+def is_lost_at_power_off(machine: Machine, folder: Path) -> bool:
+    """Is what is written to a folder kept in memory alone?
+
+    On an overlay that depends on its upper folder. Where that cannot be seen it is a container's, which keeps it as
+    long as the container, or the read-only root of `raspi-config`, which keeps it in memory.
+    """
+    found = volume(machine, folder)
+    if found is None:
+        return False
+    if found.file_system != "overlay":
+        return found.file_system in ("tmpfs", "ramfs")
+    below = volume(machine, Path(found.upper)) if found.upper else None
+    if below is None or below.device == found.device:
+        return not any((machine.root / mark).exists() for mark in _CONTAINER)
+    return below.file_system in ("tmpfs", "ramfs")
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,12 @@
 from typing import Any
 
 from companion.core.errors import Malformed
+from companion.core.event_cues import EventCue
 from companion.core.i18n import Verbatim, say
 from companion.games.arena import Arena
 from companion.games.base import Game
 from companion.games.binmat import Binmat
+from companion.games.events import CommonEvent
 from companion.games.kahmate import Kahmate
 from companion.games.outbuffered import Outbuffered
 from companion.games.scouts import Scouts
@@ -22,3 +24,9 @@ def game_named(name: str) -> Game[Any, Any]:
         )
         raise Malformed(text)
     return GAMES[name]
+
+
+def event_cues() -> tuple[EventCue, ...]:
+    """How events of all games are heard, each once: those of several games first."""
+    kinds = [*CommonEvent, *(kind for game in GAMES.values() for kind in game.events)]
+    return tuple(dict.fromkeys(kind.cue for kind in kinds if kind.cue))

@@ -6,7 +6,7 @@ A game is pure: no I/O, no clock, no global state, no randomness of its own. Sta
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from random import Random
@@ -18,7 +18,8 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.grid import Square
 from companion.core.i18n import listed, say, translate
 from companion.core.kit import Kit, Layout, Seat, Side
-from companion.games.screen import BoardUi, CardUi, ChessClock, Play, Tally
+from companion.games.events import CommonEvent, EventKind
+from companion.games.screen import BoardUi, Play, Tally, UnitOrder
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -32,7 +33,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     `square` is where, `to` where it leads; `edge` is the direction (files, ranks) in which a move was refused.
     """
 
-    kind: str
+    kind: EventKind
     text: str
     seat: Seat | None = None
     square: str | None = None
@@ -223,7 +224,8 @@ class Game(ABC, Generic[S, A]):
     """The rules of one game, and only the rules.
 
     Must be overridden: everything abstract, and the class attributes without a value. May be overridden:
-    `presets`, `replays_ties`, and whatever has a default, which says "no board, no pad, no sketch, no clock, no cards".
+    `presets`, `replays_ties`, and whatever has a default, which says "no board, no pad, no sketch". Games of cards and
+    games with clocks inherit from `companion.games.mixins` as well.
     """
 
     name: ClassVar[str]
@@ -233,6 +235,10 @@ class Game(ABC, Generic[S, A]):
     options_type: ClassVar[type[Options]]
     option_rows: ClassVar[tuple[OptionRow, ...]]
     rules: ClassVar[tuple[Rule, ...]]
+    events: ClassVar[type[EventKind]] = CommonEvent
+    """The kinds of events that this game adds to those of `CommonEvent`."""
+    drawings: ClassVar[Mapping[str, str]] = {}
+    """Shapes of a game that comes from outside, by name, as those of `companion.core.drawings`."""
     turn_rule: ClassVar[str | None] = None
     """The paragraph that says who acts when; `end_rule`: the one that says how a game ends."""
     end_rule: ClassVar[str | None] = None
@@ -310,36 +316,21 @@ class Game(ABC, Generic[S, A]):
         """Does anything stay hidden to the end of such a game, as cards face down do?"""
         return False
 
+    def is_dealt_by_hand(self, options: Any) -> bool:  # noqa: ARG002
+        """Do people deal cards themselves, so that a seat's own are known to nobody but its owner?"""
+        return False
+
+    def hidden_options(self, options: Any) -> frozenset[str]:  # noqa: ARG002
+        """The options that tell what is hidden from the seats, such as a deal that was chosen."""
+        return frozenset()
+
     def commands(self, action: A) -> Iterable[str]:
         """What an action orders, a word for each of its commands, to be counted; nothing for what the rules force."""
         return (self.format(action),)
 
-    def time_limit(self, state: S) -> float | None:  # noqa: ARG002
-        """How many seconds the decision that is due may take, from its beginning; None: as long as it likes."""
-        return None
-
-    def on_timeout(self, state: S, seat: Seat) -> A | None:  # noqa: ARG002
-        """What happens for a seat whose time is over; None: only the alarm sounds."""
-        return None
-
-    def chess_clock(self, state: S) -> ChessClock | None:  # noqa: ARG002
-        """Each seat's time for the whole game, while the clock of the seat on turn runs; who has none left, loses."""
-        return None
-
     def is_reversible(self, state: S, seat: Seat, action: A) -> bool:  # noqa: ARG002
         """May a seat that has taken the turn alone take this action back, because nobody has learned anything by it?"""
         return False
-
-    def tableau(self, state: S, seat: Seat | None) -> CardUi | None:  # noqa: ARG002
-        """What a viewer (None: everybody) sees of a game of cards and counters; None: the board says it all."""
-        return None
-
-    def laid_open(self, state: S, fans: Layout, before: Layout) -> A | None:  # noqa: ARG002
-        """The action that cards laid open mean, by the zones in which they lie; None while they mean none.
-
-        `before` are the cards that lay open when this decision became due.
-        """
-        return None
 
     def expected(self, state: S) -> Layout | None:  # noqa: ARG002
         """Which faces lie on which square now; None when the board is not checked."""
@@ -349,9 +340,26 @@ class Game(ABC, Generic[S, A]):
         """False while pieces may also lie where a hand has put them for an action that is not decided yet."""
         return True
 
+    def turn_number(self, state: S) -> int | None:  # noqa: ARG002
+        """The number of the turn that is due as this game counts; 0: it is still set up. None: the table counts."""
+        return None
+
     def standing(self, state: S, seat: Seat | None) -> BoardUi | None:  # noqa: ARG002
         """What a viewer (None: everybody) sees of a game of pieces beside its board; None: the board says it all."""
         return None
+
+    def opened(
+        self,
+        state: S,  # noqa: ARG002
+        actions: Mapping[Seat, A],  # noqa: ARG002
+        stages: Sequence[Stage],  # noqa: ARG002
+        stage: int,  # noqa: ARG002
+    ) -> Mapping[Seat, tuple[UnitOrder, ...]]:
+        """The orders of each seat's pieces in a turn from this state, as far as its stages up to this one open them.
+
+        Nothing where orders are no sheet for several pieces.
+        """
+        return {}
 
     def plays(self, state: S, seat: Seat) -> Iterable[Play]:
         """The legal actions as a seat taps them, or as hands make them; one of several that mean the same.

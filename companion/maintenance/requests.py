@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from companion.core.config import PanelSettings, Settings
+from companion.core.event_cues import EventCue
 from companion.core.kit import Seat
 from companion.core.ports import Cue
 
@@ -89,7 +90,7 @@ class PanelCheck(Protocol):
     def light(self, lamp: str, on: bool) -> None:
         """Light a lamp, or darken it; raises KeyError for one that there is not."""
 
-    def play(self, cue: Cue, seats: frozenset[Seat]) -> None:
+    def play(self, cue: Cue | EventCue, seats: frozenset[Seat]) -> None:
         """Sound and show a cue."""
 
     def trial(self) -> Trial:

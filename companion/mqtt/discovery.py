@@ -81,7 +81,7 @@ def _sensors(base: str) -> dict[str, dict[str, Any]]:
             "p": "event",
             "name": "Event",
             "state_topic": f"{base}/{topics.EVENT}",
-            "event_types": [*(cue.value for cue in topics.EVENTS), *topics.STAFF_EVENTS],
+            "event_types": list(topics.event_types()),
             "icon": "mdi:bullhorn",
         },
     }

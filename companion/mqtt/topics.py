@@ -13,6 +13,7 @@ from typing import Any
 from companion.core.i18n import translate
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import CameraState, Cue, Signal
+from companion.games import event_cues
 from companion.table.chance.chance_view import ChanceView
 from companion.table.seats.staff_call import Call, StaffBell
 from companion.table.session import Phase
@@ -27,12 +28,20 @@ BOTH_COLOUR, NOBODYS_COLOUR = "#FFC20E", "#FFFFFF"
 """The turn's colour while the table waits for both seats (the sign's yellow), and for none."""
 
 EVENTS = (
-    Cue.SEAT_TAKEN, Cue.ORDERS_WANTED, Cue.SEALED, Cue.TAKEN_BACK, Cue.REVEAL, Cue.STEP, Cue.BOUNCED, Cue.SHOT,
-    Cue.FLAG_TAKEN, Cue.HANDS_WANTED, Cue.BOARD_AGREES, Cue.BOARD_WRONG, Cue.TURN_PASSES, Cue.COMBAT, Cue.FACE_OFF,
-    Cue.FACE_OFF_AGAIN, Cue.TIME_OUT, Cue.PAUSED, Cue.RESUMED, Cue.OFFER, Cue.WON, Cue.TIE, Cue.TROUBLE,
+    Cue.SEAT_TAKEN, Cue.ORDERS_WANTED, Cue.SEALED, Cue.TAKEN_BACK, Cue.REVEAL, Cue.STEP, Cue.HANDS_WANTED,
+    Cue.BOARD_AGREES, Cue.BOARD_WRONG, Cue.TURN_PASSES, Cue.TIME_OUT, Cue.PAUSED, Cue.RESUMED, Cue.OFFER, Cue.WON,
+    Cue.TIE, Cue.TROUBLE,
 )  # fmt: skip
-"""The cues that are told: those that lamps and tones show to all. Not the keys of a pad: they are their owner's."""
+"""The table's cues that are told: those that lamps and tones show to all. Not the keys of a pad: they are private.
+
+The cues of games' events are told as well.
+"""
 STAFF_EVENTS = ("staff_called", "staff_coming", "staff_done")
+
+
+def event_types() -> tuple[str, ...]:
+    """Everything that the topic `event` may tell, by name."""
+    return (*map(str, (*EVENTS, *event_cues())), *STAFF_EVENTS)
 
 
 def state_of(view: TableView, language: str) -> Mapping[str, Any]:
@@ -138,9 +147,9 @@ def staff_of(bell: StaffBell, language: str) -> Mapping[str, Any]:
 
 def event_of(signal: Signal, view: TableView, language: str) -> Mapping[str, Any] | None:
     """A cue with the words of the sign; None: nobody is told of this one."""
-    if signal.cue not in EVENTS:
+    if isinstance(signal.cue, Cue) and signal.cue not in EVENTS:
         return None
-    return _event(signal.cue.value, signal.seats, view, language)
+    return _event(str(signal.cue), signal.seats, view, language)
 
 
 def staff_event(call: Call, by: str, view: TableView, language: str) -> Mapping[str, Any]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Board, Kit, Layout, Seat, Side
 from companion.games.base import Event, Illustration
+from companion.games.events import Reach
 from companion.games.screen import Tally
 from companion.printing.board_pages import print_ground
 from companion.printing.pdf_pen import INK, STONE, TILE_2, WHITE, Pen, text_width, tinted
@@ -24,7 +25,6 @@ _PIECE, _CARRIED, _STEP = 0.7, 0.44, 0.12
 _LABEL, _GOAL = 0.42, 0.55
 """Room for labels beside the squares, and how deep goals are drawn."""
 _STOP = "#B0250D"
-_AROUND = {"defend": ("shield", 1.1), "armed": ("burst", 1.2), "blast": ("burst", 2.2)}
 
 
 def figure_size(kit: Kit, width: float, height: float) -> tuple[float, float]:
@@ -213,10 +213,11 @@ class _Figure:
         if not event.square:
             return
         x, y = self.board.centre_mm(Square.parse(event.square))
-        if around := _AROUND.get(event.kind):
-            size = around[1] * self.unit
-            self.pen.drawing(around[0], x - size / 2, y - size / 2, size, None, fill=INK)
-        if event.kind == "shot" and event.to and not _is_next(event):
+        look = event.kind.look
+        if look.around:
+            size = round(look.size, 1) * self.unit
+            self.pen.drawing(look.around, x - size / 2, y - size / 2, size, None, fill=INK)
+        if look.reach is Reach.HIT and event.to and not _is_next(event):
             to = self.board.centre_mm(Square.parse(event.to))
             self.pen.line((x, y), to, width=0.06 * self.unit)
 
@@ -234,10 +235,11 @@ class _Figure:
                     near = at + 0.08 * self.unit, 0.15 * sign * self.unit
                     far = at + 0.2 * self.unit, 0.22 * sign * self.unit
                     self.pen.line(near, far, width=0.05 * self.unit, colour=_STOP)
-        if not event.to or event.kind not in ("shot", "miss"):
+        reach = event.kind.look.reach
+        if not event.to or reach is Reach.NONE:
             return
         to_x, to_y = self.board.centre_mm(Square.parse(event.to))
-        if event.kind == "shot":
+        if reach is Reach.HIT:
             size = 1.05 * self.unit
             self.pen.drawing("shot", to_x - size / 2, to_y - size / 2, size, None, fill=INK)
         if _is_next(event):

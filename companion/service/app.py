@@ -13,6 +13,7 @@ from random import Random
 from companion import __version__
 from companion.archive.history import History
 from companion.archive.photographs import Photographer, PhotographFolder
+from companion.bots.machine_players import MachinePlayers
 from companion.core.clock import Clock, RealClock
 from companion.core.config import Settings, find_settings
 from companion.core.errors import CameraError
@@ -146,6 +147,9 @@ class Companion:
         self._open_health()
         broker = MqttAdapter(self.table, self.settings, self.clock, threads=self._threads)
         self.broker = self._stack.enter_context(broker)
+        key = self.journal.key("machine")
+        machines = MachinePlayers(self.table, self.clock, key, self.settings.bots.engines)
+        self.machines = self._stack.enter_context(machines)
         self.server = self._open_server()
         if self._threads:
             self.health.start()
@@ -155,6 +159,7 @@ class Companion:
             if self._photographer:
                 self._photographer.start()
             self.manners.start()
+            self.machines.start()
             self.housekeeping.start()
         self.server.start()
         doors = {"camera": self.watcher is not None, "pads": self.panel is not None}
@@ -363,6 +368,7 @@ class Companion:
             ),
             health=self.health,
             staff=self.broker.bell,
+            opponents=self.machines.characters,
             compiled=self.settings.journal_path.with_name("templates"),
         )
         self.join_code: JoinCode | None = app.extensions["join_code"]
@@ -416,6 +422,7 @@ class Companion:
             self._photographer.step()
         self.manners.step()
         self.broker.step()
+        self.machines.step()
         if self.panel:
             self.panel.step()
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 
 from companion.core.config import VoiceSettings
 from companion.core.i18n import joined, say, say_n
 from companion.core.ports import CameraState, CameraStatus
 from companion.diagnostics.findings import Finding, Grade
 from hardware.panel import Panel
+from hardware.tone import OVERLAY, OVERLAY_PIN
 from hardware.voice import ESPEAK
 
 
@@ -22,17 +24,36 @@ def board_camera(status: CameraStatus, name: str | None) -> Finding:
     return Finding("camera", grades[status.state], text)
 
 
-def pads(panel: Panel | None, is_simulated: bool) -> Finding:
+def pads(panel: Panel | None, is_simulated: bool) -> Iterator[Finding]:
     """How the pins are that the table uses."""
     if panel is None:
-        return Finding("pins", Grade.NOTE, say("No pads: phones do everything."))
+        yield Finding("pins", Grade.NOTE, say("No pads: phones do everything."))
+        return
     if panel.problems:
-        return Finding("pins", Grade.WARN, joined(" ", panel.problems))
-    if is_simulated:
-        return Finding("pins", Grade.OK, say("The panel is simulated."))
-    keys = say_n("{n} key", "{n} keys", len(panel.buttons))
-    lamps = say_n("{n} lamp", "{n} lamps", len(panel.lamps))
-    return Finding("pins", Grade.OK, say("{keys} and {lamps} are in use.", keys=keys, lamps=lamps))
+        yield Finding("pins", Grade.WARN, joined(" ", panel.problems))
+    elif is_simulated:
+        yield Finding("pins", Grade.OK, say("The panel is simulated."))
+    else:
+        keys = say_n("{n} key", "{n} keys", len(panel.buttons))
+        lamps = say_n("{n} lamp", "{n} lamps", len(panel.lamps))
+        yield Finding("pins", Grade.OK, say("{keys} and {lamps} are in use.", keys=keys, lamps=lamps))
+    for conflict in panel.conflicts:
+        yield Finding("pins", Grade.WARN, conflict)
+    if panel.tone_by_hardware is not None and not is_simulated:
+        yield tone(panel.tone_by_hardware)
+
+
+def tone(is_by_hardware: bool) -> Finding:
+    """Who makes the buzzer's tone, and how the hardware can."""
+    if is_by_hardware:
+        return Finding("buzzer", Grade.OK, say("The hardware makes the buzzer’s tone."))
+    text = say(
+        "The processor makes the buzzer’s tone. With the buzzer on GPIO {pin} and {line} in /boot/firmware/config.txt "
+        "the hardware makes it, purer and at no cost.",
+        pin=OVERLAY_PIN,
+        line=OVERLAY,
+    )
+    return Finding("buzzer", Grade.OK, text)
 
 
 def voice(settings: VoiceSettings) -> Finding:

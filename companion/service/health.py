@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from companion.diagnostics import machine as machinery
 from companion.diagnostics import network
 from companion.diagnostics.certificate import certificate
 from companion.diagnostics.findings import Finding, Grade, Health, Meter, RefusalCounter, Status, worst
+from companion.diagnostics.games import games_from_outside
 from companion.diagnostics.probes import Machine
 from companion.mqtt.trial import broker_finding
 from companion.service.device_findings import board_camera, pads, voice
@@ -87,6 +89,7 @@ class ServiceHealth:
         self._journal, self._free_bytes = "ok", machinery.free_bytes(self._folder)
         self._seen: tuple[Finding, ...] = ()
         self._seen_s: float | None = None
+        self._forgetful = ""
         self._examined: tuple[float, tuple[Finding, ...]] | None = None
         self._examining = threading.Lock()
         self._stop = threading.Event()
@@ -123,9 +126,17 @@ class ServiceHealth:
         if self._seen_s is None or now_s - self._seen_s >= LOOK_S:
             self._seen_s, before = now_s, self.line()
             self._seen = (*machinery.quick_look(self._machine, self._folder), *self._certificate())
+            self._tell_forgetful()
             if (line := self.line()) != before:
                 log.warning("%s", line or "What was wrong with the machine is over.", extra=log_fields("machine"))
                 companion.table.redraw()
+
+    def _tell_forgetful(self) -> None:
+        """Say on every page when games are kept in memory only."""
+        if (sentence := machinery.forgetful(self._machine, self._folder)) != self._forgetful:
+            self._forgetful = sentence
+            self._companion.table.notice("memory", sentence)
+            log.warning("%s", sentence or "Games are kept on a disk now.", extra=log_fields("forgetful"))
 
     def close(self) -> None:
         """End the thread; one that hangs in a broken disk is left behind."""
@@ -178,12 +189,13 @@ class ServiceHealth:
         yield from self._loops()
         yield from settings_put_back(companion.settings_path)
         yield board_camera(companion.table.view().camera, companion.watcher.camera if companion.watcher else None)
-        yield pads(companion.panel, companion.simulation is not None)
+        yield from pads(companion.panel, companion.simulation is not None)
         yield voice(companion.settings.voice)
         if companion.broker.sentence:
             yield broker_finding(companion.broker.is_connected, companion.broker.sentence)
         yield from machinery.thorough_look(machine, self._folder)
         yield self._games()
+        yield from games_from_outside()
         found = companion.network.wifi()
         yield from network.reach([shown(url) for url in companion.urls()], "" if found is None else found.name)
         yield network.name(machine)
@@ -214,9 +226,7 @@ class ServiceHealth:
         """What the journal holds."""
         journal = self._companion.journal
         count = len(journal.games())
-        size_mb = sum(
-            file.stat().st_size for file in journal.path.parent.glob(f"{journal.path.name}*") if file.is_file()
-        )
+        size_mb = sum(map(_bytes_of, journal.path.parent.glob(f"{journal.path.name}*")))
         text = say_n(
             "The journal holds {n} game in {size} MB.",
             "The journal holds {n} games in {size} MB.",
@@ -226,3 +236,12 @@ class ServiceHealth:
         if told := joined(" ", (journal.notice, journal.weakness)):
             return Finding("journal", Grade.WARN, joined(" ", (text, told)))
         return Finding("journal", Grade.OK, text)
+
+
+def _bytes_of(file: Path) -> int:
+    """The size of a file; 0 for what is none, or has gone since it was found: a log of SQLite comes and goes."""
+    try:
+        found = file.stat()
+    except OSError:
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import CameraState, Utterance
-from companion.table.reducer import CUES_OF_EVENTS
 from companion.table.session import Phase
 from companion.table.views import TableView
 
@@ -96,7 +95,7 @@ def _happened(before: TableView, view: TableView, everything: bool) -> Iterator[
     """The events of a stage that has just been opened, or of a turn without stages."""
     if view.phase is Phase.STAGES:
         if (before.phase, before.moment, before.stage) != (view.phase, view.moment, view.stage):
-            yield from (event.text for event in view.events if everything or event.kind in CUES_OF_EVENTS)
+            yield from (event.text for event in view.events if everything or event.kind.cue)
     elif (
         everything and before.phase is Phase.ORDERS and before.moment != view.moment and view.log[:1] != before.log[:1]
     ):

@@ -10,6 +10,7 @@ from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import CameraState, CameraStatus, Cue, Reading, Signal
+from companion.games.mixins import CardGame
 from companion.table import board_check
 from companion.table.board_check import Before, Problem
 from companion.table.pipeline import Pipeline
@@ -96,7 +97,7 @@ class BoardFollower(Pipeline):
         in_hand = is_in_hand(live, found)
         found = () if in_hand else found
         wrong = replace(live, problems=found)
-        if session.paused:
+        if session.paused or session.is_machines(seat):
             self._publish(wrong, self._problem_signals(live.problems, found))
             return
         try:
@@ -183,10 +184,11 @@ def _laid_open(live: TableState, reading: Reading) -> dict[Seat, str]:
         return {}
     if reading.game != game.name:
         return {}
-    if live.has_cards:
-        found = {seat: game.laid_open(session.state, reading.fans, live.fans_before) for seat in session.awaited}
+    people = [seat for seat in session.awaited if not session.is_machines(seat)]
+    if isinstance(game, CardGame) and live.has_cards:
+        found = {seat: game.laid_open(session.state, reading.fans, live.fans_before) for seat in people}
     elif len(game.to_act(session.state)) > 1:
-        found = {seat: game.laid_out(session.state, seat, reading.seen) for seat in session.awaited}
+        found = {seat: game.laid_out(session.state, seat, reading.seen) for seat in people}
     else:
         return {}
     return {seat: game.format(action) for seat, action in found.items() if action is not None}

@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from companion.core.errors import Illegal, Malformed, Refusal, Stale
-from companion.core.i18n import say
+from companion.core.i18n import Verbatim, say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal
 from companion.games import game_named
 from companion.games.base import Drawn, Event, Outcome
+from companion.games.mixins import TimedGame, chess_clock_of, time_limit_of
 from companion.table.chance.fairness import Pledge
 from companion.table.chance.pledges import contribute, with_draw, without
 from companion.table.clocks import Countdown, next_bank
@@ -41,16 +42,6 @@ from companion.table.records import (
 from companion.table.session import BOTH, Phase, Sealed, Session, Sitter, Turn, chance, receipt
 
 MAX_NAME = 24
-CUES_OF_EVENTS = {
-    "bounce": Cue.BOUNCED,
-    "shot": Cue.SHOT,
-    "blast": Cue.SHOT,
-    "flag_taken": Cue.FLAG_TAKEN,
-    "combat": Cue.COMBAT,
-    "face_off": Cue.FACE_OFF,
-    "face_off_again": Cue.FACE_OFF_AGAIN,
-}
-"""The kinds of events that are heard as well as seen."""
 
 Advance = tuple[Session, tuple[Signal, ...]]
 
@@ -169,9 +160,9 @@ def _begin(session: Session, record: Begin) -> Advance:
 def _await_orders(session: Session, now_s: float) -> Advance:
     """A new turn: nothing sealed, everybody in `to_act` is asked; a game with a clock begins with the clock stopped."""
     opened = replace(session, phase=Phase.ORDERS, tick=session.tick + 1, sealed={}, stage=0, has_reverted=False)
-    if session.playing.chess_clock(session.state):
+    if chess_clock_of(session.playing, session.state):
         return _await_player(opened, now_s)
-    limit_s = session.playing.time_limit(session.state)
+    limit_s = time_limit_of(session.playing, session.state)
     if limit_s is None:
         opened = replace(opened, countdown=None, paused="")
     else:
@@ -189,7 +180,7 @@ def _await_player(opened: Session, now_s: float) -> Advance:
     """The next decision by a chess clock: it runs on for the same seat, and passes to the other."""
     game, before = opened.playing, opened.bank
     (seat,) = game.to_act(opened.state)
-    clock = game.chess_clock(opened.state)
+    clock = chess_clock_of(game, opened.state)
     if clock is None:
         raise RuntimeError("no chess clock runs in this state")
     bank = next_bank(before, opened.countdown, clock, seat)
@@ -249,7 +240,7 @@ def _reveal(session: Session, now_s: float, by_time: bool = False, go_on_s: floa
     actions = {seat: game.parse(sealed.action) for seat, sealed in session.sealed.items()}
     step = game.apply(session.state, actions, session.rng)
     due_s = countdown.due_s if countdown else None
-    turn = Turn(session.moment, session.sealed, step.stages, step.events, now_s, by_time, due_s)
+    turn = Turn(session.moment, session.sealed, step.stages, step.events, now_s, by_time, due_s, session.turn_due)
     after = replace(
         session,
         state=step.state,
@@ -272,9 +263,7 @@ def _reveal(session: Session, now_s: float, by_time: bool = False, go_on_s: floa
 def _event_signals(events: tuple[Event, ...]) -> tuple[Signal, ...]:
     """The cues of what happened."""
     return tuple(
-        Signal(CUES_OF_EVENTS[event.kind], frozenset({event.seat} if event.seat else BOTH))
-        for event in events
-        if event.kind in CUES_OF_EVENTS
+        Signal(event.kind.cue, frozenset({event.seat} if event.seat else BOTH)) for event in events if event.kind.cue
     )
 
 
@@ -319,7 +308,7 @@ def _time_out(session: Session, record: TimeOut) -> Advance:
         return _finish(
             lost, Outcome(frozenset({seat.other}), say("{side!c} has no time left.", side=game.sides[seat].name))
         )
-    action = game.on_timeout(session.state, seat)
+    action = game.on_timeout(session.state, seat) if isinstance(game, TimedGame) else None
     if action is None:
         return replace(session, countdown=Countdown(countdown.limit_s, 0.0)), ()
     text = game.format(action)
@@ -426,6 +415,9 @@ def _undo(session: Session) -> Advance:
 def _offer_draw(session: Session, record: OfferDraw) -> Advance:
     if session.phase not in (Phase.ORDERS, Phase.STAGES):
         raise Illegal(Refusal.WRONG_PHASE, say("A draw can be offered while the game is on"))
+    if session.is_machines(record.seat.other):
+        name = Verbatim(session.seats[record.seat.other].name)
+        raise Illegal(Refusal.WRONG_PHASE, say("{name} plays on: there is no draw against the machine", name=name))
     if session.draw_offer is record.seat.other:
         return _finish(session, Outcome(frozenset(), say("Both agreed on a draw.")))
     return replace(session, draw_offer=record.seat), (Signal(Cue.OFFER, BOTH),)

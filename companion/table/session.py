@@ -13,10 +13,13 @@ from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.base import Drawn, Event, Game, Outcome, Stage
+from companion.games.mixins import tableau_of
 from companion.table.chance.fairness import FairChance, Pledge
 from companion.table.clocks import Bank, Countdown
 
 BOTH = frozenset(SEATS)
+MACHINE = "machine"
+"""The door of a seat that a program plays."""
 
 
 class Phase(StrEnum):
@@ -34,7 +37,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True)
 class Sitter:
-    """Who sits at a seat, and through which door (`phone` or `pad`)."""
+    """Who sits at a seat, and through which door (`phone`, `pad` or `machine`)."""
 
     name: str
     nonce: str
@@ -60,7 +63,8 @@ class Turn:
     """A turn that was revealed: what was sealed, and what came of it.
 
     `acted_s` is the monotonic time of what completed it; `by_time`: that was the clock, nobody acted; `due_s` is when
-    its time ran out, or would have (None: never).
+    its time ran out, or would have (None: never). `number` is its number as the game counts; 0: it was part of the
+    set-up.
     """
 
     moment: str
@@ -70,6 +74,7 @@ class Turn:
     acted_s: float = 0.0
     by_time: bool = False
     due_s: float | None = None
+    number: int = 0
 
 
 @dataclass(frozen=True)
@@ -121,6 +126,18 @@ class Session:
     def moment(self) -> str:
         """What an action must name to be in time: it changes with every turn, not when the other seat hands in."""
         return f"{self.number}.{self.tick}"
+
+    @property
+    def turn_due(self) -> int:
+        """The number of the turn for which actions are collected, as the game counts; 0: it is still being set up."""
+        number = self.game.turn_number(self.state) if self.game and self.state is not None else None
+        return len(self.turns) + 1 if number is None else number
+
+    @property
+    def turn_shown(self) -> int:
+        """The number of the turn that is on: one that is revealed or has ended the game, else the one that is due."""
+        has_ended = self.phase is Phase.OVER and self.playing.outcome(self.state) is not None
+        return self.turns[-1].number if self.turns and (self.phase is Phase.STAGES or has_ended) else self.turn_due
 
     @property
     def is_between(self) -> bool:
@@ -215,7 +232,7 @@ class Session:
         """What anybody at the table may do for the seat on turn."""
         if self.phase is not Phase.ORDERS or self.game is None:
             return frozenset()
-        if tableau := self.game.tableau(self.state, None):
+        if tableau := tableau_of(self.game, self.state, None):
             return frozenset(choice.text for choice in tableau.choices)
         standing = self.game.standing(self.state, None)
         return frozenset({standing.open_action}) if standing and standing.open_action else frozenset()
@@ -226,6 +243,17 @@ class Session:
         if self.game is None or self.outcome is None or not self.game.replays_ties:
             return False
         return not self.outcome.winners and self.outcome == self.game.outcome(self.state)
+
+    def is_machines(self, seat: Seat) -> bool:
+        """Does a program play this seat? Not where people deal the cards themselves: it cannot know its own."""
+        sitter = self.seats.get(seat)
+        if sitter is None or sitter.door != MACHINE:
+            return False
+        return self.game is None or not self.game.is_dealt_by_hand(self.options)
+
+    def hands_for(self, seat: Seat) -> Seat:
+        """Whose hands move this seat's pieces: its own, or those of the person opposite a machine."""
+        return seat.other if self.is_machines(seat) and not self.is_machines(seat.other) else seat
 
     def sealed_at(self, seat: Seat, moment: str) -> Sealed | None:
         """What a seat has handed in for a moment, sealed or revealed already."""

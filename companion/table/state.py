@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from companion.core.errors import Illegal
 from companion.core.grid import Square
-from companion.core.i18n import listed, say
+from companion.core.i18n import Verbatim, listed, say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.table import board_check
@@ -147,24 +147,29 @@ def instructions(live: TableState) -> tuple[Instruction, ...]:
     kit, target = session.kit, session.target
     if session.phase is Phase.STAGES and (todo := session.stages[session.stage].todo):
         done = live.watched and live.agrees
-        return tuple(Instruction(HandMove((), None, None, done), seat, text) for seat, text in todo)
+        return tuple(Instruction(HandMove((), None, None, done), session.hands_for(seat), text) for seat, text in todo)
     if kit is None or kit.deck or target is None or session.phase not in (Phase.STAGES, Phase.SETUP):
         return ()
     moves = board_check.hand_moves(kit, live.before, target, live.reading if live.watched else None, live.touched)
-    told = (Instruction(move, *_who_and_what(kit, move)) for move in moves)
+    told = (Instruction(move, *_who_and_what(session, kit, move)) for move in moves)
     return tuple(sorted(told, key=lambda instruction: SEATS.index(instruction.seat)))
 
 
-def _who_and_what(kit: Kit, move: HandMove) -> tuple[Seat, str]:
-    """The seat whose piece is on top moves; at most 40 characters say what."""
-    seat = kit.face(move.faces[-1]).seat or Seat.SOUTH
+def _who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]:
+    """The seat whose piece is on top moves, or the person opposite a machine; at most 40 characters say what."""
+    owner = kit.face(move.faces[-1]).seat
+    seat = session.hands_for(owner or Seat.SOUTH)
     side = kit.sides[seat].name
     pieces = [kit.kind(face) for face in reversed(move.faces)]
-    own = pieces[0].removeprefix(f"{side} ")
+    own = pieces[0].removeprefix(f"{kit.sides[owner or Seat.SOUTH].name} ")
     if len(pieces) > 1:
         what = listed(piece.split()[-1] for piece in pieces)
+    elif own == pieces[0]:
+        what = own
+    elif owner is not None and owner is not seat:
+        what = say("{name}’s {piece}", name=Verbatim(session.seats[owner].name), piece=own)
     else:
-        what = own if own == pieces[0] else say("your {piece}", piece=own)
+        what = say("your {piece}", piece=own)
     origin, target = move.origin, move.target
     if origin is not None and origin == target:
         return seat, say("{side!c}: turn {what} on {square} over", side=side, what=what, square=target)

@@ -37,13 +37,15 @@ from companion.table.records import (
     TakeSeat,
     Undo,
 )
+from companion.table.seats.machine_seats import MachineTurn, action_by_chance, machine_turns
 from companion.table.seats.pad_input import press_order
-from companion.table.session import BOTH, Phase
+from companion.table.session import BOTH, MACHINE, Phase
 from companion.table.state import EarlyPress
 from companion.table.views import sitting_of
 
-Topic = Literal["power", "photographs", "trial", "upkeep"]
-"""What a notice may be about: the machine that is switched off, photographs, keys tried out, a restart to come."""
+Topic = Literal["memory", "power", "photographs", "trial", "upkeep", "machines"]
+"""What a notice may be about: games kept in memory only, the machine that is switched off, photographs, keys tried out,
+a restart to come, opponents whose program fails."""
 MAX_SALT = 64
 MAX_ENTERED = 64
 
@@ -58,6 +60,15 @@ class Table(BoardFollower):
         record = TakeSeat(seat, name, secrets.token_urlsafe(18), door)
         self._owner.ask(lambda: self._accept(record))
         return record.nonce
+
+    def seat_machine(self, seat: Seat, name: str) -> None:
+        """Let a program of this name play a seat; raises `Illegal` when the seat is taken."""
+        record = TakeSeat(seat, name, secrets.token_urlsafe(18), MACHINE)
+        self._owner.ask(lambda: self._accept(record))
+
+    def unseat_machine(self, seat: Seat) -> None:
+        """Make a seat free that a program plays; raises `Illegal` where none does."""
+        self._owner.ask(lambda: self._unseat_machine(seat))
 
     def free_seat(self, seat: Seat, sitting: str | None = None) -> None:
         """Make a seat free; what it has sealed stays sealed.
@@ -154,6 +165,16 @@ class Table(BoardFollower):
             return ()
         return tuple(session.playing.plays(session.state, seat))
 
+    # ---- programs that play a seat -------------------------------------------------------------------------------
+
+    def machine_turns(self) -> tuple[MachineTurn, ...]:
+        """What the machines at the seats may know now, and whether they are to act."""
+        return machine_turns(self._live.session)
+
+    def machine_acts_by_chance(self, seat: Seat, moment: str) -> None:
+        """Any legal action for a machine whose program has failed; raises `Stale` when it is not to act any more."""
+        self._owner.ask(lambda: self._act_by_chance(seat, moment))
+
     # ---- the devices' words: queued, never waited for ---------------------------------------------------------------
 
     def saw(self, reading: Reading) -> None:
@@ -195,6 +216,18 @@ class Table(BoardFollower):
         """Accept a record about somebody at a seat; raises `Stale` where that is not who sits there."""
         self._require_sitting(seat, sitting)
         self._accept(record)
+
+    def _unseat_machine(self, seat: Seat) -> None:
+        sitter = self._live.session.seats.get(seat)
+        if sitter is None or sitter.door != MACHINE:
+            raise Illegal(Refusal.WRONG_PHASE, say("No machine sits at {seat!c}", seat=seat))
+        self._accept(FreeSeat(seat))
+
+    def _act_by_chance(self, seat: Seat, moment: str) -> None:
+        session = self._live.session
+        if moment != session.moment or seat not in session.awaited or not session.is_machines(seat):
+            raise Stale(say("That turn is over: look at the page again"))
+        self._hand_in(seat, moment, action_by_chance(session, seat), "", self._clock.monotonic_s(), 0.0)
 
     def _require_sitting(self, seat: Seat, sitting: str | None) -> None:
         if sitting is not None and sitting != sitting_of(self.seat_nonce(seat)):
@@ -261,6 +294,8 @@ class Table(BoardFollower):
         if action not in session.open_actions and action not in self._live.laid.values():
             raise Illegal(Refusal.NOT_TO_ACT, say("That cannot be done from the table: use the phone of the seat"))
         (seat,) = session.awaited
+        if session.is_machines(seat):
+            raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))
         self._hand_in(seat, moment, action, "", at_s, 0.0)
 
     def _undo(self, moment: str | None) -> None:
@@ -347,6 +382,8 @@ class Table(BoardFollower):
                 self._note_press(press)
             elif not was_kept and self.claims.takes(press):
                 pass  # Back, while a phone asks: what it means is known once it is held or let go
+            elif press.seat is not None and session.is_machines(press.seat):
+                raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))
             elif session.paused and press.key in (PadKey.READY, PadKey.TABLE) and not press.held:
                 self._accept(Resume(press.seat or "table", self._clock.monotonic_s()))
             elif press.seat is None:
@@ -384,7 +421,7 @@ class Table(BoardFollower):
             self._undo(session.moment)
         elif press.held:
             self._accept(Pause("table", press.at_s))
-        else:
+        elif not any(session.is_machines(seat) for seat in session.awaited):
             (seat,) = session.awaited
             self._press_order(seat, replace(press, seat=seat, key=PadKey.READY))
 

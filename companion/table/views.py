@@ -16,7 +16,8 @@ from companion.core.i18n import Verbatim, joined, say
 from companion.core.kit import SEATS, Kit, Layout, Seat, Side
 from companion.core.ports import CameraState, CameraStatus
 from companion.games.base import Event, Order, Outcome, PadGrammar
-from companion.games.screen import BoardUi, CardUi, Tally
+from companion.games.mixins import tableau_of
+from companion.games.screen import BoardUi, CardUi, Tally, UnitOrder
 from companion.table.board_check import Problem
 from companion.table.chance.chance_view import ChanceView, chance_of, pledge_of
 from companion.table.clocks import Countdown
@@ -113,6 +114,8 @@ class TableView:
     """What a game of cards and counters shows this viewer; None: the board says it all."""
     standing: BoardUi | None
     """What a game of pieces shows this viewer beside its board; None: the board says it all."""
+    sheets: Mapping[Seat, tuple[UnitOrder, ...]]
+    """The orders of each seat's pieces, as far as the stages that were shown have opened them."""
     clock: ClockView | None
     clocks: Mapping[Seat, ClockView]
     """Both seats' chess clocks, of which `clock` runs; empty: there are none."""
@@ -200,7 +203,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         moment=session.moment,
         game=game.name if game else None,
         title=game.title if game else "Tabletop Companion",
-        turn=(standing.turn if standing else 0) or len(session.turns) + (not in_stages),
+        turn=session.turn_shown,
         stage=session.stage,
         stage_title=session.stages[session.stage].title if in_stages else "",
         sign=sign_of(live, viewer),
@@ -218,6 +221,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         tallies=_tallies(session) if in_stages else (),
         tableau=_tableau(live, viewer),
         standing=standing,
+        sheets=_sheets(session),
         clock=_clock_view(session.countdown, session.paused),
         clocks=_chess_clocks(session),
         laid=_laid(live, viewer),
@@ -248,7 +252,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
 def _tableau(live: TableState, viewer: Seat | None) -> CardUi | None:
     """What the game shows; where cards are asked for in no named lane, in the only one where North's lie open."""
     game, kit = live.session.game, live.session.kit
-    tableau = game.tableau(live.session.state, viewer) if game else None
+    tableau = tableau_of(game, live.session.state, viewer)
     if tableau is None or tableau.entry is None or tableau.entry.zones or kit is None or kit.deck is None:
         return tableau
     fans = live.reading.fans if live.reading and live.watched else {}
@@ -356,11 +360,20 @@ def _opened(session: Session) -> tuple[Opened, ...]:
     )
 
 
+def _sheets(session: Session) -> Mapping[Seat, tuple[UnitOrder, ...]]:
+    """What the stages so far have opened of orders for several pieces."""
+    if session.phase is not Phase.STAGES or session.before is None:
+        return {}
+    game, sealed = session.playing, session.turns[-1].sealed
+    actions = {seat: game.parse(each.action) for seat, each in sealed.items()}
+    return game.opened(session.before.state, actions, session.stages, session.stage)
+
+
 def _log(session: Session) -> tuple[str, ...]:
     """The last sentences, newest first; of the current turn only the steps before the one that is shown."""
     lines = []
-    for number, turn in enumerate(session.turns, start=1):
-        current = session.phase is Phase.STAGES and number == len(session.turns)
+    for place, turn in enumerate(session.turns, start=1):
+        current = session.phase is Phase.STAGES and place == len(session.turns)
         events = (e for stage in turn.stages[: session.stage] for e in stage.events) if current else iter(turn.events)
-        lines += [joined(". ", (number, event.text)) for event in events]
+        lines += [joined(". ", (turn.number, event.text)) for event in events]
     return tuple(reversed(lines[-12:]))

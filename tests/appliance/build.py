@@ -74,13 +74,13 @@ def disk() -> Disk:
     if os.geteuid():
         raise CannotBuild("a disk is built as root, or taken from the cache of an earlier run")
     began_s = time.monotonic()
-    base = _base()
-    folder = cache() / f"disk-{_mark(base.name, *_sources(), GUEST, Path(__file__))}"
+    below = base()
+    folder = cache() / f"disk-{mark(below.name, *_sources(), GUEST, Path(__file__))}"
     if not (folder / "disk.img").exists():
-        _drop("disk-", keep=1)
-        with _work(folder) as work:
-            _make_disk(base, work)
-    kernel, initrd = (next((base / "boot").glob(f"{kind}-*")) for kind in ("vmlinuz", "initrd.img"))
+        drop("disk-", keep=1)
+        with work(folder) as made:
+            _make_disk(below, made)
+    kernel, initrd = (next((below / "boot").glob(f"{kind}-*")) for kind in ("vmlinuz", "initrd.img"))
     built_s = time.monotonic() - began_s
     return Disk(folder / "disk.img", kernel, initrd, built_s if built_s > 5 else 0.0)
 
@@ -88,14 +88,15 @@ def disk() -> Disk:
 # ---- the base -------------------------------------------------------------------------------------------------------
 
 
-def _base() -> Path:
-    folder = cache() / f"base-{_mark(*PACKAGES, SUITE, NEWER, LGPIO, *MODULES, *IDLE_DRIVERS)}"
+def base() -> Path:
+    """Distribution, kernel, camera module and lgpio; raises `CannotBuild`."""
+    folder = cache() / f"base-{mark(*PACKAGES, SUITE, NEWER, LGPIO, *MODULES, *IDLE_DRIVERS)}"
     if not folder.exists():
         print("Building the machine's base, some minutes …", file=sys.stderr, flush=True)
-        _drop("base-", keep=0)
+        drop("base-", keep=0)
         try:
-            with _work(folder) as work:
-                _make_base(work)
+            with work(folder) as made:
+                _make_base(made)
         except subprocess.CalledProcessError as error:  # Debian's part: an archive out of reach, no right to mount
             raise CannotBuild(told(error)) from None
     return folder
@@ -106,14 +107,14 @@ def _make_base(root: Path) -> None:
     options = [f'--aptopt=APT::Default-Release "{NEWER}"', '--aptopt=APT::Install-Recommends "false"']
     options += [f'--aptopt={key} "{value}"' for key, value in _apt_settings()]
     options += [f"--dpkgopt=path-exclude=/usr/share/{folder}/*" for folder in ("doc", "locale", "man")]
-    _do("mmdebstrap", "--variant=minbase", "--mode=root", f"--include={','.join(PACKAGES)}", *options,
+    do("mmdebstrap", "--variant=minbase", "--mode=root", f"--include={','.join(PACKAGES)}", *options,
         SUITE, str(root), *(f"deb {mirror} {suite} main" for suite in (SUITE, NEWER)))  # fmt: skip
     _finish_base(root, mirror)
 
 
 def _finish_base(root: Path, mirror: str) -> None:
     """What Debian's packages do not bring: the camera's module and lgpio; then what was needed for them goes."""
-    with _chroot(root) as inside:
+    with chroot(root) as inside:
         _camera_module(root, mirror, inside)
         inside(
             "python3 -m venv /tmp/pip && /tmp/pip/bin/pip install -q --no-warn-script-location"
@@ -147,7 +148,7 @@ def _camera_module(root: Path, mirror: str, inside: Inside) -> None:
 
 def _mirror() -> str:
     """The Debian archive that this machine's apt uses; raises `CannotBuild`."""
-    said = _do("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages").split()
+    said = do("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages").split()
     debian = [line for line in said if "debian" in line and "security" not in line]
     if not debian:
         raise CannotBuild("this machine's apt knows no Debian archive: the machine is made of Debian's packages")
@@ -157,7 +158,7 @@ def _mirror() -> str:
 def _apt_settings() -> list[tuple[str, str]]:
     """How this machine's apt reaches and checks archives."""
     found = []
-    for line in _do("apt-config", "dump").splitlines():
+    for line in do("apt-config", "dump").splitlines():
         key, _, value = line.partition(" ")
         if key.startswith(("Acquire::Check-", "Acquire::http::", "Acquire::https::")) and value.strip('";'):
             found.append((key, value.strip('";')))
@@ -170,19 +171,19 @@ def _apt_settings() -> list[tuple[str, str]]:
 def _make_disk(base: Path, folder: Path) -> None:
     folder.mkdir()
     root = folder / "root"
-    _do("cp", "-a", "--reflink=auto", str(base), str(root))
+    do("cp", "-a", "--reflink=auto", str(base), str(root))
     source = root / "usr/src/tabletop-companion"
     source.mkdir(parents=True)
     for path in _sources():
-        _do("cp", "-a", str(path), str(source))
-    with _chroot(root) as inside:
+        do("cp", "-a", str(path), str(source))
+    with chroot(root) as inside:
         inside(INSTALL)
     shutil.rmtree(source)
     _add_guest(root)
     image = folder / "disk.new"
     with image.open("wb") as file:
         file.truncate(DISK_BYTES)
-    _do("mke2fs", "-q", "-t", "ext4", "-L", "root", "-d", str(root), str(image))
+    do("mke2fs", "-q", "-t", "ext4", "-L", "root", "-d", str(root), str(image))
     shutil.rmtree(root)
     image.rename(folder / "disk.img")
 
@@ -193,7 +194,7 @@ def _add_guest(root: Path) -> None:
         _copy(script, root / "opt/appliance" / script.name)
     for unit in GUEST.glob("*.service"):
         _copy(unit, root / "etc/systemd/system" / unit.name)
-        _do("systemctl", f"--root={root}", "enable", unit.name)
+        do("systemctl", f"--root={root}", "enable", unit.name)
     for name in ("companion", "companion-lamp"):
         _copy(GUEST / "emulated.conf", root / f"etc/systemd/system/{name}.service.d/emulated.conf")
     _copy(GUEST / "idle.conf", root / "etc/modprobe.d/idle.conf")
@@ -226,11 +227,11 @@ class Inside:
         settings = {key: value for key, value in os.environ.items() if key.startswith("PIP_") or "proxy" in key.lower()}
         given = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "DEBIAN_FRONTEND": "noninteractive"}
         given |= {"PIP_CACHE_DIR": "/var/cache/pip", "LC_ALL": "C.UTF-8"}
-        _do("chroot", str(self._root), "/bin/sh", "-ec", script, env=given | settings | environment)
+        do("chroot", str(self._root), "/bin/sh", "-ec", script, env=given | settings | environment)
 
 
 @contextmanager
-def _chroot(root: Path) -> Iterator[Inside]:
+def chroot(root: Path) -> Iterator[Inside]:
     """A chroot with `/proc` and this machine's way to packages for as long as it lasts."""
     lent = [path for path in LENT if path.exists()]
     own = {path: (root / f".{path}").read_bytes() for path in lent if (root / f".{path}").is_file()}
@@ -239,12 +240,12 @@ def _chroot(root: Path) -> Iterator[Inside]:
         for place, target in ((wheels, "var/cache/pip"), *((p, str(p)[1:]) for p in _pip_folders())):
             place.mkdir(parents=True, exist_ok=True)
             (root / target).mkdir(parents=True, exist_ok=True)
-            _do("mount", "--bind", str(place), str(root / target))
-            stack.callback(_do, "umount", "--lazy", str(root / target))
+            do("mount", "--bind", str(place), str(root / target))
+            stack.callback(do, "umount", "--lazy", str(root / target))
             if place != wheels:
-                _do("mount", "-o", "remount,bind,ro", str(root / target))
-        _do("mount", "-t", "proc", "proc", str(root / "proc"))
-        stack.callback(_do, "umount", "--lazy", str(root / "proc"))
+                do("mount", "-o", "remount,bind,ro", str(root / target))
+        do("mount", "-t", "proc", "proc", str(root / "proc"))
+        stack.callback(do, "umount", "--lazy", str(root / "proc"))
         for path in lent:
             _copy(path, root / f".{path}")
         yield Inside(root)
@@ -259,7 +260,7 @@ def _chroot(root: Path) -> Iterator[Inside]:
 
 def _pip_folders() -> list[Path]:
     """Folders of packages on this machine that its pip looks into."""
-    said = _do(sys.executable, "-m", "pip", "config", "list")
+    said = do(sys.executable, "-m", "pip", "config", "list")
     words = said.replace("'", " ").replace("file://", " ").split()
     named = [Path(word) for word in words if word.startswith("/") and Path(word).is_dir()]
     own = ("etc", "usr", "bin", "sbin", "lib", "var", "tmp")
@@ -267,7 +268,7 @@ def _pip_folders() -> list[Path]:
 
 
 @contextmanager
-def _work(target: Path) -> Iterator[Path]:
+def work(target: Path) -> Iterator[Path]:
     """A folder that gets its name only when all has gone well."""
     work = target.with_name(f".{target.name}.{os.getpid()}")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -279,7 +280,7 @@ def _work(target: Path) -> Iterator[Path]:
             shutil.rmtree(work)
 
 
-def _drop(prefix: str, keep: int) -> None:
+def drop(prefix: str, keep: int) -> None:
     """Old bases or disks make room, the oldest first."""
     old = sorted(cache().glob(f"{prefix}*"), key=lambda path: path.stat().st_mtime)
     for folder in old[: len(old) - keep]:
@@ -290,7 +291,7 @@ def _sources() -> list[Path]:
     return [ROOT / name for name in SOURCES]
 
 
-def _mark(*parts: str | Path) -> str:
+def mark(*parts: str | Path) -> str:
     """A name made of the contents of files and folders, and of words."""
     found = hashlib.sha256()
     for part in parts:
@@ -304,7 +305,7 @@ def _mark(*parts: str | Path) -> str:
     return found.hexdigest()[:16]
 
 
-def _do(*command: str, env: dict[str, str] | None = None) -> str:
+def do(*command: str, env: dict[str, str] | None = None) -> str:
     """Run a command; its words are shown when it fails."""
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     if done.returncode:

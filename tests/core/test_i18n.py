@@ -35,6 +35,7 @@ from companion.core.i18n import (
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.table.board_check import HandMove
+from companion.table.session import Session
 from companion.table.state import _who_and_what
 from web.context import static_version
 
@@ -65,8 +66,8 @@ msgid_plural "{n} pieces to go."
 msgstr[0] "Falta una pieza."
 msgstr[1] "Faltan {n} piezas."
 
-msgid "Scan a code to take a seat"
-msgstr "Escanea un código para sentarte"
+msgid "Scan a code, or pick an opponent"
+msgstr "Escanea un código o elige un rival"
 
 msgid "{seat!c}: take your seat"
 msgstr "{seat!c}: toma asiento"
@@ -134,9 +135,9 @@ def test_lists_and_sentences_after_one_another(spanish: Path) -> None:
     assert listed(["a2", "b3"], "or") == "a2 or b3"
     names = listed([say("lime"), "purple", "white"])
     assert (names, translate(names, "es")) == ("lime, purple and white", "lima, purple y white")
-    both = joined(" ", [say("Scan a code to take a seat"), "", say_n("One piece to go.", "{n} pieces to go.", 1)])
-    assert both == "Scan a code to take a seat One piece to go."
-    assert translate(both, "es") == "Escanea un código para sentarte Falta una pieza."
+    both = joined(" ", [say("Scan a code, or pick an opponent"), "", say_n("One piece to go.", "{n} pieces to go.", 1)])
+    assert both == "Scan a code, or pick an opponent One piece to go."
+    assert translate(both, "es") == "Escanea un código o elige un rival Falta una pieza."
     assert joined("{}", ["a", "b"]) == "a{}b"
     assert translate(names.capitalize(), "es") == "Lima, purple y white"
 
@@ -275,7 +276,7 @@ def test_a_browser_gets_the_language_that_it_asks_for_or_has_chosen(place: Place
     assert "Scan a code" in page_of(browser, "/watch")
     page = browser.get("/watch", headers=spaniard).get_data(as_text=True)
     assert '<html lang="es"' in page
-    assert "Escanea un código para sentarte" in page
+    assert "Escanea un código o elige un rival" in page
     assert browser.post("/language", data={"code": "en", "back": "/watch"}).headers["Location"] == "/watch"
     assert "Scan a code" in browser.get("/watch", headers=spaniard).get_data(as_text=True)
 
@@ -321,7 +322,7 @@ def test_a_stream_keeps_its_language(place: Place) -> None:
     with browser.get("/live/watch", headers={"Accept-Language": "es"}, buffered=False) as stream:
         chunks = iter(stream.response)
         next(chunks)
-        assert "Escanea un código para sentarte" in next(chunks).decode()
+        assert "Escanea un código o elige un rival" in next(chunks).decode()
         english.post("/api/seat/north/take", json={"name": ""})
         assert "South: take your seat" in page_of(english, "/watch")
         assert "Sur: toma asiento" in next(chunks).decode()
@@ -339,8 +340,8 @@ def test_a_refusal_comes_in_the_language_of_who_asked(place: Place) -> None:
     page = browser.get("/nowhere", headers={"Accept": "text/html"}).get_data(as_text=True)
     assert "No existe esa página" in page
     view = browser.get("/api/view").get_json()
-    assert view["sign"]["text"] == "Escanea un código para sentarte"
-    assert place.browser().get("/api/view").get_json()["sign"]["text"] == "Scan a code to take a seat"
+    assert view["sign"]["text"] == "Escanea un código o elige un rival"
+    assert place.browser().get("/api/view").get_json()["sign"]["text"] == "Scan a code, or pick an opponent"
 
 
 def test_names_of_people_stay_as_they_are(place: Place) -> None:
@@ -396,7 +397,7 @@ def test_what_hands_are_told_of_pieces_is_known_to_the_catalogues(name: str, bra
     faces = [(face.name,) for face in kit.faces] + [(face.name, kit.faces[-1].name) for face in kit.faces[:3]]
     for stack in faces:
         for origin, target in places:
-            _, told = _who_and_what(kit, HandMove(stack, origin, target, turned=origin != target))
+            _, told = _who_and_what(Session(), kit, HandMove(stack, origin, target, turned=origin != target))
             assert not stray(translate(told, "es")), told
 
 

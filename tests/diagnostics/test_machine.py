@@ -91,6 +91,17 @@ def test_the_board_and_its_memory(pi: Pi) -> None:
     assert doctor.board(pi.machine).text == "Raspberry Pi 5 Model B Rev 1.0."
 
 
+@pytest.mark.parametrize(("total_mb", "grade"), [(320, Grade.OK), (64, Grade.OK), (16, Grade.NOTE)])
+def test_the_contiguous_memory_of_ribbon_cameras(pi: Pi, total_mb: int, grade: Grade) -> None:
+    pi.write("proc/meminfo", f"MemTotal: 8245316 kB\nCmaTotal: {total_mb * 1024} kB\nCmaFree: {12 * 1024} kB\n")
+    (found,) = doctor.picture_memory(pi.machine)
+    assert (found.topic, found.grade) == ("memory", grade)
+    assert found.text.startswith(f"12 of {total_mb} MB of contiguous memory (CMA) are free")
+    assert ("cma-128" in found.text) == (grade is Grade.NOTE)
+    pi.write("proc/meminfo", "MemTotal: 8245316 kB\nCmaTotal: 0 kB\nCmaFree: 0 kB\n")
+    assert not list(doctor.picture_memory(pi.machine)), "a machine of another kind"
+
+
 def test_another_machine_is_named_too(tmp_path: Path) -> None:
     pc = Pi(tmp_path)
     pc.write("sys/class/dmi/id/product_name", "NUC11\n")
@@ -235,6 +246,36 @@ def test_space(pi: Pi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_mb:
     found = doctor.space(pi.machine, tmp_path / "state" / "deep")
     assert (found.grade, words in found.text) == (grade, True)
     assert asked == [tmp_path], "the next folder that exists"
+
+
+ROOT = "26 1 179:2 / / ro,noatime shared:2 - ext4 /dev/root ro\n"
+OVERLAY = (
+    "30 1 0:30 / / rw,relatime - overlay overlay rw,lowerdir=/media/ro,upperdir=/media/rw/upper,workdir=/media/rw/w\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("mounts", "marks", "is_lost"),
+    [
+        (ROOT, (), False),
+        (ROOT + "27 1 0:22 / /var rw,nosuid - tmpfs tmpfs rw,size=80k\n", (), True),
+        (ROOT + OVERLAY + "28 1 0:40 / /media/rw rw - tmpfs overlayroot rw\n", (), True),
+        (ROOT + OVERLAY + "28 1 8:1 / /media/rw rw - ext4 /dev/sda1 rw\n", (), False),
+        (ROOT + OVERLAY, (), True),
+        (ROOT + OVERLAY, (".dockerenv",), False),
+        (ROOT + OVERLAY + "28 1 8:1 / /var/lib rw - ext4 /dev/sda1 rw\n", (), False),
+        ("", (), False),
+    ],
+)
+def test_games_that_are_kept_in_memory_only_are_a_fault(
+    pi: Pi, mounts: str, marks: tuple[str, ...], is_lost: bool
+) -> None:
+    pi.write("proc/self/mountinfo", mounts)
+    for mark in marks:
+        pi.write(mark, "")
+    found = list(doctor.lasting(pi.machine, Path("/var/lib/tabletop-companion")))
+    assert graded(*found) == [("disk", Grade.FAIL)] * is_lost
+    assert all("they are gone when the power is off" in each.text for each in found)
 
 
 # ---- the clock and versions ------------------------------------------------------------------------------------------

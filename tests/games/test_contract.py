@@ -14,9 +14,12 @@ from toy import Toy
 
 from companion.core import drawings
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
+from companion.core.event_cues import EventCue
 from companion.core.kit import SEATS, Seat
-from companion.games import GAMES, game_named
-from companion.games.base import Game
+from companion.core.ports import Cue
+from companion.games import GAMES, event_cues, game_named
+from companion.games.base import Event, Game
+from companion.games.events import CommonEvent, EventKind, Look
 
 ALL = [*GAMES.values(), Toy()]
 EACH = pytest.mark.parametrize("game", ALL, ids=lambda game: game.name)
@@ -51,8 +54,33 @@ def test_declares_what_pages_and_kit_need(game: Game[Any, Any]) -> None:
             game.options({row.name: value})
     names = {face.drawing for face in kit.faces} | {mark.drawing for mark in kit.board.marks}
     names |= {side.drawing for side in game.sides.values()}
+    names |= {kind.look.around for kind in (*CommonEvent, *game.events)} - {""}
     assert names <= set(drawings.DRAWINGS)
     assert {name for piece in kit.pieces for name in piece} == {face.name for face in kit.faces}
+
+
+def test_one_name_is_one_event_and_one_sound() -> None:
+    cues = [str(cue) for cue in event_cues()]
+    assert len(set(cues)) == len(cues)
+    assert not set(cues) & set(Cue), "a broker could not tell an event's cue from the table's"
+    for game in ALL:
+        assert game.events is CommonEvent or not {*CommonEvent} & {*game.events}, "what is common is not declared again"
+
+
+def test_an_event_is_one_declaration() -> None:
+    class Weather(EventKind):
+        RAIN = "rain"
+        THUNDER = "thunder", Look(around="burst", size=1.5), EventCue("thunder", "A4 120 ·40 A4 200")
+
+    event = Event(Weather.THUNDER, "It thunders.")
+    assert msgspec.json.decode(msgspec.json.encode(event)) == {"kind": "thunder", "text": "It thunders."}
+    assert (event.kind.look.around, Weather.RAIN.look.around, Weather.RAIN.cue) == ("burst", "", None)
+
+
+@pytest.mark.parametrize("text", ["H4 40", "A4", "A4 loud", ""])
+def test_a_tone_that_cannot_be_played_is_refused_at_its_declaration(text: str) -> None:
+    with pytest.raises(ValueError, match=r"no note|could not convert"):
+        EventCue("wrong", text)
 
 
 @EACH
@@ -75,6 +103,7 @@ def test_random_games_keep_the_contract(game: Game[Any, Any], seed: int) -> None
         assert step == game.apply(state, actions, Random(1)), "apply is a pure function"
         assert state == kept, "a state never changes"
         assert {event.rule for event in step.events} - {None} <= ids
+        assert {event.kind for event in step.events} <= {*CommonEvent, *game.events}, "an event nobody has declared"
         for viewer in (None, *SEATS):
             msgspec.json.encode(game.view(step.state, viewer))
         msgspec.json.encode(game.dump(step.state))

@@ -10,18 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from panel_tools import heard, lit_edges, seen
 
+from companion.core.event_cues import EventCue, Note, tone
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import Cue, SeatLamps, Signal, TurnLamp
+from companion.games import event_cues
 from hardware.cues import (
     LAMPS,
-    Note,
     Rank,
     lamps_of,
     order_brightness,
     rank_of,
     rhythm_of,
     seats_of,
-    tone,
     tone_of,
     turn_brightness,
 )
@@ -29,13 +29,17 @@ from hardware.debounce import Debouncer, Stroke
 from hardware.player import CuePlayer
 
 SOUTH, NORTH = SEATS
+AnyCue = Cue | EventCue
+ALL_CUES: tuple[AnyCue, ...] = (*Cue, *event_cues())
+CUE_NAMED = {str(cue): cue for cue in ALL_CUES}
+BOUNCED, SHOT, FLAG_TAKEN, COMBAT = (CUE_NAMED[name] for name in ("bounced", "shot", "flag_taken", "combat"))
 KEYS = (Cue.KEY_TAKEN, Cue.KEY_TAKEN_FREE, Cue.KEY_REFUSED, Cue.KEY_BACK, Cue.KEYS_CLEARED, Cue.SEALED)
 ENDLESS = (Cue.OFF_WAIT, Cue.OFF)
 LASTING = (*ENDLESS, Cue.TIME_SHORT, Cue.CLOCK_LOW, Cue.CLOCK_LAST)
 """Cues whose lamps go on until something else ends them."""
 
 
-def length_ms(cue: Cue) -> float:
+def length_ms(cue: AnyCue) -> float:
     return sum(note.ms for note in tone_of(cue))
 
 
@@ -47,8 +51,8 @@ def shape(notes: tuple[Note, ...]) -> str:
 # ---- the language ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cue", Cue)
-def test_every_cue_is_short_and_not_below_a4(cue: Cue) -> None:
+@pytest.mark.parametrize("cue", ALL_CUES, ids=str)
+def test_every_cue_is_short_and_not_below_a4(cue: AnyCue) -> None:
     limit_ms = 160 if cue in KEYS else 900 if cue in (Cue.WON, Cue.TIE) else 600
     assert 0 < length_ms(cue) <= limit_ms
     assert min(note.hz for note in tone_of(cue) if note.hz) >= 440
@@ -73,9 +77,9 @@ def test_rhythms_mean_what_the_language_says() -> None:
     assert shape(tone_of(Cue.TAKEN_BACK)) == shape(tone_of(Cue.ASKED)) == "s·s·s"
 
 
-@pytest.mark.parametrize("cue", [Cue.BOUNCED, Cue.SHOT, Cue.FLAG_TAKEN])
-def test_the_reveals_own_events_have_rhythms_of_their_own(cue: Cue) -> None:
-    assert [other for other in Cue if shape(tone_of(other)) == shape(tone_of(cue))] == [cue]
+@pytest.mark.parametrize("cue", [BOUNCED, SHOT, FLAG_TAKEN], ids=str)
+def test_the_reveals_own_events_have_rhythms_of_their_own(cue: AnyCue) -> None:
+    assert [other for other in ALL_CUES if shape(tone_of(other)) == shape(tone_of(cue))] == [cue]
 
 
 def test_ranks_rise_from_keys_to_trouble() -> None:
@@ -84,7 +88,7 @@ def test_ranks_rise_from_keys_to_trouble() -> None:
 
 
 def test_time_ranks_above_the_reveal_and_combat_with_it() -> None:
-    assert rank_of(Cue.COMBAT) == rank_of(Cue.REVEAL) < rank_of(Cue.TIME_SHORT) == rank_of(Cue.TIME_OUT)
+    assert rank_of(COMBAT) == rank_of(Cue.REVEAL) < rank_of(Cue.TIME_SHORT) == rank_of(Cue.TIME_OUT)
     assert rank_of(Cue.TIME_OUT) < rank_of(Cue.BOARD_WRONG)
 
 
@@ -136,9 +140,9 @@ def test_order_lamps_count_or_blink_together() -> None:
     assert order_brightness(free, 2, 800.0) == 1
 
 
-@pytest.mark.parametrize("cue", Cue)
+@pytest.mark.parametrize("cue", ALL_CUES, ids=str)
 @pytest.mark.parametrize("seat", SEATS)
-def test_no_cue_blinks_a_lamp_faster_than_400_ms(cue: Cue, seat: Seat) -> None:
+def test_no_cue_blinks_a_lamp_faster_than_400_ms(cue: AnyCue, seat: Seat) -> None:
     player = CuePlayer()
     player.signal(Signal(cue, frozenset({seat})), 0.0)
     for lamp in LAMPS:
@@ -160,8 +164,8 @@ def test_a_rhythm_shows_every_note_for_at_least_60_ms_and_keeps_the_pauses() -> 
 # ---- what becomes of it over time ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cue", Cue)
-def test_every_cue_sounds_its_tone_from_the_first_moment(cue: Cue) -> None:
+@pytest.mark.parametrize("cue", ALL_CUES, ids=str)
+def test_every_cue_sounds_its_tone_from_the_first_moment(cue: AnyCue) -> None:
     player = CuePlayer()
     player.signal(Signal(cue, frozenset({SOUTH}), 1), 1000.0)
     t = 1000
@@ -171,9 +175,9 @@ def test_every_cue_sounds_its_tone_from_the_first_moment(cue: Cue) -> None:
     assert player.tone_hz(float(t)) is None
 
 
-@pytest.mark.parametrize("cue", [cue for cue in Cue if cue not in LASTING])
+@pytest.mark.parametrize("cue", [cue for cue in ALL_CUES if cue not in LASTING])
 @pytest.mark.parametrize("silent", [True, False])
-def test_every_cue_gives_the_lamps_back(cue: Cue, silent: bool) -> None:
+def test_every_cue_gives_the_lamps_back(cue: AnyCue, silent: bool) -> None:
     player, plain = CuePlayer(silent), CuePlayer()
     for one in (player, plain):
         one.show({SOUTH: SeatLamps(frozenset({2}), TurnLamp.HANDS), NORTH: SeatLamps(entering=True)}, False, 0.0)
@@ -182,8 +186,8 @@ def test_every_cue_gives_the_lamps_back(cue: Cue, silent: bool) -> None:
         assert seen(player, seat, lamp, 2100, 4100) == seen(plain, seat, lamp, 2100, 4100)
 
 
-@pytest.mark.parametrize("older", Cue)
-def test_a_newer_tone_cuts_an_older_one_of_equal_or_lower_rank_only(older: Cue) -> None:
+@pytest.mark.parametrize("older", ALL_CUES, ids=str)
+def test_a_newer_tone_cuts_an_older_one_of_equal_or_lower_rank_only(older: AnyCue) -> None:
     for newer in Cue:
         if newer is older or tone_of(newer) == tone_of(older):
             continue
@@ -248,11 +252,11 @@ def test_the_table_wakes_from_left_to_right() -> None:
 def test_a_combat_lights_the_order_lamps_of_both_seats_for_600_ms() -> None:
     player = CuePlayer()
     player.show(dict.fromkeys(SEATS, SeatLamps(frozenset({2}), TurnLamp.ON)), False, 0.0)
-    player.signal(Signal(Cue.COMBAT, frozenset({SOUTH})), 100.0)
+    player.signal(Signal(COMBAT, frozenset({SOUTH})), 100.0)
     for seat in SEATS:
         assert seen(player, seat, "1", 100, 800) == [1.0] * 600 + [0.0] * 100
         assert set(seen(player, seat, "turn", 100, 800)) == {1.0}
-    assert tone_of(Cue.COMBAT) == (Note("E5", 60), Note("A5", 60)) * 2
+    assert tone_of(COMBAT) == (Note("E5", 60), Note("A5", 60)) * 2
 
 
 def test_switching_off_blinks_until_all_is_off_for_good() -> None:
@@ -306,8 +310,8 @@ def test_a_wrong_board_is_told_again_every_20_s_until_it_is_put_right() -> None:
 
 
 @pytest.mark.parametrize("pattern", TurnLamp)
-@pytest.mark.parametrize("cue", [cue for cue in Cue if cue not in ENDLESS])
-def test_silent_mode_plays_every_rhythm_on_the_turn_lamp(cue: Cue, pattern: TurnLamp) -> None:
+@pytest.mark.parametrize("cue", [cue for cue in ALL_CUES if cue not in ENDLESS])
+def test_silent_mode_plays_every_rhythm_on_the_turn_lamp(cue: AnyCue, pattern: TurnLamp) -> None:
     player = CuePlayer(silent=True)
     player.show(dict.fromkeys(SEATS, SeatLamps(turn=pattern)), False, 0.0)
     player.signal(Signal(cue, frozenset({SOUTH})), 300.0)
@@ -337,10 +341,10 @@ def test_silent_mode_shows_the_same_cue_at_each_seat() -> None:
     silent=st.booleans(),
     pwm=st.booleans(),
     pattern=st.sampled_from(TurnLamp),
-    signals=st.lists(st.tuples(st.sampled_from(Cue), st.sampled_from(SEATS), st.integers(0, 700)), max_size=4),
+    signals=st.lists(st.tuples(st.sampled_from(ALL_CUES), st.sampled_from(SEATS), st.integers(0, 700)), max_size=4),
 )
 def test_nothing_changes_before_the_next_change_that_was_announced(
-    silent: bool, pwm: bool, pattern: TurnLamp, signals: list[tuple[Cue, Seat, int]]
+    silent: bool, pwm: bool, pattern: TurnLamp, signals: list[tuple[AnyCue, Seat, int]]
 ) -> None:
     player = CuePlayer(silent, pwm)
     now = 0.0
@@ -371,8 +375,8 @@ def test_a_still_panel_announces_no_change_at_all() -> None:
     assert player.next_change_ms(15.0) <= 40.0
 
 
-@pytest.mark.parametrize("cue", Cue)
-def test_a_cue_never_tells_which_key_it_was(cue: Cue) -> None:
+@pytest.mark.parametrize("cue", ALL_CUES, ids=str)
+def test_a_cue_never_tells_which_key_it_was(cue: AnyCue) -> None:
     """Neither the number of a signal nor anything else of it but its seats changes light or sound."""
     for seat in SEATS:
         first, second = (lamps_of(Signal(cue, frozenset({SOUTH}), number), seat) for number in (0, 3))

@@ -6,6 +6,7 @@ from panel_tools import heard, lit_edges, seen
 
 from companion.core.kit import SEATS
 from companion.core.ports import Cue, SeatLamps, Signal, TurnLamp
+from companion.games.binmat.events import BinmatEvent
 from hardware.player import CuePlayer
 
 SOUTH, NORTH = SEATS
@@ -57,7 +58,7 @@ def test_a_cue_of_lower_rank_does_not_hide_that_time_is_short_and_trouble_does()
 
 def test_a_time_out_darkens_the_lamp_for_600_ms_and_cuts_a_combat() -> None:
     player = short_turn()
-    player.signal(Signal(Cue.COMBAT), 2900.0)
+    player.signal(Signal(BinmatEvent.COMBAT.cue), 2900.0)
     player.signal(Signal(Cue.TIME_OUT, frozenset({SOUTH})), 3000.0)
     assert heard(player, 3000, 3310) == [440.0] * 300 + [None] * 10
     assert set(seen(player, SOUTH, "turn", 3000, 3600)) == {0.0}

@@ -14,8 +14,10 @@ from panel_tools import FULL, Rig
 
 from companion.core.clock import FakeClock
 from companion.core.config import PadPins, PanelSettings
+from companion.core.event_cues import EventCue
 from companion.core.kit import SEATS
 from companion.core.ports import Cue, PadKey, PanelHands, Press, SeatLamps, TurnLamp
+from companion.games import event_cues
 from hardware.cues import LAMPS, tone_of
 from hardware.panel import Panel
 from hardware.simulated import SimulatedPanelHands
@@ -228,8 +230,8 @@ def test_lamps_that_cannot_be_dimmed_are_on_or_off_and_the_buzzer_is_named() -> 
 # ---- tones -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cue", Cue)
-def test_every_cue_plays_its_tone_on_the_buzzer(rig: Rig, cue: Cue) -> None:
+@pytest.mark.parametrize("cue", [*Cue, *event_cues()], ids=str)
+def test_every_cue_plays_its_tone_on_the_buzzer(rig: Rig, cue: Cue | EventCue) -> None:
     rig.signal(cue, SOUTH, number=1)
     for note in tone_of(cue):
         assert rig.hands.view().tone_hz == note.hz

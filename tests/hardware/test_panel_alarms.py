@@ -19,6 +19,7 @@ from companion.core.clock import RealClock
 from companion.core.config import PadPins
 from companion.core.kit import SEATS
 from companion.core.ports import Alarm, Cue, PadKey, Press, SeatLamps, Signal, TurnLamp
+from companion.games.binmat.events import BinmatEvent
 from hardware.schedule import Schedule
 from hardware.simulated import simulated_panel
 from hardware.wiring import Buzzer
@@ -194,7 +195,7 @@ def test_trouble_is_shown_and_heard_above_all_alarms(rig: Rig) -> None:
 
 def test_a_combat_lights_both_seats_and_a_time_out_cuts_its_tone(rig: Rig) -> None:
     rig.alarms((100.1, Cue.TIME_OUT, SOUTH))
-    rig.signal(Cue.COMBAT)
+    rig.signal(BinmatEvent.COMBAT.cue)
     assert rig.lit() >= {"south_1", "south_2", "south_3", "north_1", "north_2", "north_3"}
     assert rig.tone_hz() == 659.26
     rig.after(100)
@@ -237,7 +238,7 @@ def test_the_small_wiring_is_enough_for_a_clock(make_rig: Callable[..., Rig]) ->
     rig.alarms()
     rig.after(3000)
     assert (rig.tone_hz(), rig.lit()) == (None, {"north_turn"})
-    rig.signal(Cue.COMBAT)
+    rig.signal(BinmatEvent.COMBAT.cue)
     assert rig.tone_hz() == 659.26
 
 

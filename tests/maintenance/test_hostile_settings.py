@@ -36,7 +36,10 @@ from companion.maintenance.settings.trial import SettingsTrial
 from companion.service.app import Companion
 from companion.service.settings_child import try_here
 
-BY_HAND = {"state_dir", "web.host", "web.names", "web.certificate", "web.key", "mqtt.password_file", "mqtt.ca_file"}
+BY_HAND = {
+    *("state_dir", "web.host", "web.names", "web.certificate", "web.key", "mqtt.password_file", "mqtt.ca_file"),
+    "bots.engines",
+}
 
 NUMBERS = (
     *("-1", "0", "1", "2", "27", "28", "200", "65535", "65536", "1e300", "-1e300", "1e-300", "5e-324", "0.001", "0,5"),

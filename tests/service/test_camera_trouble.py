@@ -12,7 +12,8 @@ from urllib.request import urlopen
 
 import cv2
 import pytest
-from camera_tools import PiHost, UsbBus, Webcam
+from camera_tools import UsbBus, Webcam
+from picamera_tools import PiHost
 
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings, Settings, WebSettings
@@ -311,6 +312,7 @@ def test_a_pi_camera_whose_cable_comes_off_is_opened_anew(house: House, monkeypa
         house.frames(12)
         assert house.camera["state"] == "no_board"
         assert len(pi.opened) == 3
+    assert not pi.acquired
 
 
 def test_a_seat_stays_usable_while_the_camera_is_away(house: House) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import socket
 import sqlite3
 from collections import namedtuple
 from collections.abc import Iterator
@@ -132,6 +133,25 @@ def test_a_companion_without_anything_is_well(tmp_path: Path) -> None:
         assert (state.status, state.journal, state.camera, state.pins) == (Status.OK, "ok", "none", "none")
         assert state.uptime_s == 61.5
         assert companion.health.line() == ""
+
+
+def test_games_that_are_kept_in_memory_only_are_told_on_every_page(tmp_path: Path) -> None:
+    mounts = tmp_path / "root/proc/self/mountinfo"
+    mounts.parent.mkdir(parents=True)
+    told = "Games are kept in memory only: they are gone when the power is off."
+    with house(tmp_path) as (companion, clock):
+        client = Client(f"http://127.0.0.1:{companion.server.port}")
+        for mount, is_told in (("tmpfs tmpfs", True), ("ext4 /dev/sda1", False)):
+            mounts.write_text(f"27 1 0:22 / / rw,nosuid - {mount} rw\n")
+            clock.advance(LOOK_S)
+            companion.health.look()
+            companion.table.step()
+            for path in ("/", "/host", "/watch"):
+                page = client.send(path, headers={"X-Host-Key": companion.host_key})[1].decode()
+                assert (f"</svg>{told}" in page) == is_told, path
+            clock.advance(LOOK_S)
+            graded = {each.grade for each in companion.health.examine() if each.topic == "disk"}
+            assert (Grade.FAIL in graded) == is_told
 
 
 def set_camera(companion: Companion, state: CameraState) -> None:
@@ -371,8 +391,39 @@ def test_a_companion_that_is_failing_is_asked_all_the_same(
     assert worst(told) is Grade.FAIL
 
 
+def test_a_file_that_goes_while_the_doctor_looks_is_no_error(
+    served: tuple[Companion, Settings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    companion, _ = served
+    glob = Path.glob
+    monkeypatch.setattr(
+        Path, "glob", lambda self, pattern: [*glob(self, pattern), self / "gone"] if "journal" in pattern else []
+    )
+    is_file = Path.is_file
+    monkeypatch.setattr(Path, "is_file", lambda self: self.name == "gone" or is_file(self))
+    assert companion.health._games().grade is Grade.OK
+
+
 def test_nobody_is_asked_where_none_runs(tmp_path: Path) -> None:
     assert ask_service(Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=9))) is None
+
+
+def test_who_listens_and_says_nothing_is_no_companion_and_costs_few_seconds(tmp_path: Path) -> None:
+    asked: list[float] = []
+
+    class Line(socket.socket):
+        """A line on which nothing comes, and which notes how long somebody would wait for it."""
+
+        def settimeout(self, value: float | None) -> None:
+            asked.append(value or 0.0)
+            super().settimeout(0.01)
+
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket, "socket", Line)
+        web = WebSettings(host="127.0.0.1", port=silent.getsockname()[1])
+        assert ask_service(Settings(state_dir=str(tmp_path), web=web)) is None
+    assert asked
+    assert sum(asked) <= 6
 
 
 def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:

@@ -1,17 +1,21 @@
 """Cameras by their source: pictures, folders and films, which cameras there are, and how one is found again."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
-from camera_tools import PiHost, UsbBus, Webcam
+from camera_tools import UsbBus, Webcam
+from picamera_tools import IMX219, IMX708, PiHost
 
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
 from companion.core.ports import Camera
 from vision.cameras.catalogue import CameraChoice, CameraOpener, cameras, open_camera
+from vision.cameras.picamera import PiCamera
+from vision.cameras.ribbon import PiDevice
 
 
 def picture(path: Path, tone: int, size: tuple[int, int] = (64, 48)) -> Path:
@@ -106,7 +110,7 @@ def test_a_closed_camera_refuses_frames_and_may_be_closed_twice(tmp_path: Path) 
         ("none", "The camera is switched off"),
         ("usb:front", r"no USB camera of this name is plugged in \(none\)\. Plug it in, or write usb:0"),
         ("usb:", "no USB camera of this name"),
-        ("picamera:front", "is no Raspberry Pi camera: write picamera or picamera:1"),
+        ("picamera:front", "Picamera2 is not here"),
         ("usb:77", r"USB camera 77 is missing \(/dev/video77\): plug it in"),
     ],
 )
@@ -124,18 +128,20 @@ def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> UsbBus:
 
 
 @pytest.fixture
-def pi(monkeypatch: pytest.MonkeyPatch) -> PiHost:
-    return PiHost(monkeypatch)
+def pi(monkeypatch: pytest.MonkeyPatch) -> Iterator[PiHost]:
+    host = PiHost(monkeypatch)
+    yield host
+    host.close()
 
 
 def test_all_cameras_are_listed_and_none_is_opened(bus: UsbBus, pi: PiHost) -> None:
-    pi.info.append({"Model": "imx219", "Id": "/base/soc/i2c0mux/i2c@0/imx219@10", "Num": 1})
-    pi.info.append({"Model": "HD Webcam", "Id": "/base/scb/pcie@7d500000/usb@0,0-1.4:1.0-046d:0825", "Num": 2})
+    pi.info.insert(0, {"Model": "imx219", "Id": IMX219})
+    pi.info.append({"Model": "HD Webcam", "Id": "/base/scb/pcie@7d500000/usb@0,0-1.4:1.0-046d:0825"})
     webcam = bus.plug(0, Webcam(), "HD Webcam")
     bus.plug(2, Webcam(), "Other: Cam", "B2").busy = True
     assert cameras() == (
-        CameraChoice("picamera", "Raspberry Pi camera imx708", "camera-module-3"),
-        CameraChoice("picamera:1", "Raspberry Pi camera imx219", "camera-module-2"),
+        CameraChoice(f"picamera:{IMX708}", "Raspberry Pi camera imx708", "camera-module-3"),
+        CameraChoice(f"picamera:{IMX219}", "Raspberry Pi camera imx219", "camera-module-2"),
         CameraChoice("usb:HD Webcam", "HD Webcam", "webcam"),
         CameraChoice("usb:Other: Cam", "Other: Cam", "webcam"),
     )
@@ -144,13 +150,61 @@ def test_all_cameras_are_listed_and_none_is_opened(bus: UsbBus, pi: PiHost) -> N
 
 
 def test_every_listed_camera_opens_by_its_source(bus: UsbBus, pi: PiHost) -> None:
-    pi.info.append({"Model": "imx219", "Id": "/base/soc/i2c0mux/i2c@0/imx219@10", "Num": 1})
+    pi.info.insert(0, {"Model": "imx219", "Id": IMX219})
     bus.plug(0, Webcam(), "Other: Cam")
     for choice in cameras():
         camera = opened(choice.source)
         assert camera.frame() is not None
         camera.close()
     assert [device.number for device in pi.opened] == [0, 1]
+
+
+def test_the_camera_that_is_named_is_the_one_that_opens(pi: PiHost) -> None:
+    """libcamera's order and Picamera2's differ as soon as there are two."""
+    pi.info.insert(0, {"Model": "imx219", "Id": IMX219})
+    assert [(each["Num"], each["Model"]) for each in pi.kind.global_camera_info()] == [(1, "imx708"), (0, "imx219")]
+    for word, expected in (("picamera:imx219", IMX219), (f"picamera:{IMX708}", IMX708), ("picamera:1", IMX219)):
+        with opened(word):
+            assert pi.opened[-1].camera.id == expected
+    with pytest.raises(CameraError, match=r"No Raspberry Pi camera imx477 is connected \(.*imx708@1a, .*imx219@10\)"):
+        opened("picamera:imx477")
+
+
+def test_a_camera_keeps_its_source_and_lens_when_a_boot_lists_them_otherwise(pi: PiHost) -> None:
+    pi.info.insert(0, {"Model": "imx219", "Id": IMX219})
+    before = {choice.source: choice.model for choice in cameras()}
+    shelf_names = {}
+    for source in before:
+        with opened(source) as camera:
+            assert isinstance(camera, PiCamera)
+            shelf_names[source] = camera.identity
+    pi.info.reverse()
+    assert {choice.source: choice.model for choice in cameras()} == before
+    for source, identity in shelf_names.items():
+        with opened(source) as camera:
+            assert isinstance(camera, PiCamera)
+            assert camera.identity == identity
+
+
+def test_the_first_camera_stays_the_same_one_while_the_program_runs(pi: PiHost) -> None:
+    opener = CameraOpener(CameraSettings(source="picamera"), FakeClock())
+    pi.info[:] = [{"Model": "imx219", "Id": IMX219}]
+    opener.open().close()
+    pi.info.append({"Model": "imx708", "Id": IMX708})
+    opener.open().close()
+    assert pi.opened[-1].camera_properties["Model"] == "imx219"
+    del pi.info[0]
+    with pytest.raises(CameraError, match="imx219@10 is connected"):
+        opener.open()
+
+
+def test_cameras_that_change_places_while_one_is_opened_are_noticed(
+    pi: PiHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = PiDevice(0, "imx219", IMX219)
+    with pytest.raises(CameraError, match="have changed places: it is tried again"):
+        PiCamera(CameraSettings(), FakeClock(), wanted)
+    assert not pi.acquired
 
 
 def test_two_cameras_of_one_name_are_listed_by_number(bus: UsbBus) -> None:

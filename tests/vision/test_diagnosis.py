@@ -14,7 +14,7 @@ from companion.core.clock import FakeClock
 from companion.core.grid import Square
 from companion.core.ports import CameraOffer, Frame, Reading, Weakness
 from companion.games import GAMES
-from vision.diagnosis import SETTLED, BoardEye
+from vision.diagnosis import SETTLED, UNPACKED, BoardEye
 from vision.pieces.board_reader import BoardReader
 from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.simulation.view import default_view
@@ -61,7 +61,7 @@ def advice_of(name: str, **view: Any) -> list[tuple[str, str]]:
 def size_of(picture: bytes | None) -> tuple[int, int]:
     decoded = cv2.imdecode(np.frombuffer(picture or b"", np.uint8), cv2.IMREAD_UNCHANGED)
     assert decoded is not None
-    assert decoded.ndim == 2, "brightness is all that there is"
+    assert decoded.ndim == 3, "people see colours"
     return decoded.shape[1], decoded.shape[0]
 
 
@@ -186,8 +186,30 @@ def test_only_the_last_settled_frames_are_kept() -> None:
         looked.table.move_to(piece.id, squares[turn % len(squares)])
         looked.look(6)
     numbers = [frame.number for frame in looked.eye.settled()]
-    assert len(numbers) == SETTLED
+    assert len(numbers) == SETTLED <= 10
     assert numbers == sorted(numbers)
+
+
+def test_a_board_that_changes_all_the_time_leaves_two_frames_unpacked() -> None:
+    """A frame that says nothing new never comes: nothing waits for it."""
+    looked = Looked("outbuffered", width=640, height=360)
+    (shown,) = looked.look(6).settled()
+    for number in range(SETTLED + 2):
+        face = {Square(0, 0): f"robot {number}"}
+        looked.eye.saw(shown.frame, replace(shown.reading, seen=face))
+        unpacked = [type(each.frame) is Frame for each in looked.eye._settled]
+        assert sum(unpacked) <= UNPACKED == 2
+        assert np.array_equal(looked.eye.settled()[0].frame.luma, shown.frame.luma)
+
+
+def test_settled_frames_go_with_their_board() -> None:
+    looked = Looked("outbuffered", width=640, height=360)
+    (shown,) = looked.look(6).settled()
+    for game, seen in (("outbuffered", "a"), (None, "b"), ("outbuffered", "c"), ("arena", "d"), ("arena", "e")):
+        looked.eye.saw(shown.frame, replace(shown.reading, game=game, seen={Square(0, 0): seen}))
+        kept = [each.reading.game for each in looked.eye.settled()]
+        expected = {"a": 2, "b": 3, "c": 4, "d": 1, "e": 2}[seen]
+        assert len(kept) == expected, (seen, kept)
 
 
 def test_a_hand_that_comes_and_goes_leaves_one_frame() -> None:

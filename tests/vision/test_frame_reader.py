@@ -1,5 +1,6 @@
 """What is looked at again and what is not, how few looks settle a board, and things that are no pieces."""
 
+import weakref
 from dataclasses import replace
 from typing import Any
 
@@ -315,3 +316,22 @@ def test_a_piece_whose_marker_cannot_be_read_is_no_thing() -> None:
 
 def test_where_nothing_has_changed_there_is_no_box() -> None:
     assert boxes_of(np.zeros((135, 240), dtype=bool), 20.0, np.zeros((1080, 1920), np.uint8)) == []
+
+
+def test_what_was_worked_out_for_cards_goes_with_them() -> None:
+    """Where each pixel of a view of cards lies takes some 20 MB."""
+    cards = GAMES["binmat"].kit(GAMES["binmat"].options({}))
+    table = SimulatedTable(cards, View(width=1280, height=720))
+    reader = BoardReader({cards.game: cards, ARENA.game: ARENA})
+    reader.use(cards)
+    camera = RenderedCamera(table, FakeClock())
+    assert reader.read(camera.frame()).game == "binmat"
+    kept = weakref.ref(reader._looker._cards)
+    assert kept()._maps is not None
+    reader.use(ARENA)
+    table.use(ARENA)
+    table.set_up(LAYOUT)
+    for _ in range(5):
+        assert reader.read(camera.frame()).game in ("arena", None)
+    assert kept() is None
+    assert reader.kit is ARENA

@@ -17,7 +17,8 @@ from companion.games.outbuffered import Outbuffered
 from vision.detection.markers import MarkerFinder, marker_modules
 from vision.pose.pose import corner_points_mm
 from vision.simulation.degradations import TABLES, table_texture
-from vision.simulation.render import camera_pose
+from vision.simulation.objects import draw_hand, fill_outline
+from vision.simulation.render import camera_pose, lit
 from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.simulation.view import View
 
@@ -269,6 +270,29 @@ def test_a_hand_hides_its_square_and_goes_away_again(table: SimulatedTable) -> N
         assert np.abs(table.render_bgr()[patch].astype(int) - clear[patch]).max(axis=2).min() > 10
     table.hold_hand(None)
     assert (table.render_bgr() == clear).all()
+
+
+@pytest.mark.parametrize("square", ["a1", "c4", "e2"])
+def test_a_hand_looks_as_if_drawn_over_the_whole_picture(square: str) -> None:
+    """It is drawn where it is alone, and softened towards its edges: the part must be large enough for that."""
+    table = SimulatedTable(KIT, View(noise=0, tilt_deg=40, glare=(60, 60, 50)))
+    table.set_up(START)
+    plain = table.render_bgr()
+    table.hold_hand(Square.parse(square))
+    stage, outline = table._staged(), table._hand_px()
+    assert outline is not None
+    cover = np.zeros(plain.shape[:2], np.uint8)
+    fill_outline(cover, outline)
+    soft = cv2.GaussianBlur(cover, (0, 0), 6).astype(np.float32)[..., None] / 255
+    skin = np.asarray(np.array(stage.view.skin_bgr) * (0.62 + 0.38 * soft), np.float32)
+    plain[cover > 127] = lit(skin, stage.light, stage.veil)[cover > 127]
+    assert np.array_equal(table.render_bgr(), plain)
+
+
+def test_a_hand_outside_the_picture_changes_nothing(table: SimulatedTable) -> None:
+    picture = table.render_bgr().copy()
+    draw_hand(picture, table._staged(), np.array([[-90.0, -90.0], [-40.0, -90.0], [-40.0, -40.0]]))
+    assert np.array_equal(picture, table.render_bgr())
 
 
 def test_noise_is_seeded_and_changes_from_frame_to_frame() -> None:

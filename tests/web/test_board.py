@@ -16,6 +16,7 @@ from web_fixtures import SALT
 from companion.core.grid import Square
 from companion.games import GAMES
 from companion.games.base import Event
+from companion.games.events import CommonEvent
 from companion.table.board_check import HandMove, Problem
 from web.context import STATIC
 from web.rendering.board import BoardPicture, board_svg, board_words, layout_after, scene_of
@@ -45,7 +46,10 @@ def test_marks_for_moves_bounces_shots_wrong_and_unseen(game: Any) -> None:
         kit,
         {a1: ("lime flag", "purple robot"), c4: ("lime robot",)},
         moves=(HandMove(("lime flag", "purple robot"), a1, a2),),
-        events=(Event("bounce", "…", edge=(1, 0), square="c4"), Event("shot", "…", square="a1", to="c4")),
+        events=(
+            Event(CommonEvent.BOUNCE, "…", edge=(1, 0), square="c4"),
+            Event(CommonEvent.SHOT, "…", square="a1", to="c4"),
+        ),
         wrong=(Problem("lime robot", Square(1, 1), c4, "…", "…"),),
         unknown=frozenset({a2}),
     )
@@ -62,7 +66,7 @@ def test_who_was_hit_goes_home_after_the_shot_and_what_turns_over_is_named(game:
     a1, c1, c4 = (Square.parse(text) for text in ("a1", "c1", "c4"))
     layout = {c4: ("lime robot",), a1: ("purple robot",)}
     ways = (HandMove(("lime robot",), c1, c4), HandMove(("purple robot",), a1, a1, turned=True))
-    shot = Event("shot", "…", square="a1", to="c1")
+    shot = Event(CommonEvent.SHOT, "…", square="a1", to="c1")
     hit = board_svg(BoardPicture(kit, layout, moves=ways, events=(shot,)))
     assert re.findall(r'data-slide="[^"]+"( data-late)?', hit) == [" data-late"]
     assert re.findall(r'data-flip="(\w+)"', hit) == ["a1"]

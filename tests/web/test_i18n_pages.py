@@ -38,8 +38,20 @@ __all__ = ["brackets"]
 
 TOML_ERROR = "Expected ']' at the end of a table declaration (at end of document)"
 SITTERS = ("Mara", "Tomás")
+MACHINES = ("Pip", "Bo", "Zeno")
 BROKER = ("⟧Tabletop⟦", "⟧tabletop⟦", "⟧localhost⟦", "⟧homeassistant⟦")
-NAMES = (*SITTERS, "Mesa", "ab:12345", "Pi camera", "C920 <b>", "retry: 1000", "No pins here.", TOML_ERROR, *BROKER)
+NAMES = (
+    *SITTERS,
+    *MACHINES,
+    "Mesa",
+    "ab:12345",
+    "Pi camera",
+    "C920 <b>",
+    "retry: 1000",
+    "No pins here.",
+    TOML_ERROR,
+    *BROKER,
+)
 """What is no sentence of ours: names of people, the Wi-Fi, cameras and brokers, how a stream begins, others' errors."""
 NAMED_PAGES = ("/join/south", *(f"/rules/{name}" for name in GAMES), "/nowhere", "/seat/north")
 """Pages with a name in their address; those without are found by themselves."""

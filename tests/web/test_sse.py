@@ -31,7 +31,7 @@ def test_a_stream_begins_with_everything_and_then_follows(place: Place) -> None:
         assert (stream.mimetype, stream.headers["Cache-Control"]) == ("text/event-stream", "no-store")
         chunks = iter(stream.response)
         assert next(chunks) == b"retry: 1000\n\n"
-        assert "Scan a code to take a seat" in next(chunks).decode()
+        assert "Scan a code, or pick an opponent" in next(chunks).decode()
         place.sit("south", "Mara")
         assert "North: take your seat" in next(chunks).decode()
 

@@ -15,7 +15,8 @@ from companion.core.files import expanded
 from companion.core.i18n import say
 from companion.core.ports import Camera
 from vision.cameras.files import FILMS, FilmCamera, FolderCamera, PictureCamera
-from vision.cameras.picamera import PiCamera, pi_devices
+from vision.cameras.picamera import PiCamera
+from vision.cameras.ribbon import PiDevice, chosen, pi_devices
 from vision.cameras.usb import UsbCamera, usb_devices, usb_number
 
 
@@ -34,7 +35,8 @@ def cameras() -> tuple[CameraChoice, ...]:
     with contextlib.suppress(CameraError):  # no Raspberry Pi
         own = pi_devices()
         for each in own:
-            source = "picamera" if each is own[0] else f"picamera:{each.number}"
+            # By its id a camera is found again whatever order they have at the next boot.
+            source = f"picamera:{each.id}" if len(own) > 1 else "picamera"
             found.append(CameraChoice(source, say("Raspberry Pi camera {sensor}", sensor=each.sensor), each.model))
     plugged = usb_devices()
     names = [device.name for device in plugged]
@@ -59,13 +61,15 @@ def open_camera(settings: CameraSettings, clock: Clock) -> Camera:
 class CameraOpener:
     """Opens the camera of the settings, or another one, as often as it is lost.
 
-    A USB camera that comes back under another number is known again by its maker, type and serial number.
+    A USB camera that comes back under another number is known again by its maker, type and serial number, one on a
+    ribbon cable by libcamera's id.
     """
 
     def __init__(self, settings: CameraSettings, clock: Clock) -> None:
         self._settings = settings
         self._clock = clock
         self._identities: dict[int, str] = {}
+        self._ribbons: dict[str, str] = {}
 
     def open(self, source: str | None = None) -> Camera:
         """The camera of a source, of the settings' without one; raises `CameraError` when there is none."""
@@ -76,14 +80,7 @@ class CameraOpener:
         if source == "auto":
             return self._first()
         if kind == "picamera":
-            if which and not which.isdecimal():
-                raise CameraError(
-                    say(
-                        "[camera] source “{source}” is no Raspberry Pi camera: write picamera or picamera:1",
-                        source=source,
-                    )
-                )
-            return PiCamera(self._settings, self._clock, int(which) if which else None)
+            return PiCamera(self._settings, self._clock, self._ribbon(which))
         if kind == "usb":
             return self._usb(usb_number(which, usb_devices()))
         try:
@@ -102,7 +99,7 @@ class CameraOpener:
     def _first(self) -> Camera:
         """A Raspberry Pi camera if there is one, else the first USB camera."""
         try:
-            return PiCamera(self._settings, self._clock)
+            return PiCamera(self._settings, self._clock, self._ribbon(""))
         except CameraError as pi_error:
             plugged = usb_devices()
             try:
@@ -115,6 +112,12 @@ class CameraOpener:
                         usb=usb_error.message,
                     )
                 ) from usb_error
+
+    def _ribbon(self, which: str) -> PiDevice:
+        """The ribbon camera of a word; the one that it meant before, wherever that is listed now."""
+        found = chosen(self._ribbons.get(which, which))
+        self._ribbons[which] = found.id
+        return found
 
     def _usb(self, number: int) -> Camera:
         """The USB camera of a number; the one that had it before, wherever it is now."""

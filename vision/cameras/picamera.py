@@ -7,9 +7,9 @@ AeFlickerMode 1 manual; the lens position counts dioptres.
 from __future__ import annotations
 
 import contextlib
-import importlib
+import logging
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,115 +18,65 @@ from companion.core.clock import Clock
 from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
 from companion.core.i18n import say
+from vision.cameras import colours
+from vision.cameras.colours import Colours
+from vision.cameras.ribbon import PiDevice, chosen, close_device, is_short_of_memory, open_device, picamera2, reason_of
+from vision.cameras.sensors import Mode, choices, modes_of
 from vision.cameras.source import Device, Locks, shape_of
 from vision.detection.markers import Luma
 
-SENSORS = {
-    "ov5647": "camera-module-1",
-    "imx219": "camera-module-2",
-    "imx708": "camera-module-3",
-    "imx708_wide": "camera-module-3-wide",
-    "imx477": "hq-6mm",
-}
-"""Lens by the sensor that Picamera2 names; the HQ camera has none of its own, 6 mm is the usual one."""
+_log = logging.getLogger(__name__)
 _FRAME_TIMEOUT_S = 3.0
 _SETTLE_S = 4.0
 """So long focus and exposure settle before they are held; automatic exposure needs some twenty frames."""
 _HALF_A_METRE = 2.0
 _FRAME_US = 33_333
+_SMALL_PX = (1280, 720)
+"""The picture where memory is too small for a larger one; a board is read in it all the same."""
 
 
-@dataclass(frozen=True)
-class PiDevice:
-    """A camera on the ribbon cable: `number` as Picamera2 counts; `identity` names sensor and socket."""
-
-    number: int
-    sensor: str
-    identity: str
-
-    @property
-    def model(self) -> str:
-        """Its name among `vision.pose.pose.LENSES`."""
-        return SENSORS.get(self.sensor.removesuffix("_noir").replace("_wide_noir", "_wide"), "webcam")
-
-
-def pi_devices() -> tuple[PiDevice, ...]:
-    """The cameras on ribbon cables; none is opened. Raises `CameraError` where Picamera2 is missing or fails."""
-    module = _picamera2()
-    try:
-        told = module.Picamera2.global_camera_info()
-    except Exception as error:  # libcamera raises RuntimeError, IndexError and its own kinds
-        raise CameraError(
-            say("The Raspberry Pi's cameras cannot be listed: {error}: restart the Pi", error=str(error))
-        ) from error
-    found = []
-    for place, each in enumerate(told):
-        identity = str(each.get("Id", ""))
-        if "/usb" in identity or "-usb" in identity.lower():  # libcamera lists USB cameras as well
-            continue
-        sensor = str(each.get("Model", ""))
-        found.append(PiDevice(int(each.get("Num", place)), sensor, f"{sensor} {identity}".strip()))
-    return tuple(found)
+def _tint_of(plane: Luma, width: int, height: int) -> Colours | None:
+    """The colours below the brightness of a YUV420 buffer, a row of which holds two of U or V; None: there are none."""
+    rest = plane[height : height * 3 // 2]
+    if rest.shape[0] < height // 2 or height % 2 or plane.shape[1] % 2:
+        return None
+    u, v = rest.reshape(2, height // 2, plane.shape[1] // 2)[:, :, : width // 2]
+    return colours.of_planes(u, v)
 
 
 class PiCamera(Device):
     """A Raspberry Pi camera: the luma plane of a YUV420 stream.
 
-    Focus and exposure settle for some seconds and are then held, so that they do not follow hands. `number` is that of
-    `pi_devices`; None: the first one.
+    Focus and exposure settle for some seconds and are then held, so that they do not follow hands. `device` is one of
+    `vision.cameras.ribbon.pi_devices`; None: the first one.
     """
 
     name = "picamera"
 
-    def __init__(self, settings: CameraSettings, clock: Clock, number: int | None = None) -> None:
+    def __init__(self, settings: CameraSettings, clock: Clock, device: PiDevice | None = None) -> None:
         super().__init__(clock)
-        self._module = _picamera2()
-        here = pi_devices()
-        found = here[:1] if number is None else [device for device in here if device.number == number]
-        if not found:
-            if number is None:
-                raise CameraError(
-                    say("No Raspberry Pi camera is connected: check the ribbon cable, contacts and direction")
-                )
-            raise CameraError(
-                say(
-                    "No Raspberry Pi camera {number} is connected: check the ribbon cable, contacts and direction",
-                    number=number,
-                )
-            )
-        self.identity, self.model = found[0].identity, found[0].model
+        self._module = picamera2()
+        self.which = device or chosen("")
+        self.identity, self.model = self.which.identity, self.which.model
         self._settings, self._zoom = settings, 0.0
         self._mains_hz: int = settings.mains_hz
         self._stamp_ns = 0
+        self._tint: Colours | None = None
         self._settle_frames = max(5, round(_SETTLE_S * settings.fps))
         self._due, self._until_held, self._slow = {"focus", "exposure"}, self._settle_frames, False
         self._locks = Locks(None, None)
-        try:
-            self._device = self._module.Picamera2(found[0].number)
-        except Exception as error:
-            raise CameraError(
-                say(
-                    "The Raspberry Pi camera cannot be opened: {error}: close other programs, check the ribbon cable",
-                    error=str(error),
-                )
-            ) from error
+        self._device = open_device(self.which)
         try:
             self._start()
         except Exception as error:
             with contextlib.suppress(CameraError):
                 self.close()
             raise CameraError(
-                say("The Raspberry Pi camera does not start: {error}: close other programs", error=str(error))
+                say("The Raspberry Pi camera does not start: {reason}", reason=reason_of(error))
             ) from error
 
     def _start(self) -> None:
-        size = self._settings.size_px
-        # One stream, whose first plane is the brightness: no colours are worked out, and no second copy is written.
-        streams: dict[str, Any] = {"main": {"size": size, "format": "YUV420"}}
-        if mode := self._widest_mode():
-            streams["sensor"] = {"output_size": mode["size"], "bit_depth": mode["bit_depth"]}
-        self._device.configure(self._device.create_video_configuration(**streams, buffer_count=3))
-        self._device.start()
+        self._start_in_memory()
         known = self._device.camera_controls
         self._due &= {
             kind for kind, control in (("focus", "LensPosition"), ("exposure", "AeEnable")) if control in known
@@ -134,12 +84,31 @@ class PiCamera(Device):
         self._locks = Locks(*(False if kind in self._due else None for kind in ("focus", "exposure")))
         self._set(AfMode=2, **self._rhythm())
 
-    def _widest_mode(self) -> Any:
-        """The sensor's mode that sees most and is large enough; libcamera by itself takes one that cuts the view."""
-        size = self._settings.size_px
-        modes = [m for m in self._device.sensor_modes if m.get("fps", 99) >= min(30, self._settings.fps)]
-        enough = [m for m in modes if m["size"][0] >= size[0] and m["size"][1] >= size[1]] or modes
-        return min(enough, key=lambda m: (-m["crop_limits"][2], -m["crop_limits"][3], m["size"]), default=None)
+    def _start_in_memory(self) -> None:
+        """Start with the mode that sees most, or with less where the contiguous memory does not suffice for it."""
+        size, fps = self._settings.size_px, self._settings.fps
+        modes = modes_of(self._device, self.which.sensor)
+        tries: list[tuple[tuple[int, int], Mode | None]] = []
+        for px in dict.fromkeys((size, _SMALL_PX)):
+            tries += [(px, mode) for mode in choices(modes, px, fps)]
+        tries.append((_SMALL_PX if tries else size, None))  # None: libcamera chooses
+        for left, (px, mode) in zip(range(len(tries) - 1, -1, -1), tries, strict=True):
+            try:
+                self._start_with(px, mode)
+            except Exception as error:
+                if not left or not is_short_of_memory(error):
+                    raise
+                _log.warning("No contiguous memory for a picture of %s x %s from %s: less is tried", *px, mode)
+            else:
+                return
+
+    def _start_with(self, size: tuple[int, int], mode: Mode | None) -> None:
+        # One stream, whose first plane is the brightness: what is read from needs no colours worked out of it.
+        streams: dict[str, Any] = {"main": {"size": size, "format": "YUV420"}}
+        if mode is not None:
+            streams["sensor"] = {"output_size": mode.size, "bit_depth": mode.bit_depth}
+        self._device.configure(self._device.create_video_configuration(**streams, buffer_count=3))
+        self._device.start()
 
     # ---- pictures ----
 
@@ -164,7 +133,7 @@ class PiCamera(Device):
     def _copy(self, request: Any) -> Luma:
         """The luma plane, without the padding at the end of its rows and the colour planes below."""
         width, height = self._device.camera_configuration()["main"]["size"]
-        with self._module.MappedArray(request, "main") as mapped:
+        with self._module.MappedArray(request, "main", write=False) as mapped:
             plane = np.asarray(mapped.array)
             if plane.ndim != 2 or plane.dtype != np.uint8 or plane.shape[0] < height or plane.shape[1] < width:
                 raise CameraError(
@@ -176,24 +145,20 @@ class PiCamera(Device):
                         height=height,
                     )
                 )
+            self._tint = _tint_of(plane, width, height)
             return np.array(plane[:height, :width])
+
+    def _colours(self) -> Callable[[], Colours | None] | None:
+        """One pixel of sixteen of the colour planes: what is copied along with the brightness is an eighth of it."""
+        tint = self._tint
+        return None if tint is None else lambda: tint
 
     def _age_s(self) -> float:
         """libcamera stamps the first row's exposure in nanoseconds since the start of the machine."""
         return time.clock_gettime(time.CLOCK_BOOTTIME) - self._stamp_ns / 1e9 if self._stamp_ns else 0.0
 
     def _release(self) -> None:
-        # A request that was not answered stands before `stop` in Picamera2's queue and would hold it up for ever.
-        failed: Exception | None = None
-        for step in ("cancel_all_and_flush", "stop", "close"):
-            try:
-                getattr(self._device, step)()
-            except Exception as error:
-                failed = failed or error
-        if failed:
-            raise CameraError(
-                say("The Raspberry Pi camera cannot be closed: {error}: restart the program", error=str(failed))
-            ) from failed
+        close_device(self._device)
 
     # ---- controls ----
 
@@ -279,16 +244,3 @@ class PiCamera(Device):
                         error=str(error),
                     )
                 ) from error
-
-
-def _picamera2() -> Any:
-    """The module, or `CameraError` saying how to get it."""
-    try:
-        return importlib.import_module("picamera2")
-    except Exception as error:  # it exists but does not import where libcamera is missing
-        raise CameraError(
-            say(
-                "Picamera2 is not here: on a Raspberry Pi install python3-picamera2 and make the environment "
-                "with --system-site-packages"
-            )
-        ) from error

@@ -87,9 +87,11 @@ class FrameReader:
         """How surely each square was read last."""
 
     def use(self, active: Kit | None) -> None:
-        """Prefer this kit from now on, and forget the board."""
+        """Prefer this kit from now on, and forget the board and all that was worked out for it."""
         self._active = active
-        self.kit, self.seen, self._empties = None, None, None
+        self.kit, self.seen, self._empties, self._cards = None, None, None, None
+        self._placer, self._vague, self._under, self._shot = None, None, None, None
+        self._edges.clear()
         self.locator.forget()
 
     @property
@@ -156,7 +158,7 @@ class FrameReader:
             self.seen = None
             return self._card_look(luma, kit, pose, found, moving_px)
         if kit is not self.kit or self._empties is None:
-            self.kit, self._empties = kit, EmptySquares(kit.board)
+            self.kit, self._empties, self._cards = kit, EmptySquares(kit.board), None
         look = self._judge(luma, kit, pose, sightings, closely=still)
         if still and self.seen is not None and not _all_pieces(kit, look.ids):
             seen = self.seen.sightings
@@ -390,7 +392,7 @@ class FrameReader:
     def _card_look(self, luma: Luma, kit: Kit, pose: Pose, found: Found, moving_px: Points) -> Look:
         """What a picture of a board of cards says."""
         if self._cards is None or self._cards.kit is not kit:
-            self.kit, self._cards = kit, CardReader(kit)
+            self.kit, self._cards, self._empties = kit, CardReader(kit), None
         cards = self._cards.read(luma, pose, moving_px)
         times = Counter(sighting.marker for sighting in found.sightings)
         own = {*kit.board.corners, *self._cards.markers}

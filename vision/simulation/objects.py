@@ -17,6 +17,10 @@ from vision.simulation.artwork import Bgr, bgr_of
 from vision.simulation.degradations import curled_strips, worn
 from vision.simulation.render import LitTable, lit
 
+_SOFT_SIGMA_PX = 6.0
+_SOFT_PX = 24
+"""An arm is darker towards its edges; beyond so many pixels that has no effect."""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -96,7 +100,7 @@ def _draw_top(colours: Bgr, cover: NDArray[np.uint8], art: Bgr, quad: Points, sh
     shape = np.zeros(cover.shape, np.uint8)
     cv2.fillPoly(shape, [(quad * 16).round().astype(np.int32)], 255, 8, 4)
     printed = cv2.warpPerspective(art, warp, size, flags=cv2.INTER_AREA, borderMode=cv2.BORDER_REPLICATE)
-    colours[shape > 0] = printed[shape > 0]
+    cv2.copyTo(printed, shape, colours)
     if shares != (0.0, 1.0):  # what has come up stands out beyond the block
         cv2.max(cover, shape, cover)
 
@@ -161,10 +165,24 @@ def fill_outline(mask: NDArray[np.uint8], outline_px: Points) -> None:
 
 
 def draw_hand(picture: Bgr, stage: LitTable, outline_px: Points) -> None:
-    """An arm with fingers spread over the board."""
-    cover = np.zeros(picture.shape[:2], np.uint8)
-    fill_outline(cover, outline_px)
-    depth = cv2.GaussianBlur(cover, (0, 0), 6).astype(np.float32)[..., None] / 255
+    """An arm with fingers spread over the board, drawn where it is: it covers a small part of the picture."""
+    window = _window(outline_px, _SOFT_PX, picture.shape[1], picture.shape[0])
+    if window is None:
+        return
+    under = picture[window]
+    cover = np.zeros(under.shape[:2], np.uint8)
+    fill_outline(cover, outline_px - (window[1].start, window[0].start))
+    depth = cv2.GaussianBlur(cover, (0, 0), _SOFT_SIGMA_PX).astype(np.float32)[..., None] / 255
     skin = np.asarray(np.array(stage.view.skin_bgr) * (0.62 + 0.38 * depth), dtype=np.float32)
-    where = cover > 127
-    picture[where] = lit(skin, stage.light, stage.veil)[where]
+    colour = lit(skin, stage.light[window], None if stage.veil is None else stage.veil[window])
+    cv2.copyTo(colour, cv2.inRange(cover, (128.0,), (255.0,)), under)
+
+
+def _window(points_px: Points, room_px: int, width: int, height: int) -> tuple[slice, slice] | None:
+    """Rows and columns of the smallest part of a picture that holds these points and the room round them; None: it is
+    empty."""
+    low = (np.floor(points_px.min(axis=0)).astype(int) - room_px).clip(0)
+    high = np.minimum(np.ceil(points_px.max(axis=0)).astype(int) + room_px + 1, (width, height))
+    if (high <= low).any():
+        return None
+    return slice(low[1], high[1]), slice(low[0], high[0])

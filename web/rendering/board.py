@@ -16,6 +16,7 @@ from companion.core.grid import Square
 from companion.core.i18n import joined, say, translate
 from companion.core.kit import SEATS, Board, Kit, Layout, Seat
 from companion.games.base import Event
+from companion.games.events import Reach
 from companion.games.screen import Badge
 from companion.table.board_check import HandMove, Problem
 from companion.table.views import TableView
@@ -29,8 +30,6 @@ _ROOM, _ROOM_BELOW = 44.0, 48.0
 _GOAL = 54.0
 """How deep the goals are drawn."""
 _FRAME = 6.0
-_AROUND = {"defend": ("shield", 112), "armed": ("burst", 124), "blast": ("burst", 220)}
-"""What is drawn round a piece while an event of this kind is told, and how large."""
 
 
 @dataclass(frozen=True)
@@ -202,14 +201,20 @@ class _Sketch:
                 for _, x, y in corners
             )
         goals = "".join(self._goal(seat) for seat in SEATS) if self.board.has_goals else ""
-        darker = ""
-        for square, x, y in corners:
-            column, row = (x - 50) / 100, (y - 50) / 100
-            if (square.file + square.rank) % 2 == 0:
-                darker += f"M{column:g} {row:g}h1v1H{column:g}z"
         whole = f'width="{self.width:g}" height="{self.height:g}"/>'
-        tiles = f'<rect class="tile" {whole}<g transform="scale(100)"><path class="tile alt" d="{darker}"/></g>'
+        dark = f'<path class="tile alt" fill-rule="evenodd" d="{self._dark_squares()}"/>'
+        tiles = f'<rect class="tile" {whole}<g transform="scale(100)">{dark}</g>'
         return f'{goals}{tiles}<rect class="frame" {whole}'
+
+    def _dark_squares(self) -> str:
+        """Every second square, that of a1 among them, in units: where a stripe along a file and one along a rank cross,
+        neither is filled.
+        """
+        files, ranks = self.board.files, self.board.ranks
+        column, row = (round((place - 50) / 100) for place in self.centre(Square(0, 0)))
+        along = "".join(f"M{at} 0v{ranks}h1V0z" for at in range(column % 2, files, 2))
+        across = "".join(f"M0 {at}h{files}v1H0z" for at in range(1 - row % 2, ranks, 2))
+        return along + across
 
     def _goal(self, seat: Seat) -> str:
         """The strip behind a seat's last rank: plain for South, dotted for North."""
@@ -314,7 +319,7 @@ class _Sketch:
         if move.origin == move.target:
             return f'<g data-flip="{move.target}">{frame}</g>'
         (x0, y0), (x1, y1) = self.centre(move.origin), self.centre(move.target)
-        late = " data-late" if any(to == move.origin for _, to in self._fire("shot")) else ""
+        late = " data-late" if any(to == move.origin for _, to in self._fire(Reach.HIT)) else ""
         slid = f'<g data-slide="{x0 - x1:g} {y0 - y1:g}"{late}>{ghost}</g>'
         return frame + slid + self._arrow(move.origin, move.target)
 
@@ -351,26 +356,26 @@ class _Sketch:
 
     def shots(self) -> str:
         """Lines of fire of the step that is shown; they lie under the pieces."""
-        return "".join(self._shot(one, other) for one, other in self._fire("shot") if not _is_next(one, other))
+        return "".join(self._shot(one, other) for one, other in self._fire(Reach.HIT) if not _is_next(one, other))
 
-    def _fire(self, *kinds: str) -> list[tuple[Square, Square]]:
-        told = [(event.square, event.to) for event in self.scene.events if event.kind in kinds]
+    def _fire(self, *reaches: Reach) -> list[tuple[Square, Square]]:
+        told = [(event.square, event.to) for event in self.scene.events if event.kind.look.reach in reaches]
         return [(Square.parse(one), Square.parse(other)) for one, other in told if one and other]
 
     def stances(self) -> str:
         """Shields and bursts round the pieces of which the step that is shown tells."""
-        told = [(event.kind, event.square) for event in self.scene.events if event.kind in _AROUND]
+        told = [(event.kind.look, event.square) for event in self.scene.events if event.kind.look.around]
         return "".join(
-            use(drawing, x, y - 2, size, f"deed {kind}")
-            for kind, square in told
+            use(look.around, x, y - 2, 100 * look.size, "deed harm" if look.is_harm else "deed")
+            for look, square in told
             if square
-            for (drawing, size), (x, y) in [(_AROUND[kind], self.centre(Square.parse(square)))]
+            for x, y in [self.centre(Square.parse(square))]
         )
 
     def blows(self) -> str:
         """What pieces do to the squares next to theirs in the step that is shown."""
-        hits = [use("shot", *self.centre(to), 100, "hit") for one, to in self._fire("shot") if _is_next(one, to)]
-        return "".join(hits + [self._blow(*way) for way in self._fire("shot", "miss") if _is_next(*way)])
+        hits = [use("shot", *self.centre(to), 100, "hit") for one, to in self._fire(Reach.HIT) if _is_next(one, to)]
+        return "".join(hits + [self._blow(*way) for way in self._fire(Reach.HIT, Reach.MISS) if _is_next(*way)])
 
     def _blow(self, origin: Square, target: Square) -> str:
         """A hollow arrow half over the edge between two squares."""

@@ -29,6 +29,7 @@ _SHEETS: tuple[tuple[str, str], ...] = (
     ("enter", r'id="enter"|class="cd big'),
     ("wall", r'class="page '),
     ("claims", r'class="(?:asks|claims)'),
+    ("rivals", r'class="(?:rivals|ic face)'),
     ("wall-lobby", r'class="page lobby'),
     ("wall-cards", r'class="page[^"]* cards'),
     ("wall-pieces", r'class="page[^"]* pieces'),

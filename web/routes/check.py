@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from flask import Blueprint, Response, jsonify, make_response, render_template, request
 
 from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.event_cues import EventCue
 from companion.core.i18n import say
 from companion.core.kit import SEATS
 from companion.core.ports import Cue
+from companion.games import event_cues
 from companion.maintenance.requests import CheckRoom, PanelCheck, Trial
 from companion.table.session import Phase
 from web.context import PageContext
@@ -25,7 +27,7 @@ from web.server.stream_writer import Idle, Messages
 LOOK_S, RENEW_S, PING_S = 0.05, 2.0, 10.0
 
 TRIED_OUT = say("The keys of the pads are being tried out: they do nothing else now.")
-CUES: tuple[tuple[Cue, str], ...] = (
+_CUES_OF_PLAY: tuple[tuple[Cue, str], ...] = (
     (Cue.AWAKE, say("The table is awake")),
     (Cue.SEAT_TAKEN, say("A seat is taken")),
     (Cue.ORDERS_WANTED, say("Orders are wanted")),
@@ -41,8 +43,8 @@ CUES: tuple[tuple[Cue, str], ...] = (
     (Cue.BOARD_WRONG, say("The board is wrong")),
     (Cue.ASKED, say("A question on the phone")),
     (Cue.TURN_PASSES, say("The turn passes")),
-    (Cue.FACE_OFF, say("A face-off")),
-    (Cue.COMBAT, say("Combat")),
+)
+_CUES_OF_THE_END: tuple[tuple[Cue, str], ...] = (
     (Cue.CLOCK_LOW, say("Time is short")),
     (Cue.TIME_OUT, say("Time is over")),
     (Cue.PAUSED, say("Paused")),
@@ -51,7 +53,12 @@ CUES: tuple[tuple[Cue, str], ...] = (
     (Cue.TIE, say("A tie")),
     (Cue.TROUBLE, say("Trouble")),
 )
-"""What the table can sound, in words."""
+
+
+def cues() -> Mapping[Cue | EventCue, str]:
+    """What the table can sound, in words: its own cues, and those of games' events that have words."""
+    of_events = ((cue, cue.words) for cue in event_cues() if cue.words)
+    return dict((*_CUES_OF_PLAY, *of_events, *_CUES_OF_THE_END))
 
 
 class Light(Body, frozen=True):
@@ -96,7 +103,7 @@ class CheckPage:
                 room=self._room,
                 wires=wires(settings),
                 wiring=drawing(settings),
-                cues=CUES,
+                cues=cues().items(),
                 view=view,
                 is_on=self._is_on(),
                 camera_page=self._page_context.has_camera_page,
@@ -168,9 +175,10 @@ class CheckPage:
     def play(self) -> Response:
         """Sound a cue, and show what lamps show with it."""
         body = self._asked(Play)
-        if body.cue not in [cue.value for cue, _ in CUES]:
+        cue = next((cue for cue in cues() if str(cue) == body.cue), None)
+        if cue is None:
             raise Malformed(say("There is no cue {name}", name=body.cue))
-        return self._do(lambda panel: panel.play(Cue(body.cue), frozenset(SEATS)), None)
+        return self._do(lambda panel: panel.play(cue, frozenset(SEATS)), None)
 
     # ---- inside ----
 

@@ -7,11 +7,15 @@ from typing import Any
 from flask import Blueprint, Response, make_response, redirect, render_template, request
 
 from companion.core.errors import Illegal, Malformed, Refusal
-from companion.core.kit import Seat
+from companion.core.kit import SEATS, Seat
 from companion.table.seats.claims import ClaimView
+from companion.table.session import Phase
 from web.context import PageContext
 from web.error_pages import status_of
 from web.routes.api import SEAT
+
+FRAMING = "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; frame-ancestors 'none'"
+"""What a page may hold that shows two of our own side by side."""
 
 
 class Joining:
@@ -29,6 +33,8 @@ class Joining:
         joining.add_url_rule(f"/join/{SEAT}", view_func=self.join, methods=["GET", "POST"])
         joining.add_url_rule(f"/join/{SEAT}/claim", view_func=self.claim, methods=["POST"])
         joining.add_url_rule(f"/join/{SEAT}/call-off", view_func=self.call_off, methods=["POST"])
+        joining.add_url_rule("/try", view_func=self.try_it, methods=["POST"])
+        joining.add_url_rule("/here", view_func=self.here)
         joining.add_url_rule("/s", "short_south", lambda: self.straight_to(Seat.SOUTH))
         joining.add_url_rule("/n", "short_north", lambda: self.straight_to(Seat.NORTH))
         return joining
@@ -64,6 +70,43 @@ class Joining:
         answer = make_response(redirect(f"/seat/{mine}", 303))
         self._guard.seat_cookie(answer, mine, nonce)
         self._guard.remember_names(answer, request, name)
+        return answer
+
+    def try_it(self) -> Any:
+        """Sit down in front of this very screen, against the machine where nobody else is there, and begin."""
+        if self._guard.seats_of(request):
+            return redirect("/here", 303)
+        free = [seat for seat in SEATS if self._table.view().seats[seat].name is None]
+        if not free:
+            return redirect("/join", 303)
+        try:
+            self._page_context.let_in(request, request.form.get("code", ""))
+            nonce = self._table.take_seat(free[0], "")
+        except Illegal as error:
+            if error.reason not in (Refusal.JOIN_CODE, Refusal.SEAT_TAKEN):
+                raise
+            return redirect(f"/join/{free[0]}", 303)
+        if len(free) > 1 and self._page_context.opponents:
+            self._table.seat_machine(free[1], self._page_context.opponents[0].name)
+        self._begin_trial(request.form.get("game", ""))
+        answer = make_response(redirect("/here", 303))
+        self._guard.seat_cookie(answer, free[0], nonce)
+        return answer
+
+    def _begin_trial(self, wanted: str) -> None:
+        """Begin the game that was asked for, that lies on the table, or that was played last, unless one is on."""
+        view, games = self._table.view(), self._page_context.games
+        name = wanted if wanted in games else view.suggested or self._table.remembered or next(iter(games))
+        if view.phase in (Phase.LOBBY, Phase.OVER):
+            self._table.new_game(name, games[name].presets[0].options)
+
+    def here(self) -> Any:
+        """The table screen, and beside it the own seat: a whole game in one window."""
+        own = self._guard.seats_of(request)
+        if not own:
+            return redirect("/join")
+        answer = make_response(render_template("here.html", seat=own[0]))
+        answer.headers["Content-Security-Policy"] = FRAMING
         return answer
 
     def claim(self, seat: str) -> Any:

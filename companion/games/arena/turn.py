@@ -12,10 +12,12 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Layout
 from companion.games.arena import sentences
 from companion.games.arena.board import MOST_ROBOTS, ROBOTS, STACKS, STEPS, Ground
+from companion.games.arena.events import ArenaEvent
 from companion.games.arena.moves import Failure, failures
 from companion.games.arena.orders import ATTACKS, DEFEND, DESTRUCT, MOVES, NOTHING, Orders
 from companion.games.arena.state import ArenaOptions, Robot, State, is_spawning
 from companion.games.base import Event, Outcome, Stage, Step
+from companion.games.events import CommonEvent, EventKind
 
 
 def play(state: State, given: tuple[Orders, Orders]) -> Step[State]:
@@ -78,7 +80,7 @@ class _Turn:
 
     def tell(
         self,
-        kind: str,
+        kind: EventKind,
         robot: _Robot,
         text: str,
         rule: str,
@@ -107,14 +109,18 @@ def _shelter(turn: _Turn) -> None:
     """Defenders shelter for the whole turn."""
     for robot in turn.robots:
         if robot.code == DEFEND:
-            turn.tell("defend", robot, sentences.shelters(robot.name, turn.ground.texts[robot.place]), "defending")
+            turn.tell(
+                ArenaEvent.DEFEND, robot, sentences.shelters(robot.name, turn.ground.texts[robot.place]), "defending"
+            )
 
 
 def _arm(turn: _Turn) -> None:
     """Self-destructs are armed; nothing stops them."""
     for robot in turn.robots:
         if robot.code == DESTRUCT:
-            turn.tell("armed", robot, sentences.arms(robot.name, turn.ground.texts[robot.place]), "self-destruct")
+            turn.tell(
+                ArenaEvent.ARMED, robot, sentences.arms(robot.name, turn.ground.texts[robot.place]), "self-destruct"
+            )
 
 
 def _move(turn: _Turn) -> None:
@@ -131,10 +137,12 @@ def _move(turn: _Turn) -> None:
         direction, here = MOVES[robot.code], texts[robot.place]
         if index in failed:
             why = _why(turn, index, failed[index], tries)
-            turn.tell("bounce", robot, sentences.bounces(robot.name, here), "bounce", why=why, edge=STEPS[direction])
+            turn.tell(
+                CommonEvent.BOUNCE, robot, sentences.bounces(robot.name, here), "bounce", why=why, edge=STEPS[direction]
+            )
         elif target is not None:
             text = sentences.moves(robot.name, direction, here, texts[target])
-            turn.tell("move", robot, text, "moving", to=target)
+            turn.tell(CommonEvent.MOVE, robot, text, "moving", to=target)
     for index, target in tries.items():
         if index not in failed and target is not None:
             turn.robots[index].place = target
@@ -176,10 +184,10 @@ def _spawn(turn: _Turn) -> None:
                 numbers.add(number)
                 robot = _Robot(side, number, place, options.hit_points, NOTHING, ROBOTS[side][number])
                 turn.robots.append(robot)
-                turn.tell("spawn", robot, sentences.appears(robot.name, square), "spawning")
+                turn.tell(ArenaEvent.SPAWN, robot, sentences.appears(robot.name, square), "spawning")
                 continue
             text = sentences.appears_not(side, square)
-            turn.events.append(Event("no_spawn", text, SEATS[side], square, why=why, rule="spawning"))
+            turn.events.append(Event(ArenaEvent.NO_SPAWN, text, SEATS[side], square, why=why, rule="spawning"))
         turn.changed()
 
 
@@ -196,7 +204,7 @@ def _attack(turn: _Turn) -> None:
             _hit(turn, robot, victim)
             continue
         why = _barrier(ground, robot.place, direction) if target is None else sentences.is_empty(ground.texts[target])
-        turn.tell("miss", robot, sentences.misses(robot.name, direction), "attacking", why=why, to=target)
+        turn.tell(CommonEvent.MISS, robot, sentences.misses(robot.name, direction), "attacking", why=why, to=target)
 
 
 def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
@@ -206,7 +214,7 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
     why = sentences.hit_reason(is_friend, victim.code == DEFEND)
     square = turn.ground.texts[victim.place]
     text = sentences.hits(robot.name, ATTACKS[robot.code], victim.name, square, damage)
-    turn.tell("shot", robot, text, "attacking", why=why, to=victim.place)
+    turn.tell(CommonEvent.SHOT, robot, text, "attacking", why=why, to=victim.place)
 
 
 def _blow_up(turn: _Turn) -> None:
@@ -218,7 +226,7 @@ def _blow_up(turn: _Turn) -> None:
         hits = [(victim.name, _hurt(victim, turn.options.blast)) for victim in victims]
         text = sentences.blows_up(robot.name, turn.ground.texts[robot.place], hits)
         why = sentences.SHIELDED if any(victim.code == DEFEND for victim in victims) else None
-        turn.tell("blast", robot, text, "self-destruct", why=why)
+        turn.tell(CommonEvent.BLAST, robot, text, "self-destruct", why=why)
     for robot in armed:
         robot.points = 0
 
@@ -234,18 +242,18 @@ def _hurt(victim: _Robot, damage: int) -> int:
 def _end(turn: _Turn) -> None:
     """Robots without points leave all together; then it is seen whether the game is over."""
     if not turn.events:
-        turn.events.append(Event("idle", sentences.IDLE, rule="orders"))
+        turn.events.append(Event(CommonEvent.IDLE, sentences.IDLE, rule="orders"))
     gone = [robot for robot in turn.robots if robot.points <= 0]
     for robot in gone:
         why = sentences.BLOWN_UP if robot.code == DESTRUCT else sentences.NO_POINTS
-        turn.tell("leave", robot, sentences.leaves(robot.name), "leaving", why=why)
+        turn.tell(ArenaEvent.LEAVE, robot, sentences.leaves(robot.name), "leaving", why=why)
     if gone:
         turn.robots = [robot for robot in turn.robots if robot.points > 0]
         turn.changed()
     turn.outcome = outcome = _outcome(turn)
     if outcome:
         winner = next(iter(outcome.winners), None)
-        kind = "won" if winner else "tie"
+        kind = CommonEvent.WON if winner else CommonEvent.TIE
         turn.events.append(Event(kind, outcome.reason, winner, rule="winning"))
 
 

@@ -8,20 +8,22 @@ from typing import Any
 
 from companion.core.i18n import say
 from companion.core.kit import Kit, Layout, Seat
-from companion.games.base import Drawn, Game, Outcome, PadGrammar, Preset, Step, View
+from companion.games.base import Drawn, Outcome, PadGrammar, Preset, Step, View
 from companion.games.binmat.counter import CounterGame, is_counted, parse_counter
+from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.full import FullGame
 from companion.games.binmat.screen import KIT, SIDES, command_word
 from companion.games.binmat.state import BinmatOptions, check_options
 from companion.games.binmat.words import OPTION_ROWS, RULES
+from companion.games.mixins import CardGame, TimedGame
 from companion.games.screen import CardUi
 
 _COUNTER = CounterGame()
-WAYS: Mapping[str, Game[Any, str]] = {"full": FullGame(), "clock": _COUNTER, "referee": _COUNTER}
+WAYS: Mapping[str, FullGame | CounterGame] = {"full": FullGame(), "clock": _COUNTER, "referee": _COUNTER}
 """The rules of each way to play; a state knows its way by its options."""
 
 
-class Binmat(Game[Any, str]):
+class Binmat(CardGame[Any, str], TimedGame[Any, str]):
     """One game in several ways: every question on a state is answered by the rules of its way.
 
     An action is its notation.
@@ -34,6 +36,7 @@ class Binmat(Game[Any, str]):
     options_type = BinmatOptions
     option_rows = OPTION_ROWS
     rules = RULES
+    events = BinmatEvent
     turn_rule = "turns"
     end_rule = "winning"
     presets = (
@@ -67,6 +70,14 @@ class Binmat(Game[Any, str]):
     def hides(self, options: BinmatOptions) -> bool:
         """Cards lie face down to the end where the program keeps them."""
         return options.way == "full"
+
+    def is_dealt_by_hand(self, options: BinmatOptions) -> bool:
+        """The clock and the referee leave the cards to people."""
+        return options.way != "full"
+
+    def hidden_options(self, options: BinmatOptions) -> frozenset[str]:  # noqa: ARG002
+        """The deal."""
+        return frozenset({"deck"})
 
     def to_act(self, state: Any) -> frozenset[Seat]:
         """Who must act."""
@@ -116,7 +127,7 @@ class Binmat(Game[Any, str]):
         """May the seat take this back?"""
         return self._way(state).is_reversible(state, seat, action)
 
-    def tableau(self, state: Any, seat: Seat | None) -> CardUi | None:
+    def tableau(self, state: Any, seat: Seat | None) -> CardUi:
         """What a viewer sees."""
         return self._way(state).tableau(state, seat)
 
@@ -128,5 +139,5 @@ class Binmat(Game[Any, str]):
         """How a seat spells its action with keys."""
         return self._way(state).pad(state, seat)
 
-    def _way(self, state: Any) -> Game[Any, str]:
+    def _way(self, state: Any) -> FullGame | CounterGame:
         return WAYS[state.options.way]

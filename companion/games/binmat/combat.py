@@ -19,6 +19,8 @@ from companion.core.kit import Seat
 from companion.games.base import Event
 from companion.games.binmat import sentences
 from companion.games.binmat.cards import BOUNCE, BREAK, NUMBERS, SHOWN, TRAP, WILD, Cards, listed
+from companion.games.binmat.events import BinmatEvent
+from companion.games.events import CommonEvent
 from companion.games.screen import Tally
 
 DEFENDER, ATTACKER = Seat.SOUTH, Seat.NORTH
@@ -205,15 +207,15 @@ class _Combat:
     def _reveal(self) -> None:
         fight, open_before = self.fight, self.fight.defender_open
         opened = sentences.opens(ROLES[ATTACKER], fight.attacker) if fight.attacker else sentences.NO_ATTACKER_STACK
-        events = [Event("reveal", opened, ATTACKER, rule="combat")]
+        events = [Event(BinmatEvent.REVEAL, opened, ATTACKER, rule="combat")]
         if not fight.defender:
-            events.append(Event("reveal", sentences.NO_STACK, DEFENDER, rule="combat"))
+            events.append(Event(BinmatEvent.REVEAL, sentences.NO_STACK, DEFENDER, rule="combat"))
         elif open_before:
             text = say("Defender’s {cards} lay open before.", cards=listed(fight.defender))
-            events.append(Event("reveal", text, DEFENDER, rule="combat"))
+            events.append(Event(BinmatEvent.REVEAL, text, DEFENDER, rule="combat"))
         else:
             text = sentences.opens(ROLES[DEFENDER], fight.defender)
-            events.append(Event("reveal", text, DEFENDER, rule="combat"))
+            events.append(Event(BinmatEvent.REVEAL, text, DEFENDER, rule="combat"))
         self.steps.append(CombatStep(sentences.CARDS_OPEN, tuple(events)))
 
     def _spring_traps(self) -> None:
@@ -224,7 +226,7 @@ class _Combat:
             for card in [card for card in mine if card[0] == TRAP]:
                 if self.fight.lay_open(seat, card):
                     text = say("{role!c}’s {card} does nothing.", role=ROLES[seat], card=SHOWN[card])
-                    events.append(Event("trap_idle", text, seat, why=sentences.LAY_UP, rule="traps"))
+                    events.append(Event(BinmatEvent.TRAP_IDLE, text, seat, why=sentences.LAY_UP, rule="traps"))
                 else:
                     events.append(self._spring(seat, card, theirs))
         if events:
@@ -236,12 +238,12 @@ class _Combat:
             self.traps.append(Trap(seat, card, None))
             why = say("{role!c} has no card left in this lane.", role=ROLES[seat.other])
             text = say("{role!c}’s {card} takes nothing.", role=role, card=SHOWN[card])
-            return Event("trap_idle", text, seat, why=why, rule="traps")
+            return Event(BinmatEvent.TRAP_IDLE, text, seat, why=why, rule="traps")
         taken = theirs.pop()
         self.traps.append(Trap(seat, card, taken))
         (self.to_attacker_discard if seat is ATTACKER else self.to_lane_discard).append(taken)
         text = sentences.trap_takes(role, card, taken)
-        return Event("trap", text, seat, why=sentences.TOP_CARD, rule="traps")
+        return Event(BinmatEvent.TRAP, text, seat, why=sentences.TOP_CARD, rule="traps")
 
     def _bounce(self) -> None:
         """BOUNCEs go to the opponent's discard, the rest of the attacker stack to the attacker discard."""
@@ -253,7 +255,7 @@ class _Combat:
         self.to_lane_discard += thrown
         self.to_attacker_discard += rest + back
         why = sentences.bounced_by(bool(thrown), bool(back))
-        events = [Event("bounce", sentences.BOUNCES, why=why, rule="bounce")]
+        events = [Event(CommonEvent.BOUNCE, sentences.BOUNCES, why=why, rule="bounce")]
         if thrown:
             events.append(_to_lane_discard(thrown, "bounce"))
         if rest:
@@ -278,7 +280,7 @@ class _Combat:
 
     def _repelled(self, mine: int, theirs: int) -> None:
         why = say("Power {power} is less than power {other}.", power=mine, other=theirs)
-        events = [Event("repelled", sentences.HOLDS, DEFENDER, why=why, rule="damage")]
+        events = [Event(BinmatEvent.REPELLED, sentences.HOLDS, DEFENDER, why=why, rule="damage")]
         if self.attacker:
             events.append(_to_lane_discard(self.attacker, "damage"))
         self.to_lane_discard += self.attacker
@@ -287,7 +289,7 @@ class _Combat:
 
     def _strike(self, mine: int, theirs: int) -> None:
         self.damage, why = self._damage(mine, theirs)
-        events = [Event("damage", sentences.does_damage(self.damage), ATTACKER, why=why, rule="damage")]
+        events = [Event(BinmatEvent.DAMAGE, sentences.does_damage(self.damage), ATTACKER, why=why, rule="damage")]
         hits = min(self.damage, len(self.defender))
         if hits:
             lost = self.defender[: -hits - 1 : -1]
@@ -297,7 +299,7 @@ class _Combat:
         self.due = self.damage - hits
         if self.due:
             why = sentences.DEFENDER_EMPTY
-            events.append(Event("due", sentences.owes(self.due), ATTACKER, why=why, rule="damage"))
+            events.append(Event(BinmatEvent.DUE, sentences.owes(self.due), ATTACKER, why=why, rule="damage"))
         if self.attacker:
             events.append(_to_attacker_discard(ATTACKER, self.attacker, "damage"))
         self.to_attacker_discard += self.attacker
@@ -324,27 +326,27 @@ class _Combat:
         if not self.defender:
             return ()
         text = say("Defender keeps {cards}, face up.", cards=listed(tuple(self.defender)))
-        return (Event("kept", text, DEFENDER, rule=rule),)
+        return (Event(BinmatEvent.KEPT, text, DEFENDER, rule=rule),)
 
 
 def _to_lane_discard(cards: list[str], rule: str) -> Event:
     """Cards of the attacker stack go there, in the order in which they leave."""
-    return Event("moved", sentences.to_lane_discard(ROLES[ATTACKER], tuple(cards)), ATTACKER, rule=rule)
+    return Event(BinmatEvent.MOVED, sentences.to_lane_discard(ROLES[ATTACKER], tuple(cards)), ATTACKER, rule=rule)
 
 
 def _to_attacker_discard(seat: Seat, cards: list[str], rule: str) -> Event:
     """Cards of a seat's stack go there, in the order in which they leave."""
-    return Event("moved", sentences.to_attacker_discard(ROLES[seat], tuple(cards)), seat, rule=rule)
+    return Event(BinmatEvent.MOVED, sentences.to_attacker_discard(ROLES[seat], tuple(cards)), seat, rule=rule)
 
 
 def _said_sum(seat: Seat, stack: list[str], its: Sum) -> Event:
     """A stack's sum in words, WILDs one by one."""
     text = sentences.comes_to(ROLES[seat], its.total, its.power)
     if not stack:
-        return Event("sum", text, seat, why=sentences.IS_EMPTY, rule="power")
+        return Event(BinmatEvent.SUM, text, seat, why=sentences.IS_EMPTY, rule="power")
     numbers = tuple([NUMBERS[card] for card in stack if card in NUMBERS])
     why = sentences.sum_reason(numbers, its.lifts, its.total, its.power)
-    return Event("sum", text, seat, why=why, rule="wild" if its.lifts else "power")
+    return Event(BinmatEvent.SUM, text, seat, why=why, rule="wild" if its.lifts else "power")
 
 
 def tally_of(seat: Seat, its: Sum, is_greater: bool) -> Tally:

@@ -19,13 +19,16 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.grid import Square
 from companion.core.i18n import joined, say, say_n
 from companion.core.kit import Kit, Layout, Seat
-from companion.games.base import Event, Game, Key, Outcome, PadGrammar, Stage, Step, View, plain_outcome
+from companion.games.base import Event, Key, Outcome, PadGrammar, Stage, Step, View, plain_outcome
 from companion.games.binmat import sentences
 from companion.games.binmat.cards import BREAK, SUITS, VALUES, Cards, listed, parse_cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Edition, Fight, resolve
+from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.orders import PASS
 from companion.games.binmat.screen import KIT, player_on_turn
 from companion.games.binmat.state import LANES, BinmatOptions
+from companion.games.events import CommonEvent
+from companion.games.mixins import CardGame, TimedGame
 from companion.games.screen import CardEntry, CardUi, Choice, ChoiceKey, Count
 
 DONE, CALL, WON = ".", "c", "!"
@@ -137,7 +140,7 @@ _TURN_PAD = CounterPad((Key(CALL, say("combat"), "blade", "a"),), length=1, held
 _COMBAT_PAD = CounterPad((Key(WON, say("attacker won"), "burst", "b"),), length=1)
 
 
-class CounterGame(Game[Counter, str]):
+class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
     """The ways `clock` and `referee` of the game; an action is its notation."""
 
     name = "binmat"
@@ -177,16 +180,16 @@ class CounterGame(Game[Counter, str]):
         ((seat, action),) = actions.items()
         if action in _CALLS:
             lane = int(action[1:]) if action[1:] else None
-            event = Event("combat", sentences.declares(ROLES[seat], lane), seat, rule="combat")
+            event = Event(BinmatEvent.COMBAT, sentences.declares(ROLES[seat], lane), seat, rule="combat")
             return Step(replace(state, called=True, lane=lane), (event,))
         if action == WON:
             deck_owes = say("The lane deck owes a card and has none.")
             reason = deck_owes if state.due else say("The attacker has won the combat.")
-            event = Event("won", reason, ATTACKER, rule="winning")
+            event = Event(CommonEvent.WON, reason, ATTACKER, rule="winning")
             return Step(replace(_turn_over(state), outcome=Outcome(frozenset({ATTACKER}), reason)), (event,))
         if "/" in action:
             return _fight(state, OpenCards.parse(action))
-        return Step(_turn_over(state), (Event("done", _done(state, seat, action), seat, rule="turns"),))
+        return Step(_turn_over(state), (Event(BinmatEvent.DONE, _done(state, seat, action), seat, rule="turns"),))
 
     def outcome(self, state: Counter) -> Outcome | None:
         """How it ended."""
@@ -228,7 +231,7 @@ class CounterGame(Game[Counter, str]):
     def tableau(self, state: Counter, seat: Seat | None) -> CardUi:
         """The count, and keys for the side on turn and for the table."""
         may_act = seat is None or seat in self.to_act(state)
-        sign, hint = _sign(state)
+        sign, hint, pad_hint = _sign(state)
         return CardUi(
             count=Count(state.turns_left, state.options.turns, say("turns left")),
             acting=player_on_turn(state.options, state.turns_left),
@@ -237,6 +240,8 @@ class CounterGame(Game[Counter, str]):
             entry=_entry(state) if may_act and not state.outcome else None,
             sign=sign,
             hint=hint,
+            pad_hint=pad_hint,
+            wants_both=state.called and state.is_referee and not state.due and not state.outcome,
         )
 
     def laid_open(self, state: Counter, fans: Layout, before: Layout) -> str | None:
@@ -339,24 +344,26 @@ def _hands(combat: Combat) -> tuple[tuple[Seat, str], ...]:
     return tuple(todo)
 
 
-def _sign(state: Counter) -> tuple[str, str]:
-    """What is awaited, and how to say that it is done."""
+def _sign(state: Counter) -> tuple[str, str, str]:
+    """What is awaited, and how to say that it is done: by the keys of a page, and by those of a pad."""
     if state.outcome:
-        return "", ""
+        return "", "", ""
     if state.due:
-        hint = say("Then ready. Too few cards: the attacker has won.")
+        hints = [say("Too few cards: the attacker has won.")]
         if state.options.edition != "rulebook":
-            hint = joined(" ", (hint, say("An empty deck is made of its discard pile first.")))
-        return _draw_sign(state.due, state.lane), hint
+            hints.append(say("An empty deck is made of its discard pile first."))
+        return _draw_sign(state.due, state.lane), joined(" ", hints), joined(" ", (say("Then ready."), *hints))
     if state.called and state.is_referee:
         sign = say("Lay both stacks open")
         if state.lane is not None:
             sign = say("Lay both stacks of lane {lane} open", lane=state.lane)
-        return sign, say("In fans, oldest card at the owner’s edge; or tap the cards on a phone.")
+        return sign, say("In fans, oldest card at the owner’s edge; or tap the cards on a phone."), ""
     if state.called:
-        return say("Combat: the clock stands still"), say("Ready when it is over: the next turn begins.")
+        hint = say("Say how it ended: the next turn begins.")
+        return say("Combat: the clock stands still"), hint, say("Ready when it is over: the next turn begins.")
     player = player_on_turn(state.options, state.turns_left)
-    return say("{player!c}: your turn", player=player), say("Ready ends it. Held, it declares combat.")
+    hint = say("“Turn done” ends it, “Combat” declares combat.")
+    return say("{player!c}: your turn", player=player), hint, say("Ready ends it. Held, it declares combat.")
 
 
 def _draw_sign(due: int, lane: int | None) -> str:

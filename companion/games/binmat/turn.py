@@ -16,8 +16,10 @@ from companion.games.base import Event, Outcome, Stage, Step
 from companion.games.binmat import sentences
 from companion.games.binmat.cards import BOUNCE, BREAK, Cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Fight, resolve
+from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.orders import ATTACKER_PILE, COMBAT, DISCARD, DOWN, DRAW, ORDERS, UP, CardAction
 from companion.games.binmat.state import LANES, State, can_draw
+from companion.games.events import CommonEvent, EventKind
 
 
 def play(state: State, action: str, rng: Random) -> Step[State]:
@@ -78,7 +80,7 @@ class _Turn:
         elif letter == UP:
             self._play_up(order.card, order.lane)
         elif letter == COMBAT:
-            self.tell("combat", sentences.declares(self.role, order.lane), rule="combat")
+            self.tell(BinmatEvent.COMBAT, sentences.declares(self.role, order.lane), rule="combat")
             self._fight(order.lane)
         elif letter == DISCARD:
             self._discard(order.card, order.lane)
@@ -89,7 +91,7 @@ class _Turn:
         """The position after the turn, its outcome decided."""
         before = self.before
         passes = list(before.passes)
-        passes[self.index] = passes[self.index] + 1 if self.events[0].kind == "pass" else 0
+        passes[self.index] = passes[self.index] + 1 if self.events[0].kind is BinmatEvent.PASS else 0
         after = State(
             before.options,
             tuple(self.decks),
@@ -112,30 +114,30 @@ class _Turn:
         return after
 
     def tell(
-        self, kind: str, text: str, seat: Seat | None = None, why: str | None = None, rule: str | None = None
+        self, kind: EventKind, text: str, seat: Seat | None = None, why: str | None = None, rule: str | None = None
     ) -> None:
         """Add an event, of the seat whose turn it is unless another is named."""
         self.events.append(Event(kind, text, seat or self.seat, why=why, rule=rule))
 
     def _end(self, winner: Seat, reason: str) -> None:
         self.outcome = Outcome(frozenset({winner}), reason)
-        self.tell("won", reason, winner, rule="winning")
+        self.tell(CommonEvent.WON, reason, winner, rule="winning")
 
     # ---- drawing ----------------------------------------------------------------------------------------------
 
     def _draw(self, lane: int) -> None:
         if lane == ATTACKER_PILE:
             self._draw_from_attacker_deck()
-            self.tell("draw", sentences.FROM_ATTACKER_DECK, rule="drawing")
+            self.tell(BinmatEvent.DRAW, sentences.FROM_ATTACKER_DECK, rule="drawing")
             return
         if not self.decks[lane] and not self.discards[lane]:
             text = say("Attacker draws from lane {lane}, which is empty.", lane=lane)
-            self.tell("draw", text, rule="reshuffle")
+            self.tell(BinmatEvent.DRAW, text, rule="reshuffle")
             self._end(ATTACKER, say("Lane {lane} has no card left to draw: the attacker wins.", lane=lane))
             return
         known = self._top_in_sight(lane)
         self._draw_from_lane(lane, self.index)
-        self.tell("draw", sentences.draws(self.role, known, lane), rule="drawing")
+        self.tell(BinmatEvent.DRAW, sentences.draws(self.role, known, lane), rule="drawing")
 
     def _top_in_sight(self, lane: int) -> str | None:
         """The top card of a lane deck, where it lies open."""
@@ -147,7 +149,7 @@ class _Turn:
         if not self.decks[lane]:
             self.decks[lane], self.discards[lane] = self._shuffled(self.discards[lane]), ()
             self.are_open[lane] = self.are_open[lane] and self.before.is_hackmud
-            self.tell("reshuffle", sentences.reshuffles(lane), rule="reshuffle")
+            self.tell(BinmatEvent.RESHUFFLE, sentences.reshuffles(lane), rule="reshuffle")
         card, *rest = self.decks[lane]
         self.decks[lane] = tuple(rest)
         self.hands[hand] += (card,)
@@ -155,7 +157,7 @@ class _Turn:
     def _draw_from_attacker_deck(self) -> None:
         if not self.attacker_deck:
             self.attacker_deck, self.attacker_discard = self._shuffled(self.attacker_discard), ()
-            self.tell("reshuffle", sentences.ATTACKER_RESHUFFLE, rule="reshuffle")
+            self.tell(BinmatEvent.RESHUFFLE, sentences.ATTACKER_RESHUFFLE, rule="reshuffle")
         card, *rest = self.attacker_deck
         self.attacker_deck = tuple(rest)
         self.hands[1] += (card,)
@@ -175,29 +177,29 @@ class _Turn:
         self._take(card)
         stacks = self.attack if self.seat is ATTACKER else self.defence
         stacks[lane] += (card,)
-        self.tell("play_down", sentences.plays_down(self.role, lane), rule=self._playing())
+        self.tell(BinmatEvent.PLAY_DOWN, sentences.plays_down(self.role, lane), rule=self._playing())
 
     def _play_up(self, card: str, lane: int) -> None:
         self._take(card)
         text = sentences.plays_up(self.role, card, lane)
         if card[0] == BREAK:
             (self.attack if self.seat is ATTACKER else self.defence)[lane] += (card,)
-            self.tell("play_up", text, why=sentences.BREAK_BEGINS, rule="break-up")
+            self.tell(BinmatEvent.PLAY_UP, text, why=sentences.BREAK_BEGINS, rule="break-up")
             self._fight(lane)
         elif self.seat is DEFENDER:
             self.defence[lane] += (card,)
             self.is_up[lane] = True
-            self.tell("play_up", text, why=sentences.LIES_UP, rule=self._playing())
+            self.tell(BinmatEvent.PLAY_UP, text, why=sentences.LIES_UP, rule=self._playing())
         elif card[0] != BOUNCE:
             self.attack[lane] += (card,)
             self.attack_up.add(card)
-            self.tell("play_up", text, why=sentences.CARD_LIES_UP, rule=self._playing())
+            self.tell(BinmatEvent.PLAY_UP, text, why=sentences.CARD_LIES_UP, rule=self._playing())
         elif self.before.is_hackmud:
             self.attack[lane] = (card,)
-            self.tell("play_up", text, why=sentences.BOUNCE_BEGINS, rule="bounce-up")
+            self.tell(BinmatEvent.PLAY_UP, text, why=sentences.BOUNCE_BEGINS, rule="bounce-up")
             self._fight(lane)
         else:
-            self.tell("play_up", text, rule="bounce-up")
+            self.tell(BinmatEvent.PLAY_UP, text, rule="bounce-up")
             self._bounce(card, lane)
 
     def _playing(self) -> str:
@@ -207,16 +209,16 @@ class _Turn:
         """A BOUNCE on an empty stack by the rulebook: no combat, but the defender stack turns up."""
         stack = self.defence[lane]
         if stack and not self.is_up[lane]:
-            self.tell("reveal", sentences.opens(ROLES[DEFENDER], stack), DEFENDER, rule="bounce-up")
+            self.tell(BinmatEvent.REVEAL, sentences.opens(ROLES[DEFENDER], stack), DEFENDER, rule="bounce-up")
         back = tuple([other for other in stack if other[0] == BOUNCE])
         kept = tuple([other for other in stack if other[0] != BOUNCE])
         if back:
             text = sentences.to_attacker_discard(ROLES[DEFENDER], back)
-            self.tell("moved", text, DEFENDER, rule="bounce-up")
+            self.tell(BinmatEvent.MOVED, text, DEFENDER, rule="bounce-up")
         self.attacker_discard += back
         self.defence[lane], self.is_up[lane] = kept, bool(kept)
         self.discards[lane] += (card,)
-        self.tell("moved", sentences.to_lane_discard(self.role, (card,)), rule="bounce-up")
+        self.tell(BinmatEvent.MOVED, sentences.to_lane_discard(self.role, (card,)), rule="bounce-up")
 
     # ---- combat -----------------------------------------------------------------------------------------------
 
@@ -241,7 +243,7 @@ class _Turn:
             paid += 1
         if paid:
             text = sentences.is_paid(known, paid - 1 if known else paid, lane)
-            self.tell("draw", text, ATTACKER, rule="damage")
+            self.tell(BinmatEvent.DRAW, text, ATTACKER, rule="damage")
         if paid < due:
             self._end(ATTACKER, sentences.lacks(lane, due, paid))
 
@@ -251,20 +253,20 @@ class _Turn:
         self._take(card)
         if self.seat is DEFENDER:
             self.discards[lane] += (card,)
-            self.tell("discard", sentences.discards(self.role, card, lane), rule="discarding")
+            self.tell(BinmatEvent.DISCARD, sentences.discards(self.role, card, lane), rule="discarding")
             return
         self.attacker_discard += (card,)
-        self.tell("discard", sentences.discards(self.role, card, lane), rule="discarding")
+        self.tell(BinmatEvent.DISCARD, sentences.discards(self.role, card, lane), rule="discarding")
         self._draw_from_attacker_deck()
         self._draw_from_attacker_deck()
 
     def _pass(self) -> None:
-        self.tell("pass", sentences.passes(self.role), rule="turns")
+        self.tell(BinmatEvent.PASS, sentences.passes(self.role), rule="turns")
         if not _costs_hand(self.before):
             return
         lost, self.hands[self.index] = self.hands[self.index][::-1], ()
         text = sentences.loses_hand(self.role, lost)
-        self.tell("hand_lost", text, why=sentences.PASSED_AGAIN, rule="passing")
+        self.tell(BinmatEvent.HAND_LOST, text, why=sentences.PASSED_AGAIN, rule="passing")
         if self.seat is ATTACKER:
             self.attacker_discard += lost
             return

@@ -14,6 +14,7 @@ from companion.games.kahmate import actions as notation
 from companion.games.kahmate import board, faults, hands, legal, moves, screen, turn
 from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
 from companion.games.kahmate.courses import course_of
+from companion.games.kahmate.events import KahmateEvent
 from companion.games.kahmate.state import KahmateOptions, State, dump, expected, to_act
 from companion.games.kahmate.words import OPTION_ROWS, RULES
 from companion.games.screen import BoardUi, Play
@@ -34,6 +35,7 @@ class Kahmate(Game[State, Action]):
     options_type = KahmateOptions
     option_rows = OPTION_ROWS
     rules = RULES
+    events = KahmateEvent
     turn_rule = "round"
     end_rule = "try"
 
@@ -111,6 +113,10 @@ class Kahmate(Game[State, Action]):
         if not isinstance(action, Run | Pass | Kick) or (isinstance(action, Run) and action.into_goal):
             return False
         return not course_of(state, action).face_offs
+
+    def turn_number(self, state: State) -> int:
+        """The round; 0 while pieces are placed."""
+        return 0 if state.is_placing else state.round
 
     def standing(self, state: State, seat: Seat | None) -> BoardUi:
         """Sign, cards, keys, placing and face-off for a viewer."""

@@ -16,6 +16,7 @@ from typing import Any
 from companion.core.i18n import joined, listed, say
 from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Event, Outcome, Stage, Step
+from companion.games.events import CommonEvent, EventKind
 from companion.games.kahmate.actions import Action, Card, EndRound, Kick, Pass, Placement, Run, Tackle
 from companion.games.kahmate.board import (
     BALL_RANK,
@@ -30,6 +31,7 @@ from companion.games.kahmate.board import (
     TEAMS,
 )
 from companion.games.kahmate.courses import course_of
+from companion.games.kahmate.events import KahmateEvent
 from companion.games.kahmate.state import EMPTY, FULL_HAND, Course, FaceOff, Kind, State, layout_of
 from companion.games.screen import Tally
 
@@ -82,7 +84,7 @@ class _Turn:
     def __post_init__(self) -> None:
         self.places, self.down, self.ball = list(self.state.places), list(self.state.down), self.state.ball
 
-    def tell(self, kind: str, seat: int | None, text: str, rule: str, **more: Any) -> None:
+    def tell(self, kind: EventKind, seat: int | None, text: str, rule: str, **more: Any) -> None:
         """Add an event."""
         self.events.append(Event(kind, text, None if seat is None else SEATS[seat], rule=rule, **more))
 
@@ -108,7 +110,7 @@ class _Turn:
             text = say("The ball lies with {piece}, turned over on {square}.", piece=PIECE_NAMES[piece], square=name)
         else:
             text = say("{piece!c} has the ball on {square}.", piece=PIECE_NAMES[piece], square=name)
-        self.tell("ball", seat, text, rule, square=name, why=why)
+        self.tell(KahmateEvent.BALL, seat, text, rule, square=name, why=why)
 
     def turn_over(self, pieces: tuple[int, ...]) -> None:
         """Hands turn pieces over: they lie until the end of their owner's next round."""
@@ -116,14 +118,14 @@ class _Turn:
             self.down[piece] = 2 if SEAT_OF[piece] == self.state.seat else 1
             name = NAMES[self.places[piece]]
             text = say("{piece!c} is turned over on {square}.", piece=PIECE_NAMES[piece], square=name)
-            self.tell("turned_over", SEAT_OF[piece], text, "turned-over", square=name, why=_STANDS_UP)
+            self.tell(KahmateEvent.TURNED_OVER, SEAT_OF[piece], text, "turned-over", square=name, why=_STANDS_UP)
         if pieces:
             self.stage(_TURN_OVER)
 
     def end_round(self, text: str) -> None:
         """The other seat is on turn; pieces that have lain through a whole round of their owner stand up."""
         seat = self.state.seat
-        self.tell("round_end", seat, text, "round")
+        self.tell(KahmateEvent.ROUND_END, seat, text, "round")
         risen = []
         for piece in TEAMS[seat]:
             if self.down[piece]:
@@ -135,7 +137,7 @@ class _Turn:
             text = say("{piece!c} stands up on {square}.", piece=PIECE_NAMES[piece], square=name)
             if self.ball == self.places[piece]:
                 text = say("{piece!c} stands up on {square} and has the ball.", piece=PIECE_NAMES[piece], square=name)
-            self.tell("stands_up", seat, text, "turned-over", square=name)
+            self.tell(KahmateEvent.STANDS_UP, seat, text, "turned-over", square=name)
         if risen:
             self.stage(_STAND_UP)
         self.changes |= {"seat": 1 - seat, "ran": (), "round": self.state.round + 1}
@@ -151,7 +153,7 @@ class _Turn:
             reason = say("{number} rounds without a face-off: a tie.", number=quiet)
         else:
             return
-        self.tell("tie", None, reason, "limits")
+        self.tell(CommonEvent.TIE, None, reason, "limits")
         self.changes["outcome"] = Outcome(frozenset(), reason)
 
     def step(self) -> Step[State]:
@@ -173,12 +175,12 @@ def _place(state: State, placed: tuple[Placement, Placement], rng: Random) -> St
     for seat, placement in enumerate(placed):
         told = (joined(" ", (role.name, NAMES[at])) for role, at in zip(ROLES, placement.squares, strict=True))
         text = say("{side!c} places {pieces}.", side=SIDE_NAMES[seat], pieces=joined(", ", told))
-        turn.tell("placed", seat, text, "setting-up")
+        turn.tell(CommonEvent.PLACED, seat, text, "setting-up")
     turn.ball = BALL_RANK * FILES + card
     name = NAMES[turn.ball]
     text = say("Card {card}: the ball lies on {square}.", card=card, square=name)
-    turn.tell("ball", None, text, "setting-up", square=name)
-    turn.tell("begins", starter, say("{side!c} begins.", side=SIDE_NAMES[starter]), "setting-up")
+    turn.tell(KahmateEvent.BALL, None, text, "setting-up", square=name)
+    turn.tell(KahmateEvent.BEGINS, starter, say("{side!c} begins.", side=SIDE_NAMES[starter]), "setting-up")
     turn.stage(say("Put the pieces out"))
     turn.changes = {"seat": starter}
     return turn.step()
@@ -210,7 +212,7 @@ def _announce(turn: _Turn, course: Course) -> None:
         case Kind.KICK:
             to = NAMES[course.ball]
             text = say("{piece!c} kicks from {start} to {end}.", **parts, end=to)
-    turn.tell(course.kind, state.seat, text, rule, square=start, to=to, why=why)
+    turn.tell(KahmateEvent(course.kind), state.seat, text, rule, square=start, to=to, why=why)
 
 
 @cache
@@ -242,11 +244,11 @@ def _succeed(turn: _Turn, course: Course) -> None:
     if course.ball != state.ball and mover != state.carrier:
         name = NAMES[state.ball]
         text = say("{piece!c} takes the ball on {square}.", piece=PIECE_NAMES[mover], square=name)
-        turn.tell("ball", state.seat, text, "loose-ball", square=name)
+        turn.tell(KahmateEvent.BALL, state.seat, text, "loose-ball", square=name)
     turn.ball = course.ball
     if course.end == IN_GOAL:
         reason = say("{piece!c} carries the ball into goal: a try.", piece=PIECE_NAMES[mover])
-        turn.tell("won", state.seat, reason, "try")
+        turn.tell(CommonEvent.WON, state.seat, reason, "try")
         turn.changes["outcome"] = Outcome(frozenset({SEATS[state.seat]}), reason)
     turn.stage(_title(turn, course))
     turn.turn_over(tuple(face_off.defender for face_off in course.face_offs))
@@ -327,14 +329,14 @@ def _tell_totals(turn: _Turn, attack: _Sum, defence: _Sum) -> None:
     totals: dict[str, object] = {"attack": attack.total, "defence": defence.total}
     if attack.total == defence.total:
         text = say("{attack} against {defence}: both choose a card again.", **totals)
-        turn.tell("face_off_again", None, text, "face-off", why=why)
+        turn.tell(KahmateEvent.FACE_OFF_AGAIN, None, text, "face-off", why=why)
         return
     winner = max(attack, defence, key=lambda each: each.total)
     text = say("{attack} against {defence}: {piece} wins the face-off.", **totals, piece=PIECE_NAMES[winner.piece])
     if len(attack.parts) > 2 and winner is attack:
         side = SIDE_NAMES[attack.seat]
         text = say("{attack} against {defence}: the two of {side} win the face-off.", **totals, side=side)
-    turn.tell("face_off", winner.seat, text, "face-off", why=why)
+    turn.tell(KahmateEvent.FACE_OFF, winner.seat, text, "face-off", why=why)
 
 
 def _discard(turn: _Turn, cards: tuple[int, int]) -> None:
@@ -344,7 +346,7 @@ def _discard(turn: _Turn, cards: tuple[int, int]) -> None:
     )
     if not first:
         text = say("All cards are spent: both hands hold 1 to 6 again.")
-        turn.tell("refilled", None, text, "face-off")
+        turn.tell(KahmateEvent.REFILLED, None, text, "face-off")
     turn.changes["hands"] = (first or FULL_HAND, second or FULL_HAND)
 
 
@@ -357,7 +359,7 @@ def _stop_run(turn: _Turn, course: Course, face_off: FaceOff) -> None:
     turn.changes["ran"] = (*state.ran, mover)
     name = NAMES[face_off.stop]
     text = say("{piece!c} stops on {square}.", piece=PIECE_NAMES[mover], square=name)
-    turn.tell("stopped", state.seat, text, "in-the-way", square=NAMES[state.places[mover]], to=name)
+    turn.tell(KahmateEvent.STOPPED, state.seat, text, "in-the-way", square=NAMES[state.places[mover]], to=name)
     had_ball = mover == state.carrier or face_off.ball != state.ball
     if had_ball:
         turn.ball = face_off.stop
@@ -376,7 +378,7 @@ def _settle_tackle(turn: _Turn, course: Course, face_off: FaceOff, ahead: int) -
     if ahead < 0:
         name = NAMES[state.ball]
         text = say("{piece!c} keeps the ball on {square}.", piece=PIECE_NAMES[carrier], square=name)
-        turn.tell("ball", 1 - state.seat, text, "tackle", square=name)
+        turn.tell(KahmateEvent.BALL, 1 - state.seat, text, "tackle", square=name)
         turn.turn_over(course.movers)
     else:
         if ahead > 2:

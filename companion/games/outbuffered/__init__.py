@@ -14,6 +14,7 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.base import Game, Key, Outcome, PadGrammar, Step, View, plain_layout, plain_outcome
 from companion.games.outbuffered.board import SIDES, ground_of, kit_of
+from companion.games.outbuffered.events import OutbufferedEvent
 from companion.games.outbuffered.turn import OutbufferedOptions, State, layout_of, plan, play
 from companion.games.outbuffered.words import OPTION_ROWS, RULES
 
@@ -42,6 +43,7 @@ class Outbuffered(Game[State, str]):
     options_type = OutbufferedOptions
     option_rows = OPTION_ROWS
     rules = RULES
+    events = OutbufferedEvent
     turn_rule = "commands"
     end_rule = "winning"
 

@@ -15,13 +15,15 @@ from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Event, Options, Order, Outcome, Stage, Step
+from companion.games.events import CommonEvent, EventKind
 from companion.games.outbuffered import sentences
 from companion.games.outbuffered.board import FLAGS, NORTH, ROBOTS, SOUTH, STANDARD_MAP, STEPS, Ground
+from companion.games.outbuffered.events import OutbufferedEvent
 
 _ARROWS = {(0, 1): "order-up", (0, -1): "order-down", (-1, 0): "order-left", (1, 0): "order-right"}
 _STAYS_UNDER = say("It stays under the robot and moves with it.")
 _NO_LINE = say("No free line along the rank or the file leads to the other robot.")
-_STIRS = frozenset({"flag_taken", "shot"})
+_STIRS = frozenset({OutbufferedEvent.FLAG_TAKEN, CommonEvent.SHOT})
 """The events after which `quiet_limit` counts anew."""
 _DRAWINGS = {letter: _ARROWS[step] for letter, step in STEPS.items()} | {"I": "order-idle", "S": "order-shoot"}
 
@@ -132,7 +134,7 @@ class _Turn:
     outcome: Outcome | None = None
     off_board: bool = False
 
-    def tell(self, kind: str, seat: int | None, text: str, **more: Any) -> None:
+    def tell(self, kind: EventKind, seat: int | None, text: str, **more: Any) -> None:
         """Add an event."""
         who = None if seat is None else SEATS[seat]
         places = {k: str(v) for k, v in more.items() if k in ("square", "to") and v is not None}
@@ -209,18 +211,18 @@ def _move(turn: _Turn, commands: tuple[str, str]) -> None:
 def _tell_move(turn: _Turn, seat: int, command: str, before: Square, why: tuple[str, str] | None) -> None:
     """Say what one seat's command did, and pick up a flag where a move ended on it."""
     if command == "I":
-        turn.tell("idle", seat, sentences.idles(seat, before), square=before)
+        turn.tell(CommonEvent.IDLE, seat, sentences.idles(seat, before), square=before)
         return
     if command == "S":
         return
     if why:
         edge = _direction(turn.state, seat, command)
         text = sentences.bounces(seat, before)
-        turn.tell("bounce", seat, text, square=before, edge=edge, why=why[0], rule=why[1])
+        turn.tell(CommonEvent.BOUNCE, seat, text, square=before, edge=edge, why=why[0], rule=why[1])
         return
     here = turn.robots[seat]
     text = sentences.goes(seat, command, before, here)
-    turn.tell("move", seat, text, square=before, to=here, rule="commands")
+    turn.tell(CommonEvent.MOVE, seat, text, square=before, to=here, rule="commands")
     _pick_up(turn, seat)
 
 
@@ -229,7 +231,14 @@ def _pick_up(turn: _Turn, seat: int) -> None:
     other, here = 1 - seat, turn.robots[seat]
     if turn.flags[other] == here:
         turn.flags[other] = None
-        turn.tell("flag_taken", seat, sentences.takes_flag(seat, here), square=here, rule="flags", why=_STAYS_UNDER)
+        turn.tell(
+            OutbufferedEvent.FLAG_TAKEN,
+            seat,
+            sentences.takes_flag(seat, here),
+            square=here,
+            rule="flags",
+            why=_STAYS_UNDER,
+        )
 
 
 def _homecoming(turn: _Turn) -> None:
@@ -245,7 +254,7 @@ def _homecoming(turn: _Turn) -> None:
 
 def _finish(turn: _Turn, winners: tuple[int, ...], reason: str, rule: str) -> None:
     turn.outcome = Outcome(frozenset(SEATS[seat] for seat in winners), reason)
-    turn.tell("won" if winners else "tie", winners[0] if winners else None, reason, rule=rule)
+    turn.tell(CommonEvent.WON if winners else CommonEvent.TIE, winners[0] if winners else None, reason, rule=rule)
 
 
 def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
@@ -258,9 +267,9 @@ def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
         here, there = turn.robots[seat], turn.robots[1 - seat]
         if there in fire[here]:
             hit.append(1 - seat)
-            turn.tell("shot", seat, sentences.hits(seat, there), square=here, to=there, rule="shots")
+            turn.tell(CommonEvent.SHOT, seat, sentences.hits(seat, there), square=here, to=there, rule="shots")
         else:
-            turn.tell("miss", seat, sentences.misses(seat), square=here, why=_NO_LINE, rule="shots")
+            turn.tell(CommonEvent.MISS, seat, sentences.misses(seat), square=here, why=_NO_LINE, rule="shots")
     if not hit:
         return
     starts = turn.state.ground.starts
@@ -268,7 +277,7 @@ def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
         if turn.flags[1 - seat] is None:
             turn.flags[1 - seat] = turn.robots[seat]
             text = sentences.drops_flag(seat, turn.robots[seat])
-            turn.tell("flag_dropped", seat, text, square=turn.robots[seat], rule="flags")
+            turn.tell(OutbufferedEvent.FLAG_DROPPED, seat, text, square=turn.robots[seat], rule="flags")
     left = {seat: turn.robots[seat] for seat in hit}
     for seat in hit:
         turn.robots[seat] = starts[seat]
@@ -278,7 +287,7 @@ def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
         return
     for seat in sorted(hit):
         text = sentences.returns(seat, starts[seat])
-        turn.tell("sent_back", seat, text, square=left[seat], to=starts[seat], rule="shots")
+        turn.tell(OutbufferedEvent.SENT_BACK, seat, text, square=left[seat], to=starts[seat], rule="shots")
         _pick_up(turn, seat)
 
 

@@ -9,8 +9,10 @@ from companion.core.errors import Illegal
 from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
-from companion.games.base import Game, Outcome, PadGrammar, Step, View, plain_layout, plain_outcome
+from companion.games.base import Outcome, PadGrammar, Step, View, plain_layout, plain_outcome
+from companion.games.mixins import ChessClockGame
 from companion.games.scouts.board import KIT, NAMES, ROCK_KINDS, SIDES, squares_in
+from companion.games.scouts.events import ScoutsEvent
 from companion.games.scouts.hands import why_not
 from companion.games.scouts.moves import eagerness, perft, texts
 from companion.games.scouts.notation import Kind, read
@@ -32,7 +34,7 @@ _COMMANDS = {
 }
 
 
-class Scouts(Game[State, str]):
+class Scouts(ChessClockGame[State, str]):
     """An action is its notation; all information is open."""
 
     name = "scouts"
@@ -42,6 +44,7 @@ class Scouts(Game[State, str]):
     options_type = ScoutsOptions
     option_rows = OPTION_ROWS
     rules = RULES
+    events = ScoutsEvent
     turn_rule = "turns"
     end_rule = "winning"
 
@@ -142,6 +145,10 @@ class Scouts(Game[State, str]):
     def is_reversible(self, state: State, seat: Seat, action: str) -> bool:  # noqa: ARG002
         """All is open, so that nobody learns anything; but a play that has won is over."""
         return play(state, read(action)).state.outcome is None
+
+    def turn_number(self, state: State) -> int:
+        """Turns of one or two plays; 0 while scouts are placed."""
+        return state.turn
 
     def standing(self, state: State, seat: Seat | None) -> BoardUi:
         """What is awaited; the seat on turn has keys, anybody at the table may press the clock."""

@@ -8,7 +8,9 @@ from itertools import pairwise
 from companion.core.i18n import joined, listed, say
 from companion.core.kit import Layout
 from companion.games.base import Event, Outcome, Stage, Step
+from companion.games.events import CommonEvent, EventKind
 from companion.games.scouts.board import FAR, NAMES, SCOUT_FACES, SEAT_NAMES, SQUARES, squares_in
+from companion.games.scouts.events import ScoutsEvent
 from companion.games.scouts.notation import Decision, Kind
 from companion.games.scouts.state import (
     SCOUTS,
@@ -38,7 +40,7 @@ def play(state: State, decision: Decision) -> Step[State]:
 
 def _told(
     state: State,
-    kind: str,
+    kind: EventKind,
     text: str,
     rule: str,
     *,
@@ -60,11 +62,11 @@ def _place(state: State, square: int) -> Step[State]:
     number = SCOUTS - (state.position.to_place - 1) // 2
     text = say("{side!c} places a scout on {square}.", side=_side(state), square=NAMES[square])
     why = say("Scout {number} of {total}.", number=number, total=SCOUTS)
-    events = [_told(state, "placed", text, "setting-up", to=square, why=why)]
+    events = [_told(state, CommonEvent.PLACED, text, "setting-up", to=square, why=why)]
     stage = Stage(say("Place a scout"), {}, tuple(events), layout_of(after))
     if not after.to_place:
         text = say("The set-up is complete. White begins with one play.")
-        events.append(Event("begun", text, rule="turns"))
+        events.append(Event(ScoutsEvent.BEGUN, text, rule="turns"))
         stage = replace(stage, events=tuple(events))
     return Step(replace(state, position=after, turn=0 if after.to_place else 1), tuple(events), (stage,))
 
@@ -72,7 +74,7 @@ def _place(state: State, square: int) -> Step[State]:
 def _end(state: State) -> Step[State]:
     after = handed_over(state.position)
     why = say("No scout has a play left.") if state.position.due else None
-    event = _told(state, "ended", say("{side!c} ends the turn.", side=_side(state)), "turns", why=why)
+    event = _told(state, ScoutsEvent.ENDED, say("{side!c} ends the turn.", side=_side(state)), "turns", why=why)
     return Step(replace(state, position=after, turn=state.turn + 1), (event,))
 
 
@@ -85,7 +87,7 @@ def _lay(state: State, decision: Decision) -> Step[State]:
     else:
         title, text = say("Lay the rock"), say("{side!c} lays its rock on {squares}.", **parts)
     why = say("It counts as no play.")
-    event = _told(state, decision.kind.value, text, "rocks", to=decision.squares[0], why=why)
+    event = _told(state, ScoutsEvent(decision.kind), text, "rocks", to=decision.squares[0], why=why)
     stage = Stage(title, {}, (event,), layout_of(after))
     return Step(replace(state, position=after), (event,), (stage,))
 
@@ -103,7 +105,7 @@ def _move(state: State, decision: Decision) -> Step[State]:
     layout, outcome = layout_of(after), None
     if after.is_won:
         reason = say("{side!c} brings intel home to {square}.", side=_side(state), square=end)
-        events.append(_told(state, "won", reason, "winning", to=squares[-1]))
+        events.append(_told(state, CommonEvent.WON, reason, "winning", to=squares[-1]))
         outcome = Outcome(frozenset({state.seat}), reason)
     turns_over = bool(FAR[before.seat] & target and not before.intel & origin)
     laid = _not_turned(layout, before, squares[-1]) if turns_over else layout
@@ -111,7 +113,7 @@ def _move(state: State, decision: Decision) -> Step[State]:
     if turns_over:
         text = say("{side!c} gathers intel on {square}.", side=_side(state), square=end)
         why = say("A scout on the other home rank is turned over.")
-        turned = _told(state, "intel", text, "intel", at=squares[-1], why=why)
+        turned = _told(state, ScoutsEvent.INTEL, text, "intel", at=squares[-1], why=why)
         events.append(turned)
         stages.append(Stage(say("Turn the scout over"), {}, (turned,), layout))
     return Step(replace(state, position=after, outcome=outcome), tuple(events), tuple(stages))
@@ -134,7 +136,7 @@ def _dashed(state: State, origin: int, target: int) -> Event:
         why.append(say("The {face} on {square} is free again.", face=SCOUT_FACES[owner][0], square=NAMES[origin]))
     parts = {"side": _side(state), "square": NAMES[origin], "to": NAMES[target]}
     text, rule = say("{side!c} dashes {square} to {to}.", **parts), "stacks" if why else "dash"
-    return _told(state, "dash", text, rule, at=origin, to=target, why=joined(" ", why) or None)
+    return _told(state, ScoutsEvent.DASH, text, rule, at=origin, to=target, why=joined(" ", why) or None)
 
 
 def _jumped(state: State, squares: tuple[int, ...]) -> list[Event]:
@@ -146,5 +148,5 @@ def _jumped(state: State, squares: tuple[int, ...]) -> list[Event]:
         owner = SEAT_NAMES[0 if white & 1 << between else 1]
         why = say("It jumps over {side}’s scout on {square}.", side=owner, square=NAMES[between])
         text = say("{side!c} jumps {square} to {to}.", side=_side(state), square=NAMES[here], to=NAMES[there])
-        events.append(_told(state, "jump", text, "jump", at=here, to=there, why=why))
+        events.append(_told(state, ScoutsEvent.JUMP, text, "jump", at=here, to=there, why=why))
     return events

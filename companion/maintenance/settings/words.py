@@ -25,8 +25,9 @@ class Words:
     page: bool | str = False
 
 
-CAMERAS = r"auto|none|picamera(:[0-9]{1,3})?|usb:[^/\\]{1,100}"
-"""Cameras that are devices. Pictures and films are for trying things out, at the machine itself."""
+CAMERAS = r"auto|none|picamera(:([0-9]{1,3}|[a-z][a-z0-9_]{2,31}|/base/[a-zA-Z0-9_@/,.-]{1,150}))?|usb:[^/\\]{1,100}"
+"""Cameras that are devices; behind `picamera:` a place, a sensor, or libcamera's id, which is no path of a file.
+Pictures and films are for trying things out, at the machine itself."""
 
 SECTIONS: Mapping[str, str] = {
     "table": say("Table"),
@@ -39,6 +40,7 @@ SECTIONS: Mapping[str, str] = {
     "web": say("Network"),
     "mqtt": say("Home and café (MQTT)"),
     "log": say("Log"),
+    "bots": say("Opponents"),
     "": say("Files"),
 }
 """The headings, in the page's order; the settings beside all tables have no name."""
@@ -145,7 +147,8 @@ WORDS: Mapping[str, Words] = {
     "camera.source": Words(
         say("Camera"),
         say(
-            "auto, none, picamera, usb:0, a word of its name such as usb:C920; a path is written into the file by hand."
+            "auto, none, picamera, picamera:imx708, usb:0, a word of its name such as usb:C920; "
+            "a path is written into the file by hand."
         ),
         page=CAMERAS,
     ),
@@ -238,6 +241,10 @@ WORDS: Mapping[str, Words] = {
         say("Measurements"),
         say("At /metrics, as Prometheus reads them: numbers only, no names and no orders."),
         page=True,
+    ),
+    "bots.engines": Words(
+        say("Engines from outside"),
+        say("NAME=COMMAND of programs that play like “companion bot”; each is offered as an opponent."),
     ),
     "log.level": Words(
         say("What is logged"),

@@ -20,7 +20,7 @@ from companion.core.kit import SEATS, Seat
 
 NOTHING = "-"
 """Stands in the seed's text for a seat that has given nothing."""
-GIVERS = ("phone", "shared", "pad", "table")
+GIVERS = ("phone", "shared", "pad", "table", "machine")
 """What gave a contribution: a phone, one phone for both seats, the seat's pad, or the table's button."""
 SECRET_BYTES = 32
 _PRESS = re.compile(r"(pad|table)-[0-9]{1,24}")

@@ -16,6 +16,7 @@ from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Step
 from companion.games.binmat.counter import OpenCards
 from companion.games.binmat.state import LANES, State
+from companion.games.mixins import tableau_of
 from companion.table.session import Phase, chance
 from companion.table.views import TableView
 from companion.tools.selfplay import people
@@ -105,11 +106,11 @@ class CardMatch(Match):
         """What the table shows must be what the people's own game shows."""
         table = self.companion.table
         if self._is_referee:
-            seen, mine = table.view().tableau, self.game.tableau(self.state, None)
+            seen, mine = table.view().tableau, tableau_of(self.game, self.state, None)
             self.count.misread += seen is None or mine is None or seen.count != mine.count
             return
         for viewer in (None, *SEATS):
-            self.count.misread += table.view(viewer).tableau != self.game.tableau(self.state, viewer)
+            self.count.misread += table.view(viewer).tableau != tableau_of(self.game, self.state, viewer)
 
     def _play_on_phone(self, seat: Seat, view: TableView) -> None:
         """Hand an action in; now and then take it back first, where that is allowed."""

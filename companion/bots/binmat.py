@@ -1,0 +1,299 @@
+"""An opponent for BINMAT: what it cannot see is dealt out again and again, and each deal is played on by thumb rules.
+
+It remembers which cards the other side was seen to draw. Of the legal actions the most promising ones are tried, in
+rounds of which each keeps the better half (sequential halving: Karnin, Koren and Somekh, 2013); all actions of a round
+are tried on the same deals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from companion.bots.base import Bot, Choice
+from companion.bots.binmat_rules import (
+    ATTACKER_PILE,
+    ATTACKS,
+    PASS,
+    Action,
+    Hidden,
+    Table,
+    cards_shown,
+    damage_of,
+    dealt,
+    power,
+    table_of,
+)
+from companion.core.i18n import say
+from companion.core.kit import SEATS, Seat
+from companion.games.binmat.cards import BOUNCE, BREAK, TRAP
+from companion.games.binmat.state import HIDDEN, LANES
+
+_DONE = "."
+"""What ends a turn where cards lie on the table and the program only counts."""
+_CHECKS = 6
+"""On so many deals an action has to win at once to be sure."""
+_UNSEEN_POWER = 1.6
+"""What a wall face down is taken to be worth by a rule of thumb."""
+
+
+@dataclass(frozen=True)
+class Strength:
+    """A level as data: how many actions are tried, on how many deals a round, and how much its judgement is bent."""
+
+    tried: int
+    deals: tuple[int, ...]
+    noise: float
+
+
+STRENGTHS = {1: Strength(0, (), 2.0), 2: Strength(6, (6,), 0.5), 3: Strength(12, (8, 16, 32), 0.0)}
+
+
+class BinmatBot(Bot):
+    """Plays a seat of BINMAT; where people hold the cards it can only say that its turn is done."""
+
+    def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
+        super().__init__(seat, options, level, seed)
+        self._strength, self._index, self._seed = STRENGTHS[level], SEATS.index(seat), seed
+        self._bent: dict[tuple[str, str], float] = {}
+        self._tops: list[str] = []
+        self._held: set[str] = set()
+
+    def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
+        """Which cards lay open and are with the other side now."""
+        if "lanes" in view:
+            self._remember(table_of(view, self._index)[0])
+
+    def _remember(self, table: Table) -> None:
+        shown = cards_shown(table)
+        self._held |= set(self._tops)
+        self._held -= shown
+        self._tops = [deck[-1] for deck, is_open in zip(table.decks, table.are_open, strict=True) if deck and is_open]
+
+    def choose(self, view: Mapping[str, Any]) -> Choice:
+        """The action that does best in the playouts."""
+        if "lanes" not in view:
+            return Choice(_DONE, 1)
+        table, hidden = table_of(view, self._index)
+        self._remember(table)
+        rng = Random(f"{self._seed}/{table.left}")
+        actions = table.legal()
+        deals = [dealt(table, hidden, self._held, rng) for _ in range(_CHECKS)]
+        for action in actions:
+            if action[0] in "cdu" and all(_wins(deal, action, self._index) for deal in deals):
+                return Choice(text_of(action), _CHECKS * len(actions), (say("It wins at once."),))
+        points = {action: points_of(table, action) + self._noise(action) for action in actions}
+        ranked = sorted(actions, key=lambda action: points[action], reverse=True)
+        best, nodes = ranked[0], len(actions)
+        if self._strength.tried and len(ranked) > 1:
+            best, played = self._tried(table, hidden, ranked, rng)
+            nodes += played
+        return Choice(text_of(best), nodes, (_reason(table, best),))
+
+    def _noise(self, action: Action) -> float:
+        """How much its judgement of such actions is bent, fixed for a game."""
+        kind = (action[0], action[1][:1])
+        if kind not in self._bent:
+            self._bent[kind] = self._strength.noise * Random(f"{self._seed}/{kind}").uniform(-1, 1)
+        return self._bent[kind]
+
+    def _tried(self, table: Table, hidden: list[Hidden], ranked: list[Action], rng: Random) -> tuple[Action, int]:
+        """The action that does best in playouts, and how many there were."""
+        left, nodes = _apart(table, ranked)[: self._strength.tried], 0
+        scores = dict.fromkeys(left, 0.0)
+        order = {action: place for place, action in enumerate(left)}
+        for round_deals in self._strength.deals:
+            for _ in range(round_deals):
+                deal, seed = dealt(table, hidden, self._held, rng), rng.random()
+                for action in left:
+                    scores[action] += self._playout(deal.copy(), action, Random(seed))
+                    nodes += 1
+            left.sort(key=lambda action: (-scores[action], order[action]))
+            left = left[: max(1, (len(left) + 1) // 2)]
+            if len(left) == 1:
+                break
+        return left[0], nodes
+
+    def _playout(self, table: Table, action: Action, rng: Random) -> float:
+        """How well a deal ends for this seat after an action, 0 to 1; the attacker's early win counts more."""
+        whole = table.left
+        table.play(action, rng)
+        while table.winner is None:
+            table.play(attacker_move(table, rng) if table.acts == ATTACKS else defender_move(table, rng), rng)
+        won = 0.75 + 0.25 * table.left / whole if table.winner == ATTACKS else 0.0
+        return won if self._index == ATTACKS else 1.0 - won
+
+
+def text_of(action: Action) -> str:
+    """The notation of an action."""
+    if action == PASS:
+        return "--"
+    letter, card, lane = action
+    return f"{letter}{card}{'a' if lane == ATTACKER_PILE else lane}"
+
+
+def _wins(deal: Table, action: Action, seat: int) -> bool:
+    table = deal.copy()
+    table.play(action, Random(0))
+    return table.winner == seat
+
+
+def _apart(table: Table, ranked: list[Action]) -> list[Action]:
+    """The same without actions that differ in nothing but a suit, or in a lane where all is alike."""
+    seen, found = set(), []
+    for action in ranked:
+        letter, card, lane = action
+        place: Any = lane
+        if lane in LANES:
+            sides = (tuple(table.attack[lane]), tuple(table.defence[lane]), table.is_up[lane])
+            place = (*sides, len(table.decks[lane]), tuple(table.decks[lane][-1:]), len(table.discards[lane]))
+        if (key := (letter, card[:1], place)) not in seen:
+            seen.add(key)
+            found.append(action)
+    return found
+
+
+# ---- rules of thumb -------------------------------------------------------------------------------------------------
+
+
+def points_of(table: Table, action: Action) -> float:
+    """How promising an action looks to the seat on turn."""
+    return _attack_points(table, action) if table.acts == ATTACKS else _defence_points(table, action)
+
+
+def _left_in(table: Table, lane: int) -> int:
+    """How many cards a lane can still lose."""
+    return len(table.decks[lane]) + (len(table.discards[lane]) if table.is_hackmud else 0)
+
+
+def _attack_points(table: Table, action: Action) -> float:
+    letter, card, lane = action
+    if letter == "-":
+        return -10.0
+    hand = table.hands[ATTACKS]
+    if lane == ATTACKER_PILE:
+        return 2.5 - 0.5 * len(hand) if letter == "d" else -6.0
+    wall, deck = table.defence[lane], _left_in(table, lane)
+    if letter == "d":
+        return 5.0 - 0.15 * deck - 0.5 * len(hand)
+    mine = [*table.attack[lane], card] if card else table.attack[lane]
+    is_seen = HIDDEN not in wall
+    theirs = float(power(wall)) if is_seen else _UNSEEN_POWER
+    strength = power(mine)
+    if letter == "c" or (letter == "u" and card[0] == BREAK):
+        damage = damage_of(mine, strength, wall, int(theirs), table.is_hackmud) if strength >= theirs else 0
+        if damage > deck + len(wall):
+            return 50.0
+        return (2.0 * damage - 0.2 * deck if strength else -8.0) - (0.0 if is_seen else 1.0)
+    gain = strength - power(table.attack[lane])
+    special = 1.5 if card[0] in (TRAP, BOUNCE) else 0.0
+    return 2.5 + 1.5 * gain - 0.25 * (deck + 2 * len(wall)) - special + (20.0 if deck + len(wall) == 0 else 0.0)
+
+
+def _defence_points(table: Table, action: Action) -> float:
+    letter, card, lane = action
+    if letter in "-x":
+        return 0.0 if letter == "-" else -4.0
+    wall, deck, hand = table.defence[lane], _left_in(table, lane), table.hands[1 - ATTACKS]
+    if letter == "d":
+        return 4.0 - 0.6 * len(hand) + 0.15 * deck - (0.0 if wall or deck > 4 else 8.0)
+    if letter == "c" or (letter == "u" and card[0] == BREAK):
+        return -6.0
+    gain = power([*wall, card]) - power(wall)
+    threat = len(table.attack[lane])
+    if not wall:
+        return 4.0 + 0.7 * max(0, 9 - deck) + gain + 1.5 * threat - (1.0 if card[0] == BOUNCE else 0.0)
+    return (
+        1.5 * gain
+        + 1.0 * threat
+        + (1.0 if card[0] == TRAP and not table.is_up[lane] else 0.0)
+        - (3.0 if gain < 0 else 0)
+    )
+
+
+def attacker_move(table: Table, rng: Random) -> Action:
+    """What the attacker does in a playout."""
+    hand, best, most = table.hands[ATTACKS], None, 0.0
+    for lane in LANES:
+        mine = table.attack[lane]
+        if not mine:
+            continue
+        wall, deck = table.defence[lane], _left_in(table, lane)
+        strength = power(mine)
+        theirs = power(wall) if table.is_up[lane] or not wall else int(rng.random() * 3.5)
+        if strength < theirs:
+            continue
+        damage = damage_of(mine, strength, wall, theirs, table.is_hackmud)
+        if damage > deck + len(wall):
+            return ("c", "", lane)
+        worth = damage * (0.5 + rng.random()) - 0.1 * deck
+        if strength > 1 and worth > most:
+            best, most = lane, worth
+    if best is not None and rng.random() < 0.6:
+        breaks = [card for card in hand if card[0] == BREAK]
+        if breaks and table.defence[best]:
+            return ("u", breaks[0], best)
+        return ("c", "", best)
+    open_lanes = [lane for lane in LANES if not table.defence[lane] and (table.decks[lane] or table.discards[lane])]
+    if hand and (len(hand) > 3 or not open_lanes or rng.random() < 0.5):
+        goal = min(LANES, key=lambda lane: _left_in(table, lane) + 2 * len(table.defence[lane]) + 3 * rng.random())
+        if card := _best_card(hand, table.attack[goal], rng):
+            return ("p", card, goal)
+    if open_lanes:
+        return ("d", "", min(open_lanes, key=lambda lane: len(table.decks[lane]) + 4 * rng.random()))
+    if table.attacker_deck or table.attacker_discard:
+        return ("d", "", ATTACKER_PILE)
+    return PASS
+
+
+def defender_move(table: Table, rng: Random) -> Action:
+    """What the defender does in a playout."""
+    hand = table.hands[1 - ATTACKS]
+    if hand:
+        bare = [lane for lane in LANES if not table.defence[lane]]
+        if bare:
+            lane = min(bare, key=lambda lane: _left_in(table, lane) - 4 * len(table.attack[lane]) + 2 * rng.random())
+            card = _best_card(hand, [], rng)
+            if card and (len(hand) > 2 or table.attack[lane] or _left_in(table, lane) < 9 or rng.random() < 0.6):
+                return ("p", card, lane)
+        for lane in LANES:
+            wall = table.defence[lane]
+            if wall and (table.attack[lane] or len(hand) > 5) and (card := _best_card(hand, wall, rng)):
+                before = power(wall)
+                if power([*wall, card]) > before or (before == 0 and len(hand) > 3):
+                    return ("u" if table.is_up[lane] else "p", card, lane)
+    drawn = [lane for lane in LANES if table.decks[lane] or table.discards[lane]]
+    if drawn and len(hand) < 8:
+        return ("d", "", max(drawn, key=lambda lane: len(table.decks[lane]) + 3 * rng.random()))
+    return PASS
+
+
+def _best_card(hand: list[str], stack: list[str], rng: Random) -> str | None:
+    """The card that lifts a stack most; towards a power of two where none gets there. BREAKs are kept."""
+    best, most = None, -9.0
+    for card in hand:
+        if card[0] == BREAK:
+            continue
+        worth = power([*stack, card]) + 0.5 * rng.random() - (0.8 if card[0] in (BOUNCE, TRAP) else 0.0)
+        if worth > most:
+            best, most = card, worth
+    return best
+
+
+def _reason(table: Table, action: Action) -> str:
+    """Why this action, in a sentence that betrays no card."""
+    letter, card, lane = action
+    if letter == "d":
+        return say("It draws where that costs it least.")
+    if letter == "c" or (letter == "u" and card[0] == BREAK):
+        return say("It fights here because its stack is strong enough, as far as it can tell.")
+    if letter in "pu" and table.acts == ATTACKS:
+        return say("It builds where the fewest cards are left.")
+    if letter in "pu":
+        return say("It strengthens the lane that is in the greatest danger.")
+    return say("Nothing that it could do would help.") if lane < 0 else say("It trades a card that is no use to it.")
+
+
+BOT = BinmatBot

@@ -1,0 +1,167 @@
+"""An opponent as JSON lines: one request a line, one reply a line; the process behind a seat that the machine plays.
+
+Requests: `new` (seat and options), `see` (the view after a turn, and its events), `choose` (the view in which the seat
+has to act); see docs/interfaces.md. Whatever is wrong gets an `error` and changes nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import resource
+import sys
+from typing import Any, BinaryIO
+
+import msgspec
+
+from companion.bots import bot_for, knows
+from companion.bots.base import LEVELS, Bot
+from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
+from companion.core.kit import Seat
+
+MAX_LINE = 1_000_000
+"""So many bytes a request or a reply has at most."""
+NICENESS = 10
+MEMORY_BYTES = 192 << 20
+"""So much private memory may be asked for: about three times what an opponent ever holds."""
+Reply = dict[str, Any]
+
+
+class _New(msgspec.Struct, forbid_unknown_fields=True):
+    seat: Seat
+    options: dict[str, Any] = {}
+
+
+class _See(msgspec.Struct, forbid_unknown_fields=True):
+    view: dict[str, Any]
+    events: list[dict[str, Any]] = []
+
+
+class _Choose(msgspec.Struct, forbid_unknown_fields=True):
+    view: dict[str, Any]
+
+
+class _Request(msgspec.Struct, forbid_unknown_fields=True):
+    """Exactly one of the fields."""
+
+    new: _New | msgspec.UnsetType = msgspec.UNSET
+    see: _See | msgspec.UnsetType = msgspec.UNSET
+    choose: _Choose | msgspec.UnsetType = msgspec.UNSET
+
+
+_decode = msgspec.json.Decoder(_Request).decode
+_encode = msgspec.json.Encoder().encode
+
+
+class BotEngine:
+    """One opponent driven by requests; `answer` never raises.
+
+    >>> BotEngine("outbuffered", level=1, seed=7).answer(b'{"new": {"seat": "south"}}')
+    b'{"ready":true}'
+    """
+
+    def __init__(self, game: str, level: int, seed: int) -> None:
+        self._game, self._level, self._seed = game, level, seed
+        self._bot: Bot | None = None
+
+    def answer(self, line: bytes) -> bytes:
+        """The reply to one request, both without the line's end."""
+        try:
+            return _encode(self._reply(_request(line)))
+        except CompanionError as error:
+            return _error(error.kind, str(error.message))
+        except Exception as error:  # the table falls back on another move; its process goes on
+            return _error("error", f"The opponent failed: {type(error).__name__}")
+
+    def _reply(self, request: _Request) -> Reply:
+        if isinstance(request.new, _New):
+            new = request.new
+            self._bot = bot_for(self._game, new.seat, new.options, self._level, self._seed)
+            return {"ready": True}
+        if self._bot is None:
+            raise Illegal(Refusal.NO_GAME, "There is no game yet: send new first")
+        if isinstance(request.see, _See):
+            self._bot.see(request.see.view, request.see.events)
+            return {"ok": True}
+        if not isinstance(request.choose, _Choose):
+            raise AssertionError("a request has one of its three fields")
+        choice = self._bot.choose(request.choose.view)
+        return {"action": choice.action, "nodes": choice.nodes, "why": [str(line) for line in choice.why]}
+
+
+def _request(line: bytes) -> _Request:
+    if len(line) > MAX_LINE:
+        raise Malformed(f"A request has at most {MAX_LINE} bytes")
+    try:
+        request = _decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Malformed(f"Not a request: {error}") from None
+    if sum(part is not msgspec.UNSET for part in (request.new, request.see, request.choose)) != 1:
+        raise Malformed("A request has exactly one of new, see, choose")
+    return request
+
+
+def _error(kind: str, message: str) -> bytes:
+    return _encode({"error": {"kind": kind, "message": message}})
+
+
+def serve_lines(engine: BotEngine, source: BinaryIO, sink: BinaryIO) -> None:
+    """Answer requests line by line until the source ends; blank lines are passed over."""
+    while line := source.readline(MAX_LINE + 2):
+        if len(line) > MAX_LINE + 1 and not line.endswith(b"\n"):
+            _skip_line(source)
+        if stripped := line.strip():
+            sink.write(engine.answer(stripped) + b"\n")
+            sink.flush()
+
+
+def _skip_line(source: BinaryIO) -> None:
+    """Read on to the end of a line that is too long."""
+    while rest := source.readline(MAX_LINE):
+        if rest.endswith(b"\n"):
+            return
+
+
+def confine() -> None:
+    """Low priority, bounded memory, no files written, no core dump; what the system refuses is left as it is."""
+    with contextlib.suppress(OSError):
+        os.nice(max(0, NICENESS - os.getpriority(os.PRIO_PROCESS, 0)))
+    limits = {resource.RLIMIT_DATA: MEMORY_BYTES, resource.RLIMIT_FSIZE: 0, resource.RLIMIT_CORE: 0}
+    for limit, most in limits.items():
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(limit, (most, most))
+
+
+def run_bot(game: str, level: int, seed: int) -> int:
+    """Play a seat over standard input and output until the input ends; answers the exit status."""
+    if not knows(game):
+        raise Malformed(f"There is no opponent for {game}")
+    confine()
+    serve_lines(BotEngine(game, level, seed), sys.stdin.buffer, sys.stdout.buffer)
+    return 0
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What the command takes: the game, the level, the seed."""
+    parser.add_argument("game")
+    parser.add_argument("--level", type=int, choices=LEVELS, default=LEVELS[-1], help="from 1, a beginner, to 3")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="the opponent’s own; the same plays the same")
+
+
+def main() -> int:
+    """`python -m companion.bots.bot_engine GAME --level N --seed N`."""
+    parser = argparse.ArgumentParser(prog="bot_engine", description=__doc__)
+    add_options(parser)
+    options = parser.parse_args()
+    try:
+        return run_bot(options.game, options.level, options.seed)
+    except CompanionError as error:
+        print(f"bot_engine: {error.message}", file=sys.stderr)
+        return 1
+    except (BrokenPipeError, KeyboardInterrupt):
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,245 @@
+"""An opponent in a process of its own: it is told one seat's views over a pipe, and nothing else reaches it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import IO, Any, NoReturn, TypeVar
+
+import msgspec
+
+from companion.bots.base import Choice
+from companion.core.errors import CompanionError
+from companion.core.i18n import plain_words
+from companion.core.kit import Seat
+
+MAX_LINE = 1_000_000
+"""So many bytes a request or a reply has at most."""
+_MAX_ACTION, _MAX_REASONS, _MAX_REASON = 10_000, 12, 400
+_ROOT = Path(__file__).parents[2]
+"""The folder of the packages: there the child finds the same program, installed or not."""
+_CHUNK = 65_536
+_LAST_MOMENT_S = 0.5
+"""So long a child whose pipe broke may take to end by itself, so that its own status is told."""
+_encode = msgspec.json.Encoder(enc_hook=plain_words).encode
+R = TypeVar("R")
+
+
+class BotFailure(CompanionError, RuntimeError):
+    """The opponent was killed, hung, late or answered nonsense; the message says which, and never what it chose."""
+
+    kind = "bot"
+
+
+class _Ready(msgspec.Struct):
+    ready: bool
+
+
+class _Ok(msgspec.Struct):
+    ok: bool
+
+
+class _Chosen(msgspec.Struct):
+    action: str
+    nodes: int = 0
+    why: list[str] = []
+
+
+_ready = msgspec.json.Decoder(_Ready).decode
+_ok = msgspec.json.Decoder(_Ok).decode
+_chosen = msgspec.json.Decoder(_Chosen).decode
+
+
+def bot_command(game: str, level: int, seed: int) -> list[str]:
+    """The command of our own opponents."""
+    return [sys.executable, "-m", "companion.bots.bot_engine", game, "--level", str(level), "--seed", str(seed)]
+
+
+def _environment() -> dict[str, str]:
+    """What a child is told of its surroundings: where programs are, and what makes it the same at every start."""
+    kept = {name: os.environ[name] for name in ("PATH", "VIRTUAL_ENV") if name in os.environ}
+    return {
+        **kept,
+        "LANG": "C.UTF-8",
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+
+
+class BotProcess:
+    """One opponent and its process; a context manager.
+
+    Any failure ends the child and raises `BotFailure`; after that, and after `close`, every call fails. Calls come one
+    at a time; `close` may come from another thread, which ends a call that waits.
+
+    :param command: a program that speaks the protocol of `bot_engine`
+    """
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._calls, self._ends = Lock(), Lock()
+        try:
+            self._child = subprocess.Popen(
+                list(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                bufsize=0,
+                cwd=_ROOT,
+                env=_environment(),
+                close_fds=True,
+                start_new_session=True,
+            )
+        except (OSError, ValueError, IndexError) as error:
+            reason = (error.strerror if isinstance(error, OSError) else None) or "not a command"
+            raise BotFailure(f"The opponent’s program cannot be started: {reason}") from None
+        self._is_open = True
+        for pipe in (self._child.stdin, self._child.stdout):
+            os.set_blocking(_pipe(pipe), False)
+
+    def new(self, seat: Seat, options: Mapping[str, Any], deadline_s: float) -> None:
+        """Begin a game in that seat; `deadline_s` is how long the answer may take."""
+        said = self._ask({"new": {"seat": seat, "options": dict(options)}}, _ready, deadline_s)
+        if not said.ready:
+            self._fail("is not ready")
+
+    def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], deadline_s: float) -> None:
+        """Show what a turn has brought: the seat's view after it, and its events."""
+        said = self._ask({"see": {"view": view, "events": list(events)}}, _ok, deadline_s)
+        if not said.ok:
+            self._fail("did not take what it was shown")
+
+    def choose(self, view: Mapping[str, Any], deadline_s: float) -> Choice:
+        """The action for this view; whether the rules allow it is for the caller to check."""
+        said = self._ask({"choose": {"view": view}}, _chosen, deadline_s)
+        if not 0 < len(said.action) <= _MAX_ACTION:
+            self._fail("answered nonsense")
+        reasons = tuple(reason[:_MAX_REASON] for reason in said.why[:_MAX_REASONS])
+        return Choice(said.action, max(0, said.nodes), reasons)
+
+    def close(self) -> None:
+        """End the child; may be called twice, and while another thread waits for an answer."""
+        self._end()
+        with self._calls:
+            for pipe in (self._child.stdin, self._child.stdout):
+                if pipe is not None:
+                    with contextlib.suppress(OSError):
+                        pipe.close()
+
+    def __enter__(self) -> BotProcess:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _end(self) -> int:
+        """Kill the child and whatever it has begun; answers how it ended, a negative number for a signal."""
+        with self._ends:
+            self._is_open = False
+            if self._child.returncode is None:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self._child.pid, signal.SIGKILL)
+                self._child.wait()
+            return self._child.returncode
+
+    def _fail(self, what: str) -> NoReturn:
+        """End the child and say why."""
+        self._end()
+        raise BotFailure(f"The opponent {what}")
+
+    def _ask(self, request: Mapping[str, Any], decode: Callable[[bytes], R], deadline_s: float) -> R:
+        ends_s = time.monotonic() + deadline_s
+        line = _encode(request) + b"\n"
+        if len(line) > MAX_LINE:
+            self._fail("cannot be told a line so long")
+        with self._calls:
+            if not self._is_open:
+                raise BotFailure("The opponent has ended")
+            self._write(line, ends_s, deadline_s)
+            answer = self._read_line(ends_s, deadline_s)
+        if b'"error"' in answer[:12]:
+            self._fail("refused a request")
+        try:
+            return decode(answer)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            self._fail("answered nonsense")
+
+    def _write(self, line: bytes, ends_s: float, deadline_s: float) -> None:
+        pipe = _pipe(self._child.stdin)
+        left = memoryview(line)
+        while left:
+            self._wait_for(pipe, select.POLLOUT, ends_s, deadline_s)
+            try:
+                left = left[os.write(pipe, left[:_CHUNK]) :]
+            except BlockingIOError:
+                continue
+            except OSError:
+                self._fail_ended()
+
+    def _read_line(self, ends_s: float, deadline_s: float) -> bytes:
+        """The one line that the child answers, without its end."""
+        pipe = _pipe(self._child.stdout)
+        answer = bytearray()
+        while not answer.endswith(b"\n"):
+            self._wait_for(pipe, select.POLLIN, ends_s, deadline_s)
+            try:
+                chunk = os.read(pipe, _CHUNK)
+            except BlockingIOError:
+                continue
+            if not chunk:
+                self._fail_ended()
+            answer += chunk
+            if len(answer) > MAX_LINE:
+                self._fail("answered a line that is too long")
+            if b"\n" in answer[:-1]:
+                self._fail("answered more than it was asked")
+        return bytes(answer[:-1])
+
+    def _wait_for(self, pipe: int, event: int, ends_s: float, deadline_s: float) -> None:
+        """Until the pipe is ready, or fail when it is too late."""
+        poll = select.poll()
+        poll.register(pipe, event)
+        left_s = ends_s - time.monotonic()
+        if left_s <= 0 or not poll.poll(left_s * 1000):
+            self._fail(f"did not answer within {deadline_s:g} s")
+
+    def _fail_ended(self) -> NoReturn:
+        """The pipe broke: the child has ended by itself, was killed, or has closed its end."""
+        is_over = not self._is_open or _has_ended(self._child.pid)
+        status = self._end()
+        if not is_over:
+            raise BotFailure("The opponent hung up")
+        if status < 0:
+            raise BotFailure(f"The opponent was killed by signal {-status}")
+        raise BotFailure(f"The opponent ended with status {status}")
+
+
+def _pipe(pipe: IO[bytes] | None) -> int:
+    if pipe is None:
+        raise AssertionError("the child was started with pipes")
+    return pipe.fileno()
+
+
+def _has_ended(pid: int) -> bool:
+    """Does the child end within a moment? Nobody waits for it yet, so that its group can still be killed."""
+    try:
+        handle = os.pidfd_open(pid)
+    except OSError:
+        return True
+    try:
+        poll = select.poll()
+        poll.register(handle, select.POLLIN)
+        return bool(poll.poll(_LAST_MOMENT_S * 1000))
+    finally:
+        os.close(handle)

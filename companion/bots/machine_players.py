@@ -1,0 +1,276 @@
+"""Plays the seats that are given to a machine: asks its process for actions, and hands them in like anybody else.
+
+Each seat has a thread and, while a game is on, a process of its own, which is told nothing but `MachineTurn`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import math
+import secrets
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Protocol, Self
+
+from companion.bots.base import Choice
+from companion.bots.bot_process import BotFailure, BotProcess, bot_command
+from companion.bots.characters import Character, cast
+from companion.core.clock import Clock
+from companion.core.errors import CompanionError, JournalError, Stale
+from companion.core.i18n import Verbatim, say
+from companion.core.kit import SEATS, Seat
+from companion.table.seats.machine_seats import MachineTurn
+from companion.table.session import MACHINE
+from companion.table.table import Table
+
+log = logging.getLogger(__name__)
+
+TEMPO_S = (1.0, 3.0)
+"""A person's pace: so long at least, and at most where it had nothing to think about."""
+THINK_S = 8.0
+"""The longest that a process may think, clock or not; then it is begun anew."""
+START_S = 15.0
+"""So long a process may take to begin and to be told what was."""
+TRIES = 3
+"""So often a process is begun anew for one decision before chance decides."""
+LOOK_S = 0.5
+_AGAIN_S = 2.0
+_JOIN_S = 5.0
+
+
+class Opponent(Protocol):
+    """What a machine's process does; `BotProcess` is the real one."""
+
+    def new(self, seat: Seat, options: Mapping[str, Any], deadline_s: float) -> None:
+        """A game begins."""
+
+    def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], deadline_s: float) -> None:
+        """A turn is over."""
+
+    def choose(self, view: Mapping[str, Any], deadline_s: float) -> Choice:
+        """The action for a view."""
+
+    def close(self) -> None:
+        """End it."""
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is to be handed in for a moment, and not before `at_s`; without a choice chance decides."""
+
+    moment: str
+    choice: Choice | None
+    at_s: float
+
+
+class MachinePlayers:
+    """Both seats' machines; a context manager, and `close` may be called twice.
+
+    `key` is a secret of this installation, from which the seeds of the opponents come. Without `start` nothing happens
+    by itself: `step` does what is due, and waits for the process meanwhile.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        clock: Clock,
+        key: bytes,
+        engines: Iterable[str] = (),
+        *,
+        tempo_s: tuple[float, float] = TEMPO_S,
+        open_process: Callable[[Sequence[str]], Opponent] = BotProcess,
+    ) -> None:
+        self.characters = cast(engines)
+        self._table = table
+        self._players = {
+            seat: _MachinePlayer(seat, table, clock, key, self.characters, tempo_s, open_process) for seat in SEATS
+        }
+        self._ends = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def step(self) -> None:
+        """Do what is due for both seats."""
+        for player in self._players.values():
+            player.step()
+
+    def start(self) -> None:
+        """Step by itself after every change of the table."""
+        for seat, player in self._players.items():
+            thread = threading.Thread(target=self._run, args=(player,), name=f"machine at {seat}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def close(self) -> None:
+        """End threads and processes."""
+        self._ends.set()
+        for player in self._players.values():
+            player.interrupt()
+        if self._threads:
+            self._table.redraw()  # they wait for the table's next change
+        for thread in self._threads:
+            thread.join(_JOIN_S)
+        self._threads = []
+        for player in self._players.values():
+            player.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _run(self, player: _MachinePlayer) -> None:
+        version = -1
+        while not self._ends.is_set():
+            try:
+                pause_s = player.step()
+            except Stale:  # the table closes
+                return
+            if pause_s > 0:
+                self._ends.wait(min(pause_s, LOOK_S))
+            else:
+                version = self._table.wait(version, LOOK_S)
+
+
+class _MachinePlayer:
+    """One seat; what it needs of the table it asks anew at each step."""
+
+    def __init__(  # noqa: PLR0917 - the parts of one seat, given by the players
+        self,
+        seat: Seat,
+        table: Table,
+        clock: Clock,
+        key: bytes,
+        characters: Sequence[Character],
+        tempo_s: tuple[float, float],
+        open_process: Callable[[Sequence[str]], Opponent],
+    ) -> None:
+        self._seat = seat
+        self._table = table
+        self._clock = clock
+        self._key = key
+        self._characters = {character.name: character for character in characters}
+        self._tempo_s = tempo_s
+        self._open_process = open_process
+        self._process: Opponent | None = None
+        self._told: MachineTurn | None = None
+        """The turn that the process knows."""
+        self._plan: _Plan | None = None
+        self._closing = False
+
+    def step(self) -> float:
+        """Do what is due; answers in how many seconds there is more (0: after the table's next change)."""
+        self._contribute()
+        turn = next((turn for turn in self._table.machine_turns() if turn.seat is self._seat), None)
+        if turn is None:
+            self.close()
+            return 0.0
+        if not turn.is_due or self._closing:
+            self._plan = None
+            return 0.0
+        if self._plan is None or self._plan.moment != turn.moment:
+            begun_s = self._clock.monotonic_s()
+            choice = self._choice(turn)
+            self._plan = _Plan(turn.moment, choice, begun_s + self._pause_s(turn, begun_s))
+        wait_s = self._plan.at_s - self._clock.monotonic_s()
+        if wait_s > 0:
+            return wait_s
+        return self._hand_in(self._plan)
+
+    def interrupt(self) -> None:
+        """Let no new thought begin, and end the one that is on."""
+        self._closing = True
+        process = self._process
+        if process is not None:
+            process.close()
+
+    def close(self) -> None:
+        """End the process; a later step begins another one."""
+        process, self._process = self._process, None
+        self._told = self._plan = None
+        if process is not None:
+            process.close()
+
+    def _contribute(self) -> None:
+        """Give to chance what the table cannot foresee, as a phone does."""
+        view = self._table.view()
+        pledge = view.pledge
+        if view.seats[self._seat].door != MACHINE or pledge is None or (pledge.given or {}).get(self._seat):
+            return
+        with suppress(CompanionError):
+            self._table.contribute(self._seat, pledge.commitment, secrets.token_hex(32), MACHINE)
+
+    def _hand_in(self, plan: _Plan) -> float:
+        try:
+            if plan.choice is None:
+                self._table.machine_acts_by_chance(self._seat, plan.moment)
+            else:
+                self._table.hand_in(self._seat, plan.moment, plan.choice.action)
+        except Stale:
+            self._plan = None
+        except JournalError:
+            self._plan = _Plan(plan.moment, plan.choice, self._clock.monotonic_s() + _AGAIN_S)
+            return _AGAIN_S
+        except CompanionError as error:
+            log.warning("The machine at %s: its action was refused (%s)", self._seat, error.kind)
+            self._plan = _Plan(plan.moment, None, self._clock.monotonic_s())
+            return LOOK_S
+        return 0.0
+
+    def _pause_s(self, turn: MachineTurn, now_s: float) -> float:
+        """From being asked to handing in, at least: never a notable part of what a clock leaves."""
+        low_s, high_s = self._tempo_s
+        pause_s = Random(secrets.randbits(32)).uniform(low_s, high_s)
+        return pause_s if turn.due_s is None else min(pause_s, max(0.0, (turn.due_s - now_s) / 3))
+
+    def _choice(self, turn: MachineTurn) -> Choice | None:
+        """What the process chooses; None after it has failed too often, or the clock leaves no time."""
+        for _ in range(TRIES):
+            left_s = math.inf if turn.due_s is None else turn.due_s - self._clock.monotonic_s() - 0.3
+            if left_s <= 0 or self._closing:
+                break
+            try:
+                process = self._knowing(turn, min(START_S, left_s))
+                choice = process.choose(turn.view, min(THINK_S, left_s))
+            except BotFailure as error:
+                log.warning("%s at %s: %s It is begun anew.", turn.name, self._seat, error.message)
+                self.close()
+                continue
+            self._table.notice("machines", "")
+            return choice
+        if not self._closing:
+            sentence = say("{name}’s program does not answer: it plays by chance.", name=Verbatim(turn.name))
+            self._table.notice("machines", sentence)
+        return None
+
+    def _knowing(self, turn: MachineTurn, deadline_s: float) -> Opponent:
+        """The process, told of every turn up to this one; raises `BotFailure`."""
+        told = self._told
+        is_new = told is None or (told.number, told.name, told.game) != (turn.number, turn.name, turn.game)
+        if not is_new and told is not None and turn.events[: len(told.events)] != told.events:
+            is_new = True  # a turn that it knows was taken back
+        if is_new or self._process is None:
+            self.close()
+            self._process = process = self._open_process(self._command(turn))
+            process.new(self._seat, turn.options, deadline_s)
+            told = None
+        seen = len(told.events) if told else 0
+        if len(turn.events) > seen:
+            fresh = [event for events in turn.events[seen:] for event in events]
+            self._process.see(turn.view, fresh, deadline_s)
+        self._told = turn
+        return self._process
+
+    def _command(self, turn: MachineTurn) -> list[str]:
+        """Our own opponent, with a seed that is the same after a restart, or the engine of that name."""
+        character = self._characters.get(turn.name) or self._characters["Bo"]
+        if character.command:
+            return [*character.command, turn.game]
+        text = f"{turn.game} {turn.number} {turn.seat}"
+        seed = int.from_bytes(hmac.digest(self._key, text.encode(), hashlib.sha256)[:6])
+        return bot_command(turn.game, character.level, seed)

@@ -1,0 +1,276 @@
+"""An opponent for Scouts: whole turns of both sides are searched, the most promising ones deeper.
+
+The last turn of every line is not made: its best pair of plays is found from what each play is worth. All is open in
+this game, so that a bot needs no memory but the turn that it has begun.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from math import inf
+from operator import or_
+from typing import Any
+
+from companion.bots.base import Bot, Choice
+from companion.bots.scouts_rules import WIN, Ground, Node, bits, moved, position_of, rank_values, swapped
+from companion.core.i18n import say
+from companion.core.kit import Seat
+from companion.games.scouts.board import AROUND, FILES, NAMES
+from companion.games.scouts.moves import chain_text, dashes, rocks_laid, shortest
+from companion.games.scouts.state import Position, with_rock
+from companion.games.scouts.state import moved as after_play
+
+_SURE = WIN / 2
+_BOREDOM = 2.0
+"""So much less a position is worth every time that this game's own turns have led to it before."""
+_LEAP = 6.0
+"""So much more than alone a play may be worth after another one that opens its way."""
+_ROCK_WORTH = 3.0
+"""What a rock is worth that is not laid yet."""
+_MOST_TURNS, _LAST_HOPES, _ROCKS_TRIED = 150, 120, 24
+_SET_UPS = ("cdefb", "decfg", "dcefb")
+"""The files of the scouts at the start, in the order of placing."""
+
+
+@dataclass(frozen=True)
+class Strength:
+    """A level as data: how many turns are looked at in each ply, and how much its judgement is bent.
+
+    `widths` are those of the rounds: each looks at the best turns of the round before again, one turn deeper.
+    """
+
+    widths: tuple[tuple[int, ...], ...]
+    noise: float
+    lays_rocks: bool
+
+
+STRENGTHS = {
+    1: Strength((), 0.12, False),
+    2: Strength(((10,),), 0.04, True),
+    3: Strength(((80,), (30, 10), (10, 10, 6)), 0.0, True),
+}
+
+Plays = tuple[tuple[int, int], ...]
+Turn = tuple[float, Plays, Node]
+"""What a turn is worth at first sight, its plays (masks of origin and target), and the node after it."""
+
+
+class ScoutsBot(Bot):
+    """Plays a seat of Scouts."""
+
+    def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
+        super().__init__(seat, options, level, seed)
+        self._strength = STRENGTHS[level]
+        self._values = rank_values(self.rng, self._strength.noise)
+        self._files = self.rng.choice(_SET_UPS)
+        self._may_stack = options.get("stacking", "on") == "on"
+        self._plan: dict[Position, str] = {}
+        self._why: tuple[str, ...] = ()
+        self._left: Counter[Node] = Counter()
+
+    def choose(self, view: Mapping[str, Any]) -> Choice:
+        """The next decision of a turn; the whole turn is decided with its first one."""
+        position = position_of(view, self._may_stack)
+        if position.to_place:
+            return Choice(f"@{NAMES[self._place(position)]}", 1)
+        if position in self._plan:
+            return Choice(self._plan[position], 0, self._why)
+        if not position.due:
+            return Choice(".", 0)
+        search = _Search(self._ground(position), position.seat, self._left)
+        best = search.best(position, self._strength)
+        if best is None:
+            return Choice(".", search.nodes)
+        rock = search.rock(position, best, self._strength) if self._strength.lays_rocks else None
+        self._remember(position, best[1], rock)
+        self._left[best[2]] += 1
+        self._why = search.reasons(position, best, rock)
+        return Choice(self._plan[position], search.nodes, self._why)
+
+    def _ground(self, position: Position) -> Ground:
+        return Ground(self._values, position.stone, position.may_stack)
+
+    def _place(self, position: Position) -> int:
+        """The next free file of the set-up that this game is begun with."""
+        rank = 0 if position.seat == 0 else 9
+        squares = [ord(file) - ord("a") + FILES * rank for file in (*self._files, *"abcdefgh")]
+        return next(square for square in squares if not position.own >> square & 1)
+
+    def _remember(self, position: Position, plays: Plays, rock: tuple[int, int] | None) -> None:
+        """The decisions of a turn by the positions in which they are due."""
+        self._plan = {}
+        for origin, target in plays:
+            self._plan[position] = _play_text(position, origin, target)
+            position = after_play(position, origin, target)
+        if rock is not None and not position.is_won:
+            self._plan[position] = _rock_text(*rock)
+            position = with_rock(position, *rock)
+        self._plan[position] = "."
+
+
+def _play_text(position: Position, origin: int, target: int) -> str:
+    """A dash where one leads there, otherwise the shortest chain of jumps."""
+    start, end = origin.bit_length() - 1, target.bit_length() - 1
+    if dashes(position, start) & target:
+        return f"{NAMES[start]}-{NAMES[end]}"
+    return next(chain_text(chain) for chain in shortest(position, start) if chain[-1] == end)
+
+
+def _rock_text(kind: int, covered: int) -> str:
+    first, last = (covered & -covered).bit_length() - 1, covered.bit_length() - 1
+    return f"R@{NAMES[first]}-{NAMES[last]}" if kind else f"B@{NAMES[first]}"
+
+
+class _Search:
+    """Looks at turns from one position; what was `left` by a turn before is worth less every time."""
+
+    def __init__(self, ground: Ground, seat: int, left: Mapping[Node, int]) -> None:
+        self.ground, self.seat, self.left, self.nodes = ground, seat, left, 0
+
+    def best(self, position: Position, strength: Strength) -> Turn | None:
+        """The turn to play, with what it is worth as far as was looked; None where nothing can be played."""
+        node = position[:6]
+        value = self.ground.value(node, self.seat)
+        turns = [
+            (worth - _BOREDOM * self.left.get(after, 0), plays, after)
+            for worth, plays, after in self._turns(node, self.seat, value, position.due, position.played)
+        ]
+        turns.sort(key=_worth_of, reverse=True)
+        if not turns or turns[0][0] >= _SURE or not strength.widths:
+            return turns[0] if turns else None
+        ranked = turns
+        for widths in strength.widths:
+            ranked = self._ranked(ranked, widths)
+        if ranked[0][0] <= -_SURE:  # lost as it seems: is there any way out?
+            ranked = self._ranked(turns[:_LAST_HOPES], (_LAST_HOPES,))
+        return ranked[0]
+
+    def _ranked(self, turns: list[Turn], widths: tuple[int, ...]) -> list[Turn]:
+        """The first of these turns, looked at one ply deeper than the widths tell, the best first."""
+        found, alpha = [], -inf
+        for _, plays, after in turns[: widths[0]]:
+            first = self.ground.value(after, self.seat)
+            bored = _BOREDOM * self.left.get(after, 0)
+            score = -self._turn(swapped(after), -first, widths[1:], (-inf, -alpha - bored)) - bored
+            found.append((score, plays, after))
+            alpha = max(alpha, score)
+        return sorted(found, key=_worth_of, reverse=True)
+
+    def _turns(self, node: Node, seat: int, value: float, due: int = 2, played: int = 0) -> list[Turn]:
+        """The turns that can be played, each position once, the best at first sight first; only one that wins."""
+        self.nodes += 1
+        ground = self.ground
+        found: list[Turn] = []
+        for worth, origin, target in ground.moves(node, seat, played):
+            after = moved(node, seat, origin, target)
+            if worth >= WIN:
+                return [(WIN, ((origin, target),), after)]
+            seconds = ground.moves(after, seat, target) if due > 1 else []
+            if not seconds:
+                found.append((value + worth, ((origin, target),), after))
+            for worth_too, start, end in seconds:
+                if worth_too >= WIN:
+                    return [(WIN, ((origin, target), (start, end)), moved(after, seat, start, end))]
+                found.append((value + worth + worth_too, ((origin, target), (start, end)), after))
+        found.sort(key=_worth_of, reverse=True)
+        return _completed(found, seat)
+
+    def _turn(
+        self, node: Node, value: float, widths: tuple[int, ...], window: tuple[float, float], mine: bool = False
+    ) -> float:
+        """What a position is worth to the side that has its whole turn before it; `window` is alpha and beta."""
+        seat = self.seat if mine else 1 - self.seat
+        alpha, beta = window
+        if not widths:
+            return self._last_turn(node, seat, value, beta)
+        best = -inf
+        for worth, _, after in self._turns(node, seat, value)[: widths[0]]:
+            if worth >= WIN:
+                return WIN
+            score = -self._turn(swapped(after), -worth, widths[1:], (-beta, -max(alpha, best)), not mine)
+            best = max(best, score - 1 if score > _SURE else score + 1 if score < -_SURE else score)
+            if best >= beta:
+                break
+        return best if best > -inf else value
+
+    def _last_turn(self, node: Node, seat: int, value: float, beta: float) -> float:
+        """The same at the end of a line: the best pair of plays, of which the second is not made."""
+        self.nodes += 1
+        ground = self.ground
+        firsts = sorted(ground.moves(node, seat, 0), reverse=True)
+        if not firsts:
+            return value
+        if firsts[0][0] >= WIN:
+            return WIN
+        best, most = -inf, firsts[0][0] + _LEAP
+        for worth, origin, target in firsts:
+            if value + worth + most <= best:
+                break
+            seconds = ground.moves(moved(node, seat, origin, target), seat, target)
+            best = max(best, value + worth + max(seconds)[0] if seconds else value + worth)
+            if best >= beta:
+                break
+        return WIN if best > _SURE else best
+
+    def rock(self, position: Position, turn: Turn, strength: Strength) -> tuple[int, int] | None:  # noqa: ARG002
+        """The rock to lay after the plays of a turn: its kind and what it covers; None: better kept."""
+        for origin, target in turn[1]:
+            position = after_play(position, origin, target)
+        node = swapped(turn[2])
+        runners = position.foe & position.intel
+        if position.is_won or not runners:
+            return None
+        value = self.ground.value(node, 1 - self.seat)
+        zone = sum_of_masks(AROUND[bit.bit_length() - 1] for bit in bits(runners))
+        best, least = None, self._last_turn(node, 1 - self.seat, value, inf) - _ROCK_WORTH
+        near = [laid for laid in rocks_laid(position) if laid[1] & zone]
+        for kind, covered in sorted(near, key=lambda laid: -(laid[1] & zone).bit_count())[:_ROCKS_TRIED]:
+            search = _Search(self.ground.with_stone(covered), self.seat, self.left)
+            theirs = search._last_turn(node, 1 - self.seat, value, inf)
+            self.nodes += search.nodes
+            if theirs < least:
+                best, least = (kind, covered), theirs
+        return best
+
+    def reasons(self, position: Position, turn: Turn, rock: tuple[int, int] | None) -> tuple[str, ...]:
+        """Why this turn, in sentences, the main thing first."""
+        worth, _, node = turn
+        before, told = position[:6], []
+        if worth >= _SURE:
+            told.append(say("It brings intel home."))
+        elif worth <= -_SURE:
+            told.append(say("Nothing stops your scout any more; it still tries."))
+        if node[3].bit_count() > before[3].bit_count():
+            told.append(say("It buries one of your scouts."))
+        if rock is not None:
+            told.append(say("The rock blocks the way home of your scout with intel."))
+        if (node[0] & node[4]).bit_count() > (before[0] & before[4]).bit_count():
+            told.append(say("It gathers intel."))
+        return (*told, say("Its scouts come farther than yours by it, as far as it looked ahead."))
+
+
+def _completed(turns: list[Turn], seat: int) -> list[Turn]:
+    """The best turns with the nodes after them, each node once."""
+    done: dict[Node, Turn] = {}
+    for worth, plays, after in turns:
+        node = moved(after, seat, *plays[1]) if len(plays) > 1 else after
+        if node not in done:
+            done[node] = (worth, plays, node)
+            if len(done) == _MOST_TURNS:
+                break
+    return list(done.values())
+
+
+def _worth_of(turn: Turn) -> float:
+    return turn[0]
+
+
+def sum_of_masks(masks: Iterable[int]) -> int:
+    """All squares of these masks."""
+    return reduce(or_, masks, 0)
+
+
+BOT = ScoutsBot

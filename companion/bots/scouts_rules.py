@@ -1,0 +1,217 @@
+"""The rules of Scouts as the search needs them: six masks, a turn as moves of bits, and what each move is worth.
+
+A node is seen from the side that plays: `(own, foe, own_low, foe_low, intel, low_intel)`, as in
+`companion.games.scouts.state.Position`. Values are in ranks walked, for the side that plays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from copy import copy
+from random import Random
+from typing import Any
+
+from companion.core.kit import SEATS
+from companion.games.scouts.board import ALL, AROUND, BESIDE, FAR, FILES, HOME, JUMPS, NUMBERS, beside
+from companion.games.scouts.state import Position
+
+Node = tuple[int, int, int, int, int, int]
+Move = tuple[float, int, int]
+"""What a play is worth, the mask of its origin and that of its target."""
+WIN = 10_000.0
+WAY = 18
+"""Ranks from the home rank to the other one and back."""
+_HURRY, _FADE = 25.0, 0.8
+"""The last ranks count more: so much on the last one, by this factor less on each before."""
+_UNDER_OWN, _UNDER_FOE = 0.85, 0.35
+"""What a scout that waits under another one keeps of its worth."""
+
+
+def rank_values(rng: Random, noise: float) -> list[float]:
+    """What a scout is worth by the ranks it still has to go (0 to 18); `noise` bends the curve, fixed for a game."""
+    values = [WAY - left + _HURRY * _FADE**left for left in range(WAY + 1)]
+    if noise:
+        values = [value * (1 + noise * rng.uniform(-1, 1)) for value in values]
+    return values
+
+
+class Ground:
+    """What does not change while a turn is thought over: rocks, the rule of stacks, and the worth of every square."""
+
+    def __init__(self, values: list[float], stone: int, may_stack: bool) -> None:
+        self.values, self.stone, self.may_stack = values, stone, may_stack
+        self.worth: tuple[tuple[dict[int, float], dict[int, float]], ...] = (_worth(values, 0), _worth(values, 1))
+        """By seat: of a plain scout on each square (its mask), and of one with intel."""
+
+    def with_stone(self, covered: int) -> Ground:
+        """The same with one more rock."""
+        other = copy(self)
+        other.stone |= covered
+        return other
+
+    def value(self, node: Node, seat: int) -> float:
+        """What all scouts are worth to the side that plays."""
+        own, foe, own_low, foe_low, intel, low_intel = node
+        mine, theirs = self.worth[seat], self.worth[1 - seat]
+        total = sum(mine[bool(intel & bit)][bit] for bit in bits(own))
+        total -= sum(theirs[bool(intel & bit)][bit] for bit in bits(foe))
+        total += sum(
+            mine[bool(low_intel & bit)][bit] * (_UNDER_OWN if own & bit else _UNDER_FOE) for bit in bits(own_low)
+        )
+        return total - sum(
+            theirs[bool(low_intel & bit)][bit] * (_UNDER_OWN if foe & bit else _UNDER_FOE) for bit in bits(foe_low)
+        )
+
+    def moves(self, node: Node, seat: int, played: int) -> list[Move]:
+        """Every play of the side that plays, once for each target; of scouts other than the one `played`."""
+        own, foe, own_low, foe_low, intel, _ = node
+        scouts, low = own | foe, own_low | foe_low
+        shut = self.stone | (low if self.may_stack else scouts)
+        empty, home = ALL & ~(scouts | self.stone), HOME[seat]
+        plain, turned = self.worth[seat]
+        found: list[Move] = []
+        movers = own & ~played
+        while movers:
+            origin = movers & -movers
+            movers ^= origin
+            number = origin.bit_length() - 1
+            has_intel = intel & origin
+            worth = turned if has_intel else plain
+            leaves = -worth[origin]
+            if low & origin:
+                leaves += self._uncovered(node, seat, origin)
+                targets = AROUND[number] & ~shut
+            else:
+                targets = AROUND[number] & ~shut | _jumps(
+                    number, scouts & ~low & ~origin, empty, home if has_intel else FAR[seat]
+                )
+            while targets:
+                target = targets & -targets
+                targets ^= target
+                if has_intel and target & home:
+                    found.append((WIN, origin, target))
+                elif scouts & target:
+                    found.append((leaves + worth[target] + self._covered(node, seat, target), origin, target))
+                else:
+                    found.append((leaves + worth[target], origin, target))
+        return found
+
+    def _uncovered(self, node: Node, seat: int, bit: int) -> float:
+        """What it is worth that the scout beneath is free again."""
+        _, _, own_low, _, _, low_intel = node
+        if own_low & bit:
+            return self.worth[seat][bool(low_intel & bit)][bit] * (1 - _UNDER_OWN)
+        return -self.worth[1 - seat][bool(low_intel & bit)][bit] * (1 - _UNDER_FOE)
+
+    def _covered(self, node: Node, seat: int, bit: int) -> float:
+        """What it is worth that the scout on this square is buried."""
+        own, _, _, _, intel, _ = node
+        if own & bit:
+            return -self.worth[seat][bool(intel & bit)][bit] * (1 - _UNDER_OWN)
+        return self.worth[1 - seat][bool(intel & bit)][bit] * (1 - _UNDER_FOE)
+
+
+def _worth(values: list[float], seat: int) -> tuple[dict[int, float], dict[int, float]]:
+    """By the mask of a square: what a scout of a seat is worth there, plain and with intel, more in the middle."""
+    plain, turned = {}, {}
+    for number in range(len(AROUND)):
+        rank, file = divmod(number, FILES)
+        ahead = rank if seat == 0 else 9 - rank
+        middle = 0.1 * min(file, FILES - 1 - file)
+        plain[1 << number] = values[WAY - ahead] + middle
+        turned[1 << number] = values[ahead] + middle
+    return plain, turned
+
+
+def _jumps(number: int, single: int, empty: int, stop: int) -> int:
+    """Where a scout gets by jumps, as a mask; a chain ends on `stop`."""
+    if not BESIDE[number] & single:
+        return 0
+    reached, work = 0, [number]
+    while work:
+        for over, landing, target in JUMPS[work.pop()]:
+            if over & single and landing & empty & ~reached:
+                reached |= landing
+                if not landing & stop:
+                    work.append(target)
+    return reached
+
+
+def moved(node: Node, seat: int, origin: int, target: int) -> Node:
+    """The node after a play, still of the same side."""
+    own, foe, own_low, foe_low, intel, low_intel = node
+    has_intel = intel & origin
+    own ^= origin
+    intel &= ~origin
+    if (own_low | foe_low) & origin:
+        if own_low & origin:
+            own_low ^= origin
+            own |= origin
+        else:
+            foe_low ^= origin
+            foe |= origin
+        intel |= low_intel & origin
+        low_intel &= ~origin
+    if (own | foe) & target:
+        if own & target:
+            own_low |= target
+        else:
+            foe ^= target
+            foe_low |= target
+        low_intel |= intel & target
+        intel &= ~target
+    own |= target
+    if has_intel or target & FAR[seat]:
+        intel |= target
+    return own, foe, own_low, foe_low, intel, low_intel
+
+
+def swapped(node: Node) -> Node:
+    """The same seen from the other side."""
+    own, foe, own_low, foe_low, intel, low_intel = node
+    return foe, own, foe_low, own_low, intel, low_intel
+
+
+def bits(mask: int) -> Iterator[int]:
+    """The masks of the single squares of a mask."""
+    while mask:
+        low = mask & -mask
+        yield low
+        mask ^= low
+
+
+def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:
+    """The position that a view shows, from the side that is on turn."""
+    seat = SEATS.index(view["to_act"][0])
+    upper, lower, intel, low_intel = [0, 0], [0, 0], 0, 0
+    for side, name in enumerate(SEATS):
+        for piece in view["scouts"][name]["pieces"]:
+            bit = 1 << NUMBERS[piece["square"]]
+            if piece["level"] == "upper":
+                upper[side] |= bit
+                intel |= bit if piece["intel"] else 0
+            else:
+                lower[side] |= bit
+                low_intel |= bit if piece["intel"] else 0
+    rocks = [_mask(view["rocks"][name].get(kind, ())) for name in SEATS for kind in ("boulder", "rock")]
+    stone = rocks[0] | rocks[1] | rocks[2] | rocks[3]
+    return Position(
+        own=upper[seat],
+        foe=upper[1 - seat],
+        own_low=lower[seat],
+        foe_low=lower[1 - seat],
+        intel=intel,
+        low_intel=low_intel,
+        seat=seat,
+        due=view["due"],
+        played=_mask(view["played"]),
+        to_place=view["to_place"],
+        rocks=(rocks[0], rocks[1], rocks[2], rocks[3]),
+        stone=stone,
+        barred=stone | beside(stone),
+        may_stack=may_stack,
+    )
+
+
+def _mask(names: Any) -> int:
+    return sum(1 << NUMBERS[name] for name in names)

@@ -1,0 +1,83 @@
+"""Notes and tones, and how something that happens in a game is heard and lit: its cue.
+
+The table's own cues (a key is taken, the board is right) are the rows of `hardware/cues.py`; a game declares those of
+its events beside the events themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from typing import NamedTuple
+
+NOTES_HZ = {"A4": 440.0, "E5": 659.26, "A5": 880.0, "C6": 1046.5, "E6": 1318.51, "A6": 1760.0}
+"""Equal temperament at A4 = 440 Hz; no cue needs a lower note, a piezo hardly speaks there."""
+
+
+class Note(NamedTuple):
+    """One note or, with an empty name, a pause."""
+
+    name: str
+    ms: float
+
+    @property
+    def hz(self) -> float | None:
+        """Its frequency; None for a pause."""
+        return NOTES_HZ[self.name] if self.name else None
+
+
+Tone = tuple[Note, ...]
+
+
+@lru_cache(maxsize=256)
+def tone(text: str) -> Tone:
+    """The tone that a text spells: a note and its ms, `·n` for a pause of n ms; raises ValueError for another text.
+
+    >>> tone("A5 60 ·40 E6 60")
+    (Note(name='A5', ms=60.0), Note(name='', ms=40.0), Note(name='E6', ms=60.0))
+    """
+    notes = []
+    words = iter(text.split())
+    for word in words:
+        if word.startswith("·"):
+            notes.append(Note("", float(word[1:])))
+        elif word in NOTES_HZ:
+            notes.append(Note(word, float(next(words, "nothing"))))
+        else:
+            raise ValueError(f"{word} is no note: known are {', '.join(NOTES_HZ)}")
+    return tuple(notes)
+
+
+class CueLamps(Enum):
+    """What an event's cue does to a pad's lamps until they return to their state."""
+
+    NONE = "none"
+    ORDER_LAMPS = "order_lamps"
+    """All order lamps are on for 600 ms."""
+    TURN_FLASHES = "turn_flashes"
+    """The turn lamp flashes twice."""
+
+
+@dataclass(frozen=True)
+class EventCue:
+    """How an event is heard, and seen on the pads' lamps.
+
+    `name` is what a broker is told, `tone` as in `tone`. `for_both`: both pads show it, whomever it happens to.
+    `is_call`: it calls people to the table and ranks with the turn's cues; else it is a part of the reveal. `words`
+    name it on the check page, where it can be tried; empty: it is not offered there.
+    """
+
+    name: str
+    tone: str
+    for_both: bool = False
+    is_call: bool = False
+    lamps: CueLamps = CueLamps.NONE
+    words: str = ""
+
+    def __post_init__(self) -> None:
+        if not tone(self.tone):
+            raise ValueError(f"The cue {self.name} has no note")
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,30 @@
+"""What happens in BINMAT alone."""
+
+from companion.core.event_cues import CueLamps, EventCue
+from companion.core.i18n import say
+from companion.games.events import EventKind, Look
+
+_COMBAT = EventCue("combat", "E5 60 A5 60 E5 60 A5 60", for_both=True, lamps=CueLamps.ORDER_LAMPS, words=say("Combat"))
+
+
+class BinmatEvent(EventKind):
+    """What is done with cards, and the parts of a combat."""
+
+    DRAW = "draw"
+    RESHUFFLE = "reshuffle"
+    PLAY_DOWN = "play_down"
+    PLAY_UP = "play_up"
+    DISCARD = "discard"
+    PASS = "pass"
+    HAND_LOST = "hand_lost"
+    DONE = "done"
+    COMBAT = "combat", Look(), _COMBAT
+    REVEAL = "reveal"
+    TRAP = "trap"
+    TRAP_IDLE = "trap_idle"
+    SUM = "sum"
+    REPELLED = "repelled"
+    DAMAGE = "damage"
+    DUE = "due"
+    KEPT = "kept"
+    MOVED = "moved"

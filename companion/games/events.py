@@ -1,0 +1,78 @@
+"""What happens in games: each kind of event is one declaration, with how it is drawn, heard and lit.
+
+`CommonEvent` are the kinds that several games share. A game declares its own as another `EventKind` in its
+`events.py` and names it as its `events`; pages, printed rules, pads, the broker and the voice find all they need in the
+kind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import Self
+
+from companion.core.event_cues import EventCue
+
+
+class Reach(Enum):
+    """What leads from an event's square to the one that it names with `to`, if anything."""
+
+    NONE = "none"
+    HIT = "hit"
+    """A line of fire with a burst at its end; to a square beside it a blow."""
+    MISS = "miss"
+    """A blow at the square beside it, and nothing over a distance."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How an event is drawn on the board while it is shown.
+
+    `around` is a drawing laid round the piece on its square, `size` of it in squares; `is_harm` draws it in the
+    colour of refusals. `is_told` False: the captions of printed pictures leave its sentence out.
+    """
+
+    around: str = ""
+    size: float = 1.0
+    is_harm: bool = False
+    reach: Reach = Reach.NONE
+    is_told: bool = True
+
+
+class EventKind(StrEnum):
+    """A vocabulary of events; the value is the name in views and on the engine's lines.
+
+    >>> class Weather(EventKind):
+    ...     RAIN = "rain"
+    ...     THUNDER = "thunder", Look(around="burst"), EventCue("thunder", "A4 120 ·40 A4 200")
+    >>> Weather("thunder").cue.tone
+    'A4 120 ·40 A4 200'
+    """
+
+    look: Look
+    cue: EventCue | None
+
+    def __new__(cls, name: str, look: Look = Look(), cue: EventCue | None = None) -> Self:
+        """A kind by its name, with its look and cue."""
+        kind = str.__new__(cls, name)
+        kind._value_ = name
+        kind.look, kind.cue = look, cue
+        return kind
+
+
+_SHOT = EventCue("shot", "E6 40 ·60 A4 160")
+
+
+class CommonEvent(EventKind):
+    """What happens in several games."""
+
+    IDLE = "idle", Look(is_told=False)
+    MOVE = "move"
+    PLACED = "placed"
+    BOUNCE = "bounce", Look(), EventCue("bounced", "A5 120 ·40 A4 60")
+    SHOT = "shot", Look(reach=Reach.HIT), _SHOT
+    MISS = "miss", Look(reach=Reach.MISS)
+    BLAST = "blast", Look(around="burst", size=2.2, is_harm=True), _SHOT
+    """Everything round a square is hit."""
+    WON = "won"
+    TIE = "tie"

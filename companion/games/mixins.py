@@ -1,0 +1,66 @@
+"""What only some games need: cards on lanes, a time for each decision, a chess clock. A game inherits what it needs.
+
+The functions ask any game, and answer None for one that has no such thing.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, TypeVar
+
+from companion.core.kit import Layout, Seat
+from companion.games.base import Game
+from companion.games.screen import CardUi, ChessClock
+
+S = TypeVar("S")
+A = TypeVar("A")
+
+
+class CardGame(Game[S, A]):
+    """A game of cards and counters: its screens show lanes, hands and piles instead of a board."""
+
+    @abstractmethod
+    def tableau(self, state: S, seat: Seat | None) -> CardUi:
+        """What a viewer (None: everybody) sees."""
+
+    def laid_open(self, state: S, fans: Layout, before: Layout) -> A | None:  # noqa: ARG002
+        """The action that cards laid open mean, by the zones in which they lie; None while they mean none.
+
+        `before` are the cards that lay open when this decision became due.
+        """
+        return None
+
+
+class TimedGame(Game[S, A]):
+    """A game with a time for each decision."""
+
+    @abstractmethod
+    def time_limit(self, state: S) -> float | None:
+        """How many seconds the decision that is due may take, from its beginning; None: as long as it likes."""
+
+    def on_timeout(self, state: S, seat: Seat) -> A | None:  # noqa: ARG002
+        """What happens for a seat whose time is over; None: only the alarm sounds."""
+        return None
+
+
+class ChessClockGame(Game[S, A]):
+    """A game in which each seat has its time for the whole game."""
+
+    @abstractmethod
+    def chess_clock(self, state: S) -> ChessClock | None:
+        """The time while the clock of the seat on turn runs (who has none left, loses); None: no clock runs."""
+
+
+def tableau_of(game: Game[Any, Any] | None, state: Any, seat: Seat | None) -> CardUi | None:
+    """What a viewer (None: everybody) sees of a game of cards; None: the board says it all."""
+    return game.tableau(state, seat) if isinstance(game, CardGame) else None
+
+
+def time_limit_of(game: Game[Any, Any], state: Any) -> float | None:
+    """How many seconds the decision that is due may take; None: as long as it likes."""
+    return game.time_limit(state) if isinstance(game, TimedGame) else None
+
+
+def chess_clock_of(game: Game[Any, Any], state: Any) -> ChessClock | None:
+    """The chess clock that runs now; None: there is none."""
+    return game.chess_clock(state) if isinstance(game, ChessClockGame) else None

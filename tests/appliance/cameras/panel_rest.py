@@ -1,0 +1,61 @@
+"""How often a panel at rest wakes the processor, on the kernel's simulated pins and the real lgpio."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from companion.core.clock import RealClock
+from companion.core.config import PanelSettings
+from companion.core.kit import Seat
+from companion.core.ports import Press, SeatLamps, TurnLamp
+from hardware.panel import Panel
+
+LOOK_S = 5.0
+
+
+def switches() -> int:
+    """How often the threads of this process have been given the processor."""
+    told = (Path(f"/proc/self/task/{task}/status").read_text() for task in os.listdir("/proc/self/task"))
+    return sum(int(line.split()[1]) for text in told for line in text.splitlines() if "ctxt_switches" in line)
+
+
+def rate() -> float:
+    """So many in a second, but for the one of this thread itself."""
+    before = switches()
+    time.sleep(LOOK_S)
+    return (switches() - before) / LOOK_S
+
+
+def level(pin: int) -> str:
+    """What a simulated line has now."""
+    (found,) = Path("/sys/devices/platform").glob(f"gpio-sim.*/gpiochip*/sim_gpio{pin}/value")
+    return found.read_text().strip()
+
+
+def nothing(_: Press) -> None:
+    """No table is there."""
+
+
+def main() -> None:
+    """Say the rates at rest, lit and dark again, and the levels of a lamp at ground and one at 3V3."""
+    with Panel(PanelSettings(), RealClock(), nothing) as panel:
+        print("panel:", len(panel.buttons), "keys", len(panel.lamps), "lamps", panel.has_buzzer, panel.problems)
+        print(f"panel at rest: {rate():.0f} switches a second", flush=True)
+        panel.show({seat: SeatLamps(frozenset({1, 2, 3}), TurnLamp.ON) for seat in Seat})
+        time.sleep(0.5)
+        print(f"panel lit: {rate():.0f} switches a second", flush=True)
+        panel.show({})
+        time.sleep(0.5)
+        dark = {(level(17), level(14)) for _ in range(200)}
+        print(f"panel dark again: {rate():.0f} switches a second, lines {sorted(dark)}", flush=True)
+        panel.adjust(False, 1.0)
+        panel.show({seat: SeatLamps(frozenset({1, 2, 3}), TurnLamp.ON) for seat in Seat})
+        time.sleep(0.5)
+        full = {(level(17), level(14)) for _ in range(200)}
+        print(f"panel full: {rate():.0f} switches a second, lines {sorted(full)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""Real Picamera2 keeps the camera contract that the fake keeps in `make test`."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+
+import pytest
+
+from appliance import build, cameras
+
+pytestmark = [pytest.mark.appliance, pytest.mark.timeout(1800)]
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory, figures: list[str]) -> str:
+    """All that the machine with two virtual cameras has said."""
+    try:
+        disk = cameras.camera_disk()
+    except build.CannotBuild as reason:
+        pytest.skip(f"the machine cannot be built: {reason}")
+    except subprocess.CalledProcessError as error:
+        pytest.fail(build.told(error), pytrace=False)
+    began_s = time.monotonic()
+    said = cameras.run_contract(disk, tmp_path_factory.mktemp("cameras"), 900)
+    figures.append(f"machine with cameras: {time.monotonic() - began_s:.0f} s")
+    return said
+
+
+def test_real_picamera2_keeps_the_camera_contract(said: str, figures: list[str]) -> None:
+    passed = re.findall(r"::(\S+)\[real\] PASSED", said)
+    figures.append(f"camera contract on real Picamera2: {len(passed)} tests")
+    assert "contract: status 0" in said, said[-6000:]
+    assert len(passed) >= 12, said[-6000:]
+
+
+def test_a_panel_at_rest_wakes_nothing(said: str, figures: list[str]) -> None:
+    rates = {
+        state: int(rate) for state, rate in re.findall(r"panel (at rest|lit|dark again|full): (\d+) switches", said)
+    }
+    figures.append(f"panel, switches a second: {rates}")
+    assert rates["at rest"] <= 20
+    assert rates["dark again"] <= 20
+    assert rates["full"] <= 20
+    assert re.search(r"dark again: .* lines \[\('0', '1'\)\]", said), "one lamp is wired to ground, one to 3V3"
+    assert re.search(r"full: .* lines \[\('1', '0'\)\]", said)

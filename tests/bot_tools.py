@@ -1,0 +1,66 @@
+"""What the tests of the opponents share: positions reached at random, and games of two bots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from random import Random
+from typing import Any
+
+import msgspec
+
+from companion.bots.base import Bot
+from companion.core.i18n import plain_words
+from companion.core.kit import SEATS, Seat
+from companion.games import game_named
+
+
+def bot_of(name: str, seat: Seat, level: int, seed: int = 1, **options: Any) -> Bot:
+    bot: Bot = import_module(f"companion.bots.{name}").BOT(seat, options, level, seed)
+    return bot
+
+
+def states(name: str, count: int, most: int, **options: Any) -> Iterator[Any]:
+    """So many states of games that go on, each after up to `most` random decisions of a game of its own."""
+    game = game_named(name)
+    number = found = 0
+    while found < count:
+        rng = Random(f"{name}/{number}")
+        number += 1
+        state = game.setup(game.options(options), rng)
+        for _ in range(rng.randrange(most)):
+            if not (due := game.to_act(state)):
+                break
+            actions = {seat: game.random_action(state, seat, rng) for seat in sorted(due)}
+            state = game.apply(state, actions, rng).state
+        if game.to_act(state):
+            found += 1
+            yield state
+
+
+def is_legal(name: str, state: Any, seat: Seat, text: str) -> bool:
+    """Raises what the rules say against it."""
+    game = game_named(name)
+    game.check(state, seat, game.parse(text))
+    return True
+
+
+def played(name: str, levels: tuple[int, int], seed: int, most: int, **options: Any) -> list[tuple[str, ...]]:
+    """The actions of a game of two bots, as far as so many decisions; South's first."""
+    game, rng = game_named(name), Random(seed)
+    state = game.setup(game.options(options), rng)
+    bots = {seat: bot_of(name, seat, level, seed, **options) for seat, level in zip(SEATS, levels, strict=True)}
+    told = []
+    for _ in range(most):
+        if not (due := game.to_act(state)):
+            break
+        texts = {seat: bots[seat].choose(game.view(state, seat)).action for seat in SEATS if seat in due}
+        actions = {seat: game.parse(text) for seat, text in texts.items()}
+        game.require(state, actions)
+        step = game.apply(state, actions, rng)
+        events = [msgspec.to_builtins(event, enc_hook=plain_words) for event in step.events]
+        state = step.state
+        for seat, bot in bots.items():
+            bot.see(game.view(state, seat), events)
+        told.append(tuple(texts.values()))
+    return told

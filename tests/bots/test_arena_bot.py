@@ -1,0 +1,88 @@
+"""The opponent for Robot Arena: its lean rules beside the game's, legal orders, a sure win found, the same game twice."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from bot_tools import bot_of, is_legal, played, states
+
+from companion.bots.arena import solved
+from companion.bots.arena_rules import Field, Weights, robots_of
+from companion.bots.base import LEVELS
+from companion.core.kit import SEATS, Seat
+from companion.games.arena import Arena
+from companion.games.arena.board import WALLS_MAP
+from companion.games.arena.orders import CODES, random_orders
+from companion.games.arena.state import Robot, State
+
+GAME = Arena()
+SMALL = "nN.\n...\n.#.\n.Ss"
+
+
+@pytest.mark.parametrize("options", [{}, {"board": WALLS_MAP, "spawn_every": 2, "max_robots": 4}, {"board": SMALL}])
+def test_the_lean_rules_are_those_of_the_game(options: dict[str, object]) -> None:
+    for number, state in enumerate(states("arena", 150, 25, **options)):
+        rng, field = Random(number), Field(state.options, Weights())
+        robots = robots_of(GAME.view(state, None), field.ground)
+        orders = [random_orders(state.numbers(side), rng) for side in (0, 1)]
+        codes = [
+            CODES.index(dict(orders[side].given).get(robot, "-"))
+            for side, robot in zip(robots.sides, robots.numbers, strict=True)
+        ]
+        lean = field.play(robots, codes)
+        after = GAME.apply(state, dict(zip(SEATS, orders, strict=True)), rng).state
+        whole = [(side, *robot) for side in (0, 1) for robot in after.robots[side]]
+        assert list(zip(lean.sides, lean.numbers, lean.places, lean.points, strict=True)) == whole
+        if after.outcome:
+            sign = sum(1 if seat is Seat.SOUTH else -1 for seat in after.outcome.winners)
+            assert round(field.value(lean) / 10_000) == sign
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_what_it_orders_is_legal(level: int) -> None:
+    for number, state in enumerate(states("arena", 200, 30)):
+        seat = SEATS[number % 2]
+        choice = bot_of("arena", seat, level, number).choose(GAME.view(state, seat))
+        assert is_legal("arena", state, seat, choice.action)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("seat", SEATS)
+def test_it_strikes_down_a_robot_that_cannot_get_away(level: int, seat: Seat) -> None:
+    """In its corner, with 6 hit points, the last robot of the other side falls even behind its shield."""
+    board = "n..\n...\ns.."
+    options = GAME.options({"board": board})
+    state = GAME.setup(options, Random(0))
+    side = SEATS.index(seat)
+    corner, beside, right = 2, 1, 5
+    mine, theirs = (Robot(1, beside, 30), Robot(2, right, 30)), (Robot(1, corner, 6),)
+    pair = (mine, theirs) if side == 0 else (theirs, mine)
+    state = State(options, state.ground, pair, 4)
+    choice = bot_of("arena", seat, level, board=board).choose(GAME.view(state, seat))
+    for code in CODES:
+        orders = {seat: GAME.parse(choice.action), seat.other: GAME.parse(f"1:{code}")}
+        outcome = GAME.apply(state, orders, Random(0)).state.outcome
+        assert outcome is not None
+        assert seat in outcome.winners or code == "X"
+
+
+def test_it_acts_alike_whatever_was_sealed_before() -> None:
+    """The view holds nothing of the other's orders, so the same view gives the same orders."""
+    for number, state in enumerate(states("arena", 10, 20)):
+        view = GAME.view(state, Seat.SOUTH)
+        assert view == GAME.view(state, Seat.NORTH)
+        first, second = (bot_of("arena", Seat.SOUTH, 2, number).choose(view) for _ in range(2))
+        assert first == second
+
+
+def test_the_same_seed_plays_the_same_game() -> None:
+    first = played("arena", (2, 1), 3, 12)
+    assert first == played("arena", (2, 1), 3, 12)
+    assert first != played("arena", (2, 1), 4, 12)
+
+
+def test_mixed_strategies_of_scissors_paper_stone() -> None:
+    mine, theirs = solved([[0, 1, -1], [-1, 0, 1], [1, -1, 0]])
+    assert mine == pytest.approx([1 / 3] * 3, abs=0.03)
+    assert theirs == pytest.approx([1 / 3] * 3, abs=0.03)

@@ -1,0 +1,145 @@
+"""The opponent for BINMAT: its lean rules beside the game's, legal actions, sure wins, and nothing from hidden cards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from bot_tools import bot_of, is_legal, played, states
+
+from companion.bots.base import LEVELS
+from companion.bots.binmat import STRENGTHS, text_of
+from companion.bots.binmat_rules import Table, dealt, power, table_of
+from companion.core.kit import SEATS, Seat
+from companion.games.binmat import Binmat
+from companion.games.binmat.cards import DECK
+from companion.games.binmat.combat import sum_of
+from companion.games.binmat.orders import legal
+from companion.games.binmat.state import State, deal
+
+GAME = Binmat()
+EDITIONS = ("rulebook", "hackmud")
+
+
+def table_whole(state: State) -> Table:
+    return table_of(GAME.dump(state), 0)[0]
+
+
+def content(table: Table) -> tuple[object, ...]:
+    """All that two tables must have alike; piles are compared as sets."""
+    piles = [sorted(cards) for cards in (*table.discards, table.attacker_discard)]
+    lanes = (table.decks, table.defence, table.is_up, table.attack, table.attack_up, table.are_open)
+    return (*lanes, table.attacker_deck, piles, table.hands, table.left, table.passes)
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_lean_rules_are_those_of_the_game(edition: str) -> None:
+    options = GAME.options({"edition": edition})
+    for number in range(60):
+        rng, state = Random(number), deal(options, Random(number))
+        while state.outcome is None:
+            table = table_whole(state)
+            texts = legal(state, state.seat)
+            assert [text_of(action) for action in table.legal()] == texts
+            text = rng.choice(texts)
+            action = next(action for action in table.legal() if text_of(action) == text)
+            table.play(action, Random(f"{number}/{state.turns_left}"))
+            state = GAME.apply(state, {state.seat: text}, Random(f"{number}/{state.turns_left}")).state
+            if state.outcome is None:
+                assert content(table) == content(table_whole(state))
+                assert table.winner is None
+            else:
+                assert SEATS[table.winner or 0] in state.outcome.winners
+
+
+def test_powers_are_those_of_the_game() -> None:
+    rng = Random(1)
+    for _ in range(3000):
+        stack = tuple(rng.sample(DECK, rng.randrange(6)))
+        assert power(stack) == sum_of(stack).power
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_what_it_plays_is_legal(level: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With few deals, for what is legal does not depend on how many are tried."""
+    monkeypatch.setitem(STRENGTHS, 3, replace(STRENGTHS[3], deals=(1, 1, 1)))
+    for number, state in enumerate(states("binmat", 200, 100, edition=EDITIONS[level % 2])):
+        choice = bot_of("binmat", state.seat, level, number).choose(GAME.view(state, state.seat))
+        assert is_legal("binmat", state, state.seat, choice.action)
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_deal_puts_every_card_somewhere(edition: str) -> None:
+    for number, state in enumerate(states("binmat", 60, 100, edition=edition)):
+        seat = SEATS.index(state.seat)
+        table, hidden = table_of(GAME.view(state, state.seat), seat)
+        full = dealt(table, hidden, set(), Random(number))
+        cards = [*full.attacker_deck, *full.attacker_discard, *full.hands[0], *full.hands[1]]
+        cards += [
+            card for lanes in (full.decks, full.discards, full.defence, full.attack) for lane in lanes for card in lane
+        ]
+        assert sorted(cards) == sorted(DECK)
+        assert full.hands[seat] == list(state.hands[seat])
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_attacker_strikes_an_empty_lane_that_nobody_holds(level: int) -> None:
+    state = deal(GAME.options({}), Random(3))
+    moved = state.decks[2]
+    decks = (*state.decks[:2], (), *state.decks[3:])
+    attack = (*state.attack[:2], moved[:1], *state.attack[3:])
+    state = replace(state, decks=decks, attack=attack, attacker_discard=moved[1:], turns_left=41)
+    choice = bot_of("binmat", Seat.NORTH, level).choose(GAME.view(state, Seat.NORTH))
+    assert choice.action == "c2"
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_hidden_cards_do_not_change_what_it_does(edition: str) -> None:
+    """The other hand, face-down stacks and the decks below their tops are dealt anew: the same view, the same action."""
+    for number, state in enumerate(states("binmat", 40, 90, edition=edition)):
+        seat = state.seat
+        other = redealt(state, Random(number))
+        view = GAME.view(state, seat)
+        assert view == GAME.view(other, seat)
+        first, second = (bot_of("binmat", seat, 2, number).choose(GAME.view(each, seat)) for each in (state, other))
+        assert first == second
+
+
+def redealt(state: State, rng: Random) -> State:
+    """Another state of the same view for the seat on turn."""
+    seat = SEATS.index(state.seat)
+    table, hidden = table_of(GAME.view(state, state.seat), seat)
+    full = dealt(table, hidden, set(), rng)
+    return replace(
+        state,
+        decks=tuple(tuple(deck[::-1]) for deck in full.decks),
+        defence=tuple(map(tuple, full.defence)),
+        attack=tuple(map(tuple, full.attack)),
+        attacker_deck=tuple(full.attacker_deck[::-1]),
+        hands=(tuple(full.hands[0]), tuple(full.hands[1])),
+    )
+
+
+@pytest.mark.parametrize("way", ["clock", "referee"])
+def test_where_people_hold_the_cards_it_only_ends_its_turn(way: str) -> None:
+    state = GAME.setup(GAME.options({"way": way}), Random(0))
+    for _ in range(4):
+        (seat,) = GAME.to_act(state)
+        choice = bot_of("binmat", seat, 1, way=way).choose(GAME.view(state, seat))
+        assert is_legal("binmat", state, seat, choice.action)
+        state = GAME.apply(state, {seat: choice.action}, Random(0)).state
+
+
+def test_the_same_seed_plays_the_same_game() -> None:
+    assert played("binmat", (2, 2), 5, 16) == played("binmat", (2, 2), 5, 16)
+
+
+def test_a_card_that_lay_open_is_known_in_the_other_hand() -> None:
+    state = deal(GAME.options({}), Random(4))
+    bot = bot_of("binmat", Seat.NORTH, 2)
+    bot.see(GAME.view(state, Seat.NORTH), [])
+    top = state.decks[4][0]
+    state = GAME.apply(state, {Seat.SOUTH: "d4"}, Random(0)).state
+    bot.see(GAME.view(state, Seat.NORTH), [])
+    assert bot._held == {top}

@@ -1,0 +1,155 @@
+"""The opponents' protocol: every verb, every wrong request, and what the process is allowed."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from companion.bots import bot_for, knows
+from companion.bots.base import Bot, Choice
+from companion.bots.bot_engine import MAX_LINE, BotEngine, serve_lines
+from companion.core.errors import Malformed
+from companion.core.kit import Seat
+from companion.games import GAMES, game_named
+from companion.games.engine import Engine
+
+OPENING = {"to_act": ["north", "south"], "turn": 1, "quiet": 0, "robots": {"south": "a1", "north": "c4"}}
+START = {**OPENING, "flags": {"south": {"on": "b1"}, "north": {"on": "b4"}}, "expected": {}, "outcome": None}
+
+
+def ask(engine: BotEngine, request: object) -> dict[str, Any]:
+    answer = json.loads(engine.answer(json.dumps(request).encode()))
+    assert isinstance(answer, dict)
+    return answer
+
+
+def test_the_protocol_as_documented() -> None:
+    engine = BotEngine("outbuffered", level=1, seed=3)
+    assert ask(engine, {"choose": {"view": START}})["error"]["message"] == "There is no game yet: send new first"
+    assert ask(engine, {"new": {"seat": "south", "options": {"turn_limit": 30}}}) == {"ready": True}
+    assert ask(engine, {"see": {"view": START, "events": [{"kind": "idle"}]}}) == {"ok": True}
+    chosen = ask(engine, {"choose": {"view": START}})
+    assert set(chosen) == {"action", "nodes", "why"}
+    assert game_named("outbuffered").parse(chosen["action"]) == chosen["action"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"nonsense",
+        b"[1]",
+        b"{}",
+        b"\xff\xfe",
+        b'{"new": {"seat": "west"}}',
+        b'{"new": {"seat": "south", "colour": 1}}',
+        b'{"new": {"seat": "south"}, "choose": {"view": {}}}',
+        b'{"new": {"seat": "south", "options": {"nonsense": 1}}}',
+        b'{"choose": {"view": 5}}',
+        b"[" * 10_000,
+        b'{"choose": {"view": {"x": "' + b"y" * MAX_LINE + b'"}}}',
+    ],
+    ids=range(12),
+)
+def test_whatever_is_wrong_is_an_error_and_changes_nothing(line: bytes) -> None:
+    engine = BotEngine("outbuffered", level=2, seed=3)
+    ask(engine, {"new": {"seat": "south"}})
+    assert set(json.loads(engine.answer(line))) == {"error"}
+    assert "action" in ask(engine, {"choose": {"view": START}})
+
+
+def test_an_opponent_that_fails_says_so_without_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken(Bot):
+        def choose(self, view: object) -> Choice:
+            raise KeyError("UUS was my plan")
+
+    monkeypatch.setattr("companion.bots.bot_engine.bot_for", lambda *a: Broken(Seat.SOUTH, {}, 1, 1))
+    engine = BotEngine("outbuffered", level=1, seed=1)
+    ask(engine, {"new": {"seat": "south"}})
+    assert ask(engine, {"choose": {"view": {}}})["error"]["message"] == "The opponent failed: KeyError"
+
+
+def test_lines_in_lines_out() -> None:
+    lines = (
+        b'{"new": {"seat": "south"}}\n\n   \n'
+        + b"x" * (MAX_LINE + 10)
+        + b"\n"
+        + json.dumps({"see": {"view": START}}).encode()
+    )
+    sink = io.BytesIO()
+    serve_lines(BotEngine("outbuffered", 1, 1), io.BytesIO(lines), sink)
+    answers = [json.loads(line) for line in sink.getvalue().splitlines()]
+    assert [set(answer) for answer in answers] == [{"ready"}, {"error"}, {"ok"}]
+
+
+def test_who_is_known() -> None:
+    assert {game for game in GAMES if knows(game)} >= {"outbuffered"}
+    assert not knows("chess")
+    with pytest.raises(Malformed, match="no opponent for chess"):
+        bot_for("chess", Seat.SOUTH, {}, 1, 1)
+    with pytest.raises(Malformed, match="no level 4"):
+        bot_for("outbuffered", Seat.SOUTH, {}, 4, 1)
+
+
+def run(command: list[str], requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    text = "".join(json.dumps(request) + "\n" for request in requests)
+    done = subprocess.run(
+        [sys.executable, *command], input=text, capture_output=True, text=True, timeout=60, check=True
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("module", [["companion.bots.bot_engine"], ["companion", "bot"]], ids=["own", "cli"])
+def test_the_same_seed_plays_the_same(module: list[str]) -> None:
+    requests = [{"new": {"seat": "south"}}, {"choose": {"view": START}}, {"choose": {"view": START}}]
+    once, again = (run(["-m", *module, "outbuffered", "--level", "2", "--seed", "9"], requests) for _ in range(2))
+    assert once == again
+    assert once[0] == {"ready": True}
+    assert "action" in once[2]
+
+
+def test_wrong_usage() -> None:
+    for arguments in (["chess"], ["outbuffered", "--level", "7"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "companion", "bot", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode in (1, 2)
+        assert done.stderr
+
+
+def test_its_process_is_small_and_modest() -> None:
+    code = (
+        "import os, resource, sys\n"
+        "from companion.bots.bot_engine import BotEngine, confine\n"
+        "confine()\n"
+        "from companion.bots import bot_for\n"
+        "from companion.core.kit import Seat\n"
+        "from companion.games import game_named\n"
+        "assert os.getpriority(os.PRIO_PROCESS, 0) >= 10\n"
+        "assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == 0\n"
+        "assert resource.getrlimit(resource.RLIMIT_DATA)[0] <= 200 << 20\n"
+        "assert not {'cv2', 'numpy', 'flask', 'vision', 'companion.table'} & set(sys.modules), 'too much is imported'\n"
+        "status = open('/proc/self/status').read()\n"
+        "print(int(status.split('VmHWM:')[1].split()[0]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert int(done.stdout) < 45_000
+
+
+def test_views_are_enough() -> None:
+    """What `companion engine`'s view gives is all that an opponent is told."""
+    rules = Engine(game_named("outbuffered"))
+    rules.answer(b'{"new": {}}')
+    view = json.loads(rules.answer(b'{"view": "north"}'))["view"]
+    engine = BotEngine("outbuffered", 3, 1)
+    ask(engine, {"new": {"seat": "north"}})
+    assert "action" in ask(engine, {"choose": {"view": view}})

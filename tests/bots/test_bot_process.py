@@ -1,0 +1,178 @@
+"""A process behind a seat: whatever it does, the table gets an answer or a failure that says why."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from random import Random
+
+import pytest
+
+from companion.bots.base import Choice
+from companion.bots.bot_process import BotFailure, BotProcess, bot_command
+from companion.core.kit import Seat
+from companion.games import game_named
+
+LONG_S = 30.0
+"""A deadline that nothing but a hung child misses."""
+READY = "input(); print('{\"ready\": true}', flush=True); "
+WAIT = "import signal; signal.pause()"
+
+
+def program(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+def first_view() -> dict[str, object]:
+    game = game_named("outbuffered")
+    return dict(game.view(game.setup(game.options({}), Random(0)), Seat.SOUTH))
+
+
+def begin_and_choose(bot: BotProcess, deadline_s: float) -> None:
+    bot.new(Seat.SOUTH, {}, deadline_s)
+    bot.choose({}, deadline_s)
+
+
+def failure_of(command: Sequence[str], deadline_s: float = LONG_S) -> str:
+    """The message when such a program is asked for a move; its process is gone afterwards."""
+    with BotProcess(command) as bot:
+        pid = bot._child.pid
+        with pytest.raises(BotFailure) as caught:
+            begin_and_choose(bot, deadline_s)
+        assert not os.path.exists(f"/proc/{pid}")
+        with pytest.raises(BotFailure, match="has ended"):
+            bot.choose({}, deadline_s)
+    return caught.value.message
+
+
+def test_our_own_program_plays_in_its_process() -> None:
+    with BotProcess(bot_command("outbuffered", 1, 5)) as bot:
+        bot.new(Seat.SOUTH, {}, LONG_S)
+        choice = bot.choose(first_view(), LONG_S)
+        game_named("outbuffered").parse(choice.action)
+        bot.see(first_view(), [{"kind": "idle"}], LONG_S)
+    bot.close()  # a second time
+
+
+def test_any_program_that_speaks_the_protocol() -> None:
+    answer = '{"action": "UUS", "nodes": 3, "why": ["a", "b"], "more": 1}'
+    with BotProcess(program(f"{READY} input(); print('{answer}', flush=True); input()")) as bot:
+        bot.new(Seat.NORTH, {"turn_limit": 3}, LONG_S)
+        assert bot.choose({}, LONG_S) == Choice("UUS", 3, ("a", "b"))
+
+
+def test_killed() -> None:
+    with BotProcess(program(READY + WAIT)) as bot:
+        bot.new(Seat.SOUTH, {}, LONG_S)
+        os.kill(bot._child.pid, signal.SIGKILL)
+        with pytest.raises(BotFailure, match="was killed by signal 9"):
+            bot.choose({}, LONG_S)
+
+
+def test_hung() -> None:
+    assert failure_of(program(READY + WAIT), 0.4) == "The opponent did not answer within 0.4 s"
+
+
+def test_silent_from_the_start_and_deaf() -> None:
+    assert failure_of(program(WAIT), 0.2) == "The opponent did not answer within 0.2 s"
+    with BotProcess(program(WAIT)) as bot, pytest.raises(BotFailure, match="did not answer within"):
+        bot.see({"x": "y" * 900_000}, [], 0.2)  # more than a pipe holds
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ("hello", "answered nonsense"),
+        ("{}", "answered nonsense"),
+        ('{"action": 5}', "answered nonsense"),
+        ('{"action": ""}', "answered nonsense"),
+        ("", "answered nonsense"),
+        ("[" * 5000, "answered nonsense"),
+        ('{"error": {"message": "secret UUS"}}', "refused a request"),
+        ('{"ready": true}\\n{"ready": true}', "answered more than it was asked"),
+    ],
+)
+def test_nonsense(answer: str, message: str) -> None:
+    found = failure_of(program(f"{READY} input(); print('{answer}', flush=True); {WAIT}"))
+    assert found == f"The opponent {message}"
+
+
+def test_a_line_that_never_ends() -> None:
+    endless = "import os\nwhile True: os.write(1, b'x' * 65536)"
+    assert failure_of(program(endless)) == "The opponent answered a line that is too long"
+
+
+def test_a_line_too_long_to_be_told() -> None:
+    with BotProcess(program(WAIT)) as bot, pytest.raises(BotFailure, match="so long"):
+        bot.see({"x": "y" * 1_000_000}, [], LONG_S)
+
+
+def test_ends_at_the_start() -> None:
+    assert failure_of(program("raise SystemExit(3)")) == "The opponent ended with status 3"
+    assert failure_of(program(f"{READY} raise SystemExit(0)")) == "The opponent ended with status 0"
+
+
+def test_hangs_up() -> None:
+    assert failure_of(program(f"import os; os.close(1); os.close(0); {WAIT}")) == "The opponent hung up"
+
+
+@pytest.mark.parametrize("command", [["/nowhere/at/all"], [], ["/etc/passwd"], ["a\0b"]])
+def test_cannot_be_started(command: list[str]) -> None:
+    with pytest.raises(BotFailure, match="cannot be started"):
+        BotProcess(command)
+
+
+def test_its_own_children_end_with_it() -> None:
+    code = (
+        f"{READY} input(); import os; child = os.fork()\n"
+        'if child: print(\'{"action": "%s"}\' % child, flush=True)\n' + WAIT
+    )
+    with BotProcess(program(code)) as bot:
+        bot.new(Seat.SOUTH, {}, LONG_S)
+        grandchild = os.pidfd_open(int(bot.choose({}, LONG_S).action))
+    try:
+        assert select.select([grandchild], [], [], LONG_S)[0]
+    finally:
+        os.close(grandchild)
+
+
+def test_closing_ends_a_call_that_waits() -> None:
+    with BotProcess(program(READY + "input(); print('x', end='', flush=True); " + WAIT)) as bot:
+        bot.new(Seat.SOUTH, {}, LONG_S)
+        failures: list[BotFailure] = []
+
+        def ask() -> None:
+            try:
+                bot.choose({}, LONG_S)
+            except BotFailure as failure:
+                failures.append(failure)
+
+        waiting = threading.Thread(target=ask)
+        waiting.start()
+        bot.close()
+        waiting.join(LONG_S)
+        assert not waiting.is_alive()
+        assert len(failures) == 1
+
+
+def test_nothing_of_the_table_is_handed_on() -> None:
+    """No open file and no variable of the environment, such as a key, reaches the child."""
+    os.environ["BOT_TEST_SECRET"] = "sesame"
+    reader, writer = os.pipe()
+    os.set_inheritable(writer, True)
+    try:
+        code = (
+            "import os; input(); fds = [int(n) for n in os.listdir('/proc/self/fd')]; "
+            "print('{\"action\": \"%s\"}' % ('leak' if 'BOT_TEST_SECRET' in os.environ or len(fds) > 4 else 'none'), "
+            "flush=True); input()"
+        )
+        with BotProcess(program(code)) as bot:
+            assert bot.choose({}, LONG_S).action == "none"
+    finally:
+        os.environ.pop("BOT_TEST_SECRET")
+        os.close(reader)
+        os.close(writer)

@@ -1,0 +1,316 @@
+"""Machines at the table: what they are told, when they hand in, and what happens when their programs fail."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from table_tools import Played, playing
+
+from companion.bots.base import Choice
+from companion.bots.bot_process import BotFailure, bot_command
+from companion.bots.machine_players import THINK_S, TRIES, MachinePlayers
+from companion.core.clock import FakeClock
+from companion.core.errors import Illegal, Refusal
+from companion.core.kit import Seat
+from companion.games.binmat.cards import DECK
+from companion.games.binmat.orders import PASS
+from companion.table.prompts import lamps_of
+from companion.table.session import MACHINE, Phase
+
+KEY = b"k" * 32
+
+
+@dataclass
+class Programs:
+    """Processes that answer by a script: an action, or an error to be raised; what they are told is kept."""
+
+    answers: Callable[[Mapping[str, Any]], str]
+    commands: list[list[str]] = field(default_factory=list)
+    told: list[tuple[str, Any]] = field(default_factory=list)
+    open: int = 0
+    failures: list[str] = field(default_factory=list)
+
+    def __call__(self, command: Sequence[str]) -> Scripted:
+        self.commands.append(list(command))
+        self.open += 1
+        return Scripted(self)
+
+
+class Scripted:
+    """One such process."""
+
+    def __init__(self, programs: Programs) -> None:
+        self._programs = programs
+        self._closed = False
+
+    def new(self, seat: Seat, options: Mapping[str, Any], deadline_s: float) -> None:
+        assert deadline_s > 0
+        self._programs.told.append(("new", (str(seat), dict(options))))
+
+    def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], deadline_s: float) -> None:
+        assert deadline_s > 0
+        self._programs.told.append(("see", (dict(view), list(events))))
+
+    def choose(self, view: Mapping[str, Any], deadline_s: float) -> Choice:
+        assert 0 < deadline_s <= THINK_S
+        if self._programs.failures:
+            raise BotFailure(self._programs.failures.pop(0))
+        self._programs.told.append(("choose", dict(view)))
+        return Choice(self._programs.answers(view), 1)
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._programs.open -= 1
+
+
+@dataclass
+class Set:
+    """A table, a person at South, and a machine at North."""
+
+    played: Played
+    programs: Programs
+    machines: MachinePlayers
+
+    def round(self, seconds: float = 0.0) -> None:
+        self.played.wait(seconds)
+        self.machines.step()
+        self.played.table.step()
+
+    @property
+    def verbs(self) -> list[str]:
+        return [verb for verb, _ in self.programs.told]
+
+
+@pytest.fixture
+def against(tmp_path: Path) -> Iterator[Set]:
+    programs = Programs(lambda _: "UUS")
+    with playing(tmp_path) as played:
+        played.table.take_seat(Seat.SOUTH, "Ada")
+        played.table.seat_machine(Seat.NORTH, "Bo")
+        with MachinePlayers(played.table, played.clock, KEY, open_process=programs) as machines:
+            yield Set(played, programs, machines)
+
+
+def test_a_machine_hands_in_after_a_persons_pause_and_goes_on(against: Set) -> None:
+    against.played.begin()
+    against.round()
+    assert against.verbs == ["new", "choose"]
+    assert not against.played.table.view().seats[Seat.NORTH].receipt, "it hands in faster than any person"
+    against.round(3.1)
+    view = against.played.table.view()
+    assert view.seats[Seat.NORTH].receipt
+    assert view.seats[Seat.NORTH].name == "Bo"
+    assert view.sign.text == "Purple: hand in your orders"
+    against.played.table.hand_in(Seat.SOUTH, view.moment, "RRS")
+    assert against.played.table.view().phase is Phase.STAGES
+    against.played.finish_stages()
+    against.round()
+    assert against.verbs == ["new", "choose", "see", "choose"]
+    assert against.programs.told[2][1][1], "it was not told what happened"
+    against.round(3.1)
+    assert against.played.table.view().seats[Seat.NORTH].receipt
+
+
+def test_what_a_machine_is_told_is_the_seats_own_view(against: Set) -> None:
+    against.played.begin()
+    moment = against.played.table.view().moment
+    against.played.table.hand_in(Seat.SOUTH, moment, "URS")
+    against.round()
+    told = json.dumps(against.programs.told)
+    assert "URS" not in told
+    assert "seed" not in told
+    assert set(against.programs.told[1][1]) == set(against.played.table.machine_turns()[0].view)
+
+
+def test_a_chosen_deal_is_not_told(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        played.table.seat_machine(Seat.NORTH, "Zeno")
+        played.table.new_game("binmat", {"way": "full", "deck": list(DECK)}, seed=1)
+        (turn,) = played.table.machine_turns()
+        assert set(turn.options) == {"way"}
+
+
+def test_the_person_opposite_moves_its_pieces(against: Set) -> None:
+    against.played.begin()
+    against.round()
+    against.round(3.1)
+    view = against.played.table.view()
+    against.played.table.hand_in(Seat.SOUTH, view.moment, "IIU")
+    view = against.played.table.view()
+    assert view.sign.text == "Purple: move Bo’s robot c4 to c3"
+    assert view.sign.seats == {Seat.SOUTH}
+    lamps = lamps_of(against.played.table._live)
+    assert lamps[Seat.SOUTH].turn != lamps[Seat.NORTH].turn
+
+
+def test_pads_and_camera_do_not_play_a_machines_seat(against: Set) -> None:
+    against.played.begin()
+    against.played.press(Seat.NORTH, "U", "U", "S", "ready")
+    assert "key_refused" in against.played.cues
+    assert against.played.table.view().seats[Seat.NORTH].entered == 0
+    assert against.played.table.view().seats[Seat.NORTH].receipt is None
+
+
+def test_hands_on_the_machines_turn_are_no_play_of_it(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        played.table.seat_machine(Seat.SOUTH, "Pip")
+        played.table.take_seat(Seat.NORTH, "Ada")
+        played.table.new_game("kahmate", seed=1)
+        for _ in range(40):
+            session = played.table._live.session
+            if session.phase is Phase.ORDERS and session.awaited == {Seat.SOUTH} and session.is_checked:
+                break
+            if session.phase is Phase.ORDERS:
+                for seat in session.awaited:
+                    text = session.playing.format(session.playing.random_action(session.state, seat, Random(1)))
+                    played.table.hand_in(seat, session.moment, text)
+            else:
+                played.table.confirm("host", session.moment, session.stage)
+        session = played.table._live.session
+        layouts = next(after for _, after in session.candidates(Seat.SOUTH) if after and after[0] != session.board)
+        moment = session.moment
+        played.show(layouts[0], game="kahmate")
+        assert played.table.view().moment == moment
+        assert played.table.view().problems
+
+
+def test_a_failed_program_is_begun_anew_and_at_last_chance_decides(against: Set) -> None:
+    against.played.begin()
+    against.programs.failures = ["it was killed"] * (TRIES - 1)
+    against.round()
+    assert len(against.programs.commands) == TRIES
+    assert against.programs.open == 1
+    assert len({tuple(command) for command in against.programs.commands}) == 1, "not the same opponent"
+    against.round(3.1)
+    view = against.played.table.view()
+    assert view.seats[Seat.NORTH].receipt
+    assert view.notices == ()
+    against.played.table.hand_in(Seat.SOUTH, view.moment, "RRS")
+    against.played.finish_stages()
+    against.programs.failures = ["it hung"] * TRIES
+    against.round()
+    against.round(3.1)
+    view = against.played.table.view()
+    assert view.seats[Seat.NORTH].receipt
+    assert [str(notice) for notice in view.notices] == ["Bo’s program does not answer: it plays by chance."]
+
+
+@pytest.mark.parametrize("nonsense", ["", "XYZ", "UUUUUUUU", "\x00"])
+def test_nonsense_is_refused_and_chance_decides(against: Set, nonsense: str) -> None:
+    against.programs.answers = lambda _: nonsense
+    against.played.begin()
+    against.round()
+    against.round(3.1)
+    against.round(3.1)
+    assert against.played.table.view().seats[Seat.NORTH].receipt
+
+
+def test_a_restart_tells_a_new_process_all_that_was(tmp_path: Path) -> None:
+    clock, programs = FakeClock(), Programs(lambda _: "UUS")
+    with playing(tmp_path, clock) as played:
+        played.table.take_seat(Seat.SOUTH, "Ada")
+        played.table.seat_machine(Seat.NORTH, "Bo")
+        with MachinePlayers(played.table, clock, KEY, open_process=programs) as machines:
+            played.begin()
+            machines.step()
+            played.wait(3.1)
+            machines.step()
+            played.table.hand_in(Seat.SOUTH, played.table.view().moment, "RRS")
+            played.finish_stages()
+    first = programs.commands[0]
+    with playing(tmp_path, clock) as played, MachinePlayers(played.table, clock, KEY, open_process=programs) as again:
+        again.step()
+        assert programs.commands[-1] == first
+        assert [verb for verb, _ in programs.told][-3:] == ["new", "see", "choose"]
+        assert played.table.view().seats[Seat.NORTH].door == MACHINE
+    assert programs.open == 0
+
+
+def test_an_undone_turn_begins_the_program_anew(against: Set) -> None:
+    against.played.begin()
+    against.round()
+    against.round(3.1)
+    against.played.table.hand_in(Seat.SOUTH, against.played.table.view().moment, "RRS")
+    against.played.finish_stages()
+    against.round()
+    assert against.verbs.count("new") == 1
+    against.played.table.undo()
+    against.played.table.confirm("host", against.played.table.view().moment, 0)
+    against.round()
+    assert against.verbs.count("new") == 2
+
+
+def test_a_clock_is_kept_and_a_stopped_one_waited_for(tmp_path: Path) -> None:
+    programs = Programs(lambda _: PASS)
+    with playing(tmp_path) as played:
+        for seat in Seat:
+            played.table.seat_machine(seat, "Bo")
+        with MachinePlayers(played.table, played.clock, KEY, open_process=programs) as machines:
+            played.table.new_game("binmat", {"way": "full"})
+            machines.step()
+            assert programs.told == [], "it thinks while the clock stands still"
+            played.table.resume("host")
+            machines.step()
+            assert [verb for verb, _ in programs.told] == ["new", "choose"]
+            before = played.table.view().moment
+            played.wait(5.0 / 3 + 0.01)
+            machines.step()
+            assert played.table.view().moment != before, "it takes more than a third of its time for a pause"
+
+
+def test_a_machine_offers_no_draw_and_takes_none(against: Set) -> None:
+    against.played.begin()
+    with pytest.raises(Illegal, match="Bo plays on: there is no draw against the machine"):
+        against.played.table.offer_draw(Seat.SOUTH)
+
+
+def test_only_a_machine_is_sent_away_as_one(against: Set) -> None:
+    with pytest.raises(Illegal, match="No machine sits at South"):
+        against.played.table.unseat_machine(Seat.SOUTH)
+    against.played.table.unseat_machine(Seat.NORTH)
+    assert against.played.table.view().seats[Seat.NORTH].name is None
+    with pytest.raises(Illegal) as refused:
+        against.played.table.seat_machine(Seat.SOUTH, "Pip")
+    assert refused.value.reason is Refusal.SEAT_TAKEN
+
+
+def test_a_machine_gives_to_chance_once(against: Set) -> None:
+    against.round()
+    against.round()
+    pledge = against.played.table.view().pledge
+    assert pledge is not None
+    assert dict(pledge.given or {}) == {Seat.NORTH: MACHINE}
+
+
+def test_people_deal_their_own_cards_with_clock_and_referee(tmp_path: Path) -> None:
+    programs = Programs(lambda _: PASS)
+    with playing(tmp_path) as played:
+        played.table.seat_machine(Seat.NORTH, "Bo")
+        with MachinePlayers(played.table, played.clock, KEY, open_process=programs) as machines:
+            played.table.new_game("binmat", {"way": "clock"})
+            machines.step()
+            assert played.table.machine_turns() == ()
+            assert programs.commands == []
+            played.press(None, "table")
+            assert not played.table.view().clock or not played.table.view().clock.paused
+
+
+def test_an_engine_from_outside_plays_under_its_own_name(tmp_path: Path) -> None:
+    programs = Programs(lambda _: "UUS")
+    with playing(tmp_path) as played:
+        played.table.seat_machine(Seat.SOUTH, "Ada")
+        played.table.seat_machine(Seat.NORTH, "Zeno")
+        engines = ("Ada=/opt/ada --fast 'two words'", "Zeno=/opt/other", 'Bad=/opt/"open')
+        with MachinePlayers(played.table, played.clock, KEY, engines, open_process=programs) as machines:
+            assert [character.name for character in machines.characters] == ["Pip", "Bo", "Zeno", "Ada"]
+            played.begin()
+            machines.step()
+    assert programs.commands[0] == ["/opt/ada", "--fast", "two words", "outbuffered"]
+    assert programs.commands[1][:5] == bot_command("outbuffered", 3, 0)[:5]

@@ -1,0 +1,99 @@
+"""The opponent for Scouts: its lean rules beside the game's, legal turns, wins found, and the same game twice."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from bot_tools import bot_of, is_legal, played, states
+from scouts_tools import GAME, after, at
+
+from companion.bots.base import LEVELS
+from companion.bots.scouts_rules import WIN, Ground, moved, position_of, rank_values, swapped
+from companion.core.kit import Seat
+from companion.games.scouts.board import squares_in
+from companion.games.scouts.moves import chains, dashes, movers
+from companion.games.scouts.state import Position, State
+from companion.games.scouts.state import moved as after_play
+
+VALUES = rank_values(Random(0), 0.0)
+
+
+def targets(position: Position) -> set[tuple[int, int]]:
+    """Every play of the game's own rules, as masks."""
+    found = set()
+    for square in squares_in(movers(position)):
+        ends = [1 << target for target in squares_in(dashes(position, square))]
+        found |= {(1 << square, end) for end in [*ends, *(1 << chain[-1] for chain in chains(position, square))]}
+    return found
+
+
+@pytest.mark.parametrize("stacking", ["on", "off"])
+def test_the_lean_rules_are_those_of_the_game(stacking: str) -> None:
+    for state in states("scouts", 300, 150, stacking=stacking):
+        position = state.position
+        assert position_of(GAME.view(state, state.seat), stacking == "on") == position
+        if position.to_place:
+            continue
+        ground = Ground(VALUES, position.stone, position.may_stack)
+        node, seat = position[:6], position.seat
+        listed = ground.moves(node, seat, position.played) if position.due else []
+        assert {(origin, target) for _, origin, target in listed} == targets(position)
+        for worth, origin, target in listed:
+            mine, right = moved(node, seat, origin, target), after_play(position, origin, target)
+            assert mine == right[:6]
+            assert (worth >= WIN) == right.is_won
+            if worth < WIN:
+                gained = ground.value(mine, seat) - ground.value(node, seat)
+                assert worth == pytest.approx(gained, abs=1e-6)
+                assert ground.value(swapped(mine), 1 - seat) == pytest.approx(-ground.value(mine, seat))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_what_it_plays_is_legal(level: int) -> None:
+    for number, state in enumerate(states("scouts", 200, 150)):
+        bot = bot_of("scouts", state.seat, level, number)
+        choice = bot.choose(GAME.view(state, state.seat))
+        assert is_legal("scouts", state, state.seat, choice.action)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    "state",
+    [
+        at(white="d2 g5", black="c9 h9", intel="d2"),
+        at(white="d5 d4 d2 a9", black="g9", intel="d5"),
+        at(white="c3 d1 h9", black="c9 e5", intel="c3"),
+        at(white="h2", black="b9 g4", intel="b9", seat=Seat.NORTH),
+    ],
+    ids=["dash", "jumps", "two plays", "black"],
+)
+def test_it_finds_a_win_in_one_turn(level: int, state: State) -> None:
+    bot, seat = bot_of("scouts", state.seat, level), state.seat
+    while state.seat is seat and state.outcome is None:
+        state = after(state, bot.choose(GAME.view(state, seat)).action)
+    assert state.outcome is not None
+    assert state.outcome.winners == {seat}
+
+
+def test_the_same_seed_plays_the_same_game() -> None:
+    assert played("scouts", (2, 1), 5, 60) == played("scouts", (2, 1), 5, 60)
+    assert played("scouts", (1, 1), 5, 60) != played("scouts", (1, 1), 6, 60)
+
+
+def test_it_plays_a_turn_that_somebody_else_has_begun() -> None:
+    """A bot begun anew in the middle of a turn knows nothing of the plan."""
+    state = at(white="d4 e4 f4 b3 h6", black="b9 c9 d9 e9 f9", due=1, played="d4")
+    choice = bot_of("scouts", Seat.SOUTH, 3).choose(GAME.view(state, Seat.SOUTH))
+    assert choice.action.split("-")[0].split("^")[0] != "d4"
+    assert is_legal("scouts", state, Seat.SOUTH, choice.action)
+
+
+def test_a_rock_is_laid_before_a_scout_that_comes_home() -> None:
+    state = at(white="a1 b1 c2 h1 h2", black="a8 b4 e4 f5 h6", intel="a8")
+    bot, texts = bot_of("scouts", Seat.SOUTH, 3), []
+    while state.seat is Seat.SOUTH:
+        texts.append(bot.choose(GAME.view(state, Seat.SOUTH)).action)
+        state = after(state, texts[-1])
+    stopped = [text for text in texts if text[0] in "BR" or text.endswith("a8")]
+    assert stopped, texts

@@ -1,0 +1,232 @@
+"""A sixth game from outside: the one of docs/a-new-game.md, installed as a package, and packages that are broken."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from companion.core.kit import SIDE_COLOURS
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/a-new-game.md").read_text(encoding="utf-8")
+CODE = "\n\n".join(re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
+(PROJECT,) = (tomllib.loads(text) for text in re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
+GROUP = "tabletop_companion.games"
+
+
+def install(folder: Path, module: str, code: str, points: dict[str, str]) -> None:
+    """What pip leaves behind of a package of one module, with entry points."""
+    (folder / f"{module}.py").write_text(code, encoding="utf-8")
+    info = folder / f"{module}_game-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}-game\nVersion: 1.0\n", encoding="utf-8")
+    lines = "\n".join(f"{name} = {value}" for name, value in points.items())
+    (info / "entry_points.txt").write_text(f"[{GROUP}]\n{lines}\n", encoding="utf-8")
+
+
+def companion(folder: Path, *arguments: str, timeout_s: float = 150) -> subprocess.CompletedProcess[str]:
+    """The command line in a child that sees the packages of a folder."""
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}
+    call = [sys.executable, "-m", "companion", *arguments]
+    return subprocess.run(call, env=environment, capture_output=True, text=True, timeout=timeout_s, check=False)
+
+
+def python(folder: Path, code: str) -> str:
+    """What a program prints that sees the packages of a folder."""
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}{os.pathsep}{ROOT / 'tests'}"}
+    call = [sys.executable, "-c", code]
+    done = subprocess.run(call, env=environment, capture_output=True, text=True, timeout=150, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def clash(tmp_path: Path) -> Path:
+    """The package of the walk through."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    install(folder, "clash", CODE, PROJECT["project"]["entry-points"][GROUP])
+    return folder
+
+
+def test_its_kit_and_its_rules_are_printed(clash: Path, tmp_path: Path) -> None:
+    for command in ("kit", "booklet"):
+        target = tmp_path / f"{command}.pdf"
+        done = companion(clash, command, "clash", "-o", str(target))
+        assert done.returncode == 0, done.stderr
+        assert target.read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.slow
+def test_it_is_played_by_phones_pads_and_the_rendered_camera(clash: Path) -> None:
+    done = companion(clash, "selfplay", "--game", "clash", "--games", "4", "--seed", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(re.findall(r"rank 5.* 0 layouts misread", done.stdout)) == 4, done.stdout
+
+
+SHOWN = """
+import re
+from pathlib import Path
+from tempfile import mkdtemp
+from companion.games.outside import load_games
+load_games()
+from companion.core.kit import SEATS
+from companion.games import GAMES, event_cues
+from companion.core.ports import Signal
+from companion.mqtt.topics import event_types
+from hardware.cues import lamps_of, tone_of
+from web.routes.check import cues
+from web_fixtures import open_place
+
+with open_place(Path(mkdtemp())) as place:
+    browser = place.browser()
+    for seat in SEATS:
+        assert browser.post(f"/api/seat/{seat}/take", json={"name": seat}).status_code == 200
+    heard = []
+    place.table.connect(on_signal=heard.append)
+    assert browser.post("/api/seat/south/start", json={"game": "clash"}).status_code == 200
+    view = browser.get("/api/view").get_json()
+    browser.post("/api/seat/south/confirm", json={"moment": view["moment"], "stage": 0, "force": False})
+    moment = browser.get("/api/view").get_json()["moment"]
+    for seat in SEATS:
+        body = {"moment": moment, "action": "2", "salt": "0" * 32}
+        assert browser.post(f"/api/seat/{seat}/hand-in", json=body).status_code == 200
+    page = browser.get("/").get_data(as_text=True)
+    print("drawn", page.count('href="#clash-sparks"'), page.count('<symbol id="clash-sparks"'))
+    print("told", page.count("Both choose 2: nobody runs."))
+    place.clock.advance(2.0)
+    place.table.step()
+    (cue,) = [signal.cue for signal in heard if str(signal.cue) == "clash"][:1]
+    print("heard", [note.name for note in tone_of(cue) if note.name], sorted(lamps_of(Signal(cue), SEATS[0])))
+    print("offered", cues()[cue], "clash" in event_types())
+    assert browser.get("/rules/clash").status_code == 200
+"""
+
+
+def test_its_shape_its_event_and_its_sound_go_everywhere(clash: Path) -> None:
+    assert python(clash, SHOWN).splitlines() == [
+        "drawn 2 1",
+        "told 2",
+        "heard ['A4', 'A4', 'C6'] ['1', '2', '3']",
+        "offered A clash True",
+    ]
+
+
+BROKEN = {
+    "raising": ("raise RuntimeError('no luck')", "raising:Game", "It raises RuntimeError: no luck"),
+    "leaving": ("raise SystemExit(7)", "leaving:Game", "It raises SystemExit: 7"),
+    "number": ("found = 42", "number:found", "It is no game: expected a Game of companion.games.base, found int"),
+    "missing": ("", "missing:Game", "It raises AttributeError"),
+    "scouts": (CODE.replace('name = "clash"', 'name = "scouts"'), "scouts:Clash", "There is a game “scouts” already"),
+    "other": (CODE, "other:Clash", "It calls itself “clash”, its entry point “other”"),
+    "corner": (
+        CODE.replace('name = "clash"', 'name = "corner"').replace("(24, 25, 26, 27)", "(3, 25, 26, 27)"),
+        "corner:Clash",
+        "Marker 3 of its board's corners belongs to outbuffered: free are ",
+    ),
+    "plain": (
+        CODE.replace('name = "clash"', 'name = "plain"').replace('LAST), "clash-line"', 'LAST), "plain-line"'),
+        "plain:Clash",
+        "There is no drawing “plain-line”",
+    ),
+    "mauve": (
+        CODE.replace('name = "clash"', 'name = "mauve"').replace('"petrol", "petrol"', '"mauve", "mauve"'),
+        "mauve:Clash",
+        "There is no colour “mauve”",
+    ),
+}
+
+
+def test_broken_games_are_named_with_their_fault_and_leave_the_others_alone(clash: Path) -> None:
+    for name, (code, value, _) in BROKEN.items():
+        install(clash, name, code, {name: value})
+    told = python(
+        clash,
+        "from companion.games.outside import load_games\n"
+        "from companion.games import GAMES\n"
+        "for each in load_games(): print(f'{each.name}|{each.package}|{each.trouble}')\n"
+        "load_games()\n"
+        "print(*GAMES)\n",
+    ).splitlines()
+    assert told[-1].split() == ["outbuffered", "scouts", "arena", "kahmate", "binmat", "clash"]
+    found = {line.split("|")[0]: line.split("|")[1:] for line in told[:-1]}
+    assert found.pop("clash") == ["clash-game 1.0", ""]
+    assert set(found) == set(BROKEN)
+    for name, (_, _, words) in BROKEN.items():
+        assert found[name][0] == f"{name}-game 1.0"
+        assert found[name][1].startswith(words), found[name]
+
+
+def test_the_doctor_names_what_it_found(clash: Path, tmp_path: Path) -> None:
+    install(clash, "raising", *BROKEN["raising"][:1], {"raising": "raising:Game"})
+    done = companion(clash, "doctor", "--state-dir", str(tmp_path / "state"), "--port", "1")
+    assert "games    The game “clash” comes from clash-game 1.0." in done.stdout
+    assert "warn  games    The game “raising” of raising-game 1.0 is left out: It raises RuntimeError" in done.stdout
+
+
+LEFT_OUT = """
+from companion.cli import main
+from companion.service import lifecycle
+lifecycle.run = lambda *rest: print("the table runs")
+main(["play", "--simulate"])
+"""
+
+
+def test_a_broken_game_is_told_in_the_log_and_the_table_runs(clash: Path) -> None:
+    install(clash, "raising", *BROKEN["raising"][:1], {"raising": "raising:Game"})
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{clash}"}
+    call = [sys.executable, "-c", LEFT_OUT]
+    done = subprocess.run(call, env=environment, capture_output=True, text=True, timeout=150, check=True)
+    assert done.stdout == "the table runs\n"
+    assert "The game raising of raising-game 1.0 is left out: It raises RuntimeError: no luck" in done.stderr
+
+
+def test_the_colours_of_sides_are_those_of_the_style_sheets() -> None:
+    tokens = (ROOT / "web/static/tokens.css").read_text(encoding="utf-8")
+    styled = set(re.findall(r"\.side-(\w+)\{color:var\(--\1\);--face:var\(--on-", tokens))
+    assert set(SIDE_COLOURS) == styled
+
+
+GONE = """
+import sys
+from pathlib import Path
+from companion.games.outside import load_games
+load_games()
+from companion.core.kit import SEATS
+from companion.games import GAMES
+from web_fixtures import open_place
+
+with open_place(Path(sys.argv[1])) as place:
+    browser = place.browser()
+    if "clash" in GAMES:
+        place.table.new_game("clash", {}, 1)
+        place.table.confirm("host", place.table.view().moment, 0)
+        for _ in range(2):
+            moment = place.table.view().moment
+            for seat, action in zip(SEATS, "21"):
+                place.table.hand_in(seat, moment, action)
+            place.table.confirm("host", moment, 0)
+    print(place.table.view().phase, *place.table.view().notices)
+    pages = ["/", "/watch", "/history", "/history/1", "/rules/outbuffered"]
+    print(*[browser.get(page).status_code for page in pages])
+"""
+
+
+def test_a_package_that_is_uninstalled_leaves_its_games_unreadable_and_everything_else_running(
+    clash: Path, tmp_path: Path
+) -> None:
+    """Its finished game stays in the journal: it can be read again when the package comes back."""
+    state = tmp_path / "state"
+    state.mkdir()
+    code = GONE.replace("sys.argv[1]", repr(str(state)))
+    assert python(clash, code).splitlines() == ["over", "200 200 200 200 200"]
+    phase, *rest = python(tmp_path, code).splitlines()
+    assert rest == ["200 200 200 400 200"]
+    assert phase.startswith("lobby")
+    assert python(clash, code).splitlines()[-1] == "200 200 200 200 200"

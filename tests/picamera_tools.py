@@ -1,0 +1,291 @@
+"""A fake of Picamera2 with the shapes and troubles of the real one (0.3.38); `test_camera_contract` holds them together.
+
+Its cameras are listed in libcamera's order and opened in the order of their ids, buffers come out of a contiguous
+memory that has an end, a failed opening leaves a pipe open, and `stop` waits for an event loop that may have ended.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import threading
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from camera_tools import shown
+
+STRIDE = 64
+"""Rows of a stream begin at multiples of this."""
+IMX708, IMX219 = "/base/soc/i2c0mux/i2c@1/imx708@1a", "/base/soc/i2c0mux/i2c@0/imx219@10"
+WIDE_MODE = {"size": (2304, 1296), "bit_depth": 10, "fps": 56.0, "crop_limits": (0, 0, 4608, 2592)}
+CUT_MODE = {"size": (1536, 864), "bit_depth": 10, "fps": 120.1, "crop_limits": (768, 432, 3072, 1728)}
+FULL_MODE = {"size": (4608, 2592), "bit_depth": 10, "fps": 14.4, "crop_limits": (0, 0, 4608, 2592)}
+
+
+def stride_of(width: int) -> int:
+    """Bytes from one row to the next: always more than the picture has."""
+    return (width + 1 + STRIDE - 1) // STRIDE * STRIDE
+
+
+class FakeRequest:
+    """A completed request: YUV420 as (height * 3 / 2, stride), colour planes below."""
+
+    def __init__(self, camera: FakePicamera2) -> None:
+        main = camera.configuration["main"]
+        width, height = main["size"]
+        self.buffer = np.full((height * 3 // 2, main["stride"]), 200, np.uint8)
+        camera.count += 1
+        picture = (shown((width, height)).astype(np.float32) * camera.light).clip(0, 255)
+        picture[:, 0] = camera.count % 7 if camera.noise else 0
+        self.buffer[:height, :width] = picture
+        self.released = 0
+        self.stamp_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        self.camera = camera
+
+    def get_metadata(self) -> dict[str, Any]:
+        return {"SensorTimestamp": self.stamp_ns, **self.camera.metadata}
+
+    def release(self) -> None:
+        self.released += 1
+
+
+class FakeLibcameraCamera:
+    """libcamera's own camera, which one program at a time may have."""
+
+    def __init__(self, host: PiHost, identity: str) -> None:
+        self.host, self.id = host, identity
+
+    def acquire(self) -> None:
+        if self.id in self.host.busy or self.id in self.host.acquired:
+            raise RuntimeError("Failed to acquire camera: Device or resource busy")
+        self.host.acquired.add(self.id)
+
+    def stop(self) -> None:
+        self.host.running.discard(self.id)
+
+    def release(self) -> None:
+        if self.id in self.host.running:
+            raise RuntimeError("Failed to release camera: Device or resource busy")
+        self.host.acquired.discard(self.id)
+
+
+class FakeManager:
+    """`picamera2.picamera2.CameraManager`, one for all cameras of a process; its lock may be held for ever."""
+
+    def __init__(self) -> None:
+        self.cameras: dict[int, FakePicamera2] = {}
+        self.running = False
+        self.hangs = False
+
+    def add(self, index: int, camera: FakePicamera2) -> None:
+        assert not self.hangs, "a camera opened now would wait for ever"
+        self.cameras[index] = camera
+        self.running = True
+
+    def cleanup(self, index: int) -> None:
+        del self.cameras[index]
+        self.running = bool(self.cameras)
+
+
+class FakePicamera2:
+    """Picamera2 as far as it is used."""
+
+    host: PiHost
+    _cm: FakeManager
+
+    def __init__(self, number: int = 0) -> None:
+        self.notifyme_r, self.notifyme_w = os.pipe2(os.O_NONBLOCK)
+        self.notifymeread = os.fdopen(self.notifyme_r, "rb")
+        self.is_open = False
+        self.started = False
+        self.loop_runs = self.loop_is_dead = False
+        if number >= len(listed := self.global_camera_info()):
+            raise RuntimeError(f"No camera number {number} found")
+        self.number, self.camera_idx = number, listed[number]["Num"]
+        info = self.host.info[self.camera_idx]
+        self.camera: Any = FakeLibcameraCamera(self.host, info["Id"])
+        try:
+            if self.host.refuses:
+                raise self.host.refuses
+            self.camera.acquire()
+        except RuntimeError as error:
+            raise RuntimeError("Camera __init__ sequence did not complete.") from error
+        self.is_open = True
+        self._cm.add(self.camera_idx, self)
+        self.controls: list[dict[str, Any]] = []
+        self.requests: list[FakeRequest] = []
+        self.calls: list[str] = []
+        self.trouble: Exception | None = None
+        """What waiting for a picture raises."""
+        self.buffer: Any = None
+        """What the buffer holds instead of what was asked for."""
+        self.pending = 0
+        self.light, self.noise, self.count = 1.0, True, 0
+        self.configuration: dict[str, Any] = {}
+        self.metadata: dict[str, Any] = {
+            "ExposureTime": 12000,
+            "AnalogueGain": 2.5,
+            "LensPosition": 1.7,
+            "AfState": 2,
+            "ScalerCrop": (0, 0, 4608, 2592),
+        }
+        self.camera_properties = {"PixelArraySize": (4608, 2592), "Model": info["Model"]}
+        controls: dict[str, Any] = {
+            "AfMode": (0, 2, 0),
+            "LensPosition": (0.0, 15.0, 1.0),
+            "AeEnable": (False, True, None),
+            "AeExposureMode": (0, 3, 0),
+            "AeFlickerMode": (0, 1, 0),
+            "AeFlickerPeriod": (100, 1000000, None),
+            "ExposureTime": (26, 220417486, None),
+            "AnalogueGain": (1.12, 16.0, None),
+            "FrameDurationLimits": (17849, 220535845, None),
+        }
+        self.camera_controls = {name: range_ for name, range_ in controls.items() if name not in self.host.lacks}
+        self.host.opened.append(self)
+
+    @classmethod
+    def global_camera_info(cls) -> list[dict[str, Any]]:
+        """Sorted as Picamera2 does; `Num` is the place in libcamera's own list."""
+        listed = [{**each, "Num": number} for number, each in enumerate(cls.host.info)]
+        return sorted(listed, key=lambda each: ("/usb" not in each["Id"], each["Id"]), reverse=True)
+
+    @property
+    def sensor_modes(self) -> list[dict[str, Any]]:
+        """Configures the camera for every mode, with four buffers each time."""
+        self.host.asked_modes += 1
+        for mode in self.host.modes:
+            self.configure({"main": {"size": (640, 480)}, "sensor": {"output_size": mode["size"]}, "buffer_count": 4})
+        return self.host.modes
+
+    def create_video_configuration(self, **streams: Any) -> dict[str, Any]:
+        return {"buffer_count": 6, "sensor": {}, **streams}
+
+    def configure(self, configuration: dict[str, Any]) -> None:
+        assert not self.started, "Picamera2 refuses to configure a camera that runs"
+        width, height = configuration["main"]["size"]
+        output = (configuration.get("sensor") or {}).get("output_size", (width, height))
+        self.configuration = {}
+        need = configuration["buffer_count"] * (stride_of(width) * height * 3 // 2 + output[0] * output[1] * 5 // 4)
+        if need > self.host.contiguous_bytes:
+            raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+        self.configuration = {**configuration, "main": {**configuration["main"], "stride": stride_of(width)}}
+
+    def camera_configuration(self) -> dict[str, Any]:
+        return self.configuration
+
+    def start(self) -> None:
+        self.loop_runs = True
+        self.started = True
+        self.host.running.add(self.camera.id)
+        self.calls.append("start")
+
+    def end_loop(self) -> None:
+        """Its event loop dies, and nobody tells it."""
+        self.loop_is_dead = True
+
+    def cancel_all_and_flush(self) -> None:
+        self.calls.append("cancel_all_and_flush")
+        self.pending = 0
+
+    def stop(self) -> None:
+        """Asks the event loop, if there is one, and waits for its answer."""
+        if self.started and self.loop_runs:
+            assert not self.pending, "stop waits for ever behind a request that is not answered"
+            if self.loop_is_dead:
+                self.host.never.wait()
+        self.calls.append("stop")
+        self.camera.stop()
+        self.started = False
+
+    def close(self) -> None:
+        """Ends the event loop, stops and gives back the camera, and its pipe."""
+        self.loop_runs = False
+        if not self.is_open:
+            return
+        if self.host.close_hangs:
+            self.host.never.wait()
+        self.stop()
+        self.camera.release()
+        self._cm.cleanup(self.camera_idx)
+        self.is_open = False
+        self.camera = None
+        self.notifymeread.close()
+        os.close(self.notifyme_w)
+        self.calls.append("close")
+
+    def set_controls(self, controls: dict[str, Any]) -> None:
+        for name in controls:
+            if name not in self.camera_controls:
+                raise RuntimeError(f"Control {name} is not advertised by libcamera")
+        self.controls.append(controls)
+
+    def capture_request(self, wait: bool) -> Any:
+        assert wait is False
+        self.pending += 1
+
+        def result(timeout: float) -> FakeRequest:
+            assert timeout <= 5
+            if self.loop_is_dead or self.camera.id not in self.host.running:
+                raise TimeoutError
+            if self.trouble:
+                raise self.trouble
+            self.pending -= 1
+            self.requests.append(FakeRequest(self))
+            if self.buffer is not None:
+                self.requests[-1].buffer = self.buffer
+            return self.requests[-1]
+
+        return SimpleNamespace(get_result=result)
+
+
+class FakeMapping:
+    """`picamera2.MappedArray`, which maps for writing unless it is told not to."""
+
+    def __init__(self, request: FakeRequest, stream: str, write: bool = True) -> None:
+        assert stream == "main"
+        assert not write, "a buffer that is only read needs no flush of the processor's caches"
+        self.array = request.buffer
+
+    def __enter__(self) -> FakeMapping:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class PiHost:
+    """A Raspberry Pi: which cameras hang on its ribbon cables, and those that were opened."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.info: list[dict[str, Any]] = [{"Model": "imx708", "Location": 2, "Rotation": 180, "Id": IMX708}]
+        """In libcamera's order, which may be another one at every boot."""
+        self.opened: list[FakePicamera2] = []
+        self.modes: list[dict[str, Any]] = [CUT_MODE, WIDE_MODE, FULL_MODE]
+        self.asked_modes = 0
+        self.contiguous_bytes = 512 << 20
+        self.busy: set[str] = set()
+        """Ids of the cameras that another program has."""
+        self.acquired: set[str] = set()
+        self.running: set[str] = set()
+        self.lacks: set[str] = set()
+        """Controls that these cameras do not have."""
+        self.refuses: Exception | None = None
+        """What opening comes from when it fails."""
+        self.close_hangs = False
+        self.never = threading.Event()
+        """What a camera waits for that hangs; set at the end, so that no thread is left."""
+        self.kind = type("Picamera2", (FakePicamera2,), {"host": self, "_cm": FakeManager()})
+        monkeypatch.setitem(sys.modules, "picamera2", SimpleNamespace(Picamera2=self.kind, MappedArray=FakeMapping))
+
+    def close(self) -> None:
+        """Wake what hangs, and close what a test has left open."""
+        self.never.set()
+        self.close_hangs = False
+        for device in self.opened:
+            device.pending = 0
+            device.close()

@@ -1,0 +1,193 @@
+"""What the camera contract runs on: the fake of Picamera2, and the real one on libcamera's virtual cameras.
+
+The real one is there in the machine of `make appliance` only, where `REAL_CAMERAS` is set (`tests/appliance/cameras.py`).
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any, Protocol
+from unittest.mock import MagicMock
+
+import pytest
+from picamera_tools import IMX219, IMX708, PiHost
+
+from companion.core.clock import RealClock
+from companion.core.config import CameraSettings
+from vision.cameras.picamera import PiCamera
+from vision.cameras.ribbon import chosen
+
+SETTINGS = CameraSettings(size="1280x720")
+
+
+def opened(which: str = "") -> PiCamera:
+    """A camera as the program opens it."""
+    return PiCamera(SETTINGS, RealClock(), chosen(which))
+
+
+class Rig(Protocol):
+    """Two cameras on ribbon cables, and what may happen to them."""
+
+    name: str
+    many: int
+    """So often things are repeated that are to be repeated many times."""
+
+    def taken_elsewhere(self, identity: str) -> Any:
+        """A context in which another program has a camera."""
+
+    def silence(self, camera: PiCamera) -> None:
+        """Nothing comes from a camera any more, whatever it says of itself."""
+
+    def end_loop(self, camera: PiCamera) -> None:
+        """Picamera2's event loop has died."""
+
+    def close(self) -> None:
+        """Give everything back."""
+
+
+class FakeRig:
+    """The fake, with its cameras in another order than Picamera2's."""
+
+    name, many = "fake", 1000
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.host = PiHost(monkeypatch)
+        self.host.info[:] = [{"Model": "imx219", "Id": IMX219}, {"Model": "imx708", "Id": IMX708}]
+
+    @contextmanager
+    def taken_elsewhere(self, identity: str) -> Iterator[None]:
+        self.host.busy.add(identity)
+        yield
+        self.host.busy.discard(identity)
+
+    def silence(self, camera: PiCamera) -> None:
+        camera._device.camera.stop()
+
+    def end_loop(self, camera: PiCamera) -> None:
+        camera._device.end_loop()
+
+    def close(self) -> None:
+        self.host.close()
+
+
+HOLD = """
+import sys
+from vision import camera_rigs
+camera_rigs.real_module()
+from vision.cameras import ribbon
+device = ribbon.open_device(ribbon.chosen(sys.argv[1]))
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+class RealRig:
+    """Real Picamera2; its cameras are those of `virtual.yaml`."""
+
+    name, many = "real", 100
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "picamera2", real_module())
+
+    @contextmanager
+    def taken_elsewhere(self, identity: str) -> Iterator[None]:
+        code = HOLD.replace("from vision import camera_rigs", "import camera_rigs")
+        with subprocess.Popen(
+            [sys.executable, "-c", code, identity], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as other:
+            assert other.stdout is not None
+            assert other.stdin is not None
+            assert any("held" in line for line in other.stdout), "the other program has not got it"
+            yield
+            other.stdin.close()
+            other.wait(30)
+
+    def silence(self, camera: PiCamera) -> None:
+        camera._device.camera.stop()
+
+    def end_loop(self, camera: PiCamera) -> None:
+        def fails(_: object) -> None:
+            raise RuntimeError("the event loop dies")
+
+        camera._device.process_requests = fails
+        camera._device._preview.thread.join(10)
+
+    def close(self) -> None:
+        """Nothing but the cameras is held."""
+
+
+_real: list[ModuleType] = []
+
+
+def real_module() -> ModuleType:
+    """Picamera2 with what virtual cameras lack: raw modes, YUV420, a heap of contiguous memory."""
+    if _real:
+        return _real[0]
+    for name in ("pykms", "prctl", "pidng", "pidng.camdefs", "pidng.core", "av", "piexif", "simplejpeg", "libarchive",
+                 "libarchive.read", "tqdm", "jsonschema", "OpenEXR", "PIL", "PIL.Image"):  # fmt: skip
+        try:
+            __import__(name)
+        except ImportError:
+            sys.modules[name] = MagicMock()
+    import libcamera  # noqa: PLC0415 - there in the machine only
+    import picamera2  # noqa: PLC0415
+    from picamera2.allocators import DmaAllocator  # noqa: PLC0415
+
+    class TwoPlanes(DmaAllocator):  # type: ignore[misc]
+        """The default allocator, with a second plane in the same buffer for NV12."""
+
+        def allocate(self, configured: Any, _: Any) -> None:
+            self.libcamera_fds = []
+            self.cleanup()
+            for number in self.open_fds:
+                os.close(number)
+            self.frame_buffers, self.open_fds = {}, []
+            for stream in configured:
+                self.frame_buffers[stream.stream] = [self._buffer(stream, n) for n in range(stream.buffer_count)]
+
+        def _buffer(self, stream: Any, number: int) -> Any:
+            handle = self.dmaHeap.alloc(f"p-{number}", stream.frame_size)
+            self.open_fds.append(handle.get())
+            luma, planes = stream.stride * stream.size.height, []
+            for offset, length in ((0, luma), (luma, stream.frame_size - luma)):
+                plane = libcamera.FrameBuffer.Plane()
+                plane.fd, plane.offset, plane.length = handle.get(), offset, length
+                planes.append(plane)
+            buffer = libcamera.FrameBuffer(planes)
+            self.libcamera_fds.append(buffer.planes[0].fd)
+            self.mapped_buffers_used[buffer.planes[0].fd] = False
+            self.mapped_buffers[buffer] = mmap.mmap(
+                handle.get(), stream.frame_size, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE
+            )
+            return buffer
+
+    class Shimmed(picamera2.Picamera2):  # type: ignore[misc]
+        """Real but for these three."""
+
+        sensor_modes = property(lambda _: [])
+
+        def __init__(self, number: int = 0) -> None:
+            super().__init__(number)
+            self.allocator = TwoPlanes()
+
+        def _get_raw_modes(self) -> list[dict[str, Any]]:
+            return [{"format": "SRGGB10", "size": (1920, 1080)}]
+
+        def create_video_configuration(self, **streams: Any) -> Any:
+            if "main" in streams:
+                streams["main"] = {**streams["main"], "format": "NV12"}
+            return super().create_video_configuration(**streams)
+
+    module = ModuleType("picamera2")
+    module.__dict__.update(Picamera2=Shimmed, MappedArray=picamera2.MappedArray)
+    _real.append(module)
+    return module
+
+
+RIGS: dict[str, Any] = {"fake": FakeRig, **({"real": RealRig} if os.environ.get("REAL_CAMERAS") else {})}

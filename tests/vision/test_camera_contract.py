@@ -1,0 +1,167 @@
+"""What Picamera2 does and the program relies on: one set of tests for the fake, and in the machine for the real one.
+
+Where both disagree, the fake is wrong.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from camera_rigs import RIGS, SETTINGS, Rig, opened
+
+from companion.core.errors import CameraError
+from vision.cameras.picamera import PiCamera
+from vision.cameras.ribbon import CLOSE_S, chosen, pi_devices, picamera2
+from vision.cameras.source import Locks
+
+
+@pytest.fixture(params=list(RIGS))
+def rig(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
+    made: Rig = RIGS[request.param](monkeypatch)
+    yield made
+    made.close()
+
+
+def held() -> tuple[int, int]:
+    """How many descriptors are open and how many threads run."""
+    gc.collect()
+    return len(os.listdir("/proc/self/fd")), threading.active_count()
+
+
+def several(camera: PiCamera) -> None:
+    """Some pictures: those that were on their way still come."""
+    for _ in range(5):
+        camera.frame()
+
+
+def test_every_camera_opens_by_its_id(rig: Rig) -> None:
+    devices = pi_devices()
+    assert len(devices) == 2
+    for device in devices:
+        with opened(device.id) as camera:
+            assert camera._device.camera.id == device.id
+            assert camera.identity == device.identity
+            assert camera.frame() is not None
+
+
+def test_cameras_are_listed_by_their_ids_and_not_by_libcameras_numbers(rig: Rig) -> None:
+    listed = picamera2().Picamera2.global_camera_info()
+    assert [each["Id"] for each in listed] == sorted((each["Id"] for each in listed), reverse=True)
+    assert [each["Num"] for each in listed] == [1, 0], "these two are in another order for libcamera"
+    assert {"Id", "Model", "Num"} <= set(listed[0])
+
+
+def test_a_picture_is_the_first_plane_of_rows_with_padding(rig: Rig) -> None:
+    with opened() as camera:
+        width, height = SETTINGS.size_px
+        request = camera._device.capture_request(wait=False).get_result(timeout=5)
+        main = camera._device.camera_configuration()["main"]
+        with picamera2().MappedArray(request, "main", write=False) as mapped:
+            assert mapped.array.shape == (height * 3 // 2, main["stride"])
+            assert mapped.array.dtype == "uint8"
+        request.release()
+        assert main["size"] == (width, height)
+        assert main["stride"] >= width
+        first, second = camera.frame(), camera.frame()
+        assert first.luma.shape == second.luma.shape == (height, width)
+        assert second.number == first.number + 1
+        assert first.luma.max() > first.luma.min(), "they see something"
+
+
+def test_a_picture_tells_when_it_was_exposed(rig: Rig) -> None:
+    with opened() as camera:
+        request = camera._device.capture_request(wait=False).get_result(timeout=5)
+        stamp_s = request.get_metadata()["SensorTimestamp"] / 1e9
+        request.release()
+        assert 0 <= time.clock_gettime(time.CLOCK_BOOTTIME) - stamp_s < 5
+        stamps = [camera.frame().at_s for _ in range(3)]
+        assert stamps == sorted(stamps)
+        assert 0 <= time.monotonic() - stamps[-1] < 5
+
+
+def test_what_a_camera_cannot_be_told_is_left_undone(rig: Rig) -> None:
+    with opened() as camera:
+        assert camera.locks is None or isinstance(camera.locks, Locks)
+        camera.frame()
+        camera.lock(True, True)
+        camera.meter(slow=True, steady_hz=None)
+        camera.frame()
+        with pytest.raises(RuntimeError, match="NoSuchControl is not advertised"):
+            camera._device.set_controls({"NoSuchControl": 1})
+
+
+def test_a_busy_camera_is_named_and_costs_nothing(rig: Rig) -> None:
+    which = pi_devices()[0].id
+    with rig.taken_elsewhere(which):
+        before = None
+        for number in range(rig.many):
+            with pytest.raises(CameraError, match="it is in use by another program"):
+                opened(which)
+            if number == 2:  # libcamera opens some things once and for all
+                before = held()
+        assert held() == before
+    with opened(which) as camera:
+        assert camera.frame() is not None
+
+
+def test_the_other_camera_is_free_while_one_is_busy(rig: Rig) -> None:
+    busy, free = (device.id for device in pi_devices())
+    with rig.taken_elsewhere(busy), opened(free) as camera:
+        assert camera.frame() is not None
+
+
+def test_a_camera_opened_twice_by_one_program_is_busy(rig: Rig) -> None:
+    with opened() as camera:
+        with pytest.raises(CameraError, match="in use by another program"):
+            opened()
+        assert camera.frame() is not None
+
+
+def test_a_camera_that_falls_silent_is_told_closed_and_opened_anew(rig: Rig) -> None:
+    camera = opened()
+    camera.frame()
+    rig.silence(camera)
+    with pytest.raises(CameraError, match="sends no pictures any more"):
+        several(camera)
+    began_s = time.monotonic()
+    camera.close()
+    assert time.monotonic() - began_s < CLOSE_S
+    with opened() as camera:
+        assert camera.frame() is not None
+
+
+def test_a_camera_whose_event_loop_has_died_is_closed_and_opened_anew(rig: Rig) -> None:
+    camera = opened()
+    camera.frame()
+    rig.end_loop(camera)
+    with pytest.raises(CameraError, match="sends no pictures any more"):
+        several(camera)
+    began_s = time.monotonic()
+    camera.close()
+    assert time.monotonic() - began_s < CLOSE_S
+    with opened() as camera:
+        assert camera.frame() is not None
+
+
+def test_a_camera_is_opened_a_hundred_times(rig: Rig) -> None:
+    before = None
+    for number in range(100):
+        with opened() as camera:
+            camera.frame()
+        if number == 2:
+            before = held()
+    assert held() == before
+
+
+def test_two_cameras_work_at_once(rig: Rig) -> None:
+    one, other = (chosen(device.id) for device in pi_devices())
+    with opened(one.id) as first:
+        with opened(other.id) as second:
+            assert first.frame() is not None
+            assert second.frame() is not None
+        assert first.frame() is not None, "closing one leaves the other"

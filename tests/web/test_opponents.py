@@ -1,0 +1,117 @@
+"""The machine as an opponent, and trying it out alone: keys, doors, and who may use them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of, view_of
+
+from companion.core.config import TableSettings
+from companion.core.kit import Seat
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with open_place(tmp_path) as place:
+        yield place
+
+
+def test_a_character_is_asked_exchanged_and_sent_away(place: Place) -> None:
+    browser = place.sit("south", "Ada")
+    assert browser.post("/api/seat/north/machine", json={"name": "Pip"}).get_json() == {"seat": "north", "name": "Pip"}
+    assert view_of(place)["seats"]["north"]["door"] == "machine"
+    assert browser.post("/api/seat/north/machine", json={"name": "Zeno"}).status_code == 200
+    assert view_of(place)["seats"]["north"]["name"] == "Zeno"
+    assert browser.post("/api/seat/north/machine-leaves", json={}).status_code == 200
+    assert view_of(place)["seats"]["north"]["name"] is None
+
+
+def test_nobody_takes_a_persons_place_by_it(place: Place) -> None:
+    place.sit("south", "Ada")
+    stranger = place.browser()
+    assert stranger.post("/api/seat/south/machine", json={"name": "Pip"}).status_code == 409
+    assert stranger.post("/api/seat/south/machine-leaves", json={}).status_code == 409
+    assert view_of(place)["seats"]["south"]["name"] == "Ada"
+
+
+@pytest.mark.parametrize("name", ["", "pip", "Hal", "Pip ", "../Pip", "P" * 201])
+def test_only_those_who_are_there_can_be_asked(place: Place, name: str) -> None:
+    answer = place.browser().post("/api/seat/north/machine", json={"name": name})
+    assert answer.status_code == 400
+    if len(name) < 200:
+        assert error_of(answer)["message"] == "There is no such opponent: known are Pip, Bo and Zeno"
+
+
+def test_where_a_code_is_asked_for_it_is_asked_for_here_too(tmp_path: Path) -> None:
+    with open_place(tmp_path, join="code") as place:
+        far = {"REMOTE_ADDR": "192.0.2.9"}
+        answer = place.browser().post("/api/seat/north/machine", json={"name": "Pip"}, environ_base=far)
+        assert answer.status_code == 403
+        assert view_of(place)["seats"]["north"]["name"] is None
+        tried = place.browser().post("/try", environ_base=far)
+        assert (tried.status_code, tried.headers["Location"]) == (303, "/join/south")
+        lobby = place.browser().get("/", environ_base=far).get_data(as_text=True)
+        assert 'form="try"' not in lobby
+        host = place.browser()
+        key = {"X-Host-Key": HOST_KEY}
+        assert (
+            host.post("/api/seat/north/machine", json={"name": "Pip"}, headers=key, environ_base=far).status_code == 200
+        )
+
+
+def test_one_key_sits_down_asks_a_machine_and_begins(place: Place) -> None:
+    browser = place.browser()
+    answer = browser.post("/try", data={"game": "scouts"})
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/here")
+    view = view_of(place)
+    assert (view["game"], view["seats"]["south"]["name"], view["seats"]["north"]["name"]) == ("scouts", "", "Pip")
+    here = browser.get("/here")
+    assert 'src="/seat/south"' in here.get_data(as_text=True)
+    assert "frame-src 'self'" in here.headers["Content-Security-Policy"]
+    assert browser.get("/seat/south").status_code == 200
+    assert browser.post("/try").headers["Location"] == "/here", "the same browser once more"
+    assert view_of(place)["game"] == "scouts"
+
+
+def test_a_second_one_plays_against_who_is_there(place: Place) -> None:
+    place.sit("south", "Ada")
+    place.browser().post("/try")
+    assert view_of(place)["seats"]["north"]["door"] == "phone"
+    assert place.browser().post("/try").headers["Location"] == "/join"
+    assert place.browser().get("/here").headers["Location"] == "/join"
+
+
+@pytest.mark.parametrize("game", ["outbuffered", "scouts", "arena", "kahmate", "binmat"])
+def test_each_game_is_tried_in_a_way_that_a_machine_can_play(place: Place, game: str) -> None:
+    place.browser().post("/try", data={"game": game})
+    session = place.table._live.session
+    assert session.is_machines(Seat.NORTH)
+    assert not session.playing.is_dealt_by_hand(session.options)
+
+
+def test_pages_show_who_can_be_asked_and_who_sits_there(place: Place) -> None:
+    lobby = page_of(place.browser(), "/")
+    for name in ("Pip", "Bo", "Zeno"):
+        assert f"<b>{name}</b>" in lobby
+    assert 'aria-label="Strength 2 of 3"' in lobby
+    assert "Scan a code, or pick an opponent" in lobby
+    for path in ("/watch", "/host", "/kit"):
+        assert f'href="{path}"' in lobby
+    browser = place.sit("south", "Ada")
+    assert 'data-post="/api/seat/north/machine"' in page_of(browser, "/seat/south")
+    browser.post("/api/seat/north/machine", json={"name": "Bo"})
+    pressed = page_of(browser, "/seat/south")
+    assert 'data-post="/api/seat/north/machine-leaves" data-body="{}" aria-pressed="true"' in pressed
+    assert "Bo, the machine, sits here." in page_of(place.browser(), "/join")
+    assert "Bo, the machine, sits here." in place.browser().get("/seat/north").get_data(as_text=True)
+    assert "Bo, machine" in place.browser().get("/host", headers={"X-Host-Key": HOST_KEY}).get_data(as_text=True)
+
+
+def test_an_engines_name_is_shown_as_it_is(tmp_path: Path) -> None:
+    """Names from the settings are people's words: never markup."""
+    with open_place(tmp_path, engines=("Ada=/opt/ada", "B. o=/x"), table_settings=TableSettings()) as place:
+        lobby = page_of(place.browser(), "/")
+        assert "<b>Ada</b>" in lobby
+        assert place.browser().post("/api/seat/north/machine", json={"name": "B. o"}).status_code == 200

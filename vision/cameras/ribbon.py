@@ -1,0 +1,233 @@
+"""Cameras on ribbon cables: which there are, and how Picamera2 opens and closes one without leaving anything behind.
+
+What Picamera2 0.3.38 does, as real ones on libcamera's virtual cameras have shown:
+
+* `Picamera2(n)` counts in the order of `global_camera_info()`, which is sorted by `Id`; an entry's `Num` counts in
+  libcamera's own order, which may be another one at every boot.
+* One whose `__init__` fails never closes the writing end of its pipe (`notifyme_w`), and names the reason only as the
+  cause of its error.
+* `stop()` waits for its event loop, for ever when that has ended; `close()` ends the loop first and then stops by
+  itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import importlib
+import logging
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from companion.core.errors import CameraError
+from companion.core.i18n import say
+from vision.cameras.sensors import lens_of
+
+_log = logging.getLogger(__name__)
+
+CLOSE_S = 5.0
+"""So long closing may take; Picamera2 needs some 0.3 s."""
+
+
+@dataclass(frozen=True)
+class PiDevice:
+    """A camera on the ribbon cable: `id` is libcamera's, which names socket and sensor and is the same at every boot.
+
+    `number` is its place as Picamera2 counts now.
+    """
+
+    number: int
+    sensor: str
+    id: str
+
+    @property
+    def identity(self) -> str:
+        """What its lens is filed under."""
+        return f"{self.sensor} {self.id}".strip()
+
+    @property
+    def model(self) -> str:
+        """Its name among `vision.pose.pose.LENSES`."""
+        return lens_of(self.sensor)
+
+
+def picamera2() -> Any:
+    """The module, or `CameraError` saying how to get it."""
+    try:
+        return importlib.import_module("picamera2")
+    except Exception as error:  # it exists but does not import where libcamera is missing
+        raise CameraError(
+            say(
+                "Picamera2 is not here: on a Raspberry Pi install python3-picamera2 and make the environment "
+                "with --system-site-packages"
+            )
+        ) from error
+
+
+def pi_devices() -> tuple[PiDevice, ...]:
+    """The cameras on ribbon cables; none is opened. Raises `CameraError` where Picamera2 is missing or fails."""
+    module = picamera2()
+    try:
+        listed = module.Picamera2.global_camera_info()
+    except Exception as error:  # libcamera raises RuntimeError, IndexError and its own kinds
+        raise CameraError(
+            say("The Raspberry Pi's cameras cannot be listed: {error}: restart the Pi", error=str(error))
+        ) from error
+    found = (PiDevice(place, str(each.get("Model", "")), str(each.get("Id", ""))) for place, each in enumerate(listed))
+    return tuple(device for device in found if not _is_usb(device.id))  # libcamera lists USB cameras as well
+
+
+def _is_usb(identity: str) -> bool:
+    return "/usb" in identity or "-usb" in identity.lower()
+
+
+def chosen(which: str) -> PiDevice:
+    """The camera that the word behind `picamera:` means: its id, sensor or place; without one the first.
+
+    Raises `CameraError` when it is not connected.
+    """
+    here = pi_devices()
+    if not which:
+        found = here[:1]
+    elif which.isdecimal():
+        found = here[int(which) : int(which) + 1]
+    else:
+        found = tuple(device for device in here if which in (device.id, device.sensor))
+    if found:
+        return found[0]
+    if not which:
+        raise CameraError(say("No Raspberry Pi camera is connected: check the ribbon cable, contacts and direction"))
+    raise CameraError(
+        say(
+            "No Raspberry Pi camera {which} is connected ({here}): check the ribbon cable, contacts and direction",
+            which=which,
+            here=", ".join(device.id for device in here) or say("none"),
+        )
+    )
+
+
+# ---- opening -----------------------------------------------------------------------------------------------------
+
+
+def open_device(wanted: PiDevice) -> Any:
+    """A `Picamera2` of this very camera; raises `CameraError` with the true reason, and then leaves nothing open."""
+    kind = picamera2().Picamera2
+    device = kind.__new__(kind)  # held before `__init__` may fail, for what it leaves open then
+    try:
+        device.__init__(wanted.number)
+    except Exception as error:
+        _clear_away(device)
+        raise CameraError(
+            say("The Raspberry Pi camera cannot be opened: {reason}, check the ribbon cable", reason=reason_of(error))
+        ) from error
+    if device.camera.id != wanted.id:  # another one came or went since they were listed
+        close_device(device)
+        raise CameraError(say("The Raspberry Pi’s cameras have changed places: it is tried again"))
+    return device
+
+
+def _clear_away(device: Any) -> None:
+    """Close what a `Picamera2` holds that never became ready."""
+    if getattr(device, "is_open", False):
+        with contextlib.suppress(Exception):  # nothing to release when it was let go before
+            device.camera.release()
+    device.is_open = False  # else its end, whenever it is collected, tries to close it once more
+    for attribute, closing in (("notifymeread", lambda file: file.close()), ("notifyme_w", os.close)):
+        if (held := getattr(device, attribute, None)) is not None:
+            with contextlib.suppress(OSError):
+                closing(held)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what it comes from, to the first one."""
+    seen: list[BaseException] = []
+    while error is not None and error not in seen:
+        seen.append(error)
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def reason_of(error: BaseException) -> str:
+    """Why a camera does not open or start, in words, with what to do: of an error's causes the first."""
+    causes = list(_causes(error))
+    if _is(causes, errno.EBUSY):
+        return say("it is in use by another program: close that one")
+    if _is(causes, errno.ENOMEM):
+        return say("the contiguous memory is too small (CMA): set dtoverlay=vc4-kms-v3d,cma-128 in config.txt")
+    return str(causes[-1]) or type(causes[-1]).__name__
+
+
+def is_short_of_memory(error: BaseException) -> bool:
+    """Does an error come from too little memory?"""
+    return _is(list(_causes(error)), errno.ENOMEM)
+
+
+def _is(causes: list[BaseException], number: int) -> bool:
+    """Is one of them of this kind? libcamera gives its errors on as their words alone."""
+    return any(getattr(cause, "errno", None) == number or os.strerror(number) in str(cause) for cause in causes)
+
+
+# ---- closing -----------------------------------------------------------------------------------------------------
+
+
+def close_device(device: Any, limit_s: float = CLOSE_S) -> None:
+    """Give a camera back; raises `CameraError` when that fails or takes longer than `limit_s`.
+
+    One that does not close in time is given up: its thread is left behind, and libcamera is told directly to let the
+    camera go, so that it can be opened anew.
+    """
+    failed: list[Exception] = []
+    if not _ends(lambda: failed.extend(_close(device)), "camera-close", limit_s):
+        _log.error("The Raspberry Pi camera does not close: it is given up")
+        if not _ends(lambda: _let_go(device), "camera-give-up", limit_s):
+            _log.error("libcamera does not let the camera go either")
+        raise CameraError(say("The Raspberry Pi camera did not close and was given up: it is opened anew"))
+    if failed:
+        raise CameraError(
+            say("The Raspberry Pi camera cannot be closed: {error}: restart the program", error=str(failed[0]))
+        ) from failed[0]
+
+
+def _ends(work: Any, name: str, limit_s: float) -> bool:
+    """Do something in a thread of its own; does it end in time?"""
+    thread = threading.Thread(target=work, name=name, daemon=True)
+    thread.start()
+    thread.join(limit_s)
+    return not thread.is_alive()
+
+
+def _close(device: Any) -> list[Exception]:
+    """Close it whatever fails on the way; answers what did.
+
+    Requests that nobody answers go first: Picamera2 serves its queue in order. Not `stop`: see the head of this file.
+    """
+    failed = []
+    for step in ("cancel_all_and_flush", "close"):
+        try:
+            getattr(device, step)()
+        except Exception as error:
+            failed.append(error)
+    if failed and device.is_open:
+        _let_go(device)
+    return failed
+
+
+def _let_go(device: Any) -> None:
+    """Stop and release a camera behind Picamera2's back.
+
+    Its manager, one for all cameras of the process, may hang as well: the next camera gets a new one. A thread that is
+    still busy with closing finds no camera when it wakes, and the old manager.
+    """
+    owner: Any = next((kind for kind in type(device).__mro__ if "_cm" in vars(kind)), None)
+    if owner is not None:
+        device._cm = owner._cm
+        device._cm.running = False
+        owner._cm = type(owner._cm)()
+    camera, device.camera = device.camera, None
+    for step in ("stop", "release"):
+        with contextlib.suppress(Exception):
+            getattr(camera, step)()
+    _clear_away(device)

@@ -1,0 +1,60 @@
+"""The doors by which somebody asks the machine to play a seat, and sends it away again."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, jsonify, request
+
+from companion.core.errors import Malformed
+from companion.core.i18n import Verbatim, listed, say
+from companion.core.kit import Seat
+from companion.table.session import MACHINE
+from web.context import PageContext
+from web.routes.api import SEAT, Body, Text, read_body
+
+
+class Ask(Body, frozen=True):
+    """One of the characters is to play; `code` as for sitting down."""
+
+    name: Text
+    code: Text = ""
+
+
+class Leave(Body, frozen=True):
+    """The machine is to leave; `code` as for sitting down."""
+
+    code: Text = ""
+
+
+class Opponents:
+    """The doors under `/api/seat`; whoever may sit down may ask the machine to."""
+
+    def __init__(self, page_context: PageContext) -> None:
+        self._page_context = page_context
+        self._table = page_context.table
+
+    def blueprint(self) -> Blueprint:
+        """All routes."""
+        opponents = Blueprint("opponents", __name__, url_prefix="/api/seat")
+        opponents.add_url_rule(f"/{SEAT}/machine", view_func=self.machine, methods=["POST"])
+        opponents.add_url_rule(f"/{SEAT}/machine-leaves", view_func=self.machine_leaves, methods=["POST"])
+        return opponents
+
+    def machine(self, seat: str) -> Response:
+        """Let a character play a free seat, or take the place of another one."""
+        body = read_body(request, Ask)
+        self._page_context.let_in(request, body.code)
+        known = [character.name for character in self._page_context.opponents]
+        if body.name not in known:
+            text = say("There is no such opponent: known are {names}", names=listed(map(Verbatim, known)))
+            raise Malformed(text)
+        if self._table.view().seats[Seat(seat)].door == MACHINE:
+            self._table.unseat_machine(Seat(seat))
+        self._table.seat_machine(Seat(seat), body.name)
+        return jsonify(seat=seat, name=body.name)
+
+    def machine_leaves(self, seat: str) -> Response:
+        """Make a seat free that the machine plays."""
+        body = read_body(request, Leave)
+        self._page_context.let_in(request, body.code)
+        self._table.unseat_machine(Seat(seat))
+        return jsonify(seat=None)
