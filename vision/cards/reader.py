@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import cv2
@@ -67,10 +67,7 @@ _GAP_MM = 2.0
 """A white module of a marker is not wider than this, the white between two markers is."""
 _SOLID_MM = 6.0
 """All strokes of cards' other print are thinner."""
-_ASIDE_MM, _FAR_ASIDE_MM = 8.0, 14.0
-"""A card that lies like another has its markers so far aside of that one's; one that is seen in part, farther."""
-_OUT_MM, _IN_MM = 14.0, 1.5
-"""What shows of a card may lie so far beyond the outer end of its zone, and must lie so far inside its sides."""
+_ASIDE_MM = 8.0
 _OVER_MM = 2.5
 _PRINT_MM2 = 4.0
 """Less of it in a zone is no print."""
@@ -249,15 +246,12 @@ class CardReader:
                 near = any(np.abs(quad.mean(axis=0) - mark.mean(axis=0)).max() < side * 0.6 for mark in seen)
                 is_exact = self._is_whole(quad, _EXACT)
                 known = places if is_exact else places + smaller
-                if near or not self._is_near_zone(quad, _OUT_MM, -_IN_MM):
-                    continue
-                if any(_is_within(quad, place) for place in known):
+                if near or not self._is_in_zone(quad) or any(_is_within(quad, place) for place in known):
                     continue
                 long, short = max(box[1]) / _SCALE, min(box[1]) / _SCALE
                 is_full = area >= _FULL * long * short
                 is_cut = is_exact and not is_solid and area >= _CUT * long * short
-                is_in = self._is_in_zone(quad)
-                if is_in and (is_solid or is_cut or (is_full and self._is_whole(quad))):
+                if is_solid or is_cut or (is_full and self._is_whole(quad)):
                     covers = []
                     on = [card for card in read if card.depth_inside(quad).max() > 0]
                     upper = sorted(on, key=lambda card: _nearest_mm(card, quad))
@@ -265,8 +259,7 @@ class CardReader:
                     columns = (self._is_in_column(card, quad, half=True) for card in upper[: None if is_cut else 1])
                     is_marker = any(columns)
                 else:
-                    near_column = [c for c in read if self._is_in_column(c, quad, aside_mm=_FAR_ASIDE_MM)]
-                    covers = [card.name for card in near_column if _is_at_edge(card, quad)]
+                    covers = [c.name for c in read if self._is_in_column(c, quad) and _is_at_edge(c, quad)]
                     is_marker = bool(covers) and abs(long / side - 1) <= _SIDE and short >= _RIM_MM
                     is_marker = is_marker and is_full
                 if is_marker:
@@ -276,19 +269,15 @@ class CardReader:
 
     def _is_in_zone(self, quad: Points) -> bool:
         """Is the middle of a quadrangle within a zone, off its outline and the markers of the board?"""
-        return self._is_near_zone(quad, -_MARGIN_MM, -_MARGIN_MM)
-
-    def _is_near_zone(self, quad: Points, beyond_end_mm: float, beyond_side_mm: float) -> bool:
-        """Does the middle of a quadrangle lie no farther beyond a zone's end and its sides than this?"""
         board, (x, y) = self.kit.board, quad.mean(axis=0)
-        zone = board.square_at(x, float(y.clip(0, board.height_mm - 1)))
+        zone = board.square_at(x, y)
         if zone not in self.zones:
             return False
         middle_x, middle_y = board.centre_mm(zone)
-        side, depth = board.square_mm / 2 + beyond_side_mm, board.depth_mm / 2 + beyond_end_mm
+        side, depth = board.square_mm / 2 - _MARGIN_MM, board.depth_mm / 2 - _MARGIN_MM
         return bool(abs(x - middle_x) < side and abs(y - middle_y) < depth)
 
-    def _is_in_column(self, card: Lying, quad: Points, *, half: bool = False, aside_mm: float = _ASIDE_MM) -> bool:
+    def _is_in_column(self, card: Lying, quad: Points, *, half: bool = False) -> bool:
         """Would a card that lies like this one, but farther up or down, have a marker here?
 
         With `half` only above the card's marker that is below, and below the other.
@@ -296,7 +285,7 @@ class CardReader:
         (x, y), turn = (float(v) for v in quad.mean(axis=0) - card.middle), card.turn
         across, along = math.cos(turn) * x + math.sin(turn) * y, math.cos(turn) * y - math.sin(turn) * x
         column = (self._deck.width_mm - self._deck.marker_mm) / 2 - self._deck.inset_mm
-        return abs(abs(across) - column) < aside_mm and (across * along > 0 or not half)
+        return abs(abs(across) - column) < _ASIDE_MM and (across * along > 0 or not half)
 
     # ---- zones ----
 
@@ -306,9 +295,7 @@ class CardReader:
         by_zone: dict[Square, list[Lying]] = defaultdict(list)
         doubtful: set[Square] = set()
         beside = []
-        every = list(cards)
-        zones = {card.name: board.square_at(card.x_mm, card.y_mm) for card in every}
-        for card in (self._brought_in(card, zones) for card in every):
+        for card in cards:
             spread = float(pose.spread_mm(np.array([[card.x_mm, card.y_mm, CARD_Z_MM]]))[0])
             margin = _MARGIN_MM + 2 * spread
             steps = ((margin, 0.0), (-margin, 0.0), (0.0, margin), (0.0, -margin))
@@ -321,20 +308,6 @@ class CardReader:
             elif card.name != UNREAD:
                 beside.append(card.name)
         return by_zone, doubtful, beside
-
-    def _brought_in(self, card: Lying, zones: Mapping[str, Square | None]) -> Lying:
-        """An unread card that is seen beside those that cover it, or beyond them, lies in the zone in which they do."""
-        above = {zones[name] for name in card.covers if name in zones}
-        zone = above.pop() if len(above) == 1 else None
-        if card.name != UNREAD or zone not in self.zones:
-            return card
-        board, (x, y) = self.kit.board, self.kit.board.centre_mm(zone)
-        side, depth = (size / 2 - 2 * _MARGIN_MM for size in (board.square_mm, board.depth_mm))
-        return replace(
-            card,
-            x_mm=float(np.clip(card.x_mm, x - side, x + side)),
-            y_mm=float(np.clip(card.y_mm, y - depth, y + depth)),
-        )
 
     def _moving(self, pose: Pose, moving_px: Points) -> set[Square]:
         """Zones in which something moves."""
