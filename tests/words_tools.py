@@ -77,9 +77,15 @@ def _known() -> frozenset[str]:
     return frozenset(text for several in ids for text in several if text)
 
 
+CUT = {"{text!o}": "⟦{text!o}", "{text!w}": "{text!w}⟧"}
+"""Sentences of which the beginning or the end is cut off, along with its bracket."""
+
+
 def bracketed(language: str, one: str, many: str, n: int | None) -> str:
     """The pattern in the language that nobody speaks; what no catalogue can hold stays outside, also within another."""
     pattern = many if many and n != 1 else one
+    if one in CUT:
+        return CUT[one]
     if one in _known():
         return f"⟦{pattern}⟧"
     return f"⟧{pattern}⟦" if WORD.search(re.sub(r"\{.*?\}", "", pattern)) else pattern

@@ -15,6 +15,7 @@ from typing import Protocol
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from companion.core.grid import Square
 from companion.core.kit import Kit
@@ -28,6 +29,7 @@ from companion.core.ports import (
     SquareSeen,
     Weakness,
 )
+from vision.cameras.colours import Colours, painted
 from vision.detection.markers import Luma
 from vision.pieces.board_reader import BoardReader
 from vision.pose.optics import Lens
@@ -42,6 +44,8 @@ from vision.readability import (
     tilt_deg,
 )
 
+Picture = NDArray[np.uint8]
+"""What is shown: (height, width) in grey, or (height, width, 3) in BGR."""
 Area = tuple[float, float, float, float]
 """Low x, low y, high x, high y in board mm."""
 SETTLED = 10
@@ -88,7 +92,8 @@ class _PackedFrame(Frame):
 
     def __init__(self, frame: Frame) -> None:
         packed = cv2.imencode(".png", frame.luma, _PACKING)[1]
-        vars(self).update(at_s=frame.at_s, number=frame.number, packed=packed)
+        tint = frame.colours() if frame.colours else None
+        vars(self).update(at_s=frame.at_s, number=frame.number, packed=packed, colours=lambda: tint)
 
     @property
     def luma(self) -> Luma:
@@ -156,11 +161,20 @@ class BoardEye:
             self._pack()
             return
         with self._lock:
+            self._forget_other_boards(reading.game)
             if self._settled and _same(self._settled[-1].reading, reading):
                 self._settled.pop()  # the board is as it was before something moved: the newest picture of it counts
             self._settled.append(look)
         if sum(not isinstance(each.frame, _PackedFrame) for each in self._settled) > UNPACKED:
             self._pack()
+
+    def _forget_other_boards(self, game: str | None) -> None:
+        """Settled frames go with their board: large ones, such as those of cards, are not kept through another game.
+
+        The lock is held.
+        """
+        if game is not None and any(each.reading.game not in (None, game) for each in self._settled):
+            self._settled.clear()
 
     def _pack(self) -> None:
         """Pack the oldest settled frame that is not yet; only the watcher's thread changes what is kept."""
@@ -187,7 +201,7 @@ class BoardEye:
     def picture(self) -> bytes | None:
         """The last frame as a JPEG of at most 960 px; None: there was none yet."""
         look = self._last
-        return _jpeg(_narrowed(look.frame.luma, _PICTURE_PX), _PICTURE_QUALITY) if look else None
+        return _jpeg(_shown(look.frame, _PICTURE_PX), _PICTURE_QUALITY) if look else None
 
     def blind_advice(self) -> tuple[Advice, ...]:
         """What may be wrong with the picture while no board is found in it."""
@@ -242,7 +256,7 @@ class BoardEye:
     def settled_picture(self, frame: int, width_px: int) -> bytes | None:
         """A settled frame as a JPEG of at most that width; None: it is not kept any more."""
         look = self._look(frame)
-        return _jpeg(_narrowed(look.frame.luma, width_px), _PICTURE_QUALITY) if look else None
+        return _jpeg(_shown(look.frame, width_px), _PICTURE_QUALITY) if look else None
 
     def photograph(self) -> bytes | None:
         """The board alone, from straight above, as a small JPEG; None: it does not lie still in view.
@@ -256,7 +270,7 @@ class BoardEye:
         if not look.reading.quiet:
             return None
         area = _area_mm(look.kit, whole=not look.kit.deck)
-        view = self._from_above(look.frame.luma, look.pose, area, _PHOTOGRAPH_PX)
+        view = self._from_above(look.frame, look.pose, area, _PHOTOGRAPH_PX)
         view = _covered(view, look.kit, area, look.reading.unknown)
         for quality in _PHOTOGRAPH_QUALITIES:
             picture = _jpeg(view, quality)
@@ -308,16 +322,20 @@ class BoardEye:
         return measures
 
     def _board_picture(self, look: _Look, kit: Kit, pose: Pose) -> bytes:
-        return _jpeg(self._from_above(look.frame.luma, pose, _area_mm(kit), _BOARD_PX), _BOARD_QUALITY)
+        return _jpeg(self._from_above(look.frame, pose, _area_mm(kit), _BOARD_PX), _BOARD_QUALITY)
 
-    def _from_above(self, luma: Luma, pose: Pose, area_mm: Area, longest_px: int) -> Luma:
+    def _from_above(self, frame: Frame, pose: Pose, area_mm: Area, longest_px: int) -> Picture:
         """A rectangle of the board, longer side so many pixels; the way there is kept while the board lies still."""
         key, maps = (pose, area_mm, longest_px), self._maps
         if maps is None or maps[0] != key:
             low, high = area_mm[:2], area_mm[2:]
             scale = longest_px / max(high[0] - low[0], high[1] - low[1])
             self._maps = maps = (key, pose.plane_maps(low, high, 0.0, scale))
-        return maps[1].rectify(luma)
+        tint = _colours_of(frame)
+        view = maps[1].rectify(frame.luma)
+        return (
+            view if tint is None else painted(view, maps[1].rectify_colours(tint, tint.shape[1] / frame.luma.shape[1]))
+        )
 
 
 def _same(one: Reading, other: Reading) -> bool:
@@ -359,7 +377,7 @@ def _area_mm(kit: Kit, whole: bool = True) -> Area:
     return 0.0, -strip, board.width_mm, board.height_mm + strip
 
 
-def _covered(view: Luma, kit: Kit, area_mm: Area, hidden: frozenset[Square]) -> Luma:
+def _covered(view: Picture, kit: Kit, area_mm: Area, hidden: frozenset[Square]) -> Picture:
     """The same view with a plain grey over some squares, half the gaps included."""
     scale = view.shape[1] / (area_mm[2] - area_mm[0])
     covered = view.copy()
@@ -381,5 +399,15 @@ def _narrowed(luma: Luma, width_px: int) -> Luma:
     return np.asarray(cv2.resize(luma, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
 
 
-def _jpeg(luma: Luma, quality: int) -> bytes:
-    return bytes(cv2.imencode(".jpg", luma, [cv2.IMWRITE_JPEG_QUALITY, quality])[1])
+def _shown(frame: Frame, width_px: int) -> Picture:
+    """A frame for people: no wider than that, in colour where the camera has any."""
+    return painted(_narrowed(frame.luma, width_px), _colours_of(frame))
+
+
+def _colours_of(frame: Frame) -> Colours | None:
+    return frame.colours() if frame.colours else None
+
+
+def _jpeg(picture: Picture, quality: int) -> bytes:
+    """A picture in grey, (height, width), or in BGR."""
+    return bytes(cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, quality])[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -152,6 +153,7 @@ def _watch_requests(app: Flask, table: Table, guard: Guard) -> None:
             guard.refuse_embedding(request)
 
     app.after_request(_harden)
+    app.after_request(_made)
 
 
 def _watch_names(app: Flask, names: Names, join_urls: Callable[[], tuple[str, ...]]) -> None:
@@ -164,6 +166,18 @@ def _watch_names(app: Flask, names: Names, join_urls: Callable[[], tuple[str, ..
             raise BadRequest
         if not is_open and not names.knows(host, request.environ.get(OWN_ADDRESS, "")):
             raise UnknownName(join_urls()[0])
+
+
+_TOKEN = re.compile(r"[0-9a-z]{1,12}")
+"""What a page gives along with its wish for something long."""
+
+
+def _made(answer: Response) -> Response:
+    """Tell the page that asked for something long, by the word it gave, that the answer is on its way."""
+    token = request.args.get("wait", "")
+    if _TOKEN.fullmatch(token):
+        answer.set_cookie("made", token, max_age=60, samesite="Lax")
+    return answer
 
 
 def _harden(answer: Response) -> Response:

@@ -26,7 +26,7 @@ from companion.core.clock import Clock
 from companion.core.config import TableSettings
 from companion.core.drawings import DRAWINGS, sprite, symbols
 from companion.core.grid import Square
-from companion.core.i18n import LANGUAGES, Said, joined, listed, say, say_n, spoken, translate
+from companion.core.i18n import LANGUAGES, Said, joined, listed, say, say_n, spoken, to_owner, translate
 from companion.core.kit import SEAT_WORDS, SEATS, Kit, Seat, Side
 from companion.core.network import Wifi, shown, shown_code
 from companion.core.ports import CameraState, PanelHands, Spoken, World
@@ -185,6 +185,7 @@ def register_template_helpers(app: Flask) -> None:
         board=_board,
         words=lambda view: board_words(scene) if (scene := scene_of(view)) else "",
         ic=icon,
+        pointing=pointing,
         cards=cards,
         beside=piece_controls,
         picture=picture,
@@ -203,6 +204,7 @@ def register_template_helpers(app: Flask) -> None:
         shown=shown,
         rule_words=rule_words,
         t=translate,
+        to_owner=to_owner,
     )
 
 
@@ -217,9 +219,13 @@ def _drawn(html: str) -> list[str]:
     return _naming(tuple(DRAWINGS)).findall(html)
 
 
-def page_sprite(body: str) -> Markup:
-    """What a page draws with: the patterns, and the drawings that are named in its body and not defined there."""
-    names = {*_drawn(body), *_FOR_SCRIPTS} - set(_DEFINED.findall(body))
+def page_sprite(body: str, whole: str = "") -> Markup:
+    """What a page draws with: the patterns, and the drawings that are named in its body and not defined there.
+
+    `whole`, if anything stands in it: all drawings, for a page whose scripts fetch parts that need others.
+    """
+    wanted = DRAWINGS if whole.strip() else (*_drawn(body), *_FOR_SCRIPTS)
+    names = set(wanted) - set(_DEFINED.findall(body))
     return Markup(sprite(sorted(names)).replace('style="position:absolute"', 'class="sprite"'))
 
 
@@ -276,6 +282,14 @@ def _board(view: TableView, turned: bool = False) -> Markup:
 def icon(drawing: str, classes: str = "") -> Markup:
     """A drawing in a line of text; it says nothing that the text does not."""
     return Markup(f'<svg class="ic {classes}" viewBox="0 0 100 100" aria-hidden="true"><use href="#{drawing}"/></svg>')
+
+
+def pointing(drawing: str, degrees: int) -> Markup:
+    """A drawing in a line of text, turned clockwise."""
+    return Markup(
+        f'<svg class="ic" viewBox="0 0 100 100" aria-hidden="true"><use href="#{drawing}"'
+        f' transform="rotate({degrees % 360} 50 50)"/></svg>'
+    )
 
 
 def side_of(view: TableView, seat: Seat) -> Side:

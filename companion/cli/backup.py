@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -40,6 +41,7 @@ def _backup(options: argparse.Namespace, settings: Settings, path: Path) -> int:
     try:
         with _new_file(unfinished) as target:
             with as_owner_of(settings.journal_path.parent):
+                _begin(f"Copying settings and games{' with their photographs' if options.photographs else ''}.")
                 note = make_backup(settings, path, RealClock(), options.photographs, target)
             _give_to_caller(target)
         unfinished.replace(options.file)
@@ -66,6 +68,8 @@ def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int
     except OSError as error:
         raise Malformed(f"{options.file} cannot be read: {error.strerror or error}") from None
     with source, as_owner_of(settings.journal_path.parent):
+        size_mb = os.fstat(source.fileno()).st_size / 1_000_000
+        _begin(f"Unpacking and checking {options.file}, {size_mb:.1f} MB: every game and file in it.")
         note = stage_restore(source, settings, path)
         print(f"{options.file}: {note.sentence()}")
         try:
@@ -76,8 +80,14 @@ def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int
                 "(sudo systemctl restart companion; one that was started by hand: end it)."
             )
             return 0
+        _begin("Putting it in place; what was here goes to before-restore.")
         print(apply_staged(settings, path))
     return 0
+
+
+def _begin(what: str) -> None:
+    """Say what takes its time, where it does not get into what other programs read."""
+    print(what, file=sys.stderr, flush=True)
 
 
 def _new_file(path: Path) -> IO[bytes]:

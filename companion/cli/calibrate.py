@@ -49,6 +49,7 @@ def measure_live(settings: Settings, tell: Callable[[str], None]) -> LensFit:
         work = Calibration(nominal_lens(settings.camera, camera))
         tell(f"{camera.name}: hold the page before it; Ctrl-C ends without a change.")
         _collect(work, _pictures(camera), tell)
+        tell("Working out the lens: some seconds.")
         measured = _result(work)
         LensShelf(settings.lenses_path, settings.camera).measured(camera, measured.lens, measured.spread)
     return measured
@@ -60,12 +61,12 @@ def measure_folder(settings: Settings, folder: Path, tell: Callable[[str], None]
     paths = pictures_in(folder)
     if not paths:
         raise CameraError(f"{folder}: holds no pictures: put PNG or JPEG files into it")
-    for path in paths:
+    for number, path in enumerate(paths, start=1):
         luma = load_luma(path)
         if (luma.shape[1], luma.shape[0]) != settings.camera.size_px:
             tell(f"{path.name}: {luma.shape[1]} x {luma.shape[0]}, not {settings.camera.size} as the camera is set.")
         trouble = work.add(luma)
-        tell(f"{path.name}: {trouble or 'taken'}.")
+        tell(f"{number} of {len(paths)}, {path.name}: {trouble or 'taken'}.")
     for words in work.missing():
         tell(f"Still wanted: {words}.")
     measured = _result(work)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,7 @@ def _kit(options: argparse.Namespace) -> int:
         raise Malformed(f"{options.board} cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise Malformed(f"{options.board} is no text: a map is lines of . # s n S N") from None
+    _begin(f"Drawing the kit of {game.title}: this takes some seconds.")
     pdf = kit_pdf(game.kit(game.options(raw)), options.paper, options.spares, options.language)
     return _written(options.output, pdf, "print it at 100 %, on matt paper")
 
@@ -56,6 +58,7 @@ def _kit(options: argparse.Namespace) -> int:
 def _booklet(options: argparse.Namespace) -> int:
     from companion.printing.kit_printer import KitPrinter  # noqa: PLC0415 - the PDF library is slow to import
 
+    _begin(f"Setting the booklet of {game_named(options.game).title}: this takes some seconds.")
     pdf = KitPrinter(GAMES).booklet(options.game, options.paper, options.language)
     return _written(options.output, pdf, "print it on both sides, turned over the short edge, and fold it")
 
@@ -66,6 +69,11 @@ def _card(options: argparse.Namespace) -> int:
     address = f"http://{options.address.removeprefix('http://').rstrip('/')}/"
     pdf = KitPrinter(GAMES).join_card((address,), None, options.paper, options.language)
     return _written(options.output, pdf, "print it, and fold it along the dashes")
+
+
+def _begin(what: str) -> None:
+    """Say what takes its time, where it does not get into what other programs read."""
+    print(what, file=sys.stderr, flush=True)
 
 
 def _written(path: Path, pdf: bytes, advice: str) -> int:

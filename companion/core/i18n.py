@@ -18,6 +18,8 @@ from gettext import c2py
 from pathlib import Path
 from typing import Any
 
+from companion.core.catalogue_file import PLURALS, read_catalogue
+
 LANGUAGES: Mapping[str, str] = {"en": "English", "es": "Español", "fr": "Français"}
 """What can be spoken, by its code, in its own word."""
 LOCALE = Path(__file__).parents[1] / "locale"
@@ -59,6 +61,26 @@ def say_n(one: str, many: str, n: int, /, **parts: object) -> str:
     '2 pieces to go.'
     """
     return _said(one, many, {**parts, "n": n})
+
+
+def to_owner(text: str, name: str) -> str:
+    """A sentence for whoever has this name: without it, or "Both", in front; any other sentence as it is.
+
+    >>> to_owner(say("{side!c}: choose a card", side="lime"), "lime"), to_owner(say("Choose a game"), "lime")
+    ('Choose a card', 'Choose a game')
+    """
+    if not text.startswith(("Both: ", f"{_converted(name, 'c')}: ")):
+        return text
+    return _said("{text!o}", "", {"text": text})
+
+
+def before_colon(text: str) -> str:
+    """What a sentence says before its colon; all of it where there is none.
+
+    >>> before_colon(say("The {piece} is seen twice: take one away.", piece="ball"))
+    'The ball is seen twice.'
+    """
+    return _said("{text!w}", "", {"text": text})
 
 
 def joined(separator: str, parts: Iterable[object]) -> str:
@@ -158,25 +180,34 @@ def words_for_scripts(language: str) -> Mapping[str, str]:
 # ---- inside ----------------------------------------------------------------------------------------------------------
 
 
-_CAPITAL = re.compile(r"\{(\w+)!c\}")
+_CONVERTED = re.compile(r"\{(\w+)!([cow])\}")
 
 
 @lru_cache(maxsize=4096)
-def _capitals(pattern: str) -> tuple[str, tuple[str, ...]]:
-    """A pattern whose `{name!c}` are `{name_c}`, and those names: `str.format` knows no such conversion."""
-    return _CAPITAL.sub(r"{\1_c}", pattern), tuple(_CAPITAL.findall(pattern))
+def _conversions(pattern: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """A pattern whose `{name!c}` are `{name_c}`, and those pairs: `str.format` knows no such conversions."""
+    return _CONVERTED.sub(r"{\1_\2}", pattern), tuple(_CONVERTED.findall(pattern))
+
+
+def _converted(text: str, conversion: str) -> str:
+    """`c`: with a capital letter. `o`: what stands behind the colon, `w`: what stands before it."""
+    before, colon, behind = text.partition(": ")
+    if conversion == "o" and colon:
+        text = behind
+    if conversion == "w" and colon:
+        text = f"{before.rstrip()}."
+    return text[:1].upper() + text[1:]
 
 
 def _fill(pattern: str, parts: Mapping[str, object]) -> str:
     """A pattern with its parts; what has none stays as it is, braces and all."""
     if not parts:
         return pattern
-    if "!c}" in pattern:
-        pattern, names = _capitals(pattern)
+    if "!" in pattern:
+        pattern, conversions = _conversions(pattern)
         parts = dict(parts)
-        for name in names:
-            text = str(parts[name])
-            parts[f"{name}_c"] = text[:1].upper() + text[1:]
+        for name, conversion in conversions:
+            parts[f"{name}_{conversion}"] = _converted(str(parts[name]), conversion)
     return pattern.format(**parts)
 
 
@@ -224,17 +255,12 @@ class _Catalogue:
 @cache
 def _catalogue(language: str) -> _Catalogue:
     """The catalogue of a language, read at its first use."""
-    from babel.messages.pofile import read_po  # noqa: PLC0415 - English alone needs none of it
-
-    with (LOCALE / f"{language}.po").open("rb") as file:
-        catalog = read_po(file, locale=language)
     words: dict[str, tuple[str, ...]] = {}
     scripts: dict[str, str] = {}
-    for message in catalog:
-        ids = (message.id,) if isinstance(message.id, str) else tuple(message.id)
-        texts = (message.string,) if isinstance(message.string, str) else tuple(message.string or ())
-        if ids[0] and all(texts):
-            words[ids[0]] = tuple(map(str, texts))
-            if any(path.endswith(".js") for path, _ in message.locations):
-                scripts |= dict(zip(ids, map(str, texts), strict=True))
-    return _Catalogue(words, scripts, c2py(catalog.plural_expr))
+    for message in read_catalogue(LOCALE / f"{language}.po"):
+        if message.one and all(message.words):
+            words[message.one] = tuple(message.words)
+            if any(path.endswith(".js") for path in message.files):
+                ids = (message.one, message.many) if message.many else (message.one,)
+                scripts |= dict(zip(ids, message.words, strict=True))
+    return _Catalogue(words, scripts, c2py(PLURALS[language]))

@@ -217,6 +217,8 @@ class Kit:
     """What the instruction sheet says about these pieces."""
     deck: Deck | None = None
     """The cards of a game of cards; they lie in the squares of the board as in zones."""
+    letters: Mapping[str, str] = field(default_factory=dict)
+    """What the letters on pieces mean; empty: they are plain numbers, or there are none."""
     _kinds: dict[str, str] = field(init=False, repr=False, compare=False, default_factory=dict)
     _by_name: dict[str, Face] = field(init=False, repr=False, compare=False, default_factory=dict)
     _by_marker: dict[int, Face] = field(init=False, repr=False, compare=False, default_factory=dict)

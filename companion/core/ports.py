@@ -12,6 +12,8 @@ from companion.core.grid import Square
 from companion.core.kit import Kit, Layout, Seat
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -21,11 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Frame:
-    """One picture. `luma` is (height, width) uint8; `at_s` the monotonic time of its exposure; `number` counts up."""
+    """One picture. `luma` is (height, width) uint8; `at_s` the monotonic time of its exposure; `number` counts up.
+
+    `colours` answers Cr and Cb of the same view, (height, width, 2) uint8, smaller than the picture; it may cost
+    something, so that it is asked only for what people look at. None: the camera has none.
+    """
 
     luma: NDArray[np.uint8]
     at_s: float
     number: int
+    colours: Callable[[], NDArray[np.uint8] | None] | None = None
 
 
 class Camera(Protocol):

@@ -6,7 +6,7 @@ A game is pure: no I/O, no clock, no global state, no randomness of its own. Sta
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from random import Random
@@ -19,7 +19,7 @@ from companion.core.grid import Square
 from companion.core.i18n import listed, say, translate
 from companion.core.kit import Kit, Layout, Seat, Side
 from companion.games.events import CommonEvent, EventKind
-from companion.games.screen import BoardUi, Play, Tally
+from companion.games.screen import BoardUi, Play, Tally, UnitOrder
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -340,9 +340,26 @@ class Game(ABC, Generic[S, A]):
         """False while pieces may also lie where a hand has put them for an action that is not decided yet."""
         return True
 
+    def turn_number(self, state: S) -> int | None:  # noqa: ARG002
+        """The number of the turn that is due as this game counts; 0: it is still set up. None: the table counts."""
+        return None
+
     def standing(self, state: S, seat: Seat | None) -> BoardUi | None:  # noqa: ARG002
         """What a viewer (None: everybody) sees of a game of pieces beside its board; None: the board says it all."""
         return None
+
+    def opened(
+        self,
+        state: S,  # noqa: ARG002
+        actions: Mapping[Seat, A],  # noqa: ARG002
+        stages: Sequence[Stage],  # noqa: ARG002
+        stage: int,  # noqa: ARG002
+    ) -> Mapping[Seat, tuple[UnitOrder, ...]]:
+        """The orders of each seat's pieces in a turn from this state, as far as its stages up to this one open them.
+
+        Nothing where orders are no sheet for several pieces.
+        """
+        return {}
 
     def plays(self, state: S, seat: Seat) -> Iterable[Play]:
         """The legal actions as a seat taps them, or as hands make them; one of several that mean the same.

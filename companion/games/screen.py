@@ -120,6 +120,20 @@ class OrderSheet:
 
 
 @dataclass(frozen=True)
+class UnitOrder:
+    """What a piece was ordered, once everybody may know it: the notation (None: not open yet), words and a drawing.
+
+    The drawing is turned clockwise by `degrees` on a picture with South below; empty: it does nothing.
+    """
+
+    unit: str
+    order: str | None = None
+    words: str = ""
+    drawing: str = ""
+    degrees: int = 0
+
+
+@dataclass(frozen=True)
 class Placing:
     """Pieces that a seat places as it likes, one action together: `R@b1 R@d1 …`, in the order of `pieces`.
 
@@ -165,7 +179,7 @@ class BoardUi:
     `sign` says what is awaited in at most 40 characters, `hint` why or by which rule. `facts` are a few words on each
     seat, such as “play 2 of 2”. `open_action` is what anybody at the table may do for the seat on turn, as on a chess
     clock; empty: nothing. `hands` are the cards of each seat that all may see. `keys` begin plays; `sheet`, `placing`
-    and `duel` are there while the viewer may act by them. `turn` is its number as the game counts; 0: the table counts.
+    and `duel` are there while the viewer may act by them.
     """
 
     sign: str
@@ -178,7 +192,6 @@ class BoardUi:
     sheet: OrderSheet | None = None
     placing: Placing | None = None
     duel: Duel | None = None
-    turn: int = 0
 
 
 # ---- games of cards and counters: what their screens show -----------------------------------------------------
@@ -260,3 +273,7 @@ class CardUi:
     sign: str = ""
     """What is awaited, in at most 40 characters; empty: the table finds its own words."""
     hint: str = ""
+    pad_hint: str = ""
+    """The hint for whoever plays by a pad’s keys; empty: the same for all."""
+    wants_both: bool = False
+    """Have both seats something to do, though one of them says that it is done?"""

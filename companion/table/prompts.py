@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from companion.core.i18n import Verbatim, joined, listed, say, say_n
+from companion.core.i18n import Verbatim, before_colon, joined, listed, say, say_n, to_owner
 from companion.core.kit import SEATS, Kit, Seat
 from companion.core.ports import SeatLamps, TurnLamp
 from companion.games import GAMES
@@ -23,16 +23,36 @@ class Sign:
     text: str
     small: str = ""
     seats: frozenset[Seat] = frozenset()
+    orders_left: int = 0
+    """How many orders it says are to go: the page of the seat counts them down as they are entered."""
 
 
 # ---- the sign -----------------------------------------------------------------------------------------------------
 
 
 def sign_of(live: TableState, viewer: Seat | None) -> Sign:
-    """What the table waits for, in at most 40 characters, and why; then what lies on the table that has no place."""
+    """What the table waits for, in at most 40 characters, and why; then what lies on the table that has no place.
+
+    A seat's own sign speaks to its owner, and names the key that is on the device there.
+    """
     sign = _awaited_sign(live, viewer)
+    game = live.session.game
+    if viewer in sign.seats and game:
+        sign = replace(sign, text=to_owner(sign.text, game.sides[viewer].name))
     strange = strange_words(live)
     return replace(sign, small=joined(" ", (sign.small, strange))) if strange else sign
+
+
+def _is_by_phone(live: TableState, viewer: Seat | None) -> bool:
+    """Are there no keys but those of pages: at this seat, or for the viewer None at any seat that is taken?"""
+    seats = live.session.seats
+    doors = {sitter.door for seat, sitter in seats.items() if viewer in (None, seat)}
+    return bool(doors) and "pad" not in doors
+
+
+def _tap(key: str, viewer: Seat | None) -> str:
+    """Which key of a page to tap: of this one, or for the viewer None of the phone of somebody at the table."""
+    return say("Tap “{key}”", key=key) if viewer else say("Tap “{key}” on a phone", key=key)
 
 
 def strange_words(live: TableState) -> str:
@@ -81,17 +101,17 @@ def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
         return _asked_sign(live, viewer)
     if live.problems and session.phase is not Phase.LOBBY:
         problem = live.problems[0]
-        small = live.why_not.message if live.why_not else _perhaps_hidden(live, problem) or problem.text
+        small = live.why_not.message if live.why_not else _perhaps_hidden(live, problem) or before_colon(problem.text)
         return Sign(problem.sign, small, _owners(session.kit, problem.face))
     match session.phase:
         case Phase.LOBBY:
-            return _lobby_sign(live)
+            return _lobby_sign(live, viewer)
         case Phase.SETUP | Phase.STAGES:
-            return _hands_sign(live)
+            return _hands_sign(live, viewer)
         case Phase.ORDERS:
             return _orders_sign(live, viewer)
         case Phase.OVER:
-            return _over_sign(session)
+            return _over_sign(session, viewer)
 
 
 def _asked_sign(live: TableState, viewer: Seat | None) -> Sign:
@@ -141,25 +161,41 @@ def _owners(kit: Kit | None, face: str) -> frozenset[Seat]:
     return frozenset({seat}) if seat else BOTH
 
 
-def _lobby_sign(live: TableState) -> Sign:
+def _lobby_sign(live: TableState, viewer: Seat | None) -> Sign:
     free = [seat for seat in SEATS if seat not in live.session.seats]
     if len(free) == 2:
         return Sign(say("Scan a code, or pick an opponent"), say("Or press any key of a pad."), BOTH)
     if free:
         text = say("{seat!c}: take your seat", seat=free[0])
         return Sign(text, say("Scan the code, or press a key of the pad."), frozenset(free))
-    if live.suggested:
-        text = say("Press ready to start {game}", game=GAMES[live.suggested].title)
-        return Sign(text, say("Its board lies on the table."), BOTH)
-    if live.remembered:
-        text = say("Press ready to start {game}", game=GAMES[live.remembered].title)
+    if game := live.suggested or live.remembered:
+        text = _start_words(live, viewer, game)
+        if live.suggested:
+            return Sign(text, say("Its board lies on the table."), BOTH)
+        if viewer and _is_by_phone(live, viewer):
+            return Sign(text, say("Or choose another game, or put its board under the camera."), BOTH)
         return Sign(text, say("Or choose another game on a phone, or put its board under the camera."), BOTH)
+    if viewer and _is_by_phone(live, viewer):
+        return Sign(say("Choose a game"), say("Tap it, or put its board under the camera."), BOTH)
     return Sign(say("Choose a game"), say("On a phone, or put its board under the camera."), BOTH)
 
 
-def _hands_sign(live: TableState) -> Sign:
+def _start_words(live: TableState, viewer: Seat | None, name: str) -> str:
+    """By which key a game is started; on a phone one with several ways has a key for each."""
+    game = GAMES[name]
+    if not _is_by_phone(live, viewer):
+        return say("Press ready to start {game}", game=game.title)
+    if viewer is None:
+        return say("Tap {game} on a phone", game=game.title)
+    if len(game.presets) > 1:
+        return say("Tap {key} to start {game}", key=game.presets[-1].label, game=game.title)
+    return say("Tap {game} to start it", game=game.title)
+
+
+def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
     session = live.session
     todo = [i for i in instructions(live) if not i.move.done]
+    todo.sort(key=lambda i: i.seat is not viewer)
     if todo:
         hidden = _hidden(live, todo)
         if hidden:
@@ -174,14 +210,34 @@ def _hands_sign(live: TableState) -> Sign:
         else:
             is_still = live.watched and live.reading is not None and live.reading.quiet
             lost = (_out_of_sight(live, i.move.faces[-1]) for i in todo if is_still and i.move.faces)
-            small = next(filter(None, lost), "") or joined(" ", [joined("", (i.text, ".")) for i in todo[1:]])
+            small = next(filter(None, lost), "") or joined(
+                " ", [joined("", (_told(live, i, viewer), ".")) for i in todo[1:]]
+            )
         if not live.watched:
-            small = joined(" ", (small, say("Then press ready.")))
+            small = joined(" ", (small, _then(live, viewer)))
         return Sign(todo[0].text, small, seats if len(todo) > 1 else frozenset({todo[0].seat}))
     if session.phase is Phase.SETUP:
         return Sign(say("Take your hands off the board"), say("The camera takes a last look."))
     title = session.stages[session.stage].title if session.kit and session.kit.deck else say("Nothing to move")
-    return Sign(title, say("The next step follows; ready skips the wait."))
+    if not _is_by_phone(live, viewer):
+        return Sign(title, say("The next step follows; ready skips the wait."))
+    if viewer is None:
+        return Sign(title, say("The next step follows by itself."))
+    key = say("Done") if instructions(live) else say("Next")
+    return Sign(title, say("The next step follows; “{key}” skips the wait.", key=key))
+
+
+def _told(live: TableState, instruction: Instruction, viewer: Seat | None) -> str:
+    """What a hand has to do, for a viewer."""
+    is_own = instruction.seat is viewer
+    return to_owner(instruction.text, live.session.playing.sides[instruction.seat].name) if is_own else instruction.text
+
+
+def _then(live: TableState, viewer: Seat | None) -> str:
+    """How to say that hands are done."""
+    if not _is_by_phone(live, viewer):
+        return say("Then press ready.")
+    return say("Then tap Done.") if viewer else say("Then tap Done on a phone.")
 
 
 def _hidden(live: TableState, todo: list[Instruction]) -> str:
@@ -204,7 +260,8 @@ def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
         other = viewer.other if viewer else Seat.SOUTH
         done = say("{side!c} has handed in.", side=names[other]) if other in session.sealed else ""
         hint = joined(" ", (done, say("Nobody sees yours before the reveal.")))
-        return Sign(_TO_GO.get(grammar.length if grammar else 0, say("Your orders to go")), offer or hint, awaited)
+        length = grammar.length if grammar else 0
+        return Sign(_TO_GO.get(length, say("Your orders to go")), offer or hint, awaited, length)
     if len(awaited) > 1:
         return Sign(say("Both: hand in your orders"), offer, awaited)
     side = names[next(iter(awaited))]
@@ -236,11 +293,9 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
     laid = live.laid.get(viewer) if viewer in session.awaited and laid is None else laid
     if laid:
         hint = say("{laid}. If not, lay the cards apart or tap them.", laid=Verbatim(laid))
-        return Sign(say("Read right? Then press ready"), hint, BOTH)
+        return Sign(_right_words(live, viewer), hint, BOTH)
     if session.paused:
-        is_start = session.paused == "start"
-        text = say("Press ready to start the clock") if is_start else say("Press ready to go on")
-        return Sign(text, _STOPPED.get(session.paused, say("The clock stands still.")), BOTH)
+        return Sign(_go_on_words(live, viewer), _STOPPED.get(session.paused, say("The clock stands still.")), BOTH)
     offer = _offer(session)
     if session.countdown and session.countdown.has_run_out:
         (seat,) = session.awaited
@@ -248,7 +303,30 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
     if session.sealed and viewer not in session.awaited:
         names = listed(sides[seat].name for seat in sorted(session.awaited))
         return Sign(say("Waiting for {sides}", sides=names), offer or say("Both open together."), session.awaited)
-    return Sign(shown.sign, offer or _unseen(live) or shown.hint, session.awaited)
+    if isinstance(shown, BoardUi):
+        return Sign(shown.sign, offer or _unseen(live) or shown.hint, session.awaited)
+    hint = shown.hint if _is_by_phone(live, viewer) else shown.pad_hint or shown.hint
+    # Whoever says what lies there, both lay their stacks open.
+    return Sign(shown.sign, offer or hint, BOTH if shown.wants_both else session.awaited)
+
+
+def _right_words(live: TableState, viewer: Seat | None) -> str:
+    """How to say that what lies open was read right."""
+    if not _is_by_phone(live, viewer):
+        return say("Read right? Then press ready")
+    if viewer is not None and viewer not in live.session.awaited:
+        return say("Was it read right?")
+    key = say("That is right") if live.has_cards or viewer is None else say("As it lies on the board")
+    return _tap(key, viewer)
+
+
+def _go_on_words(live: TableState, viewer: Seat | None) -> str:
+    """How the clock is started; where anybody may press it, the table screen has the key as well."""
+    is_start = live.session.paused == "start"
+    if not _is_by_phone(live, viewer):
+        return say("Press ready to start the clock") if is_start else say("Press ready to go on")
+    key = say("Start the clock") if is_start else say("Go on")
+    return say("Tap “{key}”", key=key) if live.session.is_open else _tap(key, viewer)
 
 
 def _unseen(live: TableState) -> str:
@@ -267,13 +345,15 @@ def _unseen(live: TableState) -> str:
     return say("The camera does not see {squares}: put the pieces there straight.", squares=squares)
 
 
-def _over_sign(session: Session) -> Sign:
+def _over_sign(session: Session, viewer: Seat | None) -> Sign:
     outcome, game = session.outcome, session.playing
     if outcome is None or not outcome.winners:
         is_again = game.replays_ties and game.outcome(session.state)
         return Sign(
             say("A tie: play it again") if is_again else say("Nobody wins"), outcome.reason if outcome else "", BOTH
         )
+    if viewer in outcome.winners:
+        return Sign(say("You win"), outcome.reason, outcome.winners)
     names = listed(game.sides[seat].name for seat in sorted(outcome.winners))
     return Sign(say("{side!c} wins", side=names), outcome.reason, outcome.winners)
 

@@ -240,7 +240,7 @@ def _reveal(session: Session, now_s: float, by_time: bool = False, go_on_s: floa
     actions = {seat: game.parse(sealed.action) for seat, sealed in session.sealed.items()}
     step = game.apply(session.state, actions, session.rng)
     due_s = countdown.due_s if countdown else None
-    turn = Turn(session.moment, session.sealed, step.stages, step.events, now_s, by_time, due_s)
+    turn = Turn(session.moment, session.sealed, step.stages, step.events, now_s, by_time, due_s, session.turn_due)
     after = replace(
         session,
         state=step.state,

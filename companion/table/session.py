@@ -63,7 +63,8 @@ class Turn:
     """A turn that was revealed: what was sealed, and what came of it.
 
     `acted_s` is the monotonic time of what completed it; `by_time`: that was the clock, nobody acted; `due_s` is when
-    its time ran out, or would have (None: never).
+    its time ran out, or would have (None: never). `number` is its number as the game counts; 0: it was part of the
+    set-up.
     """
 
     moment: str
@@ -73,6 +74,7 @@ class Turn:
     acted_s: float = 0.0
     by_time: bool = False
     due_s: float | None = None
+    number: int = 0
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,18 @@ class Session:
     def moment(self) -> str:
         """What an action must name to be in time: it changes with every turn, not when the other seat hands in."""
         return f"{self.number}.{self.tick}"
+
+    @property
+    def turn_due(self) -> int:
+        """The number of the turn for which actions are collected, as the game counts; 0: it is still being set up."""
+        number = self.game.turn_number(self.state) if self.game and self.state is not None else None
+        return len(self.turns) + 1 if number is None else number
+
+    @property
+    def turn_shown(self) -> int:
+        """The number of the turn that is on: one that is revealed or has ended the game, else the one that is due."""
+        has_ended = self.phase is Phase.OVER and self.playing.outcome(self.state) is not None
+        return self.turns[-1].number if self.turns and (self.phase is Phase.STAGES or has_ended) else self.turn_due
 
     @property
     def is_between(self) -> bool:

@@ -17,7 +17,7 @@ from companion.core.kit import SEATS, Kit, Layout, Seat, Side
 from companion.core.ports import CameraState, CameraStatus
 from companion.games.base import Event, Order, Outcome, PadGrammar
 from companion.games.mixins import tableau_of
-from companion.games.screen import BoardUi, CardUi, Tally
+from companion.games.screen import BoardUi, CardUi, Tally, UnitOrder
 from companion.table.board_check import Problem
 from companion.table.chance.chance_view import ChanceView, chance_of, pledge_of
 from companion.table.clocks import Countdown
@@ -114,6 +114,8 @@ class TableView:
     """What a game of cards and counters shows this viewer; None: the board says it all."""
     standing: BoardUi | None
     """What a game of pieces shows this viewer beside its board; None: the board says it all."""
+    sheets: Mapping[Seat, tuple[UnitOrder, ...]]
+    """The orders of each seat's pieces, as far as the stages that were shown have opened them."""
     clock: ClockView | None
     clocks: Mapping[Seat, ClockView]
     """Both seats' chess clocks, of which `clock` runs; empty: there are none."""
@@ -201,7 +203,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         moment=session.moment,
         game=game.name if game else None,
         title=game.title if game else "Tabletop Companion",
-        turn=(standing.turn if standing else 0) or len(session.turns) + (not in_stages),
+        turn=session.turn_shown,
         stage=session.stage,
         stage_title=session.stages[session.stage].title if in_stages else "",
         sign=sign_of(live, viewer),
@@ -219,6 +221,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         tallies=_tallies(session) if in_stages else (),
         tableau=_tableau(live, viewer),
         standing=standing,
+        sheets=_sheets(session),
         clock=_clock_view(session.countdown, session.paused),
         clocks=_chess_clocks(session),
         laid=_laid(live, viewer),
@@ -357,11 +360,20 @@ def _opened(session: Session) -> tuple[Opened, ...]:
     )
 
 
+def _sheets(session: Session) -> Mapping[Seat, tuple[UnitOrder, ...]]:
+    """What the stages so far have opened of orders for several pieces."""
+    if session.phase is not Phase.STAGES or session.before is None:
+        return {}
+    game, sealed = session.playing, session.turns[-1].sealed
+    actions = {seat: game.parse(each.action) for seat, each in sealed.items()}
+    return game.opened(session.before.state, actions, session.stages, session.stage)
+
+
 def _log(session: Session) -> tuple[str, ...]:
     """The last sentences, newest first; of the current turn only the steps before the one that is shown."""
     lines = []
-    for number, turn in enumerate(session.turns, start=1):
-        current = session.phase is Phase.STAGES and number == len(session.turns)
+    for place, turn in enumerate(session.turns, start=1):
+        current = session.phase is Phase.STAGES and place == len(session.turns)
         events = (e for stage in turn.stages[: session.stage] for e in stage.events) if current else iter(turn.events)
-        lines += [joined(". ", (number, event.text)) for event in events]
+        lines += [joined(". ", (turn.number, event.text)) for event in events]
     return tuple(reversed(lines[-12:]))

@@ -148,7 +148,7 @@ def test_the_browsers_back_key(tmp_path: Path, window: WebDriver) -> None:
         window.get(f"{url(companion)}/rules/outbuffered")
         companion.table.hand_in(Seat.NORTH, moment, "III")
         window.back()
-        says(window, "move your robot")
+        says(window, "Move your robot")
         assert not window.find_elements(By.CSS_SELECTOR, ".order")
 
 

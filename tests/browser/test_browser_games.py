@@ -91,7 +91,7 @@ def test_a_whole_game_with_two_phones_and_the_table_screen(
         says(wall, "Scan a code")
         sit_down(south, service, "south", "Mara")
         sit_down(north, service, "north", "Jonas")
-        says(wall, "Press ready to start Outbuffered")
+        says(wall, "Tap Outbuffered on a phone")
         tap(south, ".game")
         until("the set-up to be seen", lambda: client.get("/api/view")["phase"] == "orders")
         told: list[str] = []
@@ -106,7 +106,7 @@ def test_a_whole_game_with_two_phones_and_the_table_screen(
             told += play_out(client, "c2" if number == 0 else None)
         assert told == ["Purple robot expected on a2, seen on c2: move it to a2."]
         for window in windows:
-            says(window, "Purple wins")
+            says(window, "You win" if window is south else "Purple wins")
         assert client.get("/api/view")["score"] == [1, 0, 0]
         check_receipts(north)
         for window in windows:
@@ -190,7 +190,7 @@ def test_killed_in_the_middle_of_a_turn(tmp_path: Path, windows: tuple[WebDriver
                 assert resumed["orders"] == revealed["orders"]
                 assert resumed["opened"] == []
                 for window in (south, north, wall):
-                    says(window, "move")
+                    says(window, "your robot")
                     assert "UUS" not in window.page_source
                     assert "RIS" not in window.page_source
                 play_out(client)
@@ -292,7 +292,7 @@ def test_done_too_early_is_refused_and_can_be_overruled(
         north.post("/api/seat/north/take", name="")
         hand_in(south, "UII")
         north.post("/api/seat/north/hand-in", moment="1.1", action="III", salt="0")
-        says(south, "move your robot a1 to a2")
+        says(south, "Move your robot a1 to a2")
         tap(south, "[data-refused=force]")
         until("the refusal", lambda: "Not yet" in south.find_element(By.ID, "said").text)
         tap(south, "#force:not([hidden])")

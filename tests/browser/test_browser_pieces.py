@@ -109,7 +109,7 @@ def all_stand(client: Client, south: WebDriver, north: WebDriver) -> None:
         hands_are_done(client, other)
     if client.get("/api/view")["clock"]["paused"]:
         main_key(south, "clock")
-    says(south, "White: play 1 of 1")
+    says(south, "Play 1 of 1")
 
 
 def white_begins(client: Client, south: WebDriver, north: WebDriver, wall: WebDriver) -> None:
@@ -125,7 +125,7 @@ def white_begins(client: Client, south: WebDriver, north: WebDriver, wall: WebDr
     tap_square(south, "d1", "d2")
     play(south, client, "Dash d1 to d2")
     hands_are_done(client, north)
-    says(south, "White: press the clock")
+    says(south, "Press the clock")
     tap(south, "[data-begin=boulder]")
     tap_square(south, "d5")
     play(south, client, "Boulder on d5 to e6")
@@ -143,7 +143,7 @@ def test_plays_rocks_and_clocks_by_taps(tmp_path: Path, windows: Windows) -> Non
         choose(south, "Scouts")
         all_stand(client, south, north)
         white_begins(client, south, north, wall)
-        says(north, "Black: play 1 of 2")
+        says(north, "Play 1 of 2")
         until("both clocks", lambda: len(texts_of(wall, ".clk .time")) == 2)
         assert re.fullmatch(r"9:[345]\d|10:00", texts_of(wall, ".clk .time")[0])
         tap_square(north, "d10", "d8")
@@ -151,7 +151,7 @@ def test_plays_rocks_and_clocks_by_taps(tmp_path: Path, windows: Windows) -> Non
         tap_square(north, "d10", "d9")
         play(north, client, "Dash d10 to d9")
         hands_are_done(client, south)
-        says(north, "Black: play 2 of 2")
+        says(north, "Play 2 of 2")
         tap_square(north, "c10", "d9")
         play(north, client, "Dash c10 to d9")
         hands_are_done(client, south)
@@ -159,12 +159,12 @@ def test_plays_rocks_and_clocks_by_taps(tmp_path: Path, windows: Windows) -> Non
         says(wall, "Black: press the clock")
         wait(0.5)
         wall.find_element(By.TAG_NAME, "body").send_keys(" ")
-        says(south, "White: play 1 of 2")
+        says(south, "Play 1 of 2")
         tap(south, ".row-keys [data-post$='/pause']")
-        says(wall, "Press ready to go on")
+        says(wall, "Tap “Go on”")
         until("the key to go on", lambda: "Go on" in text_of(wall, ".openkeys .go"))
         tap(wall, ".openkeys .go")
-        says(south, "White: play 1 of 2")
+        says(south, "Play 1 of 2")
         tap_square(south, "f1", "b1")  # both jumps, by their end alone
         play(south, client, "Jump f1 to b1 over e1, c1")
         hands_are_done(client, south)
@@ -207,9 +207,9 @@ def test_orders_on_a_sheet_are_drawn_changed_and_sealed(tmp_path: Path, windows:
         client = to_lobby(service, windows)
         choose(south, "Robot Arena")
         hands_are_done(client, south, north)
-        says(south, "Petrol: orders for your robots")
+        says(south, "Orders for your robots")
         until("the units", lambda: texts_of(south, ".unit b") == ["1:", "2:", "3:"])
-        until("who does nothing", lambda: text_of(south, "#commit") == "Hand in: 3 do nothing")
+        until("who does nothing", lambda: text_of(south, "#commit") == "Without an order: 1, 2, 3")
         tap(south, "[data-way=N]")
         until("the next one", lambda: texts_of(south, ".unit b") == ["1:N", "2:", "3:"])
         tap(south, "[data-kind='1']")
@@ -225,11 +225,23 @@ def test_orders_on_a_sheet_are_drawn_changed_and_sealed(tmp_path: Path, windows:
         tap_square(south, "h1")
         tap(south, "[data-kind='2']")  # once more: away with it
         until("taken away", lambda: texts_of(south, ".unit b") == ["1:N", "2:aE", "3:"])
-        assert text_of(south, "#commit") == "Hand in: 3 does nothing"
+        assert text_of(south, "#commit") == "Without an order: 3"
         south.refresh()
         until("kept over a reload", lambda: texts_of(south, ".unit b") == ["1:N", "2:aE", "3:"])
         for window in (north, wall):
             assert "aE" not in window.page_source
+        tap(south, "#commit")
+        until("a second question", lambda: text_of(south, "#commit") == "3 do nothing: hand in")
+        assert client.get("/api/view")["phase"] == "orders"
+        tap(south, "[data-kind='2']")  # another order: the question is over
+        until("the shield", lambda: text_of(south, "#commit") == "Hand in")
+        tap(south, "#clear")
+        until("no order", lambda: text_of(south, "#commit") == "Without an order: 1, 2, 3")
+        for order in ("[data-way=N]", "[data-kind='1']", "[data-way=E]"):
+            tap(south, order)
+        until("two orders", lambda: text_of(south, "#commit") == "Without an order: 3")
+        tap(south, "#commit")
+        until("a second question", lambda: text_of(south, "#commit") == "3 do nothing: hand in")
         tap(south, "#commit")
         until("the shutter", lambda: "Sealed at" in text_of(south, "#shutter"))
         assert not south.find_elements(By.CSS_SELECTOR, ".board, .unit")
@@ -243,10 +255,12 @@ def test_orders_on_a_sheet_are_drawn_changed_and_sealed(tmp_path: Path, windows:
         until("the own sheet", lambda: text_of(south, ".peek") == "1:N 2:aE")
         ActionChains(south).release(look).perform()
         until("closed again", lambda: not south.find_elements(By.CSS_SELECTOR, ".peek"))
-        says(north, "Coral: orders for your robots")
+        says(north, "Orders for your robots")
         until("the units", lambda: texts_of(north, ".unit b") == ["1:", "2:", "3:"])
         tap_square(north, "e9", "e8")  # towards the other side: South on the board
         until("a move", lambda: texts_of(north, ".unit b") == ["1:", "2:S", "3:"])
+        tap(north, "#commit")
+        until("a second question", lambda: text_of(north, "#commit") == "1, 3 do nothing: hand in")
         tap(north, "#commit")
         until("the reveal", lambda: client.get("/api/view")["phase"] == "stages")
         hands_are_done(client, south, north)
@@ -297,7 +311,7 @@ def test_placing_a_run_and_a_face_off_by_taps(tmp_path: Path, windows: Windows) 
         client = to_lobby(service, windows)
         choose(north, "Kahmate")
         hands_are_done(client, south)
-        says(south, "Both: place your six pieces")
+        says(south, "Place your six pieces")
         until("the proposal", lambda: len(south.find_elements(By.CSS_SELECTOR, "#plan text")) == 6)
         tap_square(south, "d2", "d1")  # big and smart change places
         tap_square(south, "a2")
@@ -326,7 +340,7 @@ def test_placing_a_run_and_a_face_off_by_taps(tmp_path: Path, windows: Windows) 
                 continue
             play_on(client, phones)
         assert view["standing"]["duel"], "nobody met anybody"
-        says(south, "Both: choose a card")
+        says(south, "Choose a card")
         until("six cards", lambda: len(south.find_elements(By.CSS_SELECTOR, "[data-card]")) == 6)
         tap(south, "[data-card='4']")
         until("the sum", lambda: "with card 4 makes" in text_of(south, "#told"))

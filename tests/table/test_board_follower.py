@@ -91,7 +91,7 @@ def test_a_play_is_said_when_the_board_is_quiet_and_not_before(played: Played) -
     assert played.table.view().moment == moment
     see(played, board)
     view = played.table.view()
-    assert view.log[0] == "11. White dashes c1 to c2."
+    assert view.log[0] == "1. White dashes c1 to c2."
     assert view.problems == ()
     assert Cue.BOARD_WRONG not in [signal.cue for signal in played.signals]
 
@@ -181,7 +181,7 @@ def test_a_scout_on_one_that_looks_the_same_is_told_by_its_marker(played: Played
     marked(played, lay(board, c1=None), {"d1": 31})
     assert played.table.view().moment == moment, "the scout may be in the hand"
     marked(played, lay(board, c1=None), {"d1": 30})
-    assert played.table.view().log[0] == "11. White dashes c1 to d1."
+    assert played.table.view().log[0] == "1. White dashes c1 to d1."
     assert now(played)[sq("d1")] == ("white scout", "white scout")
     press(played, SOUTH)
     assert played.table.view().sign.seats == {NORTH}
@@ -215,7 +215,7 @@ def test_a_rock_between_two_plays_covers_its_squares(played: Played) -> None:
     boulder = ("white boulder",)
     see(played, lay(now(played), c5=boulder, d5=boulder, c6=boulder, d6=boulder))
     view = played.table.view()
-    assert view.log[0].startswith("12. White lays its boulder")
+    assert view.log[0].startswith("1. White lays its boulder")
     see(played, lay(now(played), c5=None, c6=None, e5=boulder, e6=boulder))
     assert [str(problem.square) for problem in played.table.view().problems] == ["d5"], "one piece, one sentence"
 

@@ -101,7 +101,7 @@ def test_ready_starts_what_was_played_last_when_no_board_lies_there(tmp_path: Pa
     (tmp_path / "choices.json").write_text('{"last": "arena", "options": {"arena": {"wind": 1}}}')
     with kept(tmp_path) as place:
         sign = place.table.view().sign
-        assert sign.text == "Press ready to start Robot Arena"
+        assert sign.text == "Tap Robot Arena on a phone"
         assert sign.small == "Or choose another game on a phone, or put its board under the camera."
         place.press(by, key)
         assert place.table.view().game == "arena", "options that are not known any more are those of the game"

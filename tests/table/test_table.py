@@ -181,7 +181,7 @@ def test_the_board_of_a_game_offers_it(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         both_seats(played)
         played.show({})
-        assert played.table.view().sign.text == "Press ready to start Outbuffered"
+        assert played.table.view().sign.text == "Tap Outbuffered on a phone"
         played.press(None, "table")
         assert played.table.view().phase is Phase.SETUP
 

@@ -61,7 +61,7 @@ def advice_of(name: str, **view: Any) -> list[tuple[str, str]]:
 def size_of(picture: bytes | None) -> tuple[int, int]:
     decoded = cv2.imdecode(np.frombuffer(picture or b"", np.uint8), cv2.IMREAD_UNCHANGED)
     assert decoded is not None
-    assert decoded.ndim == 2, "brightness is all that there is"
+    assert decoded.ndim == 3, "people see colours"
     return decoded.shape[1], decoded.shape[0]
 
 
@@ -200,6 +200,16 @@ def test_a_board_that_changes_all_the_time_leaves_two_frames_unpacked() -> None:
         unpacked = [type(each.frame) is Frame for each in looked.eye._settled]
         assert sum(unpacked) <= UNPACKED == 2
         assert np.array_equal(looked.eye.settled()[0].frame.luma, shown.frame.luma)
+
+
+def test_settled_frames_go_with_their_board() -> None:
+    looked = Looked("outbuffered", width=640, height=360)
+    (shown,) = looked.look(6).settled()
+    for game, seen in (("outbuffered", "a"), (None, "b"), ("outbuffered", "c"), ("arena", "d"), ("arena", "e")):
+        looked.eye.saw(shown.frame, replace(shown.reading, game=game, seen={Square(0, 0): seen}))
+        kept = [each.reading.game for each in looked.eye.settled()]
+        expected = {"a": 2, "b": 3, "c": 4, "d": 1, "e": 2}[seen]
+        assert len(kept) == expected, (seen, kept)
 
 
 def test_a_hand_that_comes_and_goes_leaves_one_frame() -> None:

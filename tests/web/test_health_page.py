@@ -86,7 +86,8 @@ def test_the_doctor_tells_the_worst_first(place: Place) -> None:
     [
         (FOUND[:2], "See to 1 thing soon"),
         ((*FOUND[:2], FOUND[1]), "See to 2 things soon"),
-        ((FOUND[0], FOUND[3]), "All is well"),
+        ((FOUND[0], FOUND[3]), "Nothing is broken; 1 thing to know"),
+        ((FOUND[0],), "All is well"),
     ],
 )
 def test_the_sign_says_how_it_is(place: Place, found: tuple[Finding, ...], sign: str) -> None:

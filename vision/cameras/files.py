@@ -6,7 +6,7 @@ import io
 import logging
 import struct
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
 
@@ -19,6 +19,8 @@ from companion.core.errors import CameraError
 from companion.core.files import open_file, read_file
 from companion.core.i18n import say
 from vision import MAX_PIXELS
+from vision.cameras import colours
+from vision.cameras.colours import Colours
 from vision.cameras.source import Source
 from vision.detection.markers import Luma
 
@@ -34,6 +36,11 @@ FILMS = frozenset({".mp4", ".avi", ".mkv", ".mov", ".webm", ".m4v"})
 
 def load_luma(path: Path) -> Luma:
     """The brightness of a picture file, (height, width); raises `CameraError`."""
+    return load_picture(path)[0]
+
+
+def load_picture(path: Path) -> tuple[Luma, Colours | None]:
+    """The brightness of a picture file, (height, width), and its colours; raises `CameraError`."""
     try:
         content = read_file(path, MAX_PICTURE)
     except OSError as error:
@@ -56,7 +63,7 @@ def load_luma(path: Path) -> Luma:
         raise CameraError(
             say("{file}: is not a picture that can be read: use PNG or JPEG, or take it again", file=str(path))
         )
-    return np.asarray(picture, dtype=np.uint8)
+    return np.asarray(picture, dtype=np.uint8), colours.of_jpeg(content)
 
 
 def _is_huge(content: bytes) -> bool:
@@ -78,10 +85,13 @@ class PictureCamera(Source):
     def __init__(self, path: Path, clock: Clock) -> None:
         super().__init__(clock)
         self.name = str(path)
-        self._picture = load_luma(path)
+        self._picture, self._tint = load_picture(path)
 
     def _luma(self) -> Luma:
         return self._picture
+
+    def _colours(self) -> Callable[[], Colours | None] | None:
+        return lambda: self._tint
 
 
 class FolderCamera(Source):
@@ -95,18 +105,23 @@ class FolderCamera(Source):
             raise CameraError(say("{folder}: holds no pictures: put PNG or JPEG files into it", folder=str(folder)))
         self._next = 0
         self._picture: Luma | None = None
+        self._tint: Colours | None = None
 
     def _luma(self) -> Luma:
         while self._next < len(self._paths):
             self._next += 1
             try:
-                self._picture = load_luma(self._paths[self._next - 1])
+                self._picture, self._tint = load_picture(self._paths[self._next - 1])
                 break
             except CameraError as error:
                 log.warning("%s; it is left out", error.message)
         if self._picture is None:
             raise CameraError(say("{folder}: none of its pictures can be read: replace them", folder=self.name))
         return self._picture
+
+    def _colours(self) -> Callable[[], Colours | None] | None:
+        tint = self._tint
+        return lambda: tint
 
 
 def pictures_in(folder: Path) -> list[Path]:
@@ -135,6 +150,7 @@ class FilmCamera(Source):
     def __init__(self, path: Path, clock: Clock) -> None:
         super().__init__(clock)
         self.name = str(path)
+        self._tint: Colours | None = None
         is_film = _begins_as_film(path)
         self._film = cv2.VideoCapture(str(path)) if is_film else cv2.VideoCapture()
         self._picture = self._next_picture() if self._is_of_sane_size() else None
@@ -151,11 +167,10 @@ class FilmCamera(Source):
 
     def _next_picture(self) -> Luma | None:
         good, picture = self._film.read() if self._film.isOpened() else (False, None)
-        return (
-            np.asarray(cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY), dtype=np.uint8)
-            if good and picture is not None
-            else None
-        )
+        if not good or picture is None:
+            return None
+        self._tint = colours.of_bgr(picture)
+        return np.asarray(cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY), dtype=np.uint8)
 
     def _luma(self) -> Luma:
         if self._shown:
@@ -164,6 +179,10 @@ class FilmCamera(Source):
         self._shown = True
         assert self._picture is not None
         return self._picture
+
+    def _colours(self) -> Callable[[], Colours | None] | None:
+        tint = self._tint
+        return lambda: tint
 
     def _release(self) -> None:
         self._film.release()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from companion.core.clock import Clock
 from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
 from companion.core.i18n import say
+from vision.cameras import colours
+from vision.cameras.colours import Colours
 from vision.cameras.ribbon import PiDevice, chosen, close_device, is_short_of_memory, open_device, picamera2, reason_of
 from vision.cameras.sensors import Mode, choices, modes_of
 from vision.cameras.source import Device, Locks, shape_of
@@ -30,6 +33,15 @@ _HALF_A_METRE = 2.0
 _FRAME_US = 33_333
 _SMALL_PX = (1280, 720)
 """The picture where memory is too small for a larger one; a board is read in it all the same."""
+
+
+def _tint_of(plane: Luma, width: int, height: int) -> Colours | None:
+    """The colours below the brightness of a YUV420 buffer, a row of which holds two of U or V; None: there are none."""
+    rest = plane[height : height * 3 // 2]
+    if rest.shape[0] < height // 2 or height % 2 or plane.shape[1] % 2:
+        return None
+    u, v = rest.reshape(2, height // 2, plane.shape[1] // 2)[:, :, : width // 2]
+    return colours.of_planes(u, v)
 
 
 class PiCamera(Device):
@@ -49,6 +61,7 @@ class PiCamera(Device):
         self._settings, self._zoom = settings, 0.0
         self._mains_hz: int = settings.mains_hz
         self._stamp_ns = 0
+        self._tint: Colours | None = None
         self._settle_frames = max(5, round(_SETTLE_S * settings.fps))
         self._due, self._until_held, self._slow = {"focus", "exposure"}, self._settle_frames, False
         self._locks = Locks(None, None)
@@ -90,7 +103,7 @@ class PiCamera(Device):
                 return
 
     def _start_with(self, size: tuple[int, int], mode: Mode | None) -> None:
-        # One stream, whose first plane is the brightness: no colours are worked out, and no second copy is written.
+        # One stream, whose first plane is the brightness: what is read from needs no colours worked out of it.
         streams: dict[str, Any] = {"main": {"size": size, "format": "YUV420"}}
         if mode is not None:
             streams["sensor"] = {"output_size": mode.size, "bit_depth": mode.bit_depth}
@@ -132,7 +145,13 @@ class PiCamera(Device):
                         height=height,
                     )
                 )
+            self._tint = _tint_of(plane, width, height)
             return np.array(plane[:height, :width])
+
+    def _colours(self) -> Callable[[], Colours | None] | None:
+        """One pixel of sixteen of the colour planes: what is copied along with the brightness is an eighth of it."""
+        tint = self._tint
+        return None if tint is None else lambda: tint
 
     def _age_s(self) -> float:
         """libcamera stamps the first row's exposure in nanoseconds since the start of the machine."""

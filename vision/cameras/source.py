@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from companion.core.clock import Clock
 from companion.core.errors import CameraError
 from companion.core.i18n import say
 from companion.core.ports import Camera, Frame
+from vision.cameras.colours import Colours
 from vision.detection.markers import Luma
 
 _OLDEST_S = 2.0
@@ -27,7 +29,7 @@ class Locks(NamedTuple):
 class Source:
     """Numbers and stamps frames, refuses them after `close`.
 
-    Must be overridden: `_luma`; may be: `_release`, and `_age_s`, which is asked right after it.
+    Must be overridden: `_luma`; may be: `_release`, and `_colours` and `_age_s`, which are asked right after it.
     """
 
     name = "camera"
@@ -43,7 +45,8 @@ class Source:
             raise CameraError(say("The camera {name} is closed: open it again", name=self.name))
         luma = self._checked(self._luma())
         now_s, age_s = self._clock.monotonic_s(), self._age_s()
-        return Frame(luma, now_s - age_s if 0 < age_s < _OLDEST_S else now_s, next(self._numbers))
+        at_s = now_s - age_s if 0 < age_s < _OLDEST_S else now_s
+        return Frame(luma, at_s, next(self._numbers), self._colours())
 
     def close(self) -> None:
         """Give the device back; a second time does nothing."""
@@ -59,6 +62,10 @@ class Source:
 
     def _luma(self) -> Luma:
         raise CameraError(say("The camera {name} gives no pictures: choose another source", name=self.name))
+
+    def _colours(self) -> Callable[[], Colours | None] | None:
+        """What answers the colours of the last picture; None: it has none."""
+        return None
 
     def _age_s(self) -> float:
         """How long ago the last picture was exposed; 0 when that is not known."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
 from companion.core.files import is_video_device
 from companion.core.i18n import say
+from vision.cameras import colours
+from vision.cameras.colours import Colours
 from vision.cameras.source import Device, Locks, shape_of
 from vision.detection.markers import Luma
 
@@ -86,6 +89,7 @@ class UsbCamera(Device):
         self.identity = known[number].identity if number in known else self.name
         self._fps, self._mains_hz = settings.fps, settings.mains_hz
         self._first, self._size = True, settings.size_px
+        self._last: Callable[[], Colours | None] | None = None
         # OpenCV waits ten seconds for a camera that was unplugged unless it is told otherwise before the first read.
         os.environ.setdefault("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", str(_SILENCE_S))
         path = f"/dev/video{number}"
@@ -161,6 +165,7 @@ class UsbCamera(Device):
         if not isinstance(sent, np.ndarray) or sent.dtype != np.uint8:
             raise self._unreadable(sent)
         width, height = self._size
+        self._last = lambda: self._colours_of(sent)
         if sent.ndim == 3 and sent.shape[2] == 3:  # BGR: this camera is converted whatever is asked for
             return np.asarray(cv2.cvtColor(sent, cv2.COLOR_BGR2GRAY), dtype=np.uint8)
         if sent.ndim == 3 and sent.shape[2] == 2:  # YUYV: brightness and a colour by turns; UYVY the other way round
@@ -174,6 +179,26 @@ class UsbCamera(Device):
         if sent.ndim == 2 and min(sent.shape) >= 64:
             return np.asarray(sent, dtype=np.uint8)
         raise self._unreadable(sent)
+
+    def _colours(self) -> Callable[[], Colours | None] | None:
+        """The colours of what the camera sent last, worked out when somebody looks at them."""
+        return self._last
+
+    def _colours_of(self, sent: Any) -> Colours | None:
+        width, height = self._size
+        if sent.ndim == 3 and sent.shape[2] == 3:
+            return colours.of_bgr(sent)
+        if sent.ndim == 3 and sent.shape[2] == 2:
+            return colours.of_pairs(sent, 0 if self._fourcc == "UYVY" else 1)
+        if sent.ndim == 2 and sent.shape == (height * 3 // 2, width):
+            rest = sent[height:].ravel()
+            if self._fourcc == "NV12":
+                pairs = rest.reshape(height // 2, width // 2, 2)
+                return colours.of_planes(pairs[:, :, 0], pairs[:, :, 1])
+            u, v = rest.reshape(2, height // 2, width // 2)
+            return colours.of_planes(u, v)
+        data = sent.ravel().tobytes()
+        return colours.of_jpeg(data.rstrip(b"\0")) if data.startswith(b"\xff\xd8") else None
 
     def _decoded(self, data: Any) -> Luma | None:
         """The brightness of a JPEG; None when it has no end: a decoder would fill up with grey."""

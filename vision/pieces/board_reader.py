@@ -7,7 +7,7 @@ still table vote. A wrong entry is worse than an unknown one.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import cv2
@@ -83,7 +83,7 @@ class BoardReader:
         if not self._mirrored:
             return frame
         if self._turned is None or self._turned[0] is not frame:
-            self._turned = frame, replace(frame, luma=_mirrored(frame.luma))
+            self._turned = frame, replace(frame, luma=_mirrored(frame.luma), colours=_turned_back(frame.colours))
         return self._turned[1]
 
     @property
@@ -272,6 +272,15 @@ class BoardReader:
         fresh = blocks if self._fresh is None or self._fresh.shape != blocks.shape else self._fresh | blocks
         self._fresh = fresh
         return blocks if stir.moving else fresh
+
+
+def _turned_back(
+    colours: Callable[[], NDArray[np.uint8] | None] | None,
+) -> Callable[[], NDArray[np.uint8] | None] | None:
+    """The colours of a mirrored picture turned back, when somebody asks for them."""
+    if colours is None:
+        return None
+    return lambda: None if (told := colours()) is None else np.ascontiguousarray(told[:, ::-1])
 
 
 def _mirrored(luma: Luma) -> Luma:

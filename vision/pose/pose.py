@@ -131,6 +131,12 @@ class Maps:
         view = cv2.remap(luma, self.pixels, None, cv2.INTER_LINEAR)  # type: ignore[call-overload]  # stubs deny None
         return np.asarray(view, dtype=np.uint8)
 
+    def rectify_colours(self, colours: NDArray[np.uint8], scale: float) -> NDArray[np.uint8]:
+        """The same view of a picture's colours, (h, w, 2), so much smaller; 128 (grey) outside the picture."""
+        pixels = ((self.pixels + 0.5) * scale - 0.5).astype(np.float32)
+        view = cv2.remap(colours, pixels, None, cv2.INTER_LINEAR, borderValue=(128, 128))  # type: ignore[call-overload]  # stubs deny None
+        return np.asarray(view, dtype=np.uint8)
+
     def part(self, rows: slice, columns: slice) -> Maps:
         """A part of the view."""
         low_x, high_x = (self.low_mm[0] + column / self.scale for column in (columns.start, columns.stop))

@@ -20,6 +20,8 @@ from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import DICTIONARY, Kit, Layout, Seat
 from companion.core.ports import Frame, WorldPiece
+from vision.cameras import colours
+from vision.cameras.colours import Colours
 from vision.pose.pose import Points
 from vision.simulation.artwork import Bgr
 from vision.simulation.degradations import flickering
@@ -48,6 +50,7 @@ class SimulatedTable:
         self._version = 0
         self._stage: LitTable | None = None
         self._drawn: tuple[int, Bgr] | None = None
+        self._tint: tuple[Bgr, Colours] | None = None
         self._noise: NDArray[np.int8] | None = None
         self._rng = np.random.default_rng(self._view.seed)
         self.use(kit)
@@ -199,6 +202,14 @@ class SimulatedTable:
             noise = self._next_noise()
             return luma if noise is None else _with_noise(luma, noise)
 
+    def tint(self) -> Colours:
+        """The colours of the picture now, small and without noise; worked out once for every change."""
+        with self._lock:
+            picture = self._picture()
+            if self._tint is None or self._tint[0] is not picture:
+                self._tint = picture, colours.of_bgr(picture)
+            return self._tint[1]
+
     def _picture(self) -> Bgr:
         """Without noise; drawn once for every change."""
         if self._drawn is None or self._drawn[0] != self._version:
@@ -311,7 +322,8 @@ class RenderedCamera:
         """The picture now. Raises `CameraError` when closed."""
         if self._closed:
             raise CameraError(say("The camera of the simulated table is closed: open it again"))
-        return Frame(self._table.render_luma(), self._clock.monotonic_s(), next(self._numbers))
+        luma, tint = self._table.render_luma(), self._table.tint()
+        return Frame(luma, self._clock.monotonic_s(), next(self._numbers), lambda: tint)
 
     def close(self) -> None:
         """Nothing is held; later frames are refused."""

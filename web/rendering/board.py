@@ -201,14 +201,20 @@ class _Sketch:
                 for _, x, y in corners
             )
         goals = "".join(self._goal(seat) for seat in SEATS) if self.board.has_goals else ""
-        darker = ""
-        for square, x, y in corners:
-            column, row = (x - 50) / 100, (y - 50) / 100
-            if (square.file + square.rank) % 2 == 0:
-                darker += f"M{column:g} {row:g}h1v1H{column:g}z"
         whole = f'width="{self.width:g}" height="{self.height:g}"/>'
-        tiles = f'<rect class="tile" {whole}<g transform="scale(100)"><path class="tile alt" d="{darker}"/></g>'
+        dark = f'<path class="tile alt" fill-rule="evenodd" d="{self._dark_squares()}"/>'
+        tiles = f'<rect class="tile" {whole}<g transform="scale(100)">{dark}</g>'
         return f'{goals}{tiles}<rect class="frame" {whole}'
+
+    def _dark_squares(self) -> str:
+        """Every second square, that of a1 among them, in units: where a stripe along a file and one along a rank cross,
+        neither is filled.
+        """
+        files, ranks = self.board.files, self.board.ranks
+        column, row = (round((place - 50) / 100) for place in self.centre(Square(0, 0)))
+        along = "".join(f"M{at} 0v{ranks}h1V0z" for at in range(column % 2, files, 2))
+        across = "".join(f"M0 {at}h{files}v1H0z" for at in range(1 - row % 2, ranks, 2))
+        return along + across
 
     def _goal(self, seat: Seat) -> str:
         """The strip behind a seat's last rank: plain for South, dotted for North."""

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from flask import Blueprint, Flask, Response, current_app, jsonify, make_response, render_template, request
 from werkzeug.exceptions import NotFound
@@ -57,6 +58,16 @@ class _Measured:
     at_s: float
     board: BoardSeen | None
     blind: tuple[Advice, ...]
+
+
+FRAME_PX = (960, 540)
+"""The room that a page keeps for the live picture until the first one comes."""
+BLIND = (
+    (say("Put the whole board into the picture"), say("All four corners with their markers must be seen.")),
+    (say("Clear the corners of the board"), say("A marker of which a part is covered is not read.")),
+    (say("Print the board on matt paper"), say("Shining or crumpled markers are not read.")),
+)
+"""What helps while no board is seen and nothing is wrong with the picture itself: what to do, and why."""
 
 
 @dataclass(frozen=True)
@@ -127,8 +138,9 @@ class CameraPage:
                 live="/live/camera",
                 offers=self._offers() if is_host else (),
                 chosen=self._room.eye.source() if self._room.eye else "",
-                is_host=is_host,
                 symbols=weak_symbols(),
+                size=FRAME_PX,
+                **self._changing(is_host),
             )
         )
 
@@ -292,28 +304,34 @@ class CameraPage:
 
     def _fragment(self, app: Flask, is_host: bool) -> str:
         """Everything of the page that changes."""
+        return app.jinja_env.get_template("_camera.html").render(**self._changing(is_host))
+
+    def _changing(self, is_host: bool) -> dict[str, Any]:
+        """What the parts of the page that change are made of."""
         view, eye = self._table.view(), self._room.eye
         measured = self._measure()
         board = measured.board if view.camera.state is not CameraState.TROUBLE else None
         advice = board.advice if board else measured.blind
         drawing = read_svg(board, f"/camera/board.jpg?{board.frame}") if board else ""
-        return app.jinja_env.get_template("_camera.html").render(
-            sign=sign_of(view, eye, advice, board),
-            view=view,
-            board=board,
-            advice=advice,
-            drawing=drawing,
-            map=weak_svg(board) if board else "",
-            places=weak_places(board) if board else (),
-            words=count_words(board) if board else say("No board is seen."),
-            weak_words=WEAK_WORDS,
-            settled=[(each, self._time_of(each)) for each in reversed(self._settled())],
-            turns=self._turns()[:MOST_TURNS],
-            trouble=self._room.album.trouble,
-            locks=eye.locks() if eye else None,
-            camera=eye.name() if eye else "",
-            is_host=is_host,
-        )
+        return {
+            "sign": sign_of(view, eye, advice, board),
+            "is_good": eye is not None and board is not None and not advice,
+            "blind": BLIND,
+            "view": view,
+            "board": board,
+            "advice": advice,
+            "drawing": drawing,
+            "map": weak_svg(board) if board else "",
+            "places": weak_places(board) if board else (),
+            "words": count_words(board) if board else say("No board is seen."),
+            "weak_words": WEAK_WORDS,
+            "settled": [(each, self._time_of(each)) for each in reversed(self._settled())],
+            "turns": self._turns()[:MOST_TURNS],
+            "trouble": self._room.album.trouble,
+            "locks": eye.locks() if eye else None,
+            "camera": eye.name() if eye else "",
+            "is_host": is_host,
+        }
 
 
 def sign_of(view: TableView, eye: Eye | None, advice: tuple[Advice, ...], board: BoardSeen | None) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from werkzeug.exceptions import NotFound
 from companion.core.errors import CompanionError, Illegal
 from companion.core.i18n import say
 from companion.games.base import Drawn, Game, OptionRow
+from companion.table.session import Phase
 from web.context import PageContext
 
 OWN = "own"
@@ -94,6 +95,7 @@ class HostPages:
             fields=_fields(game, chosen),
             error=error,
             has_chance=has_chance(game),
+            is_on=self._table.progress().phase in (Phase.ORDERS, Phase.STAGES),
         )
 
     def _game(self, name: str) -> Game[Any, Any]:

@@ -45,5 +45,13 @@ form.addEventListener('submit', event => {
   event.preventDefault();
   post('/api/host/new-game', { game: form.dataset.game, options: options() });
 });
+// While a game is played nothing here can be chosen: the key that starts one is not there.
+function fix() {
+  const isOn = !document.getElementById('start');
+  document.getElementById('fixed').hidden = !isOn;
+  for (const row of form.querySelectorAll('fieldset')) row.disabled = isOn;
+}
+document.addEventListener('shown', fix);
+fix();
 showMaps();
 preview();

@@ -163,7 +163,8 @@ function paint() {
   const more = fitting(taps).some(play => !isWhole(play, taps));
   if (taps.length) tell(taps.join(' – '), whole().length ? (more ? say('Hand in, or tap on.') : '') : `${main().label}.`);
   else tell('');
-  const shows = taps.length || key ? goes.filter(square => !taps.includes(square)) : [];
+  // Where a new piece can be placed is shown at once; else first what is tapped.
+  const shows = goes.filter(square => (taps.length || key ? !taps.includes(square) : !pieceOn(square)));
   mark(frames(shows), way(), first && pieceOn(first) ? [first] : []);
 }
 

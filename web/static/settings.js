@@ -39,3 +39,4 @@ form?.addEventListener('input', () => { changed = true; });
 form?.addEventListener('submit', () => { changed = false; });
 addEventListener('beforeunload', event => { if (changed) event.preventDefault(); });
 document.querySelector('[aria-invalid="true"]')?.focus();
+import('./wait.js'); // the page has the rest first

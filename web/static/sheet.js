@@ -4,11 +4,13 @@ import { say } from './say.js';
 import { handIn } from './seat.js';
 import { centre, frames, isTurned, mark, onTap, page, shifted, target, tell, use } from './squares.js';
 
+const AGAIN_MS = 4000;
 const form = () => document.getElementById('sheet');
 const store = () => `orders:${page().dataset.seat}:${page().dataset.moment}`;
 let given = {}; // by the unit's name: { kind: its number, way: a letter or '' }
 let unit = '';
 let drawn = '';
+let armed = 0; // the main key was tapped with robots without an order: once more hands in
 let sheet = { units: [], kinds: [], directions: [] };
 
 function remember() {
@@ -46,6 +48,7 @@ function order(kind, way) {
   if (isSame && isDone(before)) delete given[unit];
   else given[unit] = { kind, way: sheet.kinds[kind].has_direction ? way : '' };
   if (isDone(given[unit])) goOn();
+  arm(false);
   refuse('');
   remember();
   paint();
@@ -54,6 +57,7 @@ function order(kind, way) {
 function clear() {
   given = {};
   unit = '';
+  arm(false);
   refuse('');
   remember();
   paint();
@@ -126,6 +130,11 @@ function paintUnits() {
   if (focused) keys.find(key => key.dataset.unit === focused)?.focus({ preventScroll: true });
 }
 
+function arm(rest) {
+  clearTimeout(armed);
+  armed = rest ? setTimeout(() => { armed = 0; paint(); }, AGAIN_MS) : 0;
+}
+
 function paint() {
   if (!form()) return;
   sheet = JSON.parse(form().dataset.sheet);
@@ -139,10 +148,10 @@ function paint() {
   const set = given[unit];
   document.querySelectorAll('[data-kind]').forEach((key, number) => key.setAttribute('aria-pressed', String(set?.kind === number)));
   for (const key of document.querySelectorAll('[data-way]')) key.setAttribute('aria-pressed', String(Boolean(set) && set.way === key.dataset.way));
-  const rest = idle();
+  const rest = idle().map(each => each.name).join(', ');
   const commit = document.getElementById('commit');
-  commit.className = 'key go';
-  commit.textContent = !rest.length ? say('Hand in') : rest.length === 1 ? say('Hand in: {unit} does nothing', { unit: rest[0].name }) : say('Hand in: {number} do nothing', { number: rest.length });
+  commit.className = rest && !armed ? 'key off' : 'key go';
+  commit.textContent = !rest ? say('Hand in') : armed ? say('{units} do nothing: hand in', { units: rest }) : say('Without an order: {units}', { units: rest });
   tell(...words());
   const { square } = unitOf(unit);
   const waits = set && !isDone(set);
@@ -158,7 +167,11 @@ document.addEventListener('click', event => {
   else if (hit.dataset.kind) tapKind(Number(hit.dataset.kind));
   else if (hit.dataset.way) tapWay(hit.dataset.way);
   else if (hit.id === 'clear') clear();
-  else handIn(text());
+  else if (armed || !idle().length) handIn(text());
+  else {
+    arm(true);
+    paint();
+  }
 });
 
 document.addEventListener('keydown', event => {

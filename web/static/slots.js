@@ -62,6 +62,9 @@ function paint() {
   const main = document.getElementById('hand-in');
   main.className = number ? 'key off' : 'key go';
   main.textContent = number ? say('Hand in: {number} missing', { number }) : say('Hand in');
+  const sign = document.getElementById('to-go');
+  const words = sign?.dataset.words.split('|')[number];
+  if (words && sign.textContent !== words) sign.textContent = words;
   plan();
 }
 

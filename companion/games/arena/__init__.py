@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -14,12 +14,12 @@ from companion.games.arena.board import NAMES, SIDES, STACKS, kit_of
 from companion.games.arena.events import ArenaEvent
 from companion.games.arena.orders import DEFEND, DESTRUCT, NOTHING, Orders, all_orders, parse_orders, random_orders
 from companion.games.arena.pad import pad_of
-from companion.games.arena.standing import plan_of, standing_of
+from companion.games.arena.standing import opened_orders, plan_of, standing_of
 from companion.games.arena.state import ArenaOptions, Reason, State, check_board, first_state
 from companion.games.arena.turn import play
 from companion.games.arena.words import OPTION_ROWS, RULES
-from companion.games.base import Game, Outcome, PadGrammar, Step, View, plain_layout, plain_outcome
-from companion.games.screen import BoardUi, Play
+from companion.games.base import Game, Outcome, PadGrammar, Stage, Step, View, plain_layout, plain_outcome
+from companion.games.screen import BoardUi, Play, UnitOrder
 
 _BOTH, _NOBODY = frozenset(SEATS), frozenset[Seat]()
 
@@ -124,6 +124,17 @@ class Arena(Game[State, Orders]):
         """One robot a square."""
         squares = state.ground.squares
         return {squares[robot.place]: STACKS[side][robot.number] for side in (0, 1) for robot in state.robots[side]}
+
+    def opened(
+        self, state: State, actions: Mapping[Seat, Orders], stages: Sequence[Stage], stage: int
+    ) -> Mapping[Seat, tuple[UnitOrder, ...]]:
+        """Each robot's order once the stage was shown in which it is carried out; at the end all are open."""
+        shown = {str(each.title) for each in stages[: stage + 1]}
+        return opened_orders(state, actions, shown, is_all=stage + 1 >= len(stages))
+
+    def turn_number(self, state: State) -> int:
+        """The number of the turn."""
+        return state.turn
 
     def standing(self, state: State, seat: Seat | None) -> BoardUi:
         """Hit points on the board, and the viewer's own sheet."""

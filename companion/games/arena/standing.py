@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
 from companion.core.grid import Square
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Seat
@@ -9,7 +11,7 @@ from companion.games.arena.board import DIRECTIONS, NAMES, STEPS, WORDS
 from companion.games.arena.orders import ATTACKS, DEFEND, DESTRUCT, MOVES, NOTHING, Orders
 from companion.games.arena.state import State, is_spawning
 from companion.games.arena.words import counted_points, counted_robots
-from companion.games.screen import Badge, BoardUi, Direction, OrderKind, OrderSheet, Unit
+from companion.games.screen import Badge, BoardUi, Direction, OrderKind, OrderSheet, Unit, UnitOrder
 
 _KINDS = (
     OrderKind("", say("Move"), "order-up", has_direction=True),
@@ -37,7 +39,6 @@ def standing_of(state: State, seat: Seat | None) -> BoardUi:
             for robot in robots
         },
         sheet=_sheet(state, SEATS.index(seat)) if seat and state.outcome is None else None,
-        turn=state.turn,
     )
 
 
@@ -77,6 +78,35 @@ def _sheet(state: State, side: int) -> OrderSheet:
         for robot in state.robots[side]
     )
     return OrderSheet(units, _KINDS, _DIRECTIONS, NOTHING)
+
+
+def opened_orders(
+    state: State, actions: Mapping[Seat, Orders], shown: Collection[str], *, is_all: bool
+) -> Mapping[Seat, tuple[UnitOrder, ...]]:
+    """The orders of every robot by seat, those of stages that were not shown yet closed."""
+    opened = {}
+    for side, seat in enumerate(SEATS):
+        codes = dict(actions[seat].given)
+        opened[seat] = tuple(
+            _opened(str(robot.number), codes.get(robot.number, NOTHING), shown, is_all=is_all)
+            for robot in state.robots[side]
+        )
+    return opened
+
+
+def _opened(unit: str, code: str, shown: Collection[str], *, is_all: bool) -> UnitOrder:
+    stage = {DEFEND: "Defend", DESTRUCT: "Armed"}.get(code, "Moves" if code in MOVES else "Attacks")
+    if not is_all and (code == NOTHING or stage not in shown):
+        return UnitOrder(unit)
+    move, attack, defend, destruct = _KINDS
+    if code in MOVES:
+        words = joined(" ", (move.label, WORDS[MOVES[code]]))
+        return UnitOrder(unit, code, words, "order-up", 90 * MOVES[code])
+    if code in ATTACKS:
+        words = joined(" ", (attack.label, WORDS[ATTACKS[code]]))
+        return UnitOrder(unit, code, words, "blade", 90 * ATTACKS[code] - 90)
+    kind = {DEFEND: defend, DESTRUCT: destruct}.get(code)
+    return UnitOrder(unit, code, kind.label, kind.drawing) if kind else UnitOrder(unit, code, say("no order"))
 
 
 def plan_of(state: State, side: int, orders: Orders) -> tuple[Square | None, ...]:

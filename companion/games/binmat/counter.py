@@ -231,7 +231,7 @@ class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
     def tableau(self, state: Counter, seat: Seat | None) -> CardUi:
         """The count, and keys for the side on turn and for the table."""
         may_act = seat is None or seat in self.to_act(state)
-        sign, hint = _sign(state)
+        sign, hint, pad_hint = _sign(state)
         return CardUi(
             count=Count(state.turns_left, state.options.turns, say("turns left")),
             acting=player_on_turn(state.options, state.turns_left),
@@ -240,6 +240,8 @@ class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
             entry=_entry(state) if may_act and not state.outcome else None,
             sign=sign,
             hint=hint,
+            pad_hint=pad_hint,
+            wants_both=state.called and state.is_referee and not state.due and not state.outcome,
         )
 
     def laid_open(self, state: Counter, fans: Layout, before: Layout) -> str | None:
@@ -342,24 +344,26 @@ def _hands(combat: Combat) -> tuple[tuple[Seat, str], ...]:
     return tuple(todo)
 
 
-def _sign(state: Counter) -> tuple[str, str]:
-    """What is awaited, and how to say that it is done."""
+def _sign(state: Counter) -> tuple[str, str, str]:
+    """What is awaited, and how to say that it is done: by the keys of a page, and by those of a pad."""
     if state.outcome:
-        return "", ""
+        return "", "", ""
     if state.due:
-        hint = say("Then ready. Too few cards: the attacker has won.")
+        hints = [say("Too few cards: the attacker has won.")]
         if state.options.edition != "rulebook":
-            hint = joined(" ", (hint, say("An empty deck is made of its discard pile first.")))
-        return _draw_sign(state.due, state.lane), hint
+            hints.append(say("An empty deck is made of its discard pile first."))
+        return _draw_sign(state.due, state.lane), joined(" ", hints), joined(" ", (say("Then ready."), *hints))
     if state.called and state.is_referee:
         sign = say("Lay both stacks open")
         if state.lane is not None:
             sign = say("Lay both stacks of lane {lane} open", lane=state.lane)
-        return sign, say("In fans, oldest card at the owner’s edge; or tap the cards on a phone.")
+        return sign, say("In fans, oldest card at the owner’s edge; or tap the cards on a phone."), ""
     if state.called:
-        return say("Combat: the clock stands still"), say("Ready when it is over: the next turn begins.")
+        hint = say("Say how it ended: the next turn begins.")
+        return say("Combat: the clock stands still"), hint, say("Ready when it is over: the next turn begins.")
     player = player_on_turn(state.options, state.turns_left)
-    return say("{player!c}: your turn", player=player), say("Ready ends it. Held, it declares combat.")
+    hint = say("“Turn done” ends it, “Combat” declares combat.")
+    return say("{player!c}: your turn", player=player), hint, say("Ready ends it. Held, it declares combat.")
 
 
 def _draw_sign(due: int, lane: int | None) -> str:

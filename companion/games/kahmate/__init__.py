@@ -114,6 +114,10 @@ class Kahmate(Game[State, Action]):
             return False
         return not course_of(state, action).face_offs
 
+    def turn_number(self, state: State) -> int:
+        """The round; 0 while pieces are placed."""
+        return 0 if state.is_placing else state.round
+
     def standing(self, state: State, seat: Seat | None) -> BoardUi:
         """Sign, cards, keys, placing and face-off for a viewer."""
         return screen.standing(state, seat)

@@ -158,4 +158,5 @@ def kit() -> Kit:
             say("Ball: glue its tag on card of 3 mm. It lies on top of the piece that has it, or on its square."),
             say("A piece that is turned over shows its other tag, with the letter on its side."),
         ),
+        letters={role.letter: role.name for role in ROLES},
     )

@@ -51,7 +51,6 @@ def standing(state: State, viewer: Seat | None) -> BoardUi:
     return BoardUi(
         sign=_sign(state),
         hint=_hint(state),
-        turn=0 if state.is_placing else state.round,
         facts={} if state.is_placing else {seat: _facts(state, place) for place, seat in enumerate(SEATS)},
         hands={} if state.is_placing else {seat: _hand(state.hands[place]) for place, seat in enumerate(SEATS)},
         keys=_keys(state) if may_act and in_round else (),

@@ -146,6 +146,10 @@ class Scouts(ChessClockGame[State, str]):
         """All is open, so that nobody learns anything; but a play that has won is over."""
         return play(state, read(action)).state.outcome is None
 
+    def turn_number(self, state: State) -> int:
+        """Turns of one or two plays; 0 while scouts are placed."""
+        return state.turn
+
     def standing(self, state: State, seat: Seat | None) -> BoardUi:
         """What is awaited; the seat on turn has keys, anybody at the table may press the clock."""
         return standing(state, seat)

@@ -72,7 +72,7 @@ def standing(state: State, viewer: Seat | None) -> BoardUi:
         sign = say("{side!c}: press the clock", side=side)
     else:
         sign = say("{side!c}: end the turn", side=side)
-    return BoardUi(sign, _hint(state, may_play), END, facts, keys=keys, turn=state.turn)
+    return BoardUi(sign, _hint(state, may_play), END, facts, keys=keys)
 
 
 def _plays(state: State) -> int:

@@ -118,6 +118,34 @@ def test_an_ended_game_has_no_sheet_and_no_pad() -> None:
     assert list(GAME.plays(start(), SOUTH)) == []
 
 
+def test_orders_open_robot_by_robot_with_the_stage_that_carries_them_out() -> None:
+    state = at({1: "b3", 2: "a1", 4: "e5"}, {2: "h6"})
+    actions = {SOUTH: GAME.parse("1:N 4:D"), NORTH: GAME.parse("2:aE")}
+    stages = play(state, "1:N 4:D", "2:aE").stages
+    assert [stage.title for stage in stages] == ["Defend", "Moves", "Attacks"]
+    shown = [GAME.opened(state, actions, stages, number) for number in range(3)]
+    assert [[each.order for each in opened[SOUTH]] for opened in shown] == [
+        [None, None, "D"],
+        ["N", None, "D"],
+        ["N", "-", "D"],
+    ]
+    assert [opened[NORTH][0].order for opened in shown] == [None, None, "aE"]
+    assert [(each.unit, each.drawing, each.degrees) for each in shown[2][SOUTH]] == [
+        ("1", "order-up", 0),
+        ("2", "", 0),
+        ("4", "shield", 0),
+    ]
+    assert (shown[2][NORTH][0].drawing, shown[2][NORTH][0].degrees) == ("blade", 0)
+    assert [each.words for each in (*shown[2][SOUTH], *shown[2][NORTH])] == [
+        "Move north",
+        "no order",
+        "Defend",
+        "Attack east",
+    ]
+    others = {**actions, SOUTH: GAME.parse("1:N 2:S 4:D")}
+    assert GAME.opened(state, others, stages, 0) == shown[0], "what is closed tells nothing"
+
+
 def test_a_plan_names_the_square_of_each_order() -> None:
     state = at({1: "b3", 2: "a1", 4: "e5"}, {2: "e6"})
     squares = GAME.plan(state, SOUTH, "1:N 2:aW 4:D")

@@ -1,0 +1,32 @@
+"""A key that asks for something long says that it is at work, until the answer is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from selenium.webdriver.remote.webdriver import WebDriver
+from service import PHONE, browser, until
+from tour import Stop, cdp, touring, visit
+
+pytestmark = pytest.mark.browser
+KEY = "#scouts .get a"
+
+
+@pytest.fixture(scope="module")
+def window() -> Iterator[WebDriver]:
+    with browser(PHONE) as opened:
+        cdp(opened, "Network.enable")
+        yield opened
+
+
+def test_a_kit_that_is_being_made_says_so_and_then_is_a_link_again(window: WebDriver) -> None:
+    with touring() as tour:
+        visit(window, tour, Stop("kit", "/kit"))
+        window.execute_script("document.addEventListener('click', event => event.preventDefault())")  # it stays here
+        until("the script", lambda: window.execute_script(f"document.querySelector('{KEY}').click(); return 1"))
+        until("at work", lambda: "at work" in window.find_element("css selector", KEY).text)
+        token = window.execute_script(f"return new URL(document.querySelector('{KEY}').href).searchParams.get('wait')")
+        assert token
+        window.execute_script("document.cookie = `made=${arguments[0]}; path=/`", token)
+        until("done", lambda: window.find_element("css selector", KEY).text == "Kit\nPDF to cut out")

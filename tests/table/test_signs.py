@@ -1,0 +1,188 @@
+"""Signs name the key on the device that shows them, speak to its owner, and count turns as the game does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from table_tools import Played, both_seats, playing
+
+from companion.core.grid import Square
+from companion.core.i18n import LANGUAGES, before_colon, say, to_owner, translate
+from companion.core.kit import SEATS, Seat
+from companion.table.session import Phase
+
+SOUTH, NORTH = SEATS
+
+
+def pads(played: Played) -> None:
+    """South sits at the pad, North has a phone."""
+    played.press(SOUTH, "ready")
+    played.table.take_seat(NORTH, "Jonas")
+
+
+def signs(played: Played) -> tuple[str, str, str]:
+    """What South, North and everybody read."""
+    south, north, wall = (played.table.view(viewer).sign.text for viewer in (SOUTH, NORTH, None))
+    return south, north, wall
+
+
+def smalls(played: Played) -> tuple[str, str, str]:
+    """The smaller line for South, North and everybody."""
+    south, north, wall = (played.table.view(viewer).sign.small for viewer in (SOUTH, NORTH, None))
+    return south, north, wall
+
+
+def test_the_lobby_names_the_key_of_this_device(tmp_path: Path) -> None:
+    with playing(tmp_path / "a") as played:
+        both_seats(played)
+        assert smalls(played)[0] == "Tap it, or put its board under the camera."
+        played.show({})
+        assert signs(played) == ("Tap Outbuffered to start it",) * 2 + ("Tap Outbuffered on a phone",)
+    with playing(tmp_path / "b") as played:
+        pads(played)
+        played.show({})
+        ready = "Press ready to start Outbuffered"
+        assert signs(played) == (ready, "Tap Outbuffered to start it", ready)
+        played.show({}, game="binmat")
+        assert signs(played)[1] == "Tap Referee to start BINMAT", "the key of the way that ready would choose"
+
+
+def test_hands_are_told_which_key_ends_their_work(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        pads(played)
+        played.begin()
+        played.turn("UII", "UII")
+        south, north, wall = smalls(played)
+        assert south == "Lime: move your robot c4 to c3. Then press ready.", "its own part is on the sign already"
+        assert north == "Purple: move your robot a1 to a2. Then tap Done."
+        assert wall.endswith("Then press ready.")
+        assert signs(played) == (
+            "Move your robot a1 to a2",
+            "Move your robot c4 to c3",
+            "Purple: move your robot a1 to a2",
+        )
+        played.table.confirm("south", played.table.view().moment, 0)
+        assert "ready skips" in smalls(played)[0]
+        assert smalls(played)[1] == "The next step follows; “Next” skips the wait."
+
+
+def test_a_clock_is_started_by_the_key_that_is_there(tmp_path: Path) -> None:
+    with playing(tmp_path / "a") as played:
+        both_seats(played)
+        played.table.new_game("binmat", {"way": "clock"}, seed=1)
+        assert signs(played) == ("Tap “Start the clock”",) * 3, "the table screen has that key as well"
+        played.table.resume("south")
+        assert signs(played) == ("Your turn", "Defender: your turn", "Defender: your turn")
+        assert set(smalls(played)) == {"“Turn done” ends it, “Combat” declares combat."}
+    with playing(tmp_path / "b") as played:
+        pads(played)
+        played.table.new_game("binmat", {"way": "clock"}, seed=1)
+        assert signs(played) == (
+            "Press ready to start the clock",
+            "Tap “Start the clock”",
+            "Press ready to start the clock",
+        )
+        played.table.resume("south")
+        assert smalls(played)[0] == "Ready ends it. Held, it declares combat."
+        assert smalls(played)[1] == "“Turn done” ends it, “Combat” declares combat."
+
+
+def test_an_order_is_said_to_its_owner_without_the_name(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        both_seats(played)
+        played.table.new_game("kahmate", {}, seed=1)
+        assert signs(played) == ("Place your six pieces",) * 2 + ("Both: place your six pieces",)
+
+
+def test_both_are_asked_to_lay_their_stacks_open(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        both_seats(played)
+        played.table.new_game("binmat", {"way": "referee"}, seed=1)
+        if played.table.view().clock:
+            played.table.resume("south")
+        played.table.act(played.table.view().moment, "c")
+        sign = played.table.view().sign
+        assert sign.text == "Lay both stacks open"
+        assert sign.seats == frozenset(SEATS)
+
+
+def test_who_wins_reads_it(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        both_seats(played)
+        played.begin()
+        played.table.resign(NORTH)
+        assert signs(played) == ("You win", "Purple wins", "Purple wins")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_names_and_reasons_are_cut_in_every_language(language: str) -> None:
+    mine = translate(to_owner(say("{side!c}: end the turn", side=say("white")), "white"), language)
+    whole = translate(say("{side!c}: end the turn", side=say("white")), language)
+    assert whole.lower().endswith(mine.lower())
+    assert ":" not in mine
+    assert mine[0].isupper()
+    parts = {"piece": say("purple robot"), "square": Square(0, 0), "home": Square(0, 1)}
+    why = before_colon(say("{piece!c} expected on {home}, seen on {square}: move it back.", **parts))
+    assert ":" not in translate(why, language)
+    assert translate(why, language).endswith("a1.")
+
+
+# ---- what is wrong, and which turn it is ---------------------------------------------------------------------------------
+
+
+def test_a_wrong_placement_is_explained_without_the_order_twice(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        both_seats(played)
+        played.begin()
+        played.turn("UII", "III")
+        target = dict(played.table.view().target or {})
+        target[Square.parse("c2")] = target.pop(Square.parse("a2"))
+        played.show(target)
+        sign = played.table.view(SOUTH).sign
+        assert sign.text == "Move the purple robot c2 to a2"
+        assert sign.small == "Purple robot expected on a2, seen on c2."
+
+
+def test_a_game_that_ended_in_turn_3_says_turn_3(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        played.begin()
+        for south, north in (("UUU", "SIR"), ("RDD", "IIU"), ("DII", "III")):
+            played.turn(south, north)
+            played.finish_stages()
+        view = played.table.view()
+        assert (view.phase, view.turn) == (Phase.OVER, 3)
+        assert {line.partition(". ")[0] for line in view.log} <= {"1", "2", "3"}
+
+
+def test_whoever_resigns_in_turn_2_ends_turn_2(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        played.begin()
+        played.turn("UII", "III")
+        played.finish_stages()
+        played.table.resign(NORTH)
+        assert played.table.view().turn == 2
+
+
+def test_lines_are_numbered_by_the_turns_of_the_game(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        played.table.new_game("scouts", {}, seed=1)
+        played.table.confirm("host", played.table.view().moment, 0)
+        for place in ("a1", "a10", "b1", "b10", "c1", "c10", "d1", "d10", "e1", "e10"):
+            view = played.table.view()
+            assert view.turn == 0, "scouts are placed before the first turn"
+            play(played, f"@{place}")
+        assert not any(line[0].isdigit() for line in played.table.view().log)
+        assert played.table.view().turn == 1
+        play(played, "a1-a2")
+        view = played.table.view()
+        assert view.log[0].startswith("1. ")
+        assert view.turn == 1
+
+
+def play(played: Played, action: str) -> None:
+    """The seat on turn acts, and hands follow."""
+    view = played.table.view()
+    (seat,) = (seat for seat in SEATS if view.seats[seat].awaited)
+    played.table.hand_in(Seat(seat), view.moment, action)
+    played.finish_stages()

@@ -1,0 +1,120 @@
+"""What people look at has colours, whatever the camera sends; what is read from costs what it did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+from camera_tools import PiHost, UsbBus, Webcam
+from test_diagnosis import Looked
+
+from companion.core.clock import FakeClock
+from companion.core.config import CameraSettings
+from companion.core.ports import Frame
+from vision.cameras.colours import painted
+from vision.cameras.files import PictureCamera
+from vision.cameras.picamera import PiCamera
+from vision.cameras.usb import UsbCamera
+from vision.pieces.board_reader import _turned_back
+
+RED_BGR = (40, 60, 210)
+SIZE = (640, 480)
+
+
+def red(size: tuple[int, int]) -> Any:
+    """A picture of one colour, in BGR."""
+    return np.full((size[1], size[0], 3), RED_BGR, np.uint8)
+
+
+def looks_red(frame: Frame) -> bool:
+    """Do people see the colour that was in front of the camera, in all of the picture?"""
+    assert frame.colours is not None
+    colours = frame.colours()
+    assert colours is not None
+    assert colours.size * 4 < frame.luma.size, "colours are small"
+    picture = painted(frame.luma, colours).astype(int)
+    return bool(np.abs(picture - RED_BGR).max() <= 16)
+
+
+def as_sent(fourcc: str) -> Any:
+    """A red picture as V4L2 hands it over."""
+    width, height = SIZE
+    y, cr, cb = (int(part) for part in cv2.cvtColor(red((2, 2)), cv2.COLOR_BGR2YCrCb)[0, 0])
+    luma = np.full((height, width), y, np.uint8)
+    if fourcc in ("YUYV", "UYVY"):
+        pairs = np.tile(np.array([cb, cr], np.uint8), (height, width // 2))
+        return np.dstack([luma, pairs] if fourcc == "YUYV" else [pairs, luma])
+    if fourcc == "NV12":
+        return np.vstack([luma, np.tile(np.array([cb, cr], np.uint8), (height // 2, width // 2))])
+    if fourcc == "YU12":
+        quarter = (height // 4, width)
+        return np.vstack([luma, np.full(quarter, cb, np.uint8), np.full(quarter, cr, np.uint8)])
+    return cv2.imencode(".jpg", red(SIZE))[1].ravel()[None]
+
+
+@pytest.mark.parametrize("fourcc", ["MJPG", "YUYV", "UYVY", "NV12", "YU12"])
+def test_a_usb_camera_has_colours_in_every_format(fourcc: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    webcam = UsbBus(monkeypatch, tmp_path).plug(0, Webcam(fourcc, SIZE))
+    webcam.sends = as_sent(fourcc)
+    assert looks_red(UsbCamera(0, CameraSettings(), FakeClock()).frame())
+
+
+def test_a_usb_camera_without_colours_gives_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    UsbBus(monkeypatch, tmp_path).plug(0, Webcam("GREY", SIZE))
+    frame = UsbCamera(0, CameraSettings(), FakeClock()).frame()
+    assert frame.colours is not None
+    assert frame.colours() is None
+    assert painted(frame.luma, None) is frame.luma
+
+
+def test_the_raspberry_pis_camera_has_colours_below_its_brightness(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = PiHost(monkeypatch)
+    camera = PiCamera(CameraSettings(size="1280x720"), FakeClock())
+    y, cr, cb = (int(part) for part in cv2.cvtColor(red((2, 2)), cv2.COLOR_BGR2YCrCb)[0, 0])
+    buffer = np.full((1080, 1344), 7, np.uint8)  # rows are padded, and what is in the padding is nobody's colour
+    buffer[:720, :1280] = y
+    for low, value in ((720, cb), (900, cr)):
+        buffer[low : low + 180].reshape(360, 672)[:, :640] = value
+    host.opened[0].buffer = buffer
+    frame = camera.frame()
+    buffer[720:] = 0
+    assert looks_red(frame), "the buffer goes back to the camera"
+
+
+def test_a_file_has_colours(tmp_path: Path) -> None:
+    path = tmp_path / "red.png"
+    cv2.imwrite(str(path), red(SIZE))
+    assert looks_red(PictureCamera(path, FakeClock()).frame())
+
+
+# ---- what people see -----------------------------------------------------------------------------------------------------
+
+
+def hues(picture: bytes | None) -> int:
+    """How far the most colourful pixels are from grey."""
+    decoded = cv2.imdecode(np.frombuffer(picture or b"", np.uint8), cv2.IMREAD_UNCHANGED)
+    assert decoded is not None
+    assert decoded.ndim == 3, "grey"
+    return int(np.percentile(decoded.max(axis=2).astype(int) - decoded.min(axis=2), 99.5))
+
+
+def test_live_picture_settled_frames_and_photographs_are_in_colour() -> None:
+    eye = Looked("outbuffered").look(12)
+    (settled,) = eye.settled()
+    board = eye.board()
+    assert board is not None
+    pictures = [eye.picture(), eye.settled_picture(settled.number, 640), eye.photograph(), board.picture]
+    assert min(map(hues, pictures)) > 60
+
+
+def test_a_mirrored_picture_is_turned_back_with_its_colours() -> None:
+    colours = np.arange(8, dtype=np.uint8).reshape(1, 4, 2)
+    turned = _turned_back(lambda: colours)
+    assert turned is not None
+    told = turned()
+    assert told is not None
+    assert told[0, :, 0].tolist() == [6, 4, 2, 0]
+    assert _turned_back(None) is None

@@ -1,0 +1,56 @@
+"""The colours of a picture beside its brightness: small, since nothing is read from them and eyes see them blurred.
+
+`Colours` are (height, width, 2) uint8, Cr and Cb as OpenCV has them (128: grey), over the same view as the brightness,
+some quarter of its size each way.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+Luma = NDArray[np.uint8]
+Colours = NDArray[np.uint8]
+Bgr = NDArray[np.uint8]
+EVERY = 4
+"""One of so many pixels each way is kept."""
+
+
+def of_bgr(picture: Any) -> Colours:
+    """The colours of a picture in BGR."""
+    small = np.ascontiguousarray(picture[::EVERY, ::EVERY])
+    return np.asarray(cv2.cvtColor(small, cv2.COLOR_BGR2YCrCb)[:, :, 1:], dtype=np.uint8)
+
+
+def of_planes(u: Any, v: Any) -> Colours:
+    """The colours of planes U and V, each of half the picture's size."""
+    step = EVERY // 2
+    return np.dstack([v[::step, ::step], u[::step, ::step]])
+
+
+def of_jpeg(sent: bytes) -> Colours | None:
+    """The colours of a JPEG, decoded at a quarter of its size; None when it is damaged."""
+    try:
+        picture = cv2.imdecode(np.frombuffer(sent, np.uint8), cv2.IMREAD_REDUCED_COLOR_4)
+    except cv2.error:
+        return None
+    return None if picture is None else np.asarray(cv2.cvtColor(picture, cv2.COLOR_BGR2YCrCb)[:, :, 1:], dtype=np.uint8)
+
+
+def of_pairs(sent: Any, place: int) -> Colours:
+    """The colours of YUYV or UYVY, (height, width, 2), with the colour at that place of each pair."""
+    half = sent[::EVERY, :, place]
+    width = half.shape[1] // EVERY * EVERY
+    return np.dstack([half[:, 1:width:EVERY], half[:, 0:width:EVERY]])
+
+
+def painted(luma: Luma, colours: Colours | None) -> NDArray[np.uint8]:
+    """A view in BGR, of its brightness and the colours of the same view; without colours the brightness alone."""
+    if colours is None:
+        return luma
+    height, width = luma.shape
+    wide = cv2.resize(colours, (width, height), interpolation=cv2.INTER_LINEAR)
+    return np.asarray(cv2.cvtColor(np.dstack([luma, wide]), cv2.COLOR_YCrCb2BGR), dtype=np.uint8)
