@@ -161,11 +161,20 @@ class BoardEye:
             self._pack()
             return
         with self._lock:
+            self._forget_other_boards(reading.game)
             if self._settled and _same(self._settled[-1].reading, reading):
                 self._settled.pop()  # the board is as it was before something moved: the newest picture of it counts
             self._settled.append(look)
         if sum(not isinstance(each.frame, _PackedFrame) for each in self._settled) > UNPACKED:
             self._pack()
+
+    def _forget_other_boards(self, game: str | None) -> None:
+        """Settled frames go with their board: large ones, such as those of cards, are not kept through another game.
+
+        The lock is held.
+        """
+        if game is not None and any(each.reading.game not in (None, game) for each in self._settled):
+            self._settled.clear()
 
     def _pack(self) -> None:
         """Pack the oldest settled frame that is not yet; only the watcher's thread changes what is kept."""

@@ -18,6 +18,8 @@ from gettext import c2py
 from pathlib import Path
 from typing import Any
 
+from companion.core.catalogue_file import PLURALS, read_catalogue
+
 LANGUAGES: Mapping[str, str] = {"en": "English", "es": "Español", "fr": "Français"}
 """What can be spoken, by its code, in its own word."""
 LOCALE = Path(__file__).parents[1] / "locale"
@@ -253,17 +255,12 @@ class _Catalogue:
 @cache
 def _catalogue(language: str) -> _Catalogue:
     """The catalogue of a language, read at its first use."""
-    from babel.messages.pofile import read_po  # noqa: PLC0415 - English alone needs none of it
-
-    with (LOCALE / f"{language}.po").open("rb") as file:
-        catalog = read_po(file, locale=language)
     words: dict[str, tuple[str, ...]] = {}
     scripts: dict[str, str] = {}
-    for message in catalog:
-        ids = (message.id,) if isinstance(message.id, str) else tuple(message.id)
-        texts = (message.string,) if isinstance(message.string, str) else tuple(message.string or ())
-        if ids[0] and all(texts):
-            words[ids[0]] = tuple(map(str, texts))
-            if any(path.endswith(".js") for path, _ in message.locations):
-                scripts |= dict(zip(ids, map(str, texts), strict=True))
-    return _Catalogue(words, scripts, c2py(catalog.plural_expr))
+    for message in read_catalogue(LOCALE / f"{language}.po"):
+        if message.one and all(message.words):
+            words[message.one] = tuple(message.words)
+            if any(path.endswith(".js") for path in message.files):
+                ids = (message.one, message.many) if message.many else (message.one,)
+                scripts |= dict(zip(ids, message.words, strict=True))
+    return _Catalogue(words, scripts, c2py(PLURALS[language]))

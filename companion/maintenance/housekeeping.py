@@ -6,6 +6,7 @@ milliseconds; games are removed and checked only while none is on and nobody has
 
 from __future__ import annotations
 
+import gc
 import logging
 import sqlite3
 import threading
@@ -30,8 +31,9 @@ log = logging.getLogger(__name__)
 
 ROUND_S = 5.0
 QUIET_S = 60.0
-GIVE_BACK_S = 30.0
 """So long nothing has happened at the table before games are removed or checked."""
+GIVE_BACK_S = 30.0
+"""So often freed memory is given back at least."""
 _SLICE_S = 0.05
 """So long a round checks games."""
 _DAY_S = 86_400.0
@@ -111,11 +113,15 @@ class Housekeeping:
         self._do(self._give_back)
 
     def _give_back(self) -> None:
-        """Give freed memory back after a game, at the next set-up, else twice a minute: a millisecond each time."""
+        """Give freed memory back after a game, at the next set-up, else twice a minute: some milliseconds each time.
+
+        What only refers to itself goes first: else it lies scattered among what is needed until there is enough of it.
+        """
         now, now_s = self._table.progress(), self._clock.monotonic_s()
         rest = (now.number, now.phase) if now.phase in (Phase.LOBBY, Phase.SETUP, Phase.OVER) else None
         if now_s >= self._give_back_s or (rest is not None and rest != self._given_back):
             self._give_back_s = now_s + GIVE_BACK_S
+            gc.collect()
             give_back()
         self._given_back = rest
 

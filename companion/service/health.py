@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -225,9 +226,7 @@ class ServiceHealth:
         """What the journal holds."""
         journal = self._companion.journal
         count = len(journal.games())
-        size_mb = sum(
-            file.stat().st_size for file in journal.path.parent.glob(f"{journal.path.name}*") if file.is_file()
-        )
+        size_mb = sum(map(_bytes_of, journal.path.parent.glob(f"{journal.path.name}*")))
         text = say_n(
             "The journal holds {n} game in {size} MB.",
             "The journal holds {n} games in {size} MB.",
@@ -237,3 +236,12 @@ class ServiceHealth:
         if told := joined(" ", (journal.notice, journal.weakness)):
             return Finding("journal", Grade.WARN, joined(" ", (text, told)))
         return Finding("journal", Grade.OK, text)
+
+
+def _bytes_of(file: Path) -> int:
+    """The size of a file; 0 for what is none, or has gone since it was found: a log of SQLite comes and goes."""
+    try:
+        found = file.stat()
+    except OSError:
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0

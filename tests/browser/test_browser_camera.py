@@ -112,12 +112,20 @@ def test_a_bundle_is_saved_and_read_again(tmp_path: Path, window: WebDriver) -> 
     assert main(["replay", str(saved)]) == 0
 
 
+@pytest.fixture(scope="module")
+def scouts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """One service for everybody who only looks."""
+    folder = tmp_path_factory.mktemp("scouts")
+    with running(folder, "--simulate", "--port", "0", "--game", "scouts") as service:
+        yield service
+
+
 @pytest.mark.parametrize(("size", "dark"), [(PHONE, False), (PHONE, True), (TABLET, True), (WALL, False)])
-def test_it_fits_every_screen(tmp_path: Path, size: tuple[int, int], dark: bool) -> None:
+def test_it_fits_every_screen(scouts: Running, size: tuple[int, int], dark: bool) -> None:
     """Nothing sticks out at the side, and what must be read is large enough to be."""
-    with running(tmp_path, "--simulate", "--port", "0", "--game", "scouts") as service, browser(size, dark) as window:
-        as_host(window, service)
-        window.get(f"{service.url}/camera")
+    with browser(size, dark) as window:
+        as_host(window, scouts)
+        window.get(f"{scouts.url}/camera")
         until("the board", lambda: label_of(window, "svg.weak"))
         assert window.execute_script("return document.documentElement.scrollWidth") <= size[0]
         script = (

@@ -14,10 +14,10 @@ import pytest
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import WALL, Lag, running, says, tap, until, wait
+from service import WALL, Client, Lag, Running, running, says, tap, until, wait
 from window_tools import Windows, begin, left, no_errors, reaches, shows, text_of, three_windows
 
-pytestmark = [pytest.mark.browser, pytest.mark.alone]
+pytestmark = pytest.mark.browser
 RING_S = 0.05
 """How far a ring may be from the service's clock."""
 
@@ -27,6 +27,13 @@ def windows() -> Iterator[Windows]:
     """Two phones and the table screen, for all tests of this file."""
     with three_windows() as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """One service for games of which only the first picture is looked at."""
+    with running(tmp_path_factory.mktemp("served"), "--simulate", "--port", "0") as service:
+        yield service
 
 
 # ---- the clock ---------------------------------------------------------------------------------------------------------
@@ -83,6 +90,7 @@ def test_the_clock_on_two_phones_and_the_table_screen(tmp_path: Path, windows: W
         no_errors(*windows)
 
 
+@pytest.mark.alone
 def test_a_finger_that_bounces_ends_one_turn(tmp_path: Path, windows: Windows) -> None:
     *_, wall = windows
     with running(tmp_path, "--simulate", "--port", "0") as service:
@@ -144,20 +152,21 @@ def ink_height(window: WebDriver) -> int:
 
 @pytest.mark.parametrize(("way", "turns"), [("clock", 110), ("full", 110), ("clock", 63), ("full", 88), ("clock", 998)])
 def test_the_big_number_has_a_quarter_of_the_screens_height(
-    tmp_path: Path, windows: Windows, way: str, turns: int
+    served: Running, windows: Windows, way: str, turns: int
 ) -> None:
     *_, wall = windows
-    with running(tmp_path, "--simulate", "--port", "0") as service:
-        service.new_game("binmat", way=way, turns=turns)
-        wall.get(service.url)
-        shows(wall, turns)
-        number = wall.execute_script(
-            "const text = document.querySelector('.turns .figures'); return [text.getBoundingClientRect().height,"
-            " text.getBoundingClientRect().width, text.closest('svg').getBoundingClientRect().height]"
-        )
-        assert number[0] >= WALL[1] / 4
-        assert number[1] < 560 / 720 * number[2]
-        assert ink_height(wall) >= WALL[1] / 4
+    if Client(served.url).get("/api/view")["phase"] != "lobby":
+        served.host("abandon")
+    served.new_game("binmat", way=way, turns=turns)
+    wall.get(served.url)
+    shows(wall, turns)
+    number = wall.execute_script(
+        "const text = document.querySelector('.turns .figures'); return [text.getBoundingClientRect().height,"
+        " text.getBoundingClientRect().width, text.closest('svg').getBoundingClientRect().height]"
+    )
+    assert number[0] >= WALL[1] / 4
+    assert number[1] < 560 / 720 * number[2]
+    assert ink_height(wall) >= WALL[1] / 4
 
 
 # ---- time --------------------------------------------------------------------------------------------------------------
@@ -184,6 +193,7 @@ def ring_error_s(window: WebDriver) -> float:
     return max(before_s - shown_s, shown_s - after_s, 0.0)
 
 
+@pytest.mark.alone
 def test_rings_follow_the_services_clock_not_the_phones(tmp_path: Path, windows: Windows) -> None:
     """The browsers' dates are seven minutes wrong, and every message takes 20 to 120 ms, each another time."""
     with (
@@ -210,6 +220,7 @@ def test_rings_follow_the_services_clock_not_the_phones(tmp_path: Path, windows:
 FELT = "window.felt = []; navigator.vibrate = length => { window.felt.push(length); return true; }"
 
 
+@pytest.mark.alone
 def test_a_phone_is_felt_when_its_turn_comes_and_in_the_last_two_seconds(tmp_path: Path, windows: Windows) -> None:
     south, north, wall = windows
     with running(tmp_path, "--simulate", "--port", "0") as service:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +19,7 @@ import pytest
 
 from companion.core import allocator
 from companion.core.clock import FakeClock
+from companion.games import GAMES
 from companion.maintenance import housekeeping
 from companion.service import lifecycle
 from companion.table.session import Phase
@@ -164,7 +168,41 @@ def test_the_bench_of_memory_can_be_lost(
     monkeypatch.setattr(memory.Evening, "spend", spend)
     monkeypatch.setattr(memory, "_service", Running)
     assert memory.bench_memory() is is_good
-    assert "20,000 requests over 10 games" in capsys.readouterr().out
+    assert "20,000 requests over 20 games" in capsys.readouterr().out
+
+
+def test_games_of_different_sizes_slant_no_line() -> None:
+    """Each game takes another 10 MB while it is on, and nothing grows."""
+    order = list(itertools.islice(itertools.cycle(memory._order()), memory.GAMES_PLAYED))
+    assert set(order) == set(GAMES)
+    size_mb = {name: 150.0 + 10 * number for number, name in enumerate(GAMES)}
+    each = memory.REQUESTS // len(order)
+    samples = [MemorySample(asked, size_mb[order[asked // each]]) for asked in range(0, memory.REQUESTS, 100)]
+    assert abs(growth_mb(samples[len(samples) // 2 :])) < 0.5
+    leak = [MemorySample(at.requests, at.mb + at.requests / 4000) for at in samples]
+    assert growth_mb(leak[len(leak) // 2 :]) > memory.MOST_GROWTH_MB
+
+
+def test_what_only_refers_to_itself_is_given_back_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ring:
+        """Refers to itself."""
+
+    ring = Ring()
+    ring.itself = ring  # type: ignore[attr-defined]
+    left = weakref.ref(ring)
+    gc.disable()
+    try:
+        del ring
+        found: list[object] = []
+        monkeypatch.setattr(housekeeping, "give_back", lambda: found.append(left()))
+        house = housekeeping.Housekeeping.__new__(housekeeping.Housekeeping)
+        vars(house).update(
+            _table=SimpleNamespace(progress=Progress), _clock=FakeClock(), _given_back=None, _give_back_s=0.0
+        )
+        house._give_back()
+    finally:
+        gc.enable()
+    assert found == [None]
 
 
 def test_growth_is_that_of_the_line_and_not_of_its_ends() -> None:

@@ -202,6 +202,16 @@ def test_a_board_that_changes_all_the_time_leaves_two_frames_unpacked() -> None:
         assert np.array_equal(looked.eye.settled()[0].frame.luma, shown.frame.luma)
 
 
+def test_settled_frames_go_with_their_board() -> None:
+    looked = Looked("outbuffered", width=640, height=360)
+    (shown,) = looked.look(6).settled()
+    for game, seen in (("outbuffered", "a"), (None, "b"), ("outbuffered", "c"), ("arena", "d"), ("arena", "e")):
+        looked.eye.saw(shown.frame, replace(shown.reading, game=game, seen={Square(0, 0): seen}))
+        kept = [each.reading.game for each in looked.eye.settled()]
+        expected = {"a": 2, "b": 3, "c": 4, "d": 1, "e": 2}[seen]
+        assert len(kept) == expected, (seen, kept)
+
+
 def test_a_hand_that_comes_and_goes_leaves_one_frame() -> None:
     looked = Looked("outbuffered")
     before = looked.look().settled()

@@ -12,6 +12,7 @@ from msgspec import Meta
 from werkzeug.exceptions import NotFound, RequestEntityTooLarge
 
 from companion.archive.played_games import MOST_BYTES, Ending, GameLine, Past, Replay, ReplayStep, Tendency
+from companion.core.dates import long_date, time_of_day
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import joined, plain_words, say, spoken
 from web.context import PageContext
@@ -22,7 +23,6 @@ PAGE = 50
 """So many games stand on a page of the list."""
 _FORM_BYTES = 4096
 """What a form adds around its file."""
-_BABEL = {"en": "en_GB"}
 
 
 class Remove(Body, frozen=True):
@@ -211,11 +211,8 @@ def day(at: float) -> str:
     """Unix time as date and time of day, as the language spoken now writes them; empty for 0."""
     if not at:
         return ""
-    from babel.dates import format_date, format_time  # noqa: PLC0415 - only these pages write dates
-
-    locale = _BABEL.get(spoken(), spoken())
     local = datetime.fromtimestamp(at, UTC).astimezone().replace(tzinfo=None)
-    return f"{format_date(local, 'long', locale)}, {format_time(local, 'short', locale=locale)}"
+    return f"{long_date(local, spoken())}, {time_of_day(local, spoken())}"
 
 
 def length(length_s: float) -> str:
