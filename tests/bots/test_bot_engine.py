@@ -75,7 +75,12 @@ def test_an_opponent_that_fails_says_so_without_its_words(monkeypatch: pytest.Mo
 
 
 def test_lines_in_lines_out() -> None:
-    lines = b'{"new": {"seat": "south"}}\n\n   \n' + b"x" * (MAX_LINE + 10) + b'\n{"see": {"view": {}}}'
+    lines = (
+        b'{"new": {"seat": "south"}}\n\n   \n'
+        + b"x" * (MAX_LINE + 10)
+        + b"\n"
+        + json.dumps({"see": {"view": START}}).encode()
+    )
     sink = io.BytesIO()
     serve_lines(BotEngine("outbuffered", 1, 1), io.BytesIO(lines), sink)
     answers = [json.loads(line) for line in sink.getvalue().splitlines()]

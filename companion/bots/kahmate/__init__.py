@@ -1,0 +1,181 @@
+"""The opponent for Kahmate: own rounds and the other side's reply by search, cards by mixed strategies.
+
+A face-off is a matrix game of the cards in hand; what is at stake is what the board is worth after it. So that two
+opponents never pass for ever, what was there before and doing nothing lose worth with every quiet round.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+from companion.bots.base import Bot, Choice
+from companion.bots.kahmate.moves import (
+    ATTACK,
+    DEFENCE,
+    EMPTY,
+    END,
+    PASS,
+    RUN,
+    TACKLE,
+    Meeting,
+    Play,
+    Position,
+    position_of,
+    tackles,
+)
+from companion.bots.kahmate.search import STRENGTHS, Candidate, Search, values_of
+from companion.bots.kahmate.worth import PIP, TRY, plain_odds, solve
+from companion.core.i18n import say
+from companion.core.kit import SEATS, Seat
+from companion.games.kahmate.board import AHEAD, AREA, IN_GOAL, NUMBERS, behind
+
+_FORMATIONS = ("b2 g2 c2 e2 d2 f2", "c2 f2 d1 e2 d2 b2", "b2 f2 c1 d2 e2 g2")
+"""Where South puts R R B T F S; North and the mirrored ones are made of them."""
+_LETTERS = "RRBTFS"
+_CARD_ROUNDS = {1: 4, 2: 40, 3: 160}
+_STRAY = 0.06
+"""So often a card is any card, more with every card of one face-off: two that reason alike would tie for ever."""
+_WORDS = {
+    "try": say("It scores."),
+    RUN: say("The run gains ground, or covers it."),
+    PASS: say("The pass gives the ball to somebody with more room."),
+    "kick": say("The kick brings the ball to where a team-mate is first."),
+    TACKLE: say("The tackle is worth the risk."),
+    END: say("Nothing better is left in this round."),
+    "card": say("It mixes its cards, so that nobody can count on one."),
+    "placed": say("It covers the whole width and puts its fastest piece near the ball."),
+}
+
+
+class KahmateBot(Bot):
+    """One player of Kahmate; see `Bot`."""
+
+    def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
+        super().__init__(seat, options, level, seed)
+        self.rng = Random(f"{seed} {seat}")  # two with one seed do not draw alike
+        self._seed = seed
+        self._me = SEATS.index(seat)
+        self._met: Counter[tuple[object, ...]] = Counter()
+        self._cards = 0
+        self._play: Play | None = None
+        self._target: tuple[str, int] | None = None
+        """The last run or pass that was announced: its kind, and where it leads."""
+
+    def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:
+        """Remember positions, and where a run or a pass leads that waits for cards."""
+        for event in events:
+            if event.get("kind") in (RUN, PASS):
+                self._target = (str(event["kind"]), NUMBERS.get(str(event.get("to")), IN_GOAL))
+        if view.get("phase") == "round":
+            self._cards = 0
+        if view.get("phase") == "round" and not view["ran"]:
+            self._met[position_of(view).key()] += 1
+
+    def choose(self, view: Mapping[str, Any]) -> Choice:
+        """A placing, a card, or a play."""
+        if view["phase"] == "placing":
+            return self._placing()
+        position = position_of(view)
+        if view["phase"] == "face-off":
+            return self._card(view, position)
+        self._cards = 0
+        return self._round(view, position)
+
+    def _placing(self) -> Choice:
+        squares = self.rng.choice(_FORMATIONS).split()
+        if self.rng.random() < 0.5:
+            squares = ["abcdefgh"[7 - "abcdefgh".index(each[0])] + each[1] for each in squares]
+        if self._me == 1:
+            squares = [each[0] + str(12 - int(each[1])) for each in squares]
+        text = " ".join(f"{letter}@{square}" for letter, square in zip(_LETTERS, squares, strict=True))
+        return Choice(text, 1, (str(_WORDS["placed"]),))
+
+    def _round(self, view: Mapping[str, Any], position: Position) -> Choice:
+        quiet = int(view["quiet"])
+        search = Search(STRENGTHS[self.level], self._seed, quiet, dict(self._met))
+        best = search.best(position)
+        self._play = best.first
+        return Choice(str(best.first), search.nodes, (str(_WORDS[_reason(best)]),))
+
+    # ---- cards -------------------------------------------------------------------------------------------------------
+
+    def _card(self, view: Mapping[str, Any], position: Position) -> Choice:
+        """A card by the mixed strategy of the face-off's matrix."""
+        face_off = view["face_off"]
+        attackers = [position.board[NUMBERS[name]] for name in face_off["attackers"]]
+        defender = position.board[NUMBERS[face_off["defender"]]]
+        stake = values_of(position, self._waiting(position, face_off["kind"], attackers, defender))
+        attack, defence = position.hands[position.seat], position.hands[1 - position.seat]
+        ahead = _ahead(attackers, defender)
+        payoff = _card_matrix(attack, defence, ahead, stake)
+        mine, theirs = solve(payoff, _CARD_ROUNDS[self.level])
+        hand, mix = (attack, mine) if self._me == position.seat else (defence, theirs)
+        self._cards += 1
+        stray = min(0.6, _STRAY * self._cards) / len(hand)
+        weights = [(share if share > 0.01 else 0.0) + stray for share in mix]
+        card = self.rng.choices(hand, weights)[0]
+        return Choice(str(card), len(attack) * len(defence) * _CARD_ROUNDS[self.level], (str(_WORDS["card"]),))
+
+    def _waiting(self, position: Position, kind: str, attackers: Sequence[int], defender: int) -> Play:
+        """The play that waits for cards: the own one, the one announced, or else the likeliest."""
+        if kind == TACKLE:
+            same = [play for play in tackles(position) if set(play.movers) == set(attackers)]
+            if same:
+                return same[0]
+        own = self._play
+        is_own = position.seat == self._me and own and own.kind == kind and own.movers == tuple(attackers)
+        if own and is_own and any(meeting.defender == defender for meeting in own.meetings):
+            return own
+        target = self._target[1] if self._target and self._target[0] == kind else None
+        return _likely(position, kind, attackers[0], defender, target)
+
+
+def _reason(best: Candidate) -> str:
+    return "try" if best.value >= TRY - 1 else best.first.kind
+
+
+def _ahead(attackers: Sequence[int], defender: int) -> int:
+    return sum(ATTACK[piece] for piece in attackers) - DEFENCE[defender]
+
+
+def _card_matrix(
+    attack: Sequence[int], defence: Sequence[int], ahead: int, stake: tuple[float, float, float]
+) -> list[list[float]]:
+    """What each pair of cards is worth to the attack, the cards' own worth included; after a tie any card may come."""
+    by_much, by_little, loses = stake
+    rows = []
+    for one in attack:
+        row = []
+        for other in defence:
+            lead = one + ahead - other
+            if lead == 0:
+                left = [card for card in attack if card != one], [card for card in defence if card != other]
+                chance = plain_odds(tuple(left[0]), tuple(left[1]), ahead)
+                value = chance * by_little + (1 - chance) * loses
+            else:
+                value = by_much if lead > 2 else by_little if lead > 0 else loses
+            row.append(value - PIP * (one - other))
+        rows.append(row)
+    return rows
+
+
+def _likely(position: Position, kind: str, mover: int, defender: int, target: int | None) -> Play:
+    """A run or a pass past a defender; where it leads is a guess when nobody has said it."""
+    start, seat = position.places[mover], position.seat
+    has_ball = position.ball == start
+    if kind == PASS:
+        mates = [position.places[piece] for piece in range(6 * seat, 6 * seat + 6) if piece != mover]
+        end = target if target in mates else min(mates, key=lambda at: abs(at - position.places[defender]))
+        return Play(PASS, (mover,), ((start,),), start, end, (Meeting(defender, start, position.places[defender]),))
+    beyond = position.places[defender] + AHEAD[seat]
+    end = target if target is not None else beyond if 0 <= beyond < AREA else IN_GOAL
+    if end != IN_GOAL and position.board[end] not in (EMPTY, mover):
+        end = start
+    before = position.places[defender] - AHEAD[seat]
+    stop = before if 0 <= before < AREA and position.board[before] == EMPTY else start
+    spilled = behind(stop, seat) if has_ball else position.ball
+    ball = end if has_ball or end == IN_GOAL else position.ball
+    return Play(RUN, (mover,), ((start,),), end, ball, (Meeting(defender, stop, spilled),))

@@ -1,0 +1,220 @@
+"""Which play of Kahmate is best: whole own rounds by a beam search, the best of them against the other side's reply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import Random
+
+from companion.bots.kahmate.moves import (
+    EMPTY,
+    END,
+    END_ROUND,
+    RUN,
+    TACKLE,
+    Play,
+    Position,
+    lost,
+    plays,
+    won,
+)
+from companion.bots.kahmate.worth import TRY, chance_of, quiet_worth, try_chance, worth
+from companion.games.kahmate.board import IN_GOAL, SEAT_OF, SPEED
+
+_FREE_BALL = 25.0
+_SPEED_LEFT = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Strength:
+    """How a level searches.
+
+    `width` of `depth` layers of own plays are followed; `replies` rounds are held against an answer of `reply_width`;
+    `noise` is in points; every third threat is overlooked when `overlooks`.
+    """
+
+    width: int
+    depth: int
+    replies: int
+    reply_width: int
+    noise: float
+    overlooks: bool
+
+
+STRENGTHS = {
+    1: Strength(width=3, depth=2, replies=0, reply_width=0, noise=9.0, overlooks=True),
+    2: Strength(width=4, depth=3, replies=0, reply_width=0, noise=3.0, overlooks=False),
+    3: Strength(width=7, depth=3, replies=14, reply_width=2, noise=0.0, overlooks=False),
+}
+MOST_NODES = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One way in which a round may end: how likely, the position after it, and the chance of a try before that."""
+
+    chance: float
+    after: Position | None
+    scores: float = 0.0
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A round to come: its first play, how many face-offs it dares, how it may end, and what that is worth."""
+
+    first: Play
+    ends: tuple[End, ...]
+    value: float
+    dares: bool = False
+
+
+@dataclass
+class Search:
+    """One decision; `nodes` are the positions looked at."""
+
+    strength: Strength
+    seed: int
+    quiet: int = 0
+    met: dict[tuple[object, ...], int] = field(default_factory=dict)
+    nodes: int = 0
+
+    def best(self, position: Position) -> Candidate:
+        """The best round of the seat on turn."""
+        strength = self.strength
+        found = self.rounds(position, strength.width, strength.depth, all_meetings=strength.replies > 0)
+        for each in found:
+            if each.value < TRY - 1:
+                each.value += self._mood(position, each)
+        found.sort(key=lambda each: -each.value)
+        if not strength.replies or found[0].value >= TRY - 1:
+            return found[0]
+        looked_at: list[Candidate] = []
+        for each in found[: strength.replies]:
+            if self.nodes > MOST_NODES and looked_at:
+                break
+            each.value = self._answered(each) + self._mood(position, each)
+            looked_at.append(each)
+        return max(looked_at, key=lambda each: each.value)
+
+    def _mood(self, position: Position, candidate: Candidate) -> float:
+        """Noise of the level, and restlessness: what was there before, and doing nothing, grow dull."""
+        after = candidate.ends[0].after
+        key = after.key() if after is not None else (str(candidate.first),)
+        points = -12.0 * self.met.get(key, 0)
+        if candidate.dares:
+            points += 1.5 * self.quiet
+        elif candidate.first.kind == END and not position.ran:
+            points -= 4.0 + 2.0 * self.quiet
+        if self.strength.noise:
+            points += Random(f"{self.seed} {key}").gauss(0, self.strength.noise)
+        return points
+
+    def _answered(self, candidate: Candidate) -> float:
+        """What a candidate is worth after the other side's best reply."""
+        value = 0.0
+        for end in candidate.ends:
+            if end.after is None:
+                value += end.chance * TRY
+                continue
+            rest = self._reply(end.after)
+            value += end.chance * (end.scores * TRY + (1 - end.scores) * rest)
+        return value
+
+    def _reply(self, position: Position) -> float:
+        """What is left to us after the other side's best round."""
+        return -max(each.value for each in self.rounds(position, self.strength.reply_width, 2, all_meetings=False))
+
+    # ---- rounds ------------------------------------------------------------------------------------------------------
+
+    def rounds(self, position: Position, width: int, depth: int, *, all_meetings: bool) -> list[Candidate]:
+        """Rounds from here, the promising ones played on; of a sure try nothing else is answered."""
+        found = [self._ended(END_ROUND, won(position, END_ROUND))]
+        layer: list[tuple[float, Play | None, Position]] = [(0.0, None, position)]
+        seen = {position.key()}
+        for number in range(depth):
+            further: list[tuple[float, Play | None, Position]] = []
+            for _, begun, at in layer:
+                for play in plays(at, all_meetings=all_meetings and number == 0):
+                    first = begun or play
+                    if play.meetings:
+                        found.append(self._gamble(first, at, play))
+                        continue
+                    if play.kind == RUN and play.end == IN_GOAL:
+                        return [Candidate(first, (End(1.0, None),), TRY)]
+                    after = won(at, play)
+                    key = after.key()
+                    if key not in seen:
+                        seen.add(key)
+                        found.append(candidate := self._stopped(first, after))
+                        further.append((candidate.value + _hope(after), first, after))
+            further.sort(key=lambda each: -each[0])
+            layer = further[:width]
+        return found
+
+    def _ended(self, first: Play, after: Position) -> Candidate:
+        self.nodes += 1
+        return Candidate(first, (End(1.0, after),), -self._worth(after))
+
+    def _stopped(self, first: Play, at: Position) -> Candidate:
+        """The round ends here, unless a try is still to be had."""
+        end = self._end(1.0, at)
+        return Candidate(first, (end,), self._value(end))
+
+    def _end(self, chance: float, at: Position) -> End:
+        """End the round in a position within it."""
+        return End(chance, won(at, END_ROUND), try_chance(at))
+
+    def _value(self, end: End) -> float:
+        if end.after is None:
+            return TRY
+        self.nodes += 1
+        return end.scores * TRY + (1 - end.scores) * -self._worth(end.after)
+
+    def _worth(self, position: Position) -> float:
+        """What a position is worth to the seat on turn; a level that overlooks does not see every third try coming."""
+        if self.strength.overlooks and Random(f"{self.seed} {position.places} {position.ball}").random() < 0.34:
+            return quiet_worth(position)
+        return worth(position)
+
+    def _gamble(self, first: Play, at: Position, play: Play) -> Candidate:
+        """A play with face-offs."""
+        ends = tuple(self._outcomes(at, play))
+        return Candidate(first, ends, sum(end.chance * self._value(end) for end in ends), dares=True)
+
+    def _outcomes(self, at: Position, play: Play) -> list[End]:
+        if play.kind == TACKLE:
+            by_much, by_little, loses = chance_of(at, play.movers, play.meetings[0].defender)
+            return [
+                End(by_much, won(at, play, 3)),
+                End(by_little, won(at, play, 1)),
+                End(loses, lost(at, play)),
+            ]
+        ends, left = [], 1.0
+        for number, meeting in enumerate(play.meetings):
+            by_much, by_little, loses = chance_of(at, play.movers, meeting.defender)
+            ends.append(self._end(left * loses, lost(at, play, number)))
+            left *= by_much + by_little
+        if play.kind == RUN and play.end == IN_GOAL:
+            return [End(left, None), *ends]
+        return [self._end(left, won(at, play)), *ends]
+
+
+def _hope(position: Position) -> float:
+    """How much more a round may bring that is not over yet: the carrier can still run, or somebody fetches the ball."""
+    if len(position.ran) >= 2:
+        return 0.0
+    carrier = position.carrier
+    if carrier == EMPTY:
+        return _FREE_BALL
+    if SEAT_OF[carrier] == position.seat and carrier not in position.ran:
+        return _SPEED_LEFT * SPEED[carrier]
+    return 0.0
+
+
+def values_of(position: Position, play: Play) -> tuple[float, float, float]:
+    """What a face-off is about, seen by the seat on turn: won by more than 2, won by less, lost."""
+    search = Search(STRENGTHS[2], 0)
+    if play.kind == TACKLE:
+        return -worth(won(position, play, 3)), -worth(won(position, play, 1)), -worth(lost(position, play))
+    is_try = play.kind == RUN and play.end == IN_GOAL
+    gained = TRY if is_try else search._value(search._end(1.0, won(position, play)))
+    return gained, gained, search._value(search._end(1.0, lost(position, play)))

@@ -1,0 +1,394 @@
+"""The opponent for Outbuffered: each turn is a matrix game of 216 by 216 buffers, valued by the positions after it.
+
+Level 3 looks that worth up in a table that `companion.tools.solve` has worked out, plays close to the equilibrium and
+leans from it, by a bounded amount, towards what beats the player it sees (a restricted Nash response: Johanson,
+Zinkevich and Bowling, 2007). Level 2 answers what a beginner would do; level 1 is that beginner. Both err by a noise on
+their judgement that is fixed for a game. On boards without a table worth is judged by who is nearer to bringing a flag
+home.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from companion.bots.base import Bot, Choice
+from companion.bots.outbuffered.turns import (
+    BUFFERS,
+    CARRIED,
+    VALUE_OF,
+    Position,
+    Turns,
+    buffer_text,
+)
+from companion.core.i18n import say
+from companion.core.kit import SEATS, Seat
+from companion.games.outbuffered.board import NORTH, STANDARD_MAP
+from companion.games.outbuffered.turn import OutbufferedOptions
+
+TABLE = Path(__file__).parents[1] / "outbuffered.npz"
+SCALE = 30_000
+"""What a won position would be in the table, which holds whole numbers."""
+DISCOUNT = 0.98
+"""What a turn takes away from the worth of a position, so that a win now is better than one later."""
+MAY_LOSE = 0.025
+"""So much a turn may cost against a perfect player, as a part of a game, for what beats a weak one."""
+_NOISE = {1: 0.22, 2: 0.10, 3: 0.0}
+_ROUNDS = 240
+"""Rounds of regret matching for one matrix."""
+_TRUST = (0.95, 0.8, 0.6, 0.4, 0.2)
+"""How far the guess of the other's buffer is trusted; the first that costs no more than `MAY_LOSE` is taken."""
+_FORGET = 0.95
+_CREDIT = 0.15
+"""So much of a game is put at risk before the other side has given anything away."""
+Matrix = NDArray[np.float32]
+Vector = NDArray[np.float32]
+
+_WINS = say("It wins whatever the other side does.")
+_BALANCED = say("It mixes its orders so that no answer to them is good.")
+_READS = say("It has seen how you like to play.")
+_BEST = say("It looked best against what most people do here.")
+
+
+class OutbufferedBot(Bot):
+    """One player of Outbuffered; see `Bot`."""
+
+    def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
+        super().__init__(seat, options, level, seed)
+        self.rng = Random(f"{seed} {seat}")  # two with one seed do not draw alike
+        self._options = OutbufferedOptions(**options)
+        self._turns = Turns(self._options.board, self._options.own_flag_blocks_base)
+        self._me = SEATS.index(seat)
+        self._is_turned = self._me == NORTH and self._options.directions == "seat"
+        self._seed = seed
+        self._visits: Counter[Position] = Counter()
+        self._judge = _judge_of(self._turns, self._options)
+        self._plain = Judge(self._turns, None)
+        self._other = OtherPlayer()
+
+    def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
+        """Learn what kind of player could have led to this position."""
+        if not view.get("outcome"):
+            self._other.ended_in(self._turns.position(view))
+
+    def choose(self, view: Mapping[str, Any]) -> Choice:
+        """A buffer."""
+        position = self._turns.position(view)
+        self._other.ended_in(position)
+        self._visits[position] += 1
+        game = self._game(position, view)
+        if (sure := game.sure_win()) is not None:
+            return Choice(self._text(game.rows[sure]), BUFFERS, (_WINS,))
+        if self.level == 3:
+            return self._equilibrium(position, game)
+        return self._guess(position, game)
+
+    def _text(self, buffer: int) -> str:
+        return buffer_text(buffer, self._is_turned)
+
+    def _game(self, position: Position, view: Mapping[str, Any]) -> TurnGame:
+        ends, table = self._turns.turn(position)
+        worth = self._worth(ends, view)
+        if self._me == NORTH:
+            return TurnGame(ends, np.ascontiguousarray(table.T), -worth)
+        return TurnGame(ends, table, worth)
+
+    def _worth(self, ends: Sequence[tuple[Position, bool]], view: Mapping[str, Any]) -> Vector:
+        """What each end of the turn is worth to South; less near a limit at which the game is a tie."""
+        options = self._options
+        left = options.turn_limit - int(view["turn"]) if options.turn_limit else None
+        quiet = options.quiet_limit - int(view["quiet"]) - 1 if options.quiet_limit else None
+        values = []
+        for position, stirs in ends:
+            value = VALUE_OF.get(position)
+            if value is None:
+                value = DISCOUNT * self._judge.worth(position)
+                still = (options.quiet_limit or None) if stirs else quiet
+                rest = min((each for each in (left, still) if each is not None), default=None)
+                if rest is not None:
+                    value *= 1 - 0.75**rest
+            values.append(value)
+        return np.array(values, np.float32)
+
+    # ---- level 3 -----------------------------------------------------------------------------------------------------
+
+    def _equilibrium(self, position: Position, game: TurnGame) -> Choice:
+        """Close to the equilibrium, leaning towards what beats the player who is seen."""
+        mine, theirs, worth = balance(game.payoff, None, 0.0)
+        kinds = [*_kinds_of_player(game, theirs), *self._plain_kinds(game), self._other.habit(position, game)]
+        guess = self._other.guess(kinds)
+        best, reason = mine, _BALANCED
+        may_lose = min(MAY_LOSE, max(0.0, _CREDIT + self._other.given))
+        for trust in _TRUST:
+            leaning, _, safe = balance(game.payoff, guess, trust)
+            if safe >= worth - may_lose:
+                best, reason = leaning, _READS
+                break
+        row = self._drawn(best)
+        self._other.expect(Expected(position, game, row, kinds, game.payoff.T @ best - worth))
+        return Choice(self._text(game.rows[row]), BUFFERS * BUFFERS, (reason,))
+
+    def _plain_kinds(self, game: TurnGame) -> list[Vector]:
+        """What players do who judge by distances alone."""
+        sign = -1 if self._me == 0 else 1
+        worth = [VALUE_OF.get(end, self._plain.worth(end) if end not in VALUE_OF else 0.0) for end, _ in game.ends]
+        payoff = (sign * np.array(worth, np.float32))[game.table]
+        return [
+            _soft(payoff[0], 0.01),
+            _soft(payoff.mean(axis=0), 0.01),
+            _soft(payoff.mean(axis=0), 0.06),
+            _soft(payoff.min(axis=0) + 0.1 * payoff.mean(axis=0), 0.01),
+        ]
+
+    def _drawn(self, mix: Vector) -> int:
+        """An index of a mixed strategy; what is hardly ever played is noise of the approximation."""
+        kept = np.where(mix < 0.003, 0, mix)
+        return self.rng.choices(range(len(kept)), kept.tolist())[0]
+
+    # ---- levels 1 and 2 ----------------------------------------------------------------------------------------------
+
+    def _guess(self, position: Position, game: TurnGame) -> Choice:
+        """The best answer to what the other side is thought to do, judged with the game's own noise."""
+        noise = _noise(self._seed, position, self._visits[position], len(game.ends), _NOISE[self.level])
+        judged = game.with_noise(noise)
+        idle = judged.answers_to_idling()
+        if self.level == 1:
+            value = 0.5 * idle + 0.5 * judged.payoff.mean(axis=1)
+        else:
+            beginner = _soft(-judged.payoff.mean(axis=0), 0.06)
+            value = 0.75 * (judged.payoff @ beginner) + 0.25 * judged.payoff.mean(axis=1)
+        row = int(np.argmax(value))
+        return Choice(self._text(game.rows[row]), BUFFERS * (1 if self.level == 1 else BUFFERS), (_BEST,))
+
+
+class TurnGame:
+    """A turn as a matrix game seen by its own side; buffers that lead to the same whatever the other does are one.
+
+    :param table: which end each pair of buffers leads to, own buffers by rows
+    :param worth: what each end is worth to the own side
+    """
+
+    def __init__(self, ends: Sequence[tuple[Position, bool]], table: NDArray[np.int32], worth: Vector) -> None:
+        self.ends, self.worth = ends, worth
+        self.rows = _distinct(table)
+        self.columns = _distinct(np.ascontiguousarray(table.T))
+        self.table = np.ascontiguousarray(table[np.ix_(self.rows, self.columns)])
+        self._idle = _IDLE_FIRST[0]
+        self._idle_column = table[self.rows, self._idle]
+
+    @cached_property
+    def payoff(self) -> Matrix:
+        """What each pair of buffers is worth to the own side."""
+        return self.worth[self.table]
+
+    def sure_win(self) -> int | None:
+        """A row that wins whatever the other side does."""
+        sure = np.flatnonzero(self.payoff.min(axis=1) >= 1.0)
+        return int(sure[0]) if len(sure) else None
+
+    def answers_to_idling(self) -> Vector:
+        """What each row is worth when the other side does nothing."""
+        return self.worth[self._idle_column]
+
+    def with_noise(self, noise: Vector) -> TurnGame:
+        """The same turn judged wrongly; ends of the game are judged right."""
+        judged = TurnGame.__new__(TurnGame)
+        judged.__dict__.update({k: v for k, v in self.__dict__.items() if k != "payoff"})
+        is_over = np.array([position in VALUE_OF for position, _ in self.ends])
+        judged.worth = np.where(is_over, self.worth, np.clip(self.worth + noise, -0.99, 0.99)).astype(np.float32)
+        return judged
+
+
+_IDLE_FIRST = sorted(range(BUFFERS), key=lambda buffer: -buffer_text(buffer, False).count("I"))
+"""All buffers, those with the most idling first: of several that mean the same the quietest is taken."""
+
+
+def _distinct(table: NDArray[np.int32]) -> list[int]:
+    """The rows that differ, one of each kind."""
+    found: dict[bytes, int] = {}
+    for row in _IDLE_FIRST:
+        found.setdefault(table[row].tobytes(), row)
+    return list(found.values())
+
+
+def balance(payoff: Matrix, guess: Vector | None, trust: float) -> tuple[Vector, Vector, float]:
+    """Both sides' mixed strategies by regret matching+, and what the row player is sure of.
+
+    The column player plays `guess` with the probability `trust` and is free otherwise. Averages are weighted by round
+    (Tammelin, 2014).
+    """
+    rows, columns = payoff.shape
+    across = np.ascontiguousarray(payoff.T)
+    regret, regrets = np.zeros(rows, np.float32), np.zeros(columns, np.float32)
+    sums, other_sums = np.zeros(rows, np.float32), np.zeros(columns, np.float32)
+    mine, theirs = np.full(rows, 1 / rows, np.float32), np.full(columns, 1 / columns, np.float32)
+    fixed = payoff @ guess * np.float32(trust) if guess is not None else np.zeros(rows, np.float32)
+    free = np.float32(1 - trust)
+    for number in range(1, _ROUNDS + 1):
+        gain = fixed + free * (payoff @ theirs)
+        mine = _matched(regret, gain - mine @ gain)
+        loss = across @ mine
+        theirs = _matched(regrets, theirs @ loss - loss)
+        sums += number * mine
+        other_sums += number * theirs
+    mine, theirs = sums / sums.sum(), other_sums / other_sums.sum()
+    return mine, theirs, float((across @ mine).min())
+
+
+def _matched(regret: Vector, more: Vector) -> Vector:
+    """Add to the regrets, in place, none below zero; play in proportion to them."""
+    np.maximum(regret + more, 0, out=regret)
+    total = regret.sum()
+    return regret / total if total > 1e-9 else np.full_like(regret, 1 / len(regret))
+
+
+def _soft(value: Vector, temperature: float) -> Vector:
+    """A choice that is the likelier the better; `temperature` is how little a difference matters."""
+    weights = np.exp((value - value.max()) / temperature)
+    return np.asarray(weights / weights.sum(), np.float32)
+
+
+def _kinds_of_player(game: TurnGame, balanced: Vector) -> list[Vector]:
+    """What players of several kinds would play as the other side, over the distinct columns."""
+    payoff = -game.payoff
+    columns = payoff.shape[1]
+    idle = payoff[0]  # the first row is idling: see `_IDLE_FIRST`
+    naive = payoff.mean(axis=0)
+    beginner = _soft(-payoff.mean(axis=1), 0.05)
+    expects_beginner = payoff.T @ beginner
+    careful = payoff.min(axis=0)
+    return [
+        np.full(columns, 1 / columns, np.float32),
+        balanced,
+        _soft(naive, 0.01),
+        _soft(naive, 0.05),
+        _soft(idle, 0.02),
+        _soft(expects_beginner, 0.01),
+        _soft(0.75 * expects_beginner + 0.25 * naive, 0.05),
+        _soft(careful, 0.02),
+        _soft(payoff.max(axis=0), 0.05),
+    ]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A turn whose end will tell something; `gains` is what each answer gives away."""
+
+    position: Position
+    game: TurnGame
+    row: int
+    kinds: list[Vector]
+    gains: Vector
+
+
+class OtherPlayer:
+    """Which kind of player the other one is, learned from the positions that turns have ended in.
+
+    `given` is what the other one has given away so far, as a part of a game; no more than it is put at risk.
+    """
+
+    def __init__(self) -> None:
+        self.given = 0.0
+        self._trust: NDArray[np.float64] | None = None
+        self._expected: Expected | None = None
+        self._habits: dict[Position, Vector] = {}
+
+    def guess(self, kinds: Sequence[Vector]) -> Vector:
+        """What the other side is likely to play."""
+        trust = self._trust if self._trust is not None else np.full(len(kinds), 1 / len(kinds))
+        mixed = sum((weight * kind for weight, kind in zip(trust, kinds, strict=True)), np.zeros(len(kinds[0])))
+        return np.asarray(mixed, np.float32)
+
+    def habit(self, position: Position, game: TurnGame) -> Vector:
+        """What it played when this position was there before; anything at first."""
+        columns = len(game.columns)
+        played = self._habits.get(position, np.zeros(columns, np.float32)) + np.float32(0.3 / columns)
+        return np.asarray(played / played.sum(), np.float32)
+
+    def expect(self, expected: Expected) -> None:
+        """Remember a turn whose end will tell."""
+        self._expected = expected
+
+    def ended_in(self, position: Position) -> None:
+        """The turn is over: kinds of player who would have led there are the likelier ones."""
+        turn, self._expected = self._expected, None
+        if turn is None:
+            return
+        same = np.array([end == position for end, _ in turn.game.ends])[turn.game.table[turn.row]]
+        if not same.any():
+            return
+        trust = self._trust if self._trust is not None else np.full(len(turn.kinds), 1 / len(turn.kinds))
+        mixed = self.guess(turn.kinds) * same + 1e-6 * same
+        played = np.asarray(mixed / mixed.sum(), np.float32)
+        self.given += float(played @ turn.gains)
+        self._habits[turn.position] = 0.7 * self._habits.get(turn.position, np.zeros_like(played)) + played
+        fit = np.array([0.9 * float(kind[same].sum()) + 0.1 * float(same.mean()) for kind in turn.kinds])
+        after = trust**_FORGET * fit
+        self._trust = after / after.sum()
+
+
+# ---- what a position is worth ----------------------------------------------------------------------------------------
+
+
+class Judge:
+    """What positions are worth to South, by a table or, without one, by who is nearer to bringing a flag home."""
+
+    def __init__(self, turns: Turns, table: NDArray[np.int16] | None) -> None:
+        self._turns, self._table = turns, table
+
+    def worth(self, position: Position) -> float:
+        """From -1, lost, to 1, won."""
+        if self._table is not None:
+            return int(self._table[position[0], position[1], position[2] + 1, position[3] + 1]) / SCALE
+        ahead = self._steps_home(position, 1) - self._steps_home(position, 0)
+        return 0.9 * math.tanh(0.22 * ahead)
+
+    def _steps_home(self, position: Position, seat: int) -> float:
+        """How many steps a seat needs to bring the flag home when nobody hinders it."""
+        robot, flag, base = position[seat], position[3 - seat], self._turns.bases[seat]
+        if flag == CARRIED:
+            steps = float(self._distances[robot][base])
+        else:
+            steps = self._distances[robot][flag] + self._distances[flag][base] + 0.5
+        bars = position[2 + seat] == base and self._turns.blocks
+        return steps + (2 if bars else 0)
+
+    @cached_property
+    def _distances(self) -> list[list[int]]:
+        """Steps between squares; far where no way leads."""
+        return [self._distances_from(square) for square in range(len(self._turns.squares))]
+
+    def _distances_from(self, square: int) -> list[int]:
+        far = len(self._turns.squares)
+        found = [far] * far
+        found[square] = 0
+        todo = [square]
+        for at in todo:
+            for to in self._turns.ways[at]:
+                if to != CARRIED and found[to] == far and to != square:
+                    found[to] = found[at] + 1
+                    todo.append(to)
+        return found
+
+
+def _judge_of(turns: Turns, options: OutbufferedOptions) -> Judge:
+    table = None
+    if options.board == STANDARD_MAP and TABLE.is_file():
+        with np.load(TABLE, allow_pickle=False) as tables:
+            table = tables["blocks" if options.own_flag_blocks_base else "standard"]
+    return Judge(turns, table)
+
+
+def _noise(seed: int, position: Position, visits: int, number: int, size: float) -> Vector:
+    """How wrongly each end is judged: the same for the same game, position and how often it was met."""
+    rng = Random(f"{seed} {position} {visits}")
+    return np.array([rng.gauss(0, size) for _ in range(number)], np.float32)

@@ -1,0 +1,207 @@
+"""The opponent for Kahmate: its rules are the game's, and what it may not do whatever its level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pytest
+
+from companion.bots.base import LEVELS
+from companion.bots.kahmate import KahmateBot
+from companion.bots.kahmate.moves import END_ROUND, RUN, TACKLE, Play, Position, lost, plays, position_of, won
+from companion.bots.kahmate.worth import odds, solve, try_chance
+from companion.core.kit import SEATS, Seat
+from companion.games import game_named
+from companion.games.kahmate import Kahmate
+from companion.games.kahmate.actions import Card
+from companion.games.kahmate.board import IN_GOAL, ROLE_OF
+from companion.games.kahmate.state import State
+
+GAME = game_named("kahmate")
+RULES: list[dict[str, Any]] = [
+    {},
+    {"round_limit": 20},
+    {"quiet_limit": 6},
+    {"ball_card": 3, "starter": "north"},
+]
+
+
+def states(options: dict[str, Any], number: int, seed: int) -> Iterator[State]:
+    """Positions of random games: placings, rounds and face-offs."""
+    rng, found = Random(seed), 0
+    while True:
+        state = GAME.setup(GAME.options(options), rng)
+        while not state.outcome:
+            yield state
+            found += 1
+            if found == number:
+                return
+            seats = sorted(GAME.to_act(state))
+            state = GAME.apply(state, {seat: GAME.random_action(state, seat, rng) for seat in seats}, rng).state
+
+
+def rounds(number: int, seed: int) -> Iterator[State]:
+    return (state for state in states({}, number, seed) if not state.is_placing and not state.course)
+
+
+def same(position: Position, state: State) -> bool:
+    if position.ball == IN_GOAL:
+        return state.ball == IN_GOAL and state.outcome is not None
+    board = (position.places, position.down, position.ball, position.seat, position.ran)
+    return board == (list(state.places), list(state.down), state.ball, state.seat, state.ran)
+
+
+def cards_for(play: Play, lead: int) -> tuple[int, int] | None:
+    """Two cards, attack's and defence's, by which the attack is so far ahead with both hands full."""
+    strength = sum(ROLE_OF[piece].attack for piece in play.movers) - ROLE_OF[play.meetings[0].defender].defence
+    pairs = ((one, one + strength - lead) for one in range(1, 7))
+    return next((pair for pair in pairs if 1 <= pair[1] <= 6), None)
+
+
+def after_cards(state: State, play: Play, lead: int) -> State | None:
+    """The game's own state after a play with one face-off that ends so."""
+    cards = cards_for(play, lead)
+    waiting = GAME.apply(state, {SEATS[state.seat]: GAME.parse(str(play))}, Random(0)).state
+    if cards is None or waiting.course is None:
+        return None
+    actions = dict(zip((SEATS[state.seat], SEATS[1 - state.seat]), map(Card, cards), strict=True))
+    if any(action.value not in state.hands[SEATS.index(seat)] for seat, action in actions.items()):
+        return None
+    return GAME.apply(waiting, actions, Random(0)).state
+
+
+def test_its_plays_are_legal_and_come_to_what_the_game_says() -> None:
+    checked = {"free": 0, "won": 0, "lost": 0}
+    for state in rounds(160, 21):
+        position = position_of(GAME.view(state, None))
+        assert same(position, state)
+        for play in [*plays(position, all_meetings=True), END_ROUND]:
+            action = GAME.parse(str(play))
+            GAME.check(state, SEATS[state.seat], action)
+            if not play.meetings:
+                after = GAME.apply(state, {SEATS[state.seat]: action}, Random(0)).state
+                assert same(won(position, play), after), str(play)
+                checked["free"] += 1
+            elif len(play.meetings) == 1:
+                for lead in (3, 1, -1):
+                    if (after := after_cards(state, play, lead)) is not None:
+                        mine = won(position, play, lead) if lead > 0 else lost(position, play)
+                        assert same(mine, after), (str(play), lead)
+                        checked["won" if lead > 0 else "lost"] += 1
+    assert min(checked.values()) > 40, checked
+
+
+def test_every_reachable_square_is_found() -> None:
+    """Its runs end where the game's runs end, whatever the way."""
+    game = Kahmate()
+    for state in rounds(40, 8):
+        seat = SEATS[state.seat]
+        free = {
+            (action.path[0], action.path[-1])
+            for action in game.legal_actions(state, seat)
+            if hasattr(action, "into_goal") and not action.into_goal and action.path[0] != action.path[-1]
+        }
+        position = position_of(game.view(state, None))
+        found = {
+            (play.paths[0][0], play.paths[0][-1])
+            for play in plays(position, all_meetings=True)
+            if play.kind == RUN and play.end != IN_GOAL
+        }
+        assert {pair for pair in found if pair[0] != pair[1]} <= free
+        missed = free - found
+        assert len(missed) <= 0.2 * len(free)  # by two face-offs in one run
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("options", RULES, ids=str)
+def test_every_action_is_legal(options: dict[str, Any], level: int) -> None:
+    number = 200 if level < 3 and not options else 14
+    for index, state in enumerate(states(options, number, 31)):
+        seat = sorted(GAME.to_act(state))[index % len(GAME.to_act(state))]
+        bot = KahmateBot(seat, options, level, index)
+        GAME.check(state, seat, GAME.parse(bot.choose(GAME.view(state, seat)).action))
+
+
+PLACED = "R@a1 R@d2 B@c2 T@e2 F@b2 S@f2 | R@a10 R@d10 B@c10 T@e10 F@b10 S@f10"
+
+
+def played(*actions: str) -> State:
+    """A game played so far; `SOUTH | NORTH` for both."""
+    state = GAME.setup(GAME.options({"ball_card": 1, "starter": "south"}), Random(0))
+    for text in actions:
+        seats = sorted(GAME.to_act(state), reverse=True)
+        parts = dict(zip(seats, text.split(" | "), strict=True))
+        state = GAME.apply(state, {seat: GAME.parse(part) for seat, part in parts.items()}, Random(0)).state
+    return state
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_it_never_misses_a_win_in_one(level: int) -> None:
+    """The fast one stands on h9 with the ball, nobody is in its way."""
+    state = played(PLACED, "b2-b3-b4-b5-b6", ".", ".", "b6-c6-d6-e6-f6", ".", ".", "f6-g6-h6-h7-h8", ".", ".")
+    assert GAME.view(state, None)["ball"] == {"square": "h8", "seat": "south"}
+    for seed in range(8):
+        choice = KahmateBot(Seat.SOUTH, {}, level, seed).choose(GAME.view(state, Seat.SOUTH))
+        assert choice.action.endswith("-goal"), choice
+        assert choice.action.startswith("h8-")
+        assert choice.why == ("It scores.",)
+
+
+def test_who_can_score_is_seen_for_the_side_on_turn() -> None:
+    state = played(PLACED, "b2-b3-b4-b5-b6", ".", ".", "b6-c6-d6-e6-f6", ".", ".", "f6-g6-h6-h7-h8", ".", ".")
+    assert try_chance(position_of(GAME.view(state, None))) == 1
+    assert try_chance(position_of(GAME.view(played(PLACED, "b2-b3-b4-b5-b6"), None))) == 0
+
+
+def game(levels: tuple[int, int], seeds: tuple[int, int]) -> tuple[list[str], State]:
+    options: dict[str, Any] = {"round_limit": 30}
+    rng = Random(3)
+    bots = {seat: KahmateBot(seat, options, levels[i], seeds[i]) for i, seat in enumerate(SEATS)}
+    state, told = GAME.setup(GAME.options(options), rng), []
+    while not state.outcome:
+        actions = {seat: bots[seat].choose(GAME.view(state, seat)).action for seat in sorted(GAME.to_act(state))}
+        told.append(str(actions))
+        step = GAME.apply(state, {seat: GAME.parse(text) for seat, text in actions.items()}, rng)
+        state = step.state
+        events = [{"kind": str(event.kind), "to": event.to} for event in step.events]
+        for seat, bot in bots.items():
+            bot.see(GAME.view(state, seat), events)
+    return told, state
+
+
+def test_the_same_seed_plays_the_same_game() -> None:
+    assert game((2, 1), (4, 5))[0] == game((2, 1), (4, 5))[0]
+    assert len({str(game((2, 1), (seed, 5))[0]) for seed in range(3)}) > 1
+
+
+def test_two_alike_do_not_tie_cards_for_ever() -> None:
+    """Both would play their highest card again and again, and so never end a face-off."""
+    state = played(PLACED, "b2-b3-b4-b5-b6", ".", "b10-b9-b8-b7xb6")
+    bots = {seat: KahmateBot(seat, {}, 3, 9) for seat in SEATS}
+    for _ in range(60):
+        cards = {seat: GAME.parse(bot.choose(GAME.view(state, seat)).action) for seat, bot in bots.items()}
+        state = GAME.apply(state, cards, Random(0)).state
+        if state.course is None:
+            return
+    raise AssertionError("60 cards each, and no end")
+
+
+def test_cards_of_a_face_off_are_mixed() -> None:
+    mine, theirs = solve([[1.0, -1.0], [-1.0, 1.0]], 200)
+    assert mine == pytest.approx([0.5, 0.5], abs=0.03)
+    assert theirs == pytest.approx([0.5, 0.5], abs=0.03)
+    by_much, by_little, loses = odds((6,), (1,), 0)
+    assert (by_much, by_little, loses) == (1, 0, 0)
+    full = (1, 2, 3, 4, 5, 6)
+    assert sum(odds(full, full, 2)[:2]) > sum(odds(full, full, 0)[:2]) > sum(odds(full, full, -2)[:2])
+
+
+def test_a_tackle_may_go_to_the_side() -> None:
+    """On his own goal line the carrier loses the ball beside him, where the game puts it."""
+    for state in rounds(400, 77):
+        position = position_of(GAME.view(state, None))
+        for play in plays(position, all_meetings=False):
+            if play.kind == TACKLE and (after := after_cards(state, play, 1)) is not None:
+                assert won(position, play, 1).ball == after.ball

@@ -1,0 +1,171 @@
+"""The opponent for Outbuffered: its rules are the game's, and what it may not do whatever its level."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from companion.bots.base import LEVELS
+from companion.bots.outbuffered import MAY_LOSE, OutbufferedBot, TurnGame, balance
+from companion.bots.outbuffered.turns import BUFFERS, LOST, TIED, WON, Turns, buffer_number, buffer_text
+from companion.core.kit import SEATS, Seat
+from companion.games import game_named
+from companion.games.outbuffered.board import STANDARD_MAP, WALLS_MAP
+from companion.games.outbuffered.turn import State
+from companion.tools.solve import Solver, mirrored, reachable
+
+GAME = game_named("outbuffered")
+BOARDS = [STANDARD_MAP, WALLS_MAP, "..N\ns.n\nS..", ".Nn\nsS.", "n.N\n.#.\nS.s"]
+RULES: list[dict[str, Any]] = [
+    {},
+    {"directions": "board"},
+    {"own_flag_blocks_base": True},
+    {"turn_limit": 20},
+    {"quiet_limit": 5},
+    {"board": WALLS_MAP, "own_flag_blocks_base": True, "directions": "board"},
+    {"board": ".Nn\nsS."},
+]
+
+
+def positions(options: dict[str, Any], number: int, seed: int) -> Iterator[State]:
+    """Positions of random games."""
+    rng, found = Random(seed), 0
+    while True:
+        state = GAME.setup(GAME.options(options), rng)
+        while not state.outcome:
+            yield state
+            found += 1
+            if found == number:
+                return
+            state = GAME.apply(state, {seat: GAME.random_action(state, seat, rng) for seat in SEATS}, rng).state
+
+
+def test_its_rules_are_those_of_the_game() -> None:
+    """30 random turns each of 5 boards, both house rules, and every buffer's notation."""
+    rng = Random(11)
+    for board, blocks, directions in itertools.product(BOARDS, (False, True), ("seat", "board")):
+        turns = Turns(board, blocks)
+        options = {"board": board, "own_flag_blocks_base": blocks, "directions": directions}
+        for state in positions(options, 30, rng.getrandbits(30)):
+            actions = {seat: GAME.random_action(state, seat, rng) for seat in SEATS}
+            after = GAME.apply(state, actions, rng).state
+            ends, table = turns.turn(turns.position(GAME.view(state, None)))
+            south = buffer_number(actions[Seat.SOUTH], False)
+            north = buffer_number(actions[Seat.NORTH], directions == "seat")
+            end, stirs = ends[table[south, north]]
+            if after.outcome:
+                winners = after.outcome.winners
+                assert end == (TIED if not winners else WON if Seat.SOUTH in winners else LOST)
+            else:
+                assert end == turns.position(GAME.view(after, None))
+            assert stirs == (after.stirred == state.turn)
+
+
+def test_buffers_are_written_as_they_are_read() -> None:
+    for number, is_turned in itertools.product(range(BUFFERS), (False, True)):
+        assert buffer_number(buffer_text(number, is_turned), is_turned) == number
+    assert buffer_text(buffer_number("ULS", True), True) == "ULS"
+    assert buffer_text(buffer_number("ULS", True), False) == "DRS"
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("options", RULES, ids=str)
+def test_every_action_is_legal(options: dict[str, Any], level: int) -> None:
+    number = 200 if level < 3 and not options else 12
+    for index, state in enumerate(positions(options, number, 5)):
+        seat = SEATS[index % 2]
+        bot = OutbufferedBot(seat, options, level, index)
+        assert GAME.parse(bot.choose(GAME.view(state, seat)).action)
+
+
+def carrying(seat: Seat) -> dict[str, Any]:
+    """A view in which a seat is one step from home with the flag, and cannot be stopped."""
+    view = dict(GAME.view(GAME.setup(GAME.options({}), Random(0)), seat))
+    robots = {"south": "b2", "north": "c4"} if seat is Seat.SOUTH else {"south": "a1", "north": "b3"}
+    return {**view, "robots": robots, "flags": {**view["flags"], seat.other: {"carried_by": seat}}}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("seat", SEATS)
+def test_it_never_misses_a_win_in_one(seat: Seat, level: int) -> None:
+    for seed in range(20):
+        choice = OutbufferedBot(seat, {}, level, seed).choose(carrying(seat))
+        assert choice.action[0] == "D"
+        assert choice.why == ("It wins whatever the other side does.",)
+
+
+def play(levels: tuple[int, int], seeds: tuple[int, int]) -> list[dict[Seat, str]]:
+    options: dict[str, Any] = {"turn_limit": 12}
+    bots = {seat: OutbufferedBot(seat, options, levels[i], seeds[i]) for i, seat in enumerate(SEATS)}
+    state, played = GAME.setup(GAME.options(options), Random(0)), []
+    while not state.outcome:
+        actions = {seat: bot.choose(GAME.view(state, seat)).action for seat, bot in bots.items()}
+        step = GAME.apply(state, actions, Random(0))
+        state = step.state
+        played.append(actions)
+        for seat, bot in bots.items():
+            bot.see(GAME.view(state, seat), [])
+    return played
+
+
+def test_the_same_seed_plays_the_same_game() -> None:
+    assert play((3, 2), (4, 5)) == play((3, 2), (4, 5))
+    assert len({str(play((3, 1), (seed, 5))) for seed in range(4)}) > 1
+
+
+def test_level_3_costs_little_against_a_perfect_player() -> None:
+    """What it leans away from the equilibrium is bounded in every position."""
+    for state in positions({}, 12, 3):
+        bot = OutbufferedBot(Seat.SOUTH, {}, 3, 1)
+        view = GAME.view(state, Seat.SOUTH)
+        game = bot._game(bot._turns.position(view), view)
+        _, theirs, _ = balance(game.payoff, None, 0.0)
+        bot.choose(view)
+        if (turn := bot._other._expected) is None:
+            continue  # a sure win
+        lost = -float(turn.gains.min())
+        allowed = float((game.payoff @ theirs).max()) + 0.005
+        assert lost <= MAY_LOSE + 0.005, (lost, allowed)
+
+
+def test_a_small_matrix_is_balanced() -> None:
+    """Scissors, paper, stone, where a win with stone counts twice."""
+    payoff = np.array([[0, 1, -2], [-1, 0, 1], [2, -1, 0]], np.float32) / 2
+    mine, theirs, safe = balance(payoff, None, 0.0)
+    assert mine == pytest.approx([0.25, 0.5, 0.25], abs=0.02)
+    assert theirs == pytest.approx([0.25, 0.5, 0.25], abs=0.02)
+    assert safe == pytest.approx(0, abs=0.02)
+    always_first = np.array([1, 0, 0], np.float32)
+    leaning, _, safe = balance(payoff, always_first, 0.9)
+    assert leaning[2] > 0.9
+    assert safe < -0.3
+
+
+def test_buffers_that_mean_the_same_are_one() -> None:
+    turns = Turns(STANDARD_MAP, False)
+    ends, table = turns.turn(turns.beginning)
+    game = TurnGame(ends, table, np.zeros(len(ends), np.float32))
+    assert len(game.rows) < 60
+    assert buffer_text(game.rows[0], False) == "III"
+
+
+def test_the_solver_knows_the_standard_board() -> None:
+    turns = Turns(STANDARD_MAP, False)
+    found = reachable(turns)
+    assert len(found) == 10_303
+    assert mirrored(turns.beginning, 12) == turns.beginning
+
+
+def test_the_solver_finds_who_wins_a_tiny_board() -> None:
+    """On a board of six tiles a few sweeps are enough; the worths are those of a fair game."""
+    solver = Solver(Turns(".Nn\nsS.", False))
+    for _ in range(3):
+        solver.sweep(10)
+    assert solver.worth[0] == pytest.approx(0, abs=0.01)
+    assert -1 <= float(solver.worth.min()) < -0.5
+    assert float(solver.worth.max()) == 1
