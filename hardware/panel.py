@@ -30,6 +30,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Alarm, Press, SeatLamps, Signal
 from hardware.debounce import Debouncer, Stroke
+from hardware.kernel_keys import KernelButton, KernelKeys, LineTaken, can_read_keys
 from hardware.outputs import Outputs, SetAlarms, SetLoudness, Show, TryOut
 from hardware.pin_owners import Owner, conflicts, pin_owners
 from hardware.tone import hardware_tone
@@ -52,7 +53,7 @@ class _Edge(NamedTuple):
 
 class _Key(NamedTuple):
     pin: ButtonPin
-    line: Button
+    line: Button | KernelButton
     debouncer: Debouncer
 
 
@@ -98,8 +99,11 @@ class Panel:
         for conflict in self._conflicts:
             _log.warning("%s", conflict)
         self._keys: dict[str, _Key] = {}
+        self._kernel_keys = _kernel_keys(self._own_factory)
         for button in button_pins(settings):
             self._open_key(button, factory)
+        if self._kernel_keys is not None:
+            self._kernel_keys.start()
         self._lamps: dict[LampPin, Lamp] = {}
         for pin in lamp_pins(settings):
             if (lamp := self._open(pin.name, pin.pin, partial(Lamp, pin, factory))) is not None:
@@ -222,6 +226,8 @@ class Panel:
                 thread.join(_JOIN_S)
                 if thread.is_alive():
                     _log.error("The thread %s does not end: a listener is stuck", thread.name)
+        if self._kernel_keys is not None:
+            self._release("the keys", self._kernel_keys.close)
         for name, key in self._keys.items():
             self._release(name, key.line.close)
         for pin, lamp in self._lamps.items():
@@ -250,10 +256,14 @@ class Panel:
             return None
 
     def _open_key(self, button: ButtonPin, factory: Any) -> None:
-        def changed(is_down: bool) -> None:
-            self._edges.put(_Edge(button.name, is_down, self._clock.monotonic_s()))
+        def changed(is_down: bool, at_s: float | None = None) -> None:
+            self._edges.put(_Edge(button.name, is_down, self._clock.monotonic_s() if at_s is None else at_s))
 
-        line = self._open(button.name, button.pin, partial(Button, button.pin, changed, factory))
+        line: Button | KernelButton | None
+        if self._kernel_keys is not None:
+            line = self._open(button.name, button.pin, partial(self._kernel_keys.button, button.pin, changed))
+        else:
+            line = self._open(button.name, button.pin, partial(Button, button.pin, changed, factory))
         if line is not None:
             debouncer = Debouncer(self._settings.debounce_ms / 1000, line.is_down())
             self._keys[button.name] = _Key(button, line, debouncer)
@@ -325,6 +335,8 @@ def _remedy(error: Exception) -> str:
     """What is wrong with a pin and what to do."""
     if isinstance(error, GPIOPinInUse):
         return say("another button, lamp or buzzer has this pin. Give each its own in [panel]")
+    if isinstance(error, LineTaken):
+        return say("“{owner}” has this pin. End it, or leave the pin out in [panel]", owner=error.owner)
     if isinstance(error, PinPWMUnsupported):
         return say("these pins cannot play tones. Install python3-lgpio")
     return say(
@@ -408,6 +420,15 @@ def _obstacle(has_library: bool, has_chips: bool, may_use_chips: bool) -> str | 
             "and make the virtual environment with --system-site-packages."
         )
     return None
+
+
+def _kernel_keys(factory: Any) -> KernelKeys | None:
+    """The keys read from the kernel itself; None on other pins than the machine's own, or on an old kernel."""
+    chip = getattr(factory, "chip", None)
+    if chip is None:
+        return None
+    path = Path(f"/dev/gpiochip{chip}")
+    return KernelKeys(path) if can_read_keys(path) else None
 
 
 def open_factory() -> Any:

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Protocol, Self
 
+from companion.bots import knows
 from companion.bots.base import Choice
 from companion.bots.bot_process import BotFailure, BotProcess, bot_command
-from companion.bots.characters import Character, cast
+from companion.bots.characters import CHARACTERS, Character, cast
 from companion.core.clock import Clock
 from companion.core.errors import CompanionError, JournalError, Stale
 from companion.core.i18n import Verbatim, say
@@ -230,6 +231,10 @@ class _MachinePlayer:
 
     def _choice(self, turn: MachineTurn) -> Choice | None:
         """What the process chooses; None after it has failed too often, or the clock leaves no time."""
+        if not (knows(turn.game) or self._characters.get(turn.name, CHARACTERS[0]).command):
+            sentence = say("{name} does not know this game: it plays by chance.", name=Verbatim(turn.name))
+            self._table.notice("machines", sentence)
+            return None
         for _ in range(TRIES):
             left_s = math.inf if turn.due_s is None else turn.due_s - self._clock.monotonic_s() - 0.3
             if left_s <= 0 or self._closing:
@@ -238,7 +243,7 @@ class _MachinePlayer:
                 process = self._knowing(turn, min(START_S, left_s))
                 choice = process.choose(turn.view, min(THINK_S, left_s))
             except BotFailure as error:
-                log.warning("%s at %s: %s It is begun anew.", turn.name, self._seat, error.message)
+                log.warning("%s at %s, begun anew: %s", turn.name, self._seat, error.message)
                 self.close()
                 continue
             self._table.notice("machines", "")

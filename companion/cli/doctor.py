@@ -9,6 +9,7 @@ import http.client
 import json
 import math
 import ssl
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator
@@ -18,10 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from companion.core.clock import RealClock
-from companion.core.config import Settings, WebSettings
-from companion.core.errors import CameraError, JournalError, PanelError
+from companion.core.config import PanelSettings, Settings, WebSettings
+from companion.core.errors import CameraError, JournalError, PanelError, SystemTrouble
 from companion.core.network import addresses, host_key_text, hotspot
 from companion.core.ports import Camera, Frame
+from companion.diagnostics import first_pi as first
 from companion.diagnostics import machine as machinery
 from companion.diagnostics import network
 from companion.diagnostics.certificate import certificate, validity
@@ -32,7 +34,7 @@ from companion.mqtt.trial import examine_broker
 from companion.service.device_findings import tone, voice
 from companion.service.settings_finding import settings_put_back
 from companion.storage.journal import Journal
-from hardware.panel import panel_reason, pin_conflicts
+from hardware.panel import Panel, panel_reason, pin_conflicts
 from hardware.pin_owners import pin_owners
 from vision.cameras.blank_detector import BLACK_WORDS, is_black
 from vision.cameras.catalogue import cameras, open_camera
@@ -43,6 +45,8 @@ __all__ = ["Finding", "Grade", "ask_service", "examine", "report"]
 
 HELLO_S = 3.0
 """So long a running companion may take to say that it is one; whatever else listens there may say nothing at all."""
+WAKE_S = 5.0
+"""So long a panel at rest is looked at."""
 ANSWER_S = 15.0
 """So long it may take to look at everything."""
 
@@ -68,6 +72,43 @@ def _all(settings: Settings, path: Path | None) -> Iterable[Finding]:
     if told is not None:
         return told
     return chain(settings_put_back(path) if path else (), examine(settings))
+
+
+def first_pi(settings: Settings, path: Path, machine: Machine | None = None) -> int:
+    """Write down what this machine is for those who have none; answers the exit status."""
+    if ask_service(settings) is not None:
+        raise SystemTrouble("A companion runs here and has camera and pins: sudo systemctl stop companion, then again")
+    machine = machine or Machine()
+    print("Looking at machine, pins and cameras: half a minute …", flush=True)
+    found = first.look(machine, settings.journal_path.parent, _first_pins(settings.panel, machine))
+    first.write(found, path)
+    cameras_found = ", ".join(camera.sensor for camera in found.cameras) or "no ribbon camera"
+    print(f"{path}: {found.model or 'a machine without a name'}, {cameras_found}.")
+    print("No name, key, address or picture is in it. Please send it with a report, whether all is well or not.")
+    return 0
+
+
+def _first_pins(panel: PanelSettings, machine: Machine) -> first.FirstPins:
+    """Whose pins are, and how a panel that is opened for some seconds does."""
+    owners = {str(pin): owner.device for pin, owner in sorted(pin_owners(machine.root).items())}
+    try:
+        with Panel(panel, RealClock(), lambda _: None) as opened:
+            rate = switches_per_s(WAKE_S)
+            return first.FirstPins(owners, opened.problems, opened.tone_by_hardware, rate)
+    except PanelError as error:
+        return first.FirstPins(owners, (error.message,))
+
+
+def switches_per_s(seconds: float) -> float:
+    """How often this process is given the processor, by itself, in a second."""
+
+    def count() -> int:
+        texts = (path.read_text() for path in Path("/proc/self/task").glob("*/status"))
+        return sum(int(line.split()[1]) for text in texts for line in text.splitlines() if "ctxt_switches" in line)
+
+    before = count()
+    time.sleep(seconds)
+    return round((count() - before) / seconds, 1)
 
 
 # ---- the running companion -------------------------------------------------------------------------------------------

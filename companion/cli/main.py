@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from companion import __version__
+from companion.bots.characters import CHARACTERS
 from companion.cli.backup import add_commands as add_upkeep
 from companion.cli.bot import add_bot
 from companion.cli.history import add_commands as add_history
@@ -248,12 +249,20 @@ def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     _add_settings(command)
     command.add_argument("--port", type=_port, help="of the companion that is running, if not that of the settings")
     command.add_argument("--json", action="store_true", help="the same for machines")
+    command.add_argument(
+        "--first-pi",
+        type=Path,
+        metavar="FILE",
+        help="write what this Raspberry Pi is into a file that you can send us: no name, key or picture is in it",
+    )
     command.set_defaults(run=_doctor)
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from companion.cli.doctor import report  # noqa: PLC0415 - brings camera and web libraries
+    from companion.cli.doctor import first_pi, report  # noqa: PLC0415 - brings camera and web libraries
 
+    if options.first_pi:
+        return first_pi(_settings_of(options), options.first_pi)
     return report(_settings_of(options), options.json, _settings_path(options))
 
 
@@ -301,6 +310,8 @@ def _add_selfplay(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     )
     command.add_argument("--games", type=_count, default=1, metavar="N")
     command.add_argument("--seed", type=int, default=1, metavar="S")
+    own = [character.name for character in CHARACTERS]
+    command.add_argument("--against", choices=own, default="", metavar="NAME", help=f"the machine: {', '.join(own)}")
     command.add_argument("--json", action="store_true", help="one JSON line a game")
     command.set_defaults(run=_selfplay)
 
@@ -316,7 +327,7 @@ def _selfplay(options: argparse.Namespace) -> int:
     if options.game is None:
         raise Malformed(f"Name a game with --game ({', '.join(sorted(GAMES))}), or play a --night")
     good = True
-    for report in play_games(options.game, options.games, options.seed):
+    for report in play_games(options.game, options.games, options.seed, options.against):
         if options.json:
             print(msgspec.json.encode(report, enc_hook=plain_words).decode(), flush=True)
         else:

@@ -59,6 +59,13 @@ class Machine:
         except ValueError:
             return None
 
+    def hex(self, path: str) -> str:
+        """The bytes of a small file of the device tree; empty when it cannot be read."""
+        try:
+            return (self.root / path).read_bytes()[:64].hex()
+        except OSError:
+            return ""
+
     def found(self, pattern: str) -> list[str]:
         """The paths below the root that a pattern fits, sorted."""
         try:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from table_tools import Played, playing
 
+from companion.bots import machine_players
 from companion.bots.base import Choice
 from companion.bots.bot_process import BotFailure, bot_command
 from companion.bots.machine_players import THINK_S, TRIES, MachinePlayers
@@ -314,3 +315,19 @@ def test_an_engine_from_outside_plays_under_its_own_name(tmp_path: Path) -> None
             machines.step()
     assert programs.commands[0] == ["/opt/ada", "--fast", "two words", "outbuffered"]
     assert programs.commands[1][:5] == bot_command("outbuffered", 3, 0)[:5]
+
+
+def test_a_game_that_it_does_not_know_it_plays_by_chance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine_players, "knows", lambda game: game != "outbuffered")
+    programs = Programs(lambda _: "UUS")
+    with playing(tmp_path) as played:
+        played.table.seat_machine(Seat.NORTH, "Bo")
+        with MachinePlayers(played.table, played.clock, KEY, open_process=programs) as machines:
+            played.begin()
+            machines.step()
+            played.wait(3.1)
+            machines.step()
+            assert played.table.view().seats[Seat.NORTH].receipt
+            told = [str(notice) for notice in played.table.view().notices]
+            assert told == ["Bo does not know this game: it plays by chance."]
+    assert programs.commands == []

@@ -10,7 +10,7 @@ import pytest
 from companion.cli import main
 from companion.core.grid import Square
 from companion.core.ports import Reading
-from companion.tools.selfplay import Report, people, play_games
+from companion.tools.selfplay import Report, Stuck, people, play_games
 from vision.pieces.board_reader import BoardReader
 
 
@@ -49,6 +49,21 @@ def test_hands_are_followed_through_the_first_turns(monkeypatch: pytest.MonkeyPa
     assert report.reason == "It was broken off."
     assert report.misread_layouts == 0
     assert report.wrong_placements_noticed == report.wrong_placements_made
+
+
+@pytest.mark.parametrize(("game", "seed"), [("outbuffered", 3), ("scouts", 4)])
+def test_hands_move_the_machines_pieces_as_asked(monkeypatch: pytest.MonkeyPatch, game: str, seed: int) -> None:
+    monkeypatch.setattr(people, "MAX_TURNS", 4)
+    report = next(iter(play_games(game, 1, seed, "Pip")))
+    assert report.turns == 4, report.sentence()
+    assert report.reason == "It was broken off."
+    assert report.misread_layouts == 0
+    assert report.wrong_placements_noticed == report.wrong_placements_made
+
+
+def test_cards_are_not_played_against_the_machine() -> None:
+    with pytest.raises(Stuck, match="people play games of pieces"):
+        next(iter(play_games("binmat", 1, 1, "Pip")))
 
 
 @pytest.mark.parametrize(

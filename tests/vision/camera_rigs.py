@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from picamera_tools import IMX219, IMX708, PiHost
 from companion.core.clock import RealClock
 from companion.core.config import CameraSettings
 from vision.cameras.picamera import PiCamera
-from vision.cameras.ribbon import chosen
+from vision.cameras.ribbon import chosen, close_device, open_device
 
 SETTINGS = CameraSettings(size="1280x720")
 
@@ -76,17 +75,6 @@ class FakeRig:
         self.host.close()
 
 
-HOLD = """
-import sys
-from vision import camera_rigs
-camera_rigs.real_module()
-from vision.cameras import ribbon
-device = ribbon.open_device(ribbon.chosen(sys.argv[1]))
-print("held", flush=True)
-sys.stdin.read()
-"""
-
-
 class RealRig:
     """Real Picamera2; its cameras are those of `virtual.yaml`."""
 
@@ -97,16 +85,10 @@ class RealRig:
 
     @contextmanager
     def taken_elsewhere(self, identity: str) -> Iterator[None]:
-        code = HOLD.replace("from vision import camera_rigs", "import camera_rigs")
-        with subprocess.Popen(
-            [sys.executable, "-c", code, identity], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        ) as other:
-            assert other.stdout is not None
-            assert other.stdin is not None
-            assert any("held" in line for line in other.stdout), "the other program has not got it"
-            yield
-            other.stdin.close()
-            other.wait(30)
+        """Held by another Picamera2 of this process: libcamera does not keep programs off each other's virtual cameras."""
+        device = open_device(chosen(identity))
+        yield
+        close_device(device)
 
     def silence(self, camera: PiCamera) -> None:
         camera._device.camera.stop()

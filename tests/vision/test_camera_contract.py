@@ -79,9 +79,9 @@ def test_a_picture_tells_when_it_was_exposed(rig: Rig) -> None:
         stamp_s = request.get_metadata()["SensorTimestamp"] / 1e9
         request.release()
         assert 0 <= time.clock_gettime(time.CLOCK_BOOTTIME) - stamp_s < 5
-        stamps = [camera.frame().at_s for _ in range(3)]
-        assert stamps == sorted(stamps)
-        assert 0 <= time.monotonic() - stamps[-1] < 5
+        for _ in range(3):
+            at_s = camera.frame().at_s
+            assert 0 <= time.monotonic() - at_s < 5
 
 
 def test_what_a_camera_cannot_be_told_is_left_undone(rig: Rig) -> None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from companion.core.grid import Square
 from companion.core.kit import CARD_DICTIONARY, Kit, Layout, Seat
-from vision.cards.card_occlusion import PAPER, Litter, dark_print, evened, paper_of
+from vision.cards.card_occlusion import PAPER, CardOcclusion, dark_print, evened, paper_of
 from vision.cards.fans import (
     UNREAD,
     Lying,
@@ -100,7 +100,7 @@ class CardReader:
         self._names = {card.marker: card.name for card in deck.cards}
         self._markers = {card.name: card.marker for card in deck.cards}
         self._finder = MarkerFinder(CARD_DICTIONARY, close=True, only=tuple(self._names))
-        self._litter = Litter(kit.board, deck)
+        self._litter = CardOcclusion(kit.board, deck)
         self._up = {rank: 1.0 if seat is Seat.SOUTH else -1.0 for seat, rank in deck.zones.items()}
         self._maps: tuple[Pose, Maps] | None = None
 

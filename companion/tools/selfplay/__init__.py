@@ -20,13 +20,16 @@ from companion.tools.selfplay.plays import PlayMatch
 __all__ = ["Phone", "Report", "Stuck", "match_at", "play_games"]
 
 
-def play_games(name: str, games: int, seed: int) -> Iterator[Report]:
-    """So many games with the seeds `seed`, `seed + 1` …; each a fresh installation in a temporary folder."""
+def play_games(name: str, games: int, seed: int, against: str = "") -> Iterator[Report]:
+    """So many games with the seeds `seed`, `seed + 1` …; each a fresh installation in a temporary folder.
+
+    `against`: the character that plays North, or South with odd seeds; raises `Stuck` for a game of cards.
+    """
     for number in itertools.islice(itertools.count(seed), games):
-        yield _play_game(name, number)
+        yield _play_game(name, number, against)
 
 
-def _play_game(name: str, seed: int) -> Report:
+def _play_game(name: str, seed: int, against: str) -> Report:
     clock = FakeClock()
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(
@@ -35,15 +38,17 @@ def _play_game(name: str, seed: int) -> Report:
             table=TableSettings(reading_time_s=FRAME_S),
         )
         with Companion(settings, simulate=True, clock=clock, threads=False) as companion:
-            return match_at(companion, clock, name, seed).play()
+            return match_at(companion, clock, name, seed, against).play()
 
 
-def match_at(companion: Companion, clock: FakeClock, name: str, seed: int) -> Match:
+def match_at(companion: Companion, clock: FakeClock, name: str, seed: int, against: str = "") -> Match:
     """A game at a simulated installation whose seats are free; `seed` decides who plays how."""
     if companion.simulation is None:
         raise Stuck("There is no simulation to play in")
     game, rng = game_named(name), Random(f"{name}/{seed}")
     has_cards = game.kit(game.options({})).deck is not None
+    if against and has_cards:
+        raise Stuck("Nobody plays cards against the machine here: people play games of pieces")
     options = ways_to_play(seed) if has_cards else {}
     at_pad = rng.choice([(), (Seat.SOUTH,), (Seat.NORTH,), SEATS])
     if options.get("way") == "full":
@@ -53,6 +58,9 @@ def match_at(companion: Companion, clock: FakeClock, name: str, seed: int) -> Ma
         seat: SimulatedPlayer(seat, None if seat in at_pad else Phone(url, seat), Random(f"{seed}/{seat}"))
         for seat in SEATS
     }
+    if against:
+        machine = Seat.SOUTH if seed % 2 else Seat.NORTH
+        players[machine] = SimulatedPlayer(machine, None, players[machine].rng, against)
     state = game.setup(game.options({**options, "way": "full"} if has_cards else {}), chance(seed, 0))
     kind = CardMatch if has_cards else PlayMatch
     return kind(companion, companion.simulation, clock, game, seed, rng, options, players, state)

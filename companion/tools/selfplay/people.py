@@ -108,11 +108,12 @@ class Phone:
 
 @dataclass
 class SimulatedPlayer:
-    """A simulated person at one seat, with a phone or at a pad."""
+    """A simulated person at one seat, with a phone or at a pad; or the machine, as the character `machine`."""
 
     seat: Seat
     phone: Phone | None
     rng: Random
+    machine: str = ""
 
 
 @dataclass
@@ -183,6 +184,11 @@ class Match(ABC):
             if (after.moment, after.stage, after.phase) != (before.moment, before.stage, before.phase):
                 self.check(before, after)
 
+    def played(self) -> dict[Seat, Any]:
+        """The actions of the last turn, as they stand in the journal: a machine tells nobody else."""
+        turn = self.companion.journal.restore().turns[-1]
+        return {seat: self.game.parse(sealed.action) for seat, sealed in turn.sealed.items()}
+
     def until(self, done: str, *before: object) -> None:
         """Let frames pass until the table has moved on from `before`; raises `Stuck` with what it waits for."""
         for frame in range(PATIENCE_FRAMES):
@@ -197,8 +203,10 @@ class Match(ABC):
         raise Stuck(f"{done}: the table still says “{self.look().sign.text}” ({self.look().sign.small})")
 
     def sit_down(self, player: SimulatedPlayer) -> None:
-        """With a name on a phone, or by any key of the pad."""
-        if player.phone:
+        """With a name on a phone, or by any key of the pad; a machine is asked."""
+        if player.machine:
+            self.companion.table.seat_machine(player.seat, player.machine)
+        elif player.phone:
             player.phone.post("take", {"name": f"Player {player.seat}"})
         else:
             self.press(player.seat, "ready")

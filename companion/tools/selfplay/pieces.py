@@ -240,12 +240,17 @@ class PieceMatch(Match):
     def give_orders(self) -> None:
         """Both seats hand in, one after the other in any order."""
         view = self.look()
+        place = (view.moment, view.stage, view.phase)
         due = sorted(self.game.to_act(self.state), key=lambda _: self.rng.random())
-        chosen = {seat: self._choose(seat) for seat in SEATS if seat in due}
-        for seat in due:
+        persons = [seat for seat in due if not self.players[seat].machine]
+        chosen = {seat: self._choose(seat) for seat in SEATS if seat in persons}
+        for seat in persons:
             self._hand_in(self.players[seat], view.moment, *chosen[seat])
         tick = int(view.moment.rpartition(".")[2])
         actions = {seat: self.game.parse(text) for seat, (text, _) in chosen.items()}
+        if len(persons) < len(due):
+            self.until("The machine has its turn", *place)
+            actions = self.played()
         self.state = self.game.apply(self.state, actions, chance(self.seed, tick)).state
         if self.look().moment == view.moment and self.look().phase is Phase.ORDERS:
             raise Stuck(f"Both have handed in, but the table says “{self.look().sign.text}”")

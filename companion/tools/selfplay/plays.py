@@ -30,6 +30,11 @@ class PlayMatch(PieceMatch):
             super().give_orders()
             return
         (seat,) = due
+        if self.players[seat].machine:
+            drawn = self._chance()
+            self.until("The machine has its turn", *self._place())
+            self.state = self.game.apply(self.state, self.played(), drawn).state
+            return
         play = self._choose_play(seat)
         action = self.game.parse(play.text)
         step = self.game.apply(self.state, {seat: action}, self._chance())

@@ -34,15 +34,27 @@ def level(pin: int) -> str:
     return found.read_text().strip()
 
 
-def nothing(_: Press) -> None:
-    """No table is there."""
+presses: list[Press] = []
+
+
+def press(pin: int, times: int) -> None:
+    """Connect a pin to ground and let it go, so often."""
+    (line,) = Path("/sys/devices/platform").glob(f"gpio-sim.*/gpiochip*/sim_gpio{pin}/pull")
+    for _ in range(times):
+        line.write_text("pull-down")
+        time.sleep(0.15)
+        line.write_text("pull-up")
+        time.sleep(0.15)
 
 
 def main() -> None:
     """Say the rates at rest, lit and dark again, and the levels of a lamp at ground and one at 3V3."""
-    with Panel(PanelSettings(), RealClock(), nothing) as panel:
+    with Panel(PanelSettings(), RealClock(), presses.append) as panel:
         print("panel:", len(panel.buttons), "keys", len(panel.lamps), "lamps", panel.has_buzzer, panel.problems)
         print(f"panel at rest: {rate():.0f} switches a second", flush=True)
+        press(5, 5)
+        press(25, 5)
+        print("panel pressed:", [(str(each.seat), str(each.key), each.held) for each in presses], flush=True)
         panel.show({seat: SeatLamps(frozenset({1, 2, 3}), TurnLamp.ON) for seat in Seat})
         time.sleep(0.5)
         print(f"panel lit: {rate():.0f} switches a second", flush=True)
