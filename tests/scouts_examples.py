@@ -3,7 +3,7 @@
 from scouts_tools import SET_UP, Example, after, at, gone, start
 
 from companion.core.kit import Seat
-from companion.games.scouts.refusals import Reason
+from companion.games.scouts.legal import Reason
 
 WON = after(at("c2", "e5", intel="c2"), "c2-c1")
 LAID = {"white boulder": "d5 e5 d6 e6"}

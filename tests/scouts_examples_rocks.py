@@ -2,7 +2,7 @@
 
 from scouts_tools import Example, at, gone, start
 
-from companion.games.scouts.refusals import Reason
+from companion.games.scouts.legal import Reason
 
 LAID = {"white boulder": "d5 e5 d6 e6"}
 ROCKS_AND_HANDS: dict[Reason, list[Example]] = {

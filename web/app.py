@@ -32,13 +32,13 @@ from web.routes.health import HealthPages
 from web.routes.history import HistoryPages
 from web.routes.host import HostPages
 from web.routes.join import Joining
-from web.routes.openapi import Described
+from web.routes.openapi import OpenApiRoutes
 from web.routes.opponents import Opponents
 from web.routes.pages import Pages
 from web.routes.printing import KitPages
 from web.routes.rules import RulesPages
 from web.routes.settings import SettingsPage
-from web.routes.shared_phone import Passing
+from web.routes.shared_phone import SharedPhonePages
 from web.routes.staff import StaffKeys
 from web.routes.workbench import Bench
 from web.security.auth import Guard
@@ -101,7 +101,7 @@ def create_app(
     _watch_names(app, Names((*settings.names, settings.host)), join_urls)
     rooms = [
         room(page_context).blueprint()
-        for room in (Pages, RulesPages, Joining, Passing, HostPages, Api, Opponents, Described)
+        for room in (Pages, RulesPages, Joining, SharedPhonePages, HostPages, Api, Opponents, OpenApiRoutes)
     ]
     there: tuple[tuple[Any, Any], ...] = (
         (SettingsPage, upkeep), (CheckPage, check), (HealthPages, health), (StaffKeys, staff),

@@ -35,6 +35,10 @@ _DONE = "."
 """What ends a turn where cards lie on the table and the program only counts."""
 _CHECKS = 6
 """On so many deals an action has to win at once to be sure."""
+_PRIOR = (0.05, 0.15)
+"""What a point by rule of thumb counts beside a game won in every playout, for the defender and the attacker."""
+_LONGEST = 110
+"""Turns of a playout; a game of more turns is left undecided there."""
 _UNSEEN_POWER = 1.6
 """What a wall face down is taken to be worth by a rule of thumb."""
 
@@ -48,7 +52,7 @@ class Strength:
     noise: float
 
 
-STRENGTHS = {1: Strength(0, (), 2.0), 2: Strength(6, (6,), 0.5), 3: Strength(12, (8, 16, 32), 0.0)}
+STRENGTHS = {1: Strength(0, (), 6.0), 2: Strength(8, (6, 10), 0.3), 3: Strength(12, (8, 16, 32), 0.0)}
 
 
 class BinmatBot(Bot):
@@ -88,7 +92,7 @@ class BinmatBot(Bot):
         ranked = sorted(actions, key=lambda action: points[action], reverse=True)
         best, nodes = ranked[0], len(actions)
         if self._strength.tried and len(ranked) > 1:
-            best, played = self._tried(table, hidden, ranked, rng)
+            best, played = self._tried(table, hidden, {action: points[action] for action in ranked}, rng)
             nodes += played
         return Choice(text_of(best), nodes, (_reason(table, best),))
 
@@ -99,18 +103,23 @@ class BinmatBot(Bot):
             self._bent[kind] = self._strength.noise * Random(f"{self._seed}/{kind}").uniform(-1, 1)
         return self._bent[kind]
 
-    def _tried(self, table: Table, hidden: list[Hidden], ranked: list[Action], rng: Random) -> tuple[Action, int]:
-        """The action that does best in playouts, and how many there were."""
-        left, nodes = _apart(table, ranked)[: self._strength.tried], 0
+    def _tried(
+        self, table: Table, hidden: list[Hidden], points: Mapping[Action, float], rng: Random
+    ) -> tuple[Action, int]:
+        """The action that does best in playouts and by its points, which come best first; and how many there were."""
+        left, nodes = _apart(table, list(points))[: self._strength.tried], 0
         scores = dict.fromkeys(left, 0.0)
         order = {action: place for place, action in enumerate(left)}
+        done = 0
         for round_deals in self._strength.deals:
             for _ in range(round_deals):
                 deal, seed = dealt(table, hidden, self._held, rng), rng.random()
                 for action in left:
                     scores[action] += self._playout(deal.copy(), action, Random(seed))
                     nodes += 1
-            left.sort(key=lambda action: (-scores[action], order[action]))
+            done += round_deals
+            judged = {action: scores[action] / done + _PRIOR[self._index] * points[action] for action in left}
+            left.sort(key=lambda action: (-judged[action], order[action]))
             left = left[: max(1, (len(left) + 1) // 2)]
             if len(left) == 1:
                 break
@@ -118,10 +127,12 @@ class BinmatBot(Bot):
 
     def _playout(self, table: Table, action: Action, rng: Random) -> float:
         """How well a deal ends for this seat after an action, 0 to 1; the attacker's early win counts more."""
-        whole = table.left
+        whole, end = table.left, table.left - _LONGEST
         table.play(action, rng)
-        while table.winner is None:
+        while table.winner is None and table.left > end:
             table.play(attacker_move(table, rng) if table.acts == ATTACKS else defender_move(table, rng), rng)
+        if table.winner is None:
+            return 0.5
         won = 0.75 + 0.25 * table.left / whole if table.winner == ATTACKS else 0.0
         return won if self._index == ATTACKS else 1.0 - won
 
@@ -204,7 +215,7 @@ def _defence_points(table: Table, action: Action) -> float:
     gain = power([*wall, card]) - power(wall)
     threat = len(table.attack[lane])
     if not wall:
-        return 4.0 + 0.7 * max(0, 9 - deck) + gain + 1.5 * threat - (1.0 if card[0] == BOUNCE else 0.0)
+        return 5.0 + 0.5 * max(0, 13 - deck) + gain + 1.5 * threat - (1.0 if card[0] == BOUNCE else 0.0)
     return (
         1.5 * gain
         + 1.0 * threat
@@ -214,38 +225,56 @@ def _defence_points(table: Table, action: Action) -> float:
 
 
 def attacker_move(table: Table, rng: Random) -> Action:
-    """What the attacker does in a playout."""
-    hand, best, most = table.hands[ATTACKS], None, 0.0
+    """What the attacker does in a playout: strike where it pays, otherwise draw or build, whichever looks better."""
+    hand, strengths = table.hands[ATTACKS], [power(stack) for stack in table.attack]
+    strike = _strike(table, strengths, rng)
+    if strike is not None:
+        return strike
+    best, most = PASS, -99.0
     for lane in LANES:
-        mine = table.attack[lane]
+        if not table.defence[lane] and (table.decks[lane] or table.discards[lane]):
+            worth = 5.0 - 0.15 * _left_in(table, lane) - 0.5 * len(hand) + rng.random()
+            if worth > most:
+                best, most = ("d", "", lane), worth
+    if best == PASS and (table.attacker_deck or table.attacker_discard):
+        best, most = ("d", "", ATTACKER_PILE), 2.5 - 0.5 * len(hand) + rng.random()
+    if hand:
+        goal = min(LANES, key=lambda lane: _left_in(table, lane) + 2 * len(table.defence[lane]) + 2 * rng.random())
+        if card := _best_card(hand, table.attack[goal], rng):
+            gain = power([*table.attack[goal], card]) - strengths[goal]
+            room = _left_in(table, goal) + 2 * len(table.defence[goal])
+            if 2.5 + 1.5 * gain - 0.25 * room + rng.random() + (20.0 if room == 0 else 0.0) > most:
+                return ("p", card, goal)
+    return best
+
+
+def _strike(table: Table, strengths: list[int], rng: Random) -> Action | None:
+    """The combat of a playout's attacker, by declaring it or by a BREAK; None: none pays."""
+    best, most = None, 1.0
+    breaks = [card for card in table.hands[ATTACKS] if card[0] == BREAK]
+    for lane, strength in enumerate(strengths):
+        mine, wall = table.attack[lane], table.defence[lane]
         if not mine:
             continue
-        wall, deck = table.defence[lane], _left_in(table, lane)
-        strength = power(mine)
-        theirs = power(wall) if table.is_up[lane] or not wall else int(rng.random() * 3.5)
+        is_seen = table.is_up[lane] or not wall
+        theirs = power(wall) if is_seen else int(rng.random() * 3.2)
         if strength < theirs:
             continue
+        deck = _left_in(table, lane)
         damage = damage_of(mine, strength, wall, theirs, table.is_hackmud)
         if damage > deck + len(wall):
             return ("c", "", lane)
-        worth = damage * (0.5 + rng.random()) - 0.1 * deck
-        if strength > 1 and worth > most:
-            best, most = lane, worth
-    if best is not None and rng.random() < 0.6:
-        breaks = [card for card in hand if card[0] == BREAK]
-        if breaks and table.defence[best]:
-            return ("u", breaks[0], best)
-        return ("c", "", best)
-    open_lanes = [lane for lane in LANES if not table.defence[lane] and (table.decks[lane] or table.discards[lane])]
-    if hand and (len(hand) > 3 or not open_lanes or rng.random() < 0.5):
-        goal = min(LANES, key=lambda lane: _left_in(table, lane) + 2 * len(table.defence[lane]) + 3 * rng.random())
-        if card := _best_card(hand, table.attack[goal], rng):
-            return ("p", card, goal)
-    if open_lanes:
-        return ("d", "", min(open_lanes, key=lambda lane: len(table.decks[lane]) + 4 * rng.random()))
-    if table.attacker_deck or table.attacker_discard:
-        return ("d", "", ATTACKER_PILE)
-    return PASS
+        if not strength:
+            continue
+        worth = 2 * damage - 0.2 * deck - (0 if is_seen else 1) + rng.random()
+        if worth > most:
+            best, most = ("c", "", lane), worth
+        if wall and breaks:
+            damage = max(strength, len(wall)) if table.is_hackmud else strength
+            worth = 2 * damage - 0.2 * deck - 1 + rng.random()
+            if worth > most:
+                best, most = ("u", breaks[0], lane), worth
+    return best
 
 
 def defender_move(table: Table, rng: Random) -> Action:

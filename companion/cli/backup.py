@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -69,7 +70,9 @@ def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int
         raise Malformed(f"{options.file} cannot be read: {error.strerror or error}") from None
     with source, as_owner_of(settings.journal_path.parent):
         size_mb = os.fstat(source.fileno()).st_size / 1_000_000
-        _begin(f"Unpacking and checking {options.file}, {size_mb:.1f} MB: every game and file in it.")
+        if zipfile.is_zipfile(source):  # anything else is refused at once
+            _begin(f"Unpacking and checking {options.file}, {size_mb:.1f} MB: every game and file in it.")
+        source.seek(0)
         note = stage_restore(source, settings, path)
         print(f"{options.file}: {note.sentence()}")
         try:
@@ -86,8 +89,9 @@ def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int
 
 
 def _begin(what: str) -> None:
-    """Say what takes its time, where it does not get into what other programs read."""
-    print(what, file=sys.stderr, flush=True)
+    """Say what takes its time, to somebody at a terminal; programs read the result alone."""
+    if sys.stderr.isatty():
+        print(what, file=sys.stderr, flush=True)
 
 
 def _new_file(path: Path) -> IO[bytes]:

@@ -72,8 +72,9 @@ def _card(options: argparse.Namespace) -> int:
 
 
 def _begin(what: str) -> None:
-    """Say what takes its time, where it does not get into what other programs read."""
-    print(what, file=sys.stderr, flush=True)
+    """Say what takes its time, to somebody at a terminal; programs read the result alone."""
+    if sys.stderr.isatty():
+        print(what, file=sys.stderr, flush=True)
 
 
 def _written(path: Path, pdf: bytes, advice: str) -> int:

@@ -41,9 +41,10 @@ def test_the_lean_rules_are_those_of_the_game(options: dict[str, object]) -> Non
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_what_it_orders_is_legal(level: int) -> None:
-    for number, state in enumerate(states("arena", 200, 30)):
+    options = {1: {"board": SMALL, "spawn_every": 0, "attack": 0}, 2: {"board": WALLS_MAP, "blast": 50}, 3: {}}[level]
+    for number, state in enumerate(states("arena", 200, 30, **options)):
         seat = SEATS[number % 2]
-        choice = bot_of("arena", seat, level, number).choose(GAME.view(state, seat))
+        choice = bot_of("arena", seat, level, number, **options).choose(GAME.view(state, seat))
         assert is_legal("arena", state, seat, choice.action)
 
 

@@ -218,3 +218,15 @@ def test_value_and_suit_without_a_marker_are_a_card(table: SimulatedTable) -> No
     table.nudge(piece(table, "2!"), -19.0, -20.0)
     table.turn(piece(table, "2!"), 35.0)
     assert outcome(table, C1, stack) != "wrong"
+
+
+@pytest.mark.parametrize(("start_mm", "step_mm"), [(-8.0, 5.0), (-8.0, 5.5), (-6.0, 5.0), (-6.0, 5.8)])
+def test_a_strip_of_a_marker_beyond_the_end_of_its_zone_is_a_card(
+    table: SimulatedTable, start_mm: float, step_mm: float
+) -> None:
+    """It lies on the line at the end of the zone, which is no reason to overlook it."""
+    stack = ("4^", "9^")
+    table.set_up({C1: stack})
+    table.nudge(piece(table, "4^"), 0.0, start_mm)
+    table.nudge(piece(table, "9^"), 0.0, start_mm + step_mm - 17.0)
+    assert outcome(table, C1, stack) != "wrong"

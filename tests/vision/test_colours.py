@@ -8,7 +8,8 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
-from camera_tools import PiHost, UsbBus, Webcam
+from camera_tools import UsbBus, Webcam
+from picamera_tools import PiHost
 from test_diagnosis import Looked
 
 from companion.core.clock import FakeClock
@@ -17,6 +18,7 @@ from companion.core.ports import Frame
 from vision.cameras.colours import painted
 from vision.cameras.files import PictureCamera
 from vision.cameras.picamera import PiCamera
+from vision.cameras.ribbon import chosen
 from vision.cameras.usb import UsbCamera
 from vision.pieces.board_reader import _turned_back
 
@@ -72,7 +74,7 @@ def test_a_usb_camera_without_colours_gives_none(monkeypatch: pytest.MonkeyPatch
 
 def test_the_raspberry_pis_camera_has_colours_below_its_brightness(monkeypatch: pytest.MonkeyPatch) -> None:
     host = PiHost(monkeypatch)
-    camera = PiCamera(CameraSettings(size="1280x720"), FakeClock())
+    camera = PiCamera(CameraSettings(size="1280x720"), FakeClock(), chosen(""))
     y, cr, cb = (int(part) for part in cv2.cvtColor(red((2, 2)), cv2.COLOR_BGR2YCrCb)[0, 0])
     buffer = np.full((1080, 1344), 7, np.uint8)  # rows are padded, and what is in the padding is nobody's colour
     buffer[:720, :1280] = y
@@ -82,6 +84,8 @@ def test_the_raspberry_pis_camera_has_colours_below_its_brightness(monkeypatch: 
     frame = camera.frame()
     buffer[720:] = 0
     assert looks_red(frame), "the buffer goes back to the camera"
+    camera.close()
+    host.close()
 
 
 def test_a_file_has_colours(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ class Occlusion:
     ink: dict[Square, Points]
 
 
-class Litter:
+class CardOcclusion:
     """Judges the zones of one board."""
 
     def __init__(self, board: Board, deck: Deck) -> None:

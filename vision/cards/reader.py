@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import cv2
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from companion.core.grid import Square
 from companion.core.kit import CARD_DICTIONARY, Kit, Layout, Seat
-from vision.cards.card_occlusion import PAPER, Litter, dark_print, evened, paper_of
+from vision.cards.card_occlusion import PAPER, CardOcclusion, dark_print, evened, paper_of
 from vision.cards.fans import (
     UNREAD,
     Lying,
@@ -68,6 +68,8 @@ _GAP_MM = 2.0
 _SOLID_MM = 6.0
 """All strokes of cards' other print are thinner."""
 _ASIDE_MM = 8.0
+_OUT_MM = 14.0
+"""What shows of a card's marker may lie so far beyond the outer end of its zone."""
 _OVER_MM = 2.5
 _PRINT_MM2 = 4.0
 """Less of it in a zone is no print."""
@@ -100,7 +102,7 @@ class CardReader:
         self._names = {card.marker: card.name for card in deck.cards}
         self._markers = {card.name: card.marker for card in deck.cards}
         self._finder = MarkerFinder(CARD_DICTIONARY, close=True, only=tuple(self._names))
-        self._litter = Litter(kit.board, deck)
+        self._litter = CardOcclusion(kit.board, deck)
         self._up = {rank: 1.0 if seat is Seat.SOUTH else -1.0 for seat, rank in deck.zones.items()}
         self._maps: tuple[Pose, Maps] | None = None
 
@@ -148,7 +150,10 @@ class CardReader:
         if self._maps is None or self._maps[0] is not pose:
             board = self.kit.board
             high = (board.width_mm + _ROOM_MM, board.height_mm + _ROOM_MM)
-            self._maps = pose, pose.plane_maps((-_ROOM_MM, -_ROOM_MM), high, CARD_Z_MM, _SCALE)
+            self._maps = (
+                pose,
+                pose.plane_maps((-_ROOM_MM, -_ROOM_MM), high, CARD_Z_MM, _SCALE),
+            )
         return self._maps[1]
 
     def _to_mm(self, points: Points) -> Points:
@@ -246,12 +251,13 @@ class CardReader:
                 near = any(np.abs(quad.mean(axis=0) - mark.mean(axis=0)).max() < side * 0.6 for mark in seen)
                 is_exact = self._is_whole(quad, _EXACT)
                 known = places if is_exact else places + smaller
-                if near or not self._is_in_zone(quad) or any(_is_within(quad, place) for place in known):
+                is_in = self._is_in_zone(quad)
+                if near or not (is_in or self._is_at_end(quad)) or any(_is_within(quad, place) for place in known):
                     continue
                 long, short = max(box[1]) / _SCALE, min(box[1]) / _SCALE
                 is_full = area >= _FULL * long * short
                 is_cut = is_exact and not is_solid and area >= _CUT * long * short
-                if is_solid or is_cut or (is_full and self._is_whole(quad)):
+                if is_in and (is_solid or is_cut or (is_full and self._is_whole(quad))):
                     covers = []
                     on = [card for card in read if card.depth_inside(quad).max() > 0]
                     upper = sorted(on, key=lambda card: _nearest_mm(card, quad))
@@ -277,13 +283,27 @@ class CardReader:
         side, depth = board.square_mm / 2 - _MARGIN_MM, board.depth_mm / 2 - _MARGIN_MM
         return bool(abs(x - middle_x) < side and abs(y - middle_y) < depth)
 
+    def _is_at_end(self, quad: Points) -> bool:
+        """Does the middle of a quadrangle lie where cards reach out of a zone's outer end, off the board's markers?"""
+        board, (x, y) = self.kit.board, quad.mean(axis=0)
+        zone = board.square_at(x, float(y.clip(0, board.height_mm - 1)))
+        if zone not in self.zones or not -_MARGIN_MM < max(-y, y - board.height_mm) < _OUT_MM:
+            return False
+        off = board.corner_mm / 2 + _MARGIN_MM
+        corners = np.array(list(board.corner_centres_mm.values()))
+        is_corner = (np.abs(corners - (x, y)).max(axis=1) < off).any()
+        return bool(abs(x - board.centre_mm(zone)[0]) < board.square_mm / 2 - _MARGIN_MM and not is_corner)
+
     def _is_in_column(self, card: Lying, quad: Points, *, half: bool = False) -> bool:
         """Would a card that lies like this one, but farther up or down, have a marker here?
 
         With `half` only above the card's marker that is below, and below the other.
         """
         (x, y), turn = (float(v) for v in quad.mean(axis=0) - card.middle), card.turn
-        across, along = math.cos(turn) * x + math.sin(turn) * y, math.cos(turn) * y - math.sin(turn) * x
+        across, along = (
+            math.cos(turn) * x + math.sin(turn) * y,
+            math.cos(turn) * y - math.sin(turn) * x,
+        )
         column = (self._deck.width_mm - self._deck.marker_mm) / 2 - self._deck.inset_mm
         return abs(abs(across) - column) < _ASIDE_MM and (across * along > 0 or not half)
 
@@ -295,7 +315,9 @@ class CardReader:
         by_zone: dict[Square, list[Lying]] = defaultdict(list)
         doubtful: set[Square] = set()
         beside = []
-        for card in cards:
+        every = list(cards)
+        zones = {card.name: board.square_at(card.x_mm, card.y_mm) for card in every}
+        for card in (self._brought_in(card, zones) for card in every):
             spread = float(pose.spread_mm(np.array([[card.x_mm, card.y_mm, CARD_Z_MM]]))[0])
             margin = _MARGIN_MM + 2 * spread
             steps = ((margin, 0.0), (-margin, 0.0), (0.0, margin), (0.0, -margin))
@@ -308,6 +330,20 @@ class CardReader:
             elif card.name != UNREAD:
                 beside.append(card.name)
         return by_zone, doubtful, beside
+
+    def _brought_in(self, card: Lying, zones: Mapping[str, Square | None]) -> Lying:
+        """An unread card that is seen beside those that cover it, or beyond them, lies in the zone in which they do."""
+        above = {zones[name] for name in card.covers if name in zones}
+        zone = above.pop() if len(above) == 1 else None
+        if card.name != UNREAD or zone not in self.zones:
+            return card
+        board, (x, y) = self.kit.board, self.kit.board.centre_mm(zone)
+        side, depth = (size / 2 - 2 * _MARGIN_MM for size in (board.square_mm, board.depth_mm))
+        return replace(
+            card,
+            x_mm=float(np.clip(card.x_mm, x - side, x + side)),
+            y_mm=float(np.clip(card.y_mm, y - depth, y + depth)),
+        )
 
     def _moving(self, pose: Pose, moving_px: Points) -> set[Square]:
         """Zones in which something moves."""
@@ -330,7 +366,11 @@ class CardReader:
         return fan_order(lying, self._up[zone.rank], _WIDEST_STEP * self._deck.step_mm)
 
     def _unexplained(
-        self, fine: Luma, ink: Luma, cards: Sequence[Lying], by_zone: Mapping[Square, Sequence[Lying]]
+        self,
+        fine: Luma,
+        ink: Luma,
+        cards: Sequence[Lying],
+        by_zone: Mapping[Square, Sequence[Lying]],
     ) -> dict[Square, Points]:
         """(N, 2) mm of print that no card explains, by the zone whose cards all are read and to which it belongs."""
         read = {zone: lying for zone, lying in by_zone.items() if all(card.name != UNREAD for card in lying)}

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from companion.core.grid import Square
 from companion.core.kit import Board
 from vision.detection.markers import Luma
+from vision.pieces.shaded_squares import Paper, reflectance
 from vision.pose.pose import Maps, Points, Pose
 
 Tone = NDArray[np.float32]
@@ -26,6 +27,10 @@ Mask = NDArray[np.bool_]
 _DARK, _DIM, _BRIGHT = 0.50, 0.86, 1.20
 _LINE = 0.05
 """An outline this much darker than its surroundings is one."""
+_GENTLE_MM, _GENTLE = 2.0, 0.2
+"""Within so many mm a soft shadow changes paper's brightness by less, a logarithm."""
+_NEXT_TONE = 0.15
+"""Neighbouring squares of a board of two tones differ by this at most, a logarithm."""
 _SAME_PRINT = 0.55
 """A square's picture that correlates more with how it looked when empty may be the same print in a shadow."""
 _THIRDS = 3
@@ -56,6 +61,8 @@ class Snapshot:
     shade: Mapping[Square, Tone]
     line_depth: Tone
     """(12,): what the parts of an outline can be expected to have in this picture; 0 when none can be made out."""
+    line_share: Tone
+    """(12,): the same by the brightness of the paper next to each part."""
 
 
 def _typical(outlines: Tone) -> Tone:
@@ -87,14 +94,26 @@ class EmptySquares:
         self._middle = np.array([board.width_mm / 2, board.height_mm / 2])
         self._paper, self._paper_range = np.zeros(3), (20.0, 255.0)
         self._line_depth: Tone = np.zeros(4 * _THIRDS, dtype=np.float32)
+        self._line_share: Tone = np.zeros(4 * _THIRDS, dtype=np.float32)
         self._numbers = {square: number for number, square in enumerate(board.squares)}
         self._marked = {mark.square for mark in board.marks}
         self._open, self._disc = self._regions()
+        side = self._cell + 2 * self._edge
+        plain = np.zeros(side * side, np.uint8)
+        plain[self._open] = 1
+        near = np.ones((round(2 * _GENTLE_MM * self._scale),) * 2, np.uint8)
+        self._inner = np.flatnonzero(cv2.erode(plain.reshape(side, side), near))
         self._bands = self._band_places()
+        self._paper_of = self._papers()
         # Between a square and a wall there is no line, unless a gap parts them.
         around = ((0, 1), (1, 0), (0, -1), (-1, 0))
         walled = [[not board.gap_mm and s.shifted(*step) in board.holes for step in around] for s in board.squares]
         self._walled: Mask = np.repeat(np.array(walled), _THIRDS, axis=1)
+        # Gaps are paper all round; without them a mark next door reaches too near.
+        free = set(board.squares) - board.holes - self._marked
+        self._next_to = np.array(
+            [[bool(board.gap_mm) or s.shifted(*step) in free for step in around] for s in board.squares]
+        )
 
     def forget(self) -> None:
         """Learn anew."""
@@ -138,7 +157,9 @@ class EmptySquares:
         walled = self._walled[[self._numbers[square] for square in chosen]]
         lines[walled], shades[walled] = np.nan, np.nan
         if squares is None:
-            self._line_depth = _typical(lines[[square not in self._board.holes for square in chosen]])
+            free = [square not in self._board.holes for square in chosen]
+            self._line_depth = _typical(lines[free])
+            self._line_share = _typical(np.asarray(lines[free] / np.maximum(shades[free], 0.05), np.float32))
         return Snapshot(
             dict(zip(chosen, cells, strict=True)),
             dict(zip(chosen, seen, strict=True)),
@@ -149,13 +170,15 @@ class EmptySquares:
             dict(zip(chosen, lines, strict=True)),
             dict(zip(chosen, shades, strict=True)),
             self._line_depth,
+            self._line_share,
         )
 
     def empty_among(self, shot: Snapshot, squares: Iterable[Square]) -> set[Square]:
         """On which of these squares is nothing, for certain?"""
         left = [square for square in squares if shot.glare[square] <= 0.12]
         known = {s for s in left if s in self._known and self._as_known(shot, s, self._known[s])}
-        return known | self._as_paper(shot, [square for square in left if square not in known])
+        found = known | self._as_paper(shot, [square for square in left if square not in known])
+        return found | {square for square in left if square not in found and self._as_shaded(shot, square)}
 
     def covered_among(self, shot: Snapshot, squares: Iterable[Square]) -> set[Square]:
         """Which of these squares were empty once and, in full view, show another picture now, whatever the light?"""
@@ -215,6 +238,11 @@ class EmptySquares:
         strict = np.array([square in self._known for square in squares])
         good = (counts / seen.shape[1] >= 0.4) & (dark <= np.where(strict, 0.01, 0.03)) & (bright <= 0.12)
         good &= ~strict | ((dim <= 0.03) & shot.line_depth.any())
+        # Where only the middle can be asked, something grey may lie there that reaches beyond it.
+        marked = np.array([square in self._marked for square in squares])
+        good &= ~marked | (own >= _DIM * _middling(np.array([shot.shade[s] for s in squares])))
+        in_shade = np.flatnonzero(good & (dim > 0.08)).tolist()
+        good[in_shade] = [not marked[n] and self._is_smooth(shot, squares[n]) for n in in_shade]
         needed = np.repeat(0.4 * shot.line_depth[None], len(squares), axis=0)
         good &= self._outlined(shot, squares, needed, shaded=dim > 0.08)
         return {square for square, is_paper in zip(squares, good, strict=True) if is_paper}
@@ -236,6 +264,29 @@ class EmptySquares:
             return False
         needed = np.where(known.lines >= _LINE, 0.4 * known.lines, 0).astype(np.float32)
         return bool(self._outlined(shot, [square], needed[None], shaded=np.array([dim > 0.06]))[0])
+
+    def _is_smooth(self, shot: Snapshot, square: Square) -> bool:
+        """Does the brightness of a square's paper change only gently, as in the soft edge of a shadow?"""
+        values = cv2.GaussianBlur(np.log(np.maximum(shot.tones[square], 0.03)), (0, 0), 1.0)
+        kernel = np.ones((round(_GENTLE_MM * self._scale) // 2 * 2 + 1,) * 2, np.uint8)
+        change = (cv2.dilate(values, kernel) - cv2.erode(values, kernel)).ravel()[self._inner]
+        steep = change[shot.visible[square].ravel()[self._inner]] > _GENTLE
+        return bool(steep.size and steep.mean() <= 0.02)
+
+    def _as_shaded(self, shot: Snapshot, square: Square) -> bool:
+        """Paper and outline under a shadow with edges."""
+        if not shot.line_depth.any():
+            return False
+        tone, seen = shot.tones[square], shot.visible[square]
+        paper, sides = self._paper_of[square in self._marked], self._next_to[self._numbers[square]]
+        print_ = reflectance(tone, seen, paper, tuple(sides.tolist()))
+        if print_ is None:
+            return False
+        lines, _ = self._outlines(print_[None], seen[None])
+        needed, there = 0.4 * shot.line_share, ~np.isnan(lines[0])
+        there &= ~self._walled[self._numbers[square]]
+        missing = there & (np.where(there, lines[0], 0) < needed)
+        return bool(there.sum() >= 3 and missing.sum() <= there.sum() / 9)
 
     def _outlined(self, shot: Snapshot, squares: Sequence[Square], needed: Tone, shaded: Mask) -> Mask:
         """(N,): are the outline's visible parts there, (N, 12) so deep as `needed`? Where a square lies in the shade
@@ -261,6 +312,23 @@ class EmptySquares:
         if self._board.labels_in_squares:
             plain &= ~((across < -0.12) & (down < -0.22))
         return np.flatnonzero(plain), np.flatnonzero(across**2 + down**2 < 0.25**2)
+
+    def _papers(self) -> dict[bool, Paper]:
+        """Where paper is in cells without and with a printed mark."""
+        board, side = self._board, self._cell + 2 * self._edge
+        axis = (np.arange(side) + 0.5 - side / 2) / self._scale
+        across, up = np.broadcast_to(axis[None, :], (side, side)), np.broadcast_to(-axis[:, None], (side, side))
+        half = board.square_mm / 2
+        low, high = half + 0.8, half + (board.gap_mm - 0.8 if board.gap_mm else self._edge / self._scale)
+        beyond = []
+        for away, aside in ((up, across), (across, up), (-up, across), (-across, up)):
+            beyond.append(np.flatnonzero((away > low) & (away < high) & (np.abs(aside) < half - 1.5)))
+        places = np.column_stack([across.ravel(), -up.ravel()]).astype(np.float32)
+        step = _NEXT_TONE if board.tones > 1 else 0.03
+        return {
+            is_marked: Paper(inside, tuple(beyond), places, step)
+            for is_marked, inside in ((False, self._open), (True, self._disc))
+        }
 
     def _place(self, square: Square) -> tuple[slice, slice]:
         """Rows and columns of a square's cell in the view, the neighbours' edges included."""
@@ -353,6 +421,14 @@ def _inside(pixels: NDArray[np.float32], size: tuple[int, int]) -> Mask:
     if ((edge >= 0) & (edge <= last)).all():
         return np.ones(pixels.shape[:2], dtype=bool)
     return np.asarray(((pixels >= 0) & (pixels <= last)).all(axis=2))
+
+
+def _middling(shades: Tone) -> Tone:
+    """(N,): the median of each row's values (N, 12) that are known; 0 where none is."""
+    known = ~np.isnan(shades).all(axis=1)
+    found = np.zeros(len(shades), np.float32)
+    found[known] = np.nanmedian(shades[known], axis=1)
+    return found
 
 
 def _counts(mask: Mask) -> NDArray[np.int_]:

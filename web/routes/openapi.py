@@ -111,7 +111,7 @@ _ERROR = {
 }
 
 
-class Described:
+class OpenApiRoutes:
     """The route of the description."""
 
     def __init__(self, page_context: PageContext) -> None:

@@ -26,7 +26,7 @@ COVER = '<main id="live" data-go="/pass"></main>'
 """A fragment that leads to the cover."""
 
 
-class Passing:
+class SharedPhonePages:
     """The pages under `/pass`."""
 
     def __init__(self, page_context: PageContext) -> None:

@@ -38,7 +38,7 @@ class Asker:
     is_owner: bool = False
 
 
-class Gate:
+class Admission:
     """Counts what every address asks for and holds open; may be used by any thread."""
 
     def __init__(self, guard: Guard, now_s: Callable[[], float], connections: int) -> None:

@@ -19,7 +19,7 @@ from waitress.server import TcpWSGIServer
 from waitress.task import WSGITask
 from werkzeug.http import parse_cookie
 
-from web.security.admission import Asker, Gate
+from web.security.admission import Admission, Asker
 from web.security.host_names import OWN_ADDRESS, asked_host
 from web.security.rate_limit import OWN_ADDRESSES, plain_address
 
@@ -230,7 +230,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress comes without type
 class GatedServer(TcpWSGIServer):  # type: ignore[misc]  # waitress comes without types
     """The web server: every request goes through the gate before it gets a thread."""
 
-    def __init__(self, app: Any, gate: Gate, now_s: Callable[[], float], **how: Any) -> None:
+    def __init__(self, app: Any, gate: Admission, now_s: Callable[[], float], **how: Any) -> None:
         self.gate = gate
         self.now_s = now_s
         self.door: TlsListener | None = None

@@ -25,7 +25,7 @@ from flask import Flask, Response
 from companion.core.errors import CompanionError, SystemTrouble
 from companion.core.i18n import say, speaking, spoken
 from companion.table.table import Table
-from web.security.admission import Gate
+from web.security.admission import Admission
 from web.security.rate_limit import OWN_ADDRESSES, address_group
 from web.server import connections as channels
 from web.server.held_stream import HeldStream, StreamBody
@@ -272,7 +272,7 @@ class Server:
         now_s = app.extensions["now_s"]
         self._server = channels.GatedServer(
             app,
-            Gate(app.extensions["guard"], time.monotonic, connections),
+            Admission(app.extensions["guard"], time.monotonic, connections),
             now_s,
             map=self._sockets,
             _sock=listener,

@@ -9,6 +9,7 @@ from companion.bots.kahmate.moves import (
     EMPTY,
     END,
     END_ROUND,
+    RANK,
     RUN,
     TACKLE,
     Play,
@@ -22,6 +23,8 @@ from companion.games.kahmate.board import IN_GOAL, SEAT_OF, SPEED
 
 _FREE_BALL = 25.0
 _SPEED_LEFT = 8.0
+_RESTLESS = 0.8
+"""What a rank that the ball gains is worth more with every quiet round: who holds it and waits becomes impatient."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +44,8 @@ class Strength:
 
 
 STRENGTHS = {
-    1: Strength(width=3, depth=2, replies=0, reply_width=0, noise=9.0, overlooks=True),
-    2: Strength(width=4, depth=3, replies=0, reply_width=0, noise=3.0, overlooks=False),
+    1: Strength(width=3, depth=2, replies=0, reply_width=0, noise=24.0, overlooks=True),
+    2: Strength(width=6, depth=3, replies=0, reply_width=0, noise=1.5, overlooks=False),
     3: Strength(width=7, depth=3, replies=14, reply_width=2, noise=0.0, overlooks=False),
 }
 MOST_NODES = 8_000
@@ -100,6 +103,8 @@ class Search:
         after = candidate.ends[0].after
         key = after.key() if after is not None else (str(candidate.first),)
         points = -12.0 * self.met.get(key, 0)
+        if after is not None:
+            points += _RESTLESS * min(self.quiet, 40) * _gained(position, after)
         if candidate.dares:
             points += 1.5 * self.quiet
         elif candidate.first.kind == END and not position.ran:
@@ -196,6 +201,14 @@ class Search:
         if play.kind == RUN and play.end == IN_GOAL:
             return [End(left, None), *ends]
         return [self._end(left, won(at, play)), *ends]
+
+
+def _gained(position: Position, after: Position) -> int:
+    """How many ranks a round brings the ball ahead that the own side has after it."""
+    piece = EMPTY if after.ball == IN_GOAL else after.board[after.ball]
+    if piece == EMPTY or SEAT_OF[piece] != position.seat or position.ball == IN_GOAL:
+        return 0
+    return (RANK[after.ball] - RANK[position.ball]) * (1 if position.seat == 0 else -1)
 
 
 def _hope(position: Position) -> float:

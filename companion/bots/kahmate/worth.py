@@ -14,7 +14,7 @@ from companion.games.kahmate.board import AREA, OWN_LINE, SEAT_OF, SPEED, STEPS,
 TRY = 1000.0
 PIP = 4.0
 """What a pip more on the cards in hand is worth."""
-_POSSESSION, _LYING, _BEHIND_BALL, _SUPPORT, _FIRST_AT_BALL = 45.0, 14.0, 9.0, 7.0, 30.0
+_POSSESSION, _LYING, _BEHIND_BALL, _SUPPORT, _FIRST_AT_BALL = 75.0, 14.0, 3.0, 6.0, 35.0
 
 
 # ---- cards -----------------------------------------------------------------------------------------------------------

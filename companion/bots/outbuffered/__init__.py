@@ -42,13 +42,15 @@ DISCOUNT = 0.98
 """What a turn takes away from the worth of a position, so that a win now is better than one later."""
 MAY_LOSE = 0.025
 """So much a turn may cost against a perfect player, as a part of a game, for what beats a weak one."""
+MOST_LOST = 0.2
+"""So much a turn may cost at most, out of what the other side has given away."""
 _NOISE = {1: 0.22, 2: 0.10, 3: 0.0}
 _ROUNDS = 240
 """Rounds of regret matching for one matrix."""
-_TRUST = (0.95, 0.8, 0.6, 0.4, 0.2)
-"""How far the guess of the other's buffer is trusted; the first that costs no more than `MAY_LOSE` is taken."""
+_TRUST = (0.95, 0.7, 0.4)
+"""How far the guess of the other’s buffer may be trusted; each is mixed with the equilibrium until it costs little."""
 _FORGET = 0.95
-_CREDIT = 0.15
+_CREDIT = 0.2
 """So much of a game is put at risk before the other side has given anything away."""
 Matrix = NDArray[np.float32]
 Vector = NDArray[np.float32]
@@ -126,13 +128,15 @@ class OutbufferedBot(Bot):
         mine, theirs, worth = balance(game.payoff, None, 0.0)
         kinds = [*_kinds_of_player(game, theirs), *self._plain_kinds(game), self._other.habit(position, game)]
         guess = self._other.guess(kinds)
-        best, reason = mine, _BALANCED
-        may_lose = min(MAY_LOSE, max(0.0, _CREDIT + self._other.given))
+        best, reason, hoped = mine, _BALANCED, float(mine @ game.payoff @ guess)
+        may_lose = self._other.may_lose()
         for trust in _TRUST:
             leaning, _, safe = balance(game.payoff, guess, trust)
-            if safe >= worth - may_lose:
-                best, reason = leaning, _READS
-                break
+            share = np.float32(min(1.0, may_lose / max(1e-6, worth - safe)))
+            mixed = share * leaning + (1 - share) * mine
+            hope = float(mixed @ game.payoff @ guess)
+            if hope > hoped:
+                best, reason, hoped = mixed, _READS, hope
         row = self._drawn(best)
         self._other.expect(Expected(position, game, row, kinds, game.payoff.T @ best - worth))
         return Choice(self._text(game.rows[row]), BUFFERS * BUFFERS, (reason,))
@@ -147,7 +151,14 @@ class OutbufferedBot(Bot):
             _soft(payoff.mean(axis=0), 0.01),
             _soft(payoff.mean(axis=0), 0.06),
             _soft(payoff.min(axis=0) + 0.1 * payoff.mean(axis=0), 0.01),
+            *self._grabbers(game, sign),
         ]
+
+    def _grabbers(self, game: TurnGame, sign: int) -> list[Vector]:
+        """What players do who run for the flag, and count steps alone."""
+        worth = [5 * VALUE_OF[end] if end in VALUE_OF else self._plain.grabbed(end) for end, _ in game.ends]
+        payoff = (sign * np.array(worth, np.float32))[game.table]
+        return [_soft(payoff.mean(axis=0), 0.02), _soft(payoff.mean(axis=0), 0.1), _soft(payoff[0], 0.05)]
 
     def _drawn(self, mix: Vector) -> int:
         """An index of a mixed strategy; what is hardly ever played is noise of the approximation."""
@@ -302,6 +313,10 @@ class OtherPlayer:
         self._expected: Expected | None = None
         self._habits: dict[Position, Vector] = {}
 
+    def may_lose(self) -> float:
+        """How much this turn may cost against a perfect player: more against one who has already given much away."""
+        return min(MOST_LOST, max(0.35 * self.given, min(MAY_LOSE, max(0.0, _CREDIT + self.given))))
+
     def guess(self, kinds: Sequence[Vector]) -> Vector:
         """What the other side is likely to play."""
         trust = self._trust if self._trust is not None else np.full(len(kinds), 1 / len(kinds))
@@ -361,6 +376,15 @@ class Judge:
             steps = self._distances[robot][flag] + self._distances[flag][base] + 0.5
         bars = position[2 + seat] == base and self._turns.blocks
         return steps + (2 if bars else 0)
+
+    def grabbed(self, position: Position) -> float:
+        """Who has the other's flag or is near it, as somebody sees it who counts steps alone."""
+        points = 0.0
+        for seat, sign in ((0, 1), (1, -1)):
+            flag = position[3 - seat]
+            goal = self._turns.bases[seat] if flag == CARRIED else flag
+            points += sign * ((10 if flag == CARRIED else 0) - self._distances[position[seat]][goal])
+        return points / 20
 
     @cached_property
     def _distances(self) -> list[list[int]]:

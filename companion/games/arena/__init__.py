@@ -14,7 +14,7 @@ from companion.games.arena.board import NAMES, SIDES, STACKS, kit_of
 from companion.games.arena.events import ArenaEvent
 from companion.games.arena.orders import DEFEND, DESTRUCT, NOTHING, Orders, all_orders, parse_orders, random_orders
 from companion.games.arena.pad import pad_of
-from companion.games.arena.standing import opened_orders, plan_of, standing_of
+from companion.games.arena.screen import opened_orders, plan_of, standing_of
 from companion.games.arena.state import ArenaOptions, Reason, State, check_board, first_state
 from companion.games.arena.turn import play
 from companion.games.arena.words import OPTION_ROWS, RULES

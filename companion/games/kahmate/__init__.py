@@ -11,7 +11,7 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.base import Drawn, Game, Outcome, PadGrammar, Step, View
 from companion.games.kahmate import actions as notation
-from companion.games.kahmate import board, faults, hands, legal, moves, screen, turn
+from companion.games.kahmate import board, board_moves, faults, legal, moves, screen, turn
 from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
 from companion.games.kahmate.courses import course_of
 from companion.games.kahmate.events import KahmateEvent
@@ -128,11 +128,11 @@ class Kahmate(Game[State, Action]):
 
     def as_laid(self, state: State, seat: Seat, action: Action, step: Step[State]) -> Layout | None:  # noqa: ARG002
         """The board after a hand's play, as if every face-off were won."""
-        return hands.as_laid(state, action)
+        return board_moves.as_laid(state, action)
 
     def laid_out(self, state: State, seat: Seat, seen: Mapping[Square, str]) -> Action | None:
         """The own six pieces standing on the own two ranks are a placing."""
-        return hands.laid_out(state, SEATS.index(seat), seen)
+        return board_moves.laid_out(state, SEATS.index(seat), seen)
 
     def why_not(self, state: State, seat: Seat, seen: Mapping[Square, str]) -> Illegal | None:
         """The rule that hands have broken."""

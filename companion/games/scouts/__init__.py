@@ -13,10 +13,10 @@ from companion.games.base import Outcome, PadGrammar, Step, View, plain_layout, 
 from companion.games.mixins import ChessClockGame
 from companion.games.scouts.board import KIT, NAMES, ROCK_KINDS, SIDES, squares_in
 from companion.games.scouts.events import ScoutsEvent
-from companion.games.scouts.hands import why_not
+from companion.games.scouts.faults import why_not
+from companion.games.scouts.legal import check
 from companion.games.scouts.moves import eagerness, perft, texts
 from companion.games.scouts.notation import Kind, read
-from companion.games.scouts.refusals import check
 from companion.games.scouts.screen import END, PAD, plays, standing
 from companion.games.scouts.state import Position, ScoutsOptions, State, by_seat, layout_of
 from companion.games.scouts.turn import play

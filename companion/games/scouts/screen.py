@@ -10,6 +10,7 @@ from companion.core.i18n import joined, say, say_n
 from companion.core.kit import SEATS, Seat
 from companion.games.base import PadGrammar
 from companion.games.scouts.board import FILES, NAMES, ROCK_NAMES, SEAT_NAMES, SQUARES, squares_in
+from companion.games.scouts.legal import due_words, home_rank
 from companion.games.scouts.moves import (
     boulder_corners,
     chain_text,
@@ -21,7 +22,6 @@ from companion.games.scouts.moves import (
     rock_left,
     shortest,
 )
-from companion.games.scouts.refusals import due_words, home_rank
 from companion.games.scouts.state import PLAYS, Position, State
 from companion.games.screen import BoardUi, ChoiceKey, Play
 

@@ -15,7 +15,7 @@ mkdir -p $pins/bank && echo 58 >$pins/bank/num_lines && echo pinctrl-bcm2711 >$p
 cp /proc/cpuinfo /run/cpuinfo && echo "Revision : c03114" >>/run/cpuinfo && mount --bind /run/cpuinfo /proc/cpuinfo
 (cd /run && timeout 120 python3 /opt/panel_rest.py)
 echo "panel: status $?"
-timeout "${CAMERA_TEST_S:-400}" python3 -m pytest -c /dev/null --rootdir /opt/project --noconftest -p no:cacheprovider -v \
+timeout "${CAMERA_TEST_S:-400}" python3 -m pytest -c /dev/null --rootdir /opt/project --noconftest -p no:cacheprovider -v --color=no \
 	--tb=short -k real tests/vision/test_camera_contract.py
 echo "contract: status $?"
 sync

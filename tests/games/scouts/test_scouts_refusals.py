@@ -10,7 +10,7 @@ from scouts_tools import GAME, at
 from companion.core.errors import Illegal
 from companion.core.grid import Square
 from companion.core.kit import Seat
-from companion.games.scouts.refusals import Reason
+from companion.games.scouts.legal import Reason
 from companion.games.scouts.words import RULES
 
 EXAMPLES = {**PLAYS, **ROCKS_AND_HANDS}

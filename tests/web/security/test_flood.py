@@ -17,7 +17,7 @@ from web_fixtures import HOST_KEY, Place, open_place
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
-from web.security.admission import EACH, OWNER, OWNER_EACH, STRANGER, TOGETHER, Asker, Gate
+from web.security.admission import EACH, OWNER, OWNER_EACH, STRANGER, TOGETHER, Admission, Asker
 from web.security.auth import Guard
 from web.server import connections as channels
 from web.server import sse
@@ -42,9 +42,9 @@ def token(place: Place, seat: str) -> dict[str, str]:
     return {cookie.key: cookie.value}
 
 
-def gate_of(place: Place, clock: FakeClock, connections: int = 10) -> Gate:
+def gate_of(place: Place, clock: FakeClock, connections: int = 10) -> Admission:
     guard: Guard = place.app.extensions["guard"]
-    return Gate(guard, clock.monotonic_s, connections)
+    return Admission(guard, clock.monotonic_s, connections)
 
 
 def test_a_flood_waits_and_a_seat_does_not(place: Place) -> None:

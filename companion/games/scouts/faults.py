@@ -22,9 +22,9 @@ from companion.games.scouts.board import (
     SQUARES,
     squares_in,
 )
+from companion.games.scouts.legal import Reason, check, home_rank, no_play
 from companion.games.scouts.moves import chains, dashes
 from companion.games.scouts.notation import Decision, Kind
-from companion.games.scouts.refusals import Reason, check, home_rank, no_play
 from companion.games.scouts.state import Position, State, layout_of, moved
 
 Changes = Mapping[int, tuple[str | None, str | None]]

@@ -1,0 +1,96 @@
+"""The words of docs/glossary.md: what they have replaced stays out of the names of modules, classes and functions."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from test_layers import FILES
+
+ROOT = Path(__file__).parent.parent
+OLD_MODULES = frozenset(
+    [
+        "house",
+        "furnish",
+        "seen",
+        "beside",
+        "plain",
+        "described",
+        "refusals",
+        "guard",
+        "gate",
+        "limits",
+        "passing",
+        "desk",
+        "watch",
+        "owner",
+        "advance",
+        "live",
+        "referee",
+        "signs",
+        "vitals",
+        "notify",
+        "handover",
+        "looker",
+        "settling",
+        "squares",
+        "closer",
+        "litter",
+        "finding",
+        "things",
+        "trouble",
+        "truth",
+        "sight",
+        "weak",
+        "eye",
+        "told",
+        "past",
+        "care",
+        "manners",
+        "standing",
+        "door",
+        "hands",
+    ]
+)
+OLD_CLASSES = frozenset(
+    [
+        "House",
+        "Desk",
+        "Looker",
+        "Referee",
+        "Vitals",
+        "Litter",
+        "Gate",
+        "Described",
+        "Passing",
+        "Standing",
+        "Tableau",
+        "Door",
+    ]
+)
+OLD_FUNCTIONS = frozenset(["furnish", "settling", "handover", "manners", "litter", "notify", "described"])
+
+
+def definitions(path: Path, kinds: tuple[type[ast.AST], ...]) -> set[str]:
+    """The names that a file gives to classes or functions."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {str(getattr(node, "name", "")) for node in ast.walk(tree) if isinstance(node, kinds)}
+
+
+def test_old_words_name_no_module_class_or_function() -> None:
+    for module, path in FILES.items():
+        assert not OLD_MODULES & set(module.split(".")), module
+        assert not OLD_CLASSES & definitions(path, (ast.ClassDef,)), path
+        named = {name.strip("_") for name in definitions(path, (ast.FunctionDef, ast.AsyncFunctionDef))}
+        assert not OLD_FUNCTIONS & named, path
+
+
+@pytest.mark.parametrize("text", [(ROOT / "docs/glossary.md").read_text(encoding="utf-8")])
+def test_every_word_is_explained_once_and_every_file_is_there(text: str) -> None:
+    words = [word for row in re.findall(r"^\| ([a-z][a-z, ]*) \|", text, re.MULTILINE) for word in row.split(", ")]
+    assert len(words) > 30
+    assert len(set(words)) == len(words)
+    for name in re.findall(r"`([a-z_/]+\.py)`", text):
+        assert (ROOT / name).is_file(), name

@@ -1,0 +1,86 @@
+"""Bare squares are told from pieces under shadows with hard edges, whatever lies there."""
+
+import cv2
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from companion.core.kit import DICTIONARY
+from companion.tools.bench.reading.pictures import tops_of, wrong_entries
+from companion.tools.bench.reading.scenes import default_kits, scene
+from vision.pieces.board_reader import BoardReader
+from vision.pieces.shaded_squares import Paper, reflectance
+
+SIDE = 60
+PLACES = np.stack(np.meshgrid(*(np.arange(SIDE) * 0.6 - 17.7,) * 2), axis=-1).reshape(-1, 2).astype(np.float32)
+FAR = np.abs(PLACES).max(axis=1)
+PAPER = Paper(
+    np.flatnonzero(FAR < 14),
+    tuple(np.flatnonzero((FAR > 15.5) & (way > 15.5)) for way in (-PLACES[:, 1], PLACES[:, 0], *-PLACES.T[::-1])),
+    PLACES,
+    0.03,
+)
+ALL, SEEN = (True, True, True, True), np.ones((SIDE, SIDE), bool)
+
+
+@pytest.mark.parametrize("name", ["shadow-2-1", "shadow-3-3", "shadow-4-2", "shadow-4-3"])
+def test_bare_squares_under_hard_shadows_are_told(name: str) -> None:
+    wanted = scene(name)
+    luma, prints = wanted.picture(DICTIONARY)
+    reading = BoardReader({**default_kits(), wanted.kit.game: wanted.kit}).read_picture(luma)
+    bare = set(wanted.kit.board.squares) - wanted.kit.board.holes - set(tops_of(prints))
+    assert not wrong_entries(reading, prints, wanted.kit)
+    assert len(bare & reading.unknown) <= 0.25 * len(bare), sorted(map(str, bare & reading.unknown))
+
+
+@pytest.mark.parametrize("name", ["shadow-2-3", "shadow-2-4", "shadow-3-1", "shadow-4-2"])
+@pytest.mark.parametrize("grey", [60, 110, 165])
+def test_a_piece_that_shows_a_grey_back_leaves_no_empty_square(
+    monkeypatch: pytest.MonkeyPatch, name: str, grey: int
+) -> None:
+    def back(*_: object, **__: object) -> NDArray[np.uint8]:
+        return np.full((120, 120, 3), grey, np.uint8)
+
+    monkeypatch.setattr("vision.simulation.pieces.top_picture", back)
+    wanted = scene(name)
+    luma, prints = wanted.picture(DICTIONARY)
+    reading = BoardReader({**default_kits(), wanted.kit.game: wanted.kit}).read_picture(luma)
+    assert reading.game == wanted.kit.game
+    empty = {square for square in tops_of(prints) if square not in reading.unknown and square not in reading.seen}
+    assert not empty, sorted(map(str, empty))
+
+
+def lit(angle_deg: float, dark: float, at_mm: float = 0.0) -> NDArray[np.float32]:
+    """A cell of white paper across which the edge of a shadow runs, a little blurred as in a picture."""
+    angle = np.radians(angle_deg)
+    across = PLACES @ np.array([np.cos(angle), np.sin(angle)], np.float32)
+    tone = np.where(across.reshape(SIDE, SIDE) > at_mm, 1.0, dark).astype(np.float32)
+    return np.asarray(cv2.GaussianBlur(tone, (0, 0), 0.7), np.float32)
+
+
+@pytest.mark.parametrize("angle_deg", [0, 33, 45, 90, 120, 171])
+@pytest.mark.parametrize("dark", [0.2, 0.5, 0.8])
+def test_a_shadows_edge_is_light_and_not_print(angle_deg: float, dark: float) -> None:
+    found = reflectance(lit(angle_deg, dark, 4.0), SEEN, PAPER, ALL)
+    assert found is not None
+    share = (np.abs(np.log(found.ravel()[PAPER.inside])) < 0.2).mean()
+    assert share > 0.92
+
+
+@pytest.mark.parametrize("dark", [0.1, 0.4, 0.7])
+@pytest.mark.parametrize("half_mm", [6.0, 14.9])
+def test_a_patch_that_ends_with_the_square_is_no_shadow(dark: float, half_mm: float) -> None:
+    tone = lit(30, 0.5)
+    tone[FAR.reshape(SIDE, SIDE) < half_mm] *= dark
+    assert reflectance(tone, SEEN, PAPER, ALL) is None
+
+
+def test_a_narrow_stripe_is_no_shadow() -> None:
+    tone = lit(60, 1.0)
+    tone[20:25] = 0.3
+    assert reflectance(tone, SEEN, PAPER, ALL) is None
+
+
+def test_where_nothing_beyond_the_square_is_in_sight_no_light_is_told() -> None:
+    assert reflectance(lit(0, 0.5), SEEN, PAPER, (False,) * 4) is None
+    assert reflectance(lit(0, 0.5), ~SEEN, PAPER, ALL) is None

@@ -1,0 +1,166 @@
+"""Is a square bare under shadows with edges, such as a window's, a lamp's or those of a blind?
+
+A shadow darkens paper, outline and neighbours alike, and it goes on beyond the square. Its edge is a straight line or
+a wide arc: across it the light changes, along it hardly. So the light on a square is told from the brightness of its
+paper and of the paper next to it, as a function of one coordinate; what that leaves must be white paper with its
+outline. A piece is neither: its marker changes in all directions, and it ends where its square does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+Values = NDArray[np.float32]
+
+_RADII_MM = (120.0, -120.0, 70.0, -70.0, 45.0, -45.0)
+"""How wide the arc of a shadow's edge may be; the sign says towards which side it bends."""
+_REACHES_DEG: tuple[tuple[float, ...], ...] = ((-20, -10, 10, 20), (-6, -3, 3, 6), (-1.5, 1.5))
+"""So far round the direction in which the picture changes most the edge's is sought, then round the best ..."""
+_ROUND_DEG = (-8.0, -4.0, 0.0, 4.0, 8.0)
+"""... and so far for each arc."""
+_STEP_MM, _FEW = 0.8, 4
+"""The light is told for each such step across the edge in which so many pixels lie."""
+_STRAY, _STRAY_SHARE = 0.14, 0.03
+"""Paper is as bright as the light says, up to this (a logarithm), but for this share of it."""
+_NARROW_MM, _STRIPE = 5.0, 0.2
+"""No shadow is narrower; a narrower stripe that differs by this (a logarithm) is something that lies there."""
+_DARKEST = 0.03
+"""Darker tones tell nothing."""
+_HALF_MM = 20.0
+"""About half a square, so that places along an edge are about 1."""
+_LEAST_INSIDE, _LEAST_BEYOND = 0.4, 0.12
+"""Shares of the paper that must be in sight: inside of the outline, and beyond it on all four sides together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Paper:
+    """Where paper without print is in a cell: pixel numbers of its middle and of the four sides beyond its outline, and
+    all pixels' places (N, 2) mm from the cell's middle."""
+
+    inside: NDArray[np.int_]
+    beyond: tuple[NDArray[np.int_], ...]
+    places_mm: Values
+    step: float
+    """The logarithm by which the paper beyond an outline may differ, as on a chess board."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Cell:
+    """One square's cell: the logarithms of its brightness (N,), the numbers of the pixels (M,) that are paper in sight,
+    and which of these (M,) lie beyond its outline."""
+
+    values: Values
+    paper: NDArray[np.int_]
+    is_beyond: NDArray[np.bool_]
+    print_: Paper
+
+
+@dataclass(frozen=True, eq=False)
+class _Light:
+    """The logarithm of the light (N,) on a cell, what share of its paper `strays` from that, and whether it changes
+    within a stripe that is too narrow for a shadow."""
+
+    values: Values
+    strays: float
+    narrow: bool
+
+    @property
+    def explains(self) -> bool:
+        return self.strays <= _STRAY_SHARE and not self.narrow
+
+
+def reflectance(tone: Values, seen: NDArray[np.bool_], paper: Paper, sides: tuple[bool, ...]) -> Values | None:
+    """A cell (h, w) by the light that falls on each of its pixels; None when no light explains its paper.
+
+    `seen` is False where something stands in front; `sides` says beyond which outlines there is plain paper.
+    """
+    shown = seen.ravel()
+    inside = paper.inside[shown[paper.inside]]
+    parts = [part[shown[part]] for part, there in zip(paper.beyond, sides, strict=True) if there]
+    beyond = np.concatenate([np.zeros(0, int), *parts])
+    enough = _LEAST_BEYOND * sum(part.size for part in paper.beyond)
+    if inside.size < _LEAST_INSIDE * paper.inside.size or beyond.size < enough:
+        return None
+    values = np.log(np.maximum(tone, _DARKEST))
+    angle = _direction(values, inside, beyond)
+    some = np.concatenate([inside[::3], beyond[::2]])
+    cell = _Cell(values.ravel(), some, np.arange(some.size) >= inside[::3].size, paper)
+    light = _best_light(cell, angle)
+    return np.asarray(np.exp(cell.values - light.values).reshape(tone.shape), np.float32) if light.explains else None
+
+
+def _best_light(cell: _Cell, angle: float) -> _Light:
+    """The light that explains a cell's paper: the plainest that does, sought from an edge in this direction on."""
+    best, radius = _light(cell, angle, np.inf), np.inf
+    tried = [(radius, reach) for reach in _REACHES_DEG] + [(radius, _ROUND_DEG) for radius in _RADII_MM]
+    for number, (other_radius, reach) in enumerate(tried):
+        if best.explains:
+            return best
+        middle = angle
+        for off in np.radians(reach):
+            other = _light(cell, middle + off, other_radius)
+            if other.strays < best.strays:
+                best, radius = other, other_radius
+                angle = middle + off if number < len(_REACHES_DEG) else angle
+    return best if best.explains else _light(cell, angle, radius, uneven=True)
+
+
+def _direction(values: Values, inside: NDArray[np.int_], beyond: NDArray[np.int_]) -> float:
+    """The direction in which paper changes most, radians."""
+    paper = np.zeros(values.size, np.uint8)
+    paper[inside] = 255
+    paper[beyond] = 255
+    clear = cv2.erode(paper.reshape(values.shape), np.ones((3, 3), np.uint8)) > 0
+    smooth = cv2.GaussianBlur(values, (0, 0), 1.0)
+    across, down = (cv2.Sobel(smooth, cv2.CV_32F, *order)[clear] for order in ((1, 0), (0, 1)))
+    return 0.5 * float(np.arctan2(2 * (across * down).sum(), (across**2 - down**2).sum()))
+
+
+def _across(places_mm: Values, angle: float, radius_mm: float) -> Values:
+    """(N,): how far each place lies across an edge in this direction, mm; the edge is an arc, or straight."""
+    way = np.array([np.cos(angle), np.sin(angle)], np.float32)
+    if np.isinf(radius_mm):
+        return np.asarray(places_mm @ way, np.float32)
+    away = np.hypot(*(places_mm + radius_mm * way).T)
+    return np.asarray(np.sign(radius_mm) * away - radius_mm, np.float32)
+
+
+def _light(cell: _Cell, angle: float, radius_mm: float, *, uneven: bool = False) -> _Light:
+    """The light as a function of the place across an edge; an `uneven` one also changes gently along it."""
+    across_mm = _across(cell.print_.places_mm, angle, radius_mm)
+    place = (across_mm - across_mm.min()) / _STEP_MM
+    steps = place[cell.paper].astype(int)
+    number = np.bincount(steps)
+    own, tone = cell.values[cell.paper], 0.0
+    along = _across(cell.print_.places_mm, angle + np.pi / 2, np.inf) / _HALF_MM
+    gently = np.column_stack([along, along * across_mm / _HALF_MM])
+    slopes = np.zeros(gently.shape[1])
+    for _ in range(6 if uneven else 3):
+        rest = own - tone * cell.is_beyond - gently[cell.paper] @ slopes
+        mean = np.bincount(steps, rest) / np.maximum(number, 1)
+        off = rest - mean[steps]
+        if cell.is_beyond.any():
+            step = np.median(off[cell.is_beyond]) - np.median(off[~cell.is_beyond])
+            tone = float(np.clip(tone + step, -cell.print_.step, cell.print_.step))
+        if uneven:
+            slopes += np.linalg.lstsq(gently[cell.paper], off, rcond=None)[0]
+    known = np.flatnonzero(number >= _FEW)
+    if not known.size:
+        return _Light(cell.values, 1.0, narrow=True)
+    profile = np.interp(place - 0.5, known, mean[known])
+    values = np.asarray(profile + gently @ slopes, np.float32)
+    off = own - tone * cell.is_beyond - values[cell.paper]
+    strays = float((np.abs(off - np.median(off)) > _STRAY).mean())
+    return _Light(values, strays, _has_narrow_stripes(mean[known]))
+
+
+def _has_narrow_stripes(profile: NDArray[np.float64]) -> bool:
+    """Does a light, one value each `_STEP_MM`, change and change back within less than a shadow's width?"""
+    wide = round(_NARROW_MM / _STEP_MM) // 2 * 2 + 1
+    line = np.pad(profile.astype(np.float32)[None], ((0, 0), (wide, wide)), mode="edge")
+    opened, closed = (cv2.morphologyEx(line, how, np.ones((1, wide))) for how in (cv2.MORPH_OPEN, cv2.MORPH_CLOSE))
+    return bool(max((line - opened).max(), (closed - line).max()) > _STRIPE)
