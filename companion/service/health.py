@@ -132,7 +132,9 @@ class ServiceHealth:
                 companion.table.redraw()
 
     def _tell_forgetful(self) -> None:
-        """Say on every page when games are kept in memory only."""
+        """Say on every page when games are kept in memory only; what is tried out in simulation may be lost."""
+        if self._companion.simulation is not None:
+            return
         if (sentence := machinery.forgetful(self._machine, self._folder)) != self._forgetful:
             self._forgetful = sentence
             self._companion.table.notice("memory", sentence)
