@@ -120,7 +120,7 @@ def test_what_is_entered_lies_under_the_shutter_until_it_is_touched(seat: WebDri
     tap(seat, "[data-switch=cover]")
     assert seat.find_element(By.CSS_SELECTOR, "[data-switch=cover]").get_attribute("aria-pressed") == "true"
     seat.refresh()
-    says(seat, "orders to go")
+    says(seat, "Hand in, or change your mind")
     has(seat, "DLR")
     shown = [seat.find_element(By.CSS_SELECTOR, place).is_displayed() for place in (".slot", "#plan")]
     assert shown == [False, False]

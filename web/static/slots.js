@@ -35,7 +35,7 @@ function paintSlot(slot, place) {
   slot.className = `slot${key ? ' full' : place === next() ? ' next' : ''}${place === chosen ? ' chosen' : ''}`;
   slot.setAttribute('aria-pressed', String(place === chosen));
   const number = place + 1;
-  const order = key?.getAttribute('aria-label');
+  const order = key?.dataset.word ?? key?.getAttribute('aria-label');
   slot.setAttribute('aria-label', key ? say('Slot {number}: {order}', { number, order }) : say('Slot {number}: free', { number }));
   const inside = `<span class="k">${number}</span>${key ? `${icon(key.dataset.drawing)}<b>${key.dataset.letter}</b>` : ''}`;
   if (slot.innerHTML !== inside) slot.innerHTML = inside;
