@@ -284,7 +284,7 @@ def test_outbuffered(tmp_path: Path, window: WebDriver) -> None:
     with playing(window, tmp_path, "outbuffered") as reader:
         reader.hears("Three orders to go", "Nobody sees yours")
         assert "purple robot a1" in reader.twin()
-        for name in ("up", "right", "shoot"):
+        for name in ("up", "right", "S Shoot"):
             reader.does(name)
         reader.go("Slot 1: up")
         reader.press(Keys.ARROW_RIGHT)

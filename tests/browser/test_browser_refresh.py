@@ -26,6 +26,7 @@ if (wide <= innerWidth) return [];
 const far = [...document.querySelectorAll('body *')].filter(each => each.getBoundingClientRect().right > innerWidth + 1 && !each.closest('svg'));
 return [`${wide} px wide in ${innerWidth}: ${far.slice(0, 3).map(each => each.tagName + '.' + each.className).join(', ')}`];
 """
+_HEARD = "document.addEventListener('shown', () => { window.heard = true })"
 _EVENING = """
 const strip = document.querySelector('.strip');
 for (let number = 0; number < 30; number++) strip.append(strip.firstElementChild.cloneNode(true));
@@ -46,17 +47,14 @@ setTimeout(() => done([0, '']), 400);
 def window() -> Iterator[WebDriver]:
     with browser(PHONE) as opened:
         cdp(opened, "Network.enable")
+        cdp(opened, "Page.addScriptToEvaluateOnNewDocument", source=_HEARD)
         yield opened
 
 
 def heard(window: WebDriver, stop: Stop) -> None:
     """Wait until the page's stream has said how things stand: what it shows now, scripts have put there."""
-    script = (
-        "const [done] = arguments; if (!document.body.dataset.live || window.heard) { done(1); return }"
-        "document.addEventListener('shown', () => { window.heard = true; done(1) }, { once: true });"
-        "setTimeout(() => done(0), 3000)"
-    )
-    assert window.execute_async_script(script) is not None, stop.name
+    script = "return !document.body.dataset.live || window.heard === true"
+    until(f"the stream of {stop.name}", lambda: window.execute_script(script))
 
 
 def faults(window: WebDriver, tour: Tour, stop: Stop) -> list[str]:
