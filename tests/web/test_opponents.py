@@ -36,6 +36,18 @@ def test_nobody_takes_a_persons_place_by_it(place: Place) -> None:
     assert view_of(place)["seats"]["south"]["name"] == "Ada"
 
 
+def test_a_stranger_takes_no_opponent_out_of_a_game(place: Place) -> None:
+    sitter, far = place.sit("south", "Ada"), {"REMOTE_ADDR": "192.0.2.9"}
+    sitter.post("/api/seat/north/machine", json={"name": "Bo"})
+    place.to_orders()
+    for door, body in (("machine", {"name": "Pip"}), ("machine-leaves", {})):
+        answer = place.browser().post(f"/api/seat/north/{door}", json=body, environ_base=far)
+        assert answer.status_code == 403
+        assert "A game is on" in error_of(answer)["message"]
+    assert view_of(place)["seats"]["north"]["name"] == "Bo"
+    assert sitter.post("/api/seat/north/machine", json={"name": "Pip"}, environ_base=far).status_code == 200
+
+
 @pytest.mark.parametrize("name", ["", "pip", "Hal", "Pip ", "../Pip", "P" * 201])
 def test_only_those_who_are_there_can_be_asked(place: Place, name: str) -> None:
     answer = place.browser().post("/api/seat/north/machine", json={"name": name})

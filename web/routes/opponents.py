@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, jsonify, request
 
-from companion.core.errors import Malformed
+from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import Verbatim, listed, say
 from companion.core.kit import Seat
-from companion.table.session import MACHINE
+from companion.table.session import MACHINE, Phase
 from web.context import PageContext
 from web.routes.api import SEAT, Body, Text, read_body
 
@@ -48,6 +48,7 @@ class Opponents:
             text = say("There is no such opponent: known are {names}", names=listed(map(Verbatim, known)))
             raise Malformed(text)
         if self._table.view().seats[Seat(seat)].door == MACHINE:
+            self._require_at_table()
             self._table.unseat_machine(Seat(seat))
         self._table.seat_machine(Seat(seat), body.name)
         return jsonify(seat=seat, name=body.name)
@@ -56,5 +57,13 @@ class Opponents:
         """Make a seat free that the machine plays."""
         body = read_body(request, Leave)
         self._page_context.let_in(request, body.code)
+        self._require_at_table()
         self._table.unseat_machine(Seat(seat))
         return jsonify(seat=None)
+
+    def _require_at_table(self) -> None:
+        """Raise `Illegal` for somebody who does not sit here and would take the opponent out of a game that is on."""
+        guard, is_between = self._page_context.guard, self._table.progress().phase in (Phase.LOBBY, Phase.OVER)
+        if not (is_between or guard.is_at_table(request) or guard.is_host(request)):
+            text = say("A game is on: only the players, the host or the table’s own screen can change the opponent")
+            raise Illegal(Refusal.NOT_YOUR_SEAT, text)
