@@ -91,7 +91,7 @@ def create_app(
     app.extensions |= {"streams": streams, "guard": guard, "now_s": table.now_s, "join_code": join_code}
     page_context = PageContext(
         table, games, guard, streams, clock, join_urls, join_code, workbench, camera is not None,
-        welcome or Welcome(), upkeep, health, staff, opponents,
+        welcome or Welcome(), upkeep, health, staff, opponents, past,
     )  # fmt: skip
     register_template_helpers(app)
     app.extensions["paragraph"] = page_context.paragraph

@@ -20,6 +20,7 @@ import segno
 from flask import Flask, Request
 from markupsafe import Markup
 
+from companion.archive.played_games import Finale, Past, Still
 from companion.bots.characters import Character
 from companion.core import i18n
 from companion.core.clock import Clock
@@ -35,11 +36,13 @@ from companion.games.base import Game
 from companion.maintenance.requests import Upkeep
 from companion.table.seats.claims import mark_words
 from companion.table.seats.staff_call import StaffBell
+from companion.table.session import Phase
 from companion.table.table import Table
 from companion.table.views import TableView
 from web.rendering import cards, piece_controls
-from web.rendering.board import BoardPicture, board_svg, board_words, scene_of
+from web.rendering.board import BoardPicture, board_part, board_svg, board_words, scene_of
 from web.rendering.cards import lanes_sign
+from web.rendering.finale_words import again_words, end_words, tale_of
 from web.rendering.pieces import picture
 from web.rendering.styles import styles_of
 from web.security.auth import Guard
@@ -92,6 +95,8 @@ class PageContext:
     """The key that calls the staff; None: there is none."""
     opponents: tuple[Character, ...] = ()
     """The characters that the machine can play as; none: no machine plays."""
+    past: Past | None = None
+    """The games that were played; None: they are not kept."""
     imaging: threading.Lock = field(default_factory=threading.Lock)
     """Held while a picture of the camera or of the workbench is made: each takes some 20 MB for a moment."""
     _drawn: dict[_Page, tuple[int, str]] = field(default_factory=dict)
@@ -137,10 +142,14 @@ class PageContext:
         known = view if viewer is None else self.table.view()
         while known.version != view.version:  # both of one moment: what is secret is told by their difference
             view, known = self.table.view(viewer), self.table.view()
+        is_over = view.phase is Phase.OVER and self.past is not None
+        finale = self.past.finale(int(view.moment.partition(".")[0])) if self.past and is_over else None
         acting = cards.acting_seat(view) if view.standing else None
         html = app.jinja_env.get_template(f"_{page}.html").render(
             view=view,
             known=known.tableau,
+            finale=finale,
+            end=end_words(view, finale),
             plays=self.table.plays(acting, view.moment) if acting and (view.choices or view.is_open) else (),
             south=self.table_settings.tip_south,
             viewer=viewer,
@@ -188,6 +197,10 @@ def register_template_helpers(app: Flask) -> None:
         pointing=pointing,
         cards=cards,
         beside=piece_controls,
+        tale_of=tale_of,
+        again_words=again_words,
+        still_board=still_board,
+        nearest_tenth=nearest_tenth,
         picture=picture,
         small_board=lambda game: small_board(game.kit(game.options({}))),
         start_board=start_board,
@@ -300,6 +313,22 @@ def side_of(view: TableView, seat: Seat) -> Side:
     plain = {Seat.SOUTH: (say("South"), "ink", "disc"), Seat.NORTH: (say("North"), "bare", "diamond")}
     name, colour, drawing = plain[seat]
     return Side(name, colour, "#1B1814", drawing)
+
+
+def still_board(finale: Finale, still: Still) -> Markup:
+    """The part of the board where a turn of a game that is over happened, as South sees it."""
+    scene = still.scene
+    traces = frozenset(origin for origin, _ in scene.moves)
+    picture = BoardPicture(finale.kit, scene.layout, events=scene.events, came_from=traces, badges=scene.badges)
+    return board_part(picture, Square.parse(still.square) if still.square else None)
+
+
+def nearest_tenth(finale: Finale, still: Still) -> int:
+    """How far down the board is the square of a turn, in tenths; the middle where it is nowhere."""
+    if not still.square:
+        return 5
+    ranks = finale.kit.board.ranks
+    return round(10 * (ranks - 0.5 - Square.parse(still.square).rank) / ranks)
 
 
 def small_board(kit: Kit) -> Markup:

@@ -93,9 +93,11 @@ class Table(BoardFollower):
         """Start a game with its set-up; raises `Malformed` for unknown games and options."""
         self._owner.ask(lambda: self._new_game(game, options or {}, seed, (0, 0, 0)))
 
-    def rematch(self) -> None:
-        """The same game with the same options once more; the match goes on."""
-        self._owner.ask(self._rematch)
+    def rematch(self, swap: bool = False) -> None:
+        """The same game with the same options once more; the match goes on. `swap`: with sides changed, where that can
+        be (`TableView.can_swap`).
+        """
+        self._owner.ask(lambda: self._rematch(swap))
 
     def confirm(self, by: str, moment: str, stage: int, force: bool = False) -> None:
         """Somebody says that the board is as it should be, in the set-up or after a stage.
@@ -237,7 +239,7 @@ class Table(BoardFollower):
 
     def _new_game(self, game: str, options: Mapping[str, Any], seed: int | None, score: tuple[int, int, int]) -> None:
         if not self._may_begin:
-            raise JournalError(say("The disk is full: no game can begin. Remove old games or other files first."))
+            raise _no_room()
         self._accept(self._beginning(game, options, seed, score))
 
     def _host_starts(self, game: str, options: Mapping[str, Any], seed: int | None) -> None:
@@ -257,11 +259,17 @@ class Table(BoardFollower):
         for seat, sitter in sitters.items():
             self._accept(TakeSeat(seat.other, sitter.name, sitter.nonce, sitter.door))
 
-    def _rematch(self) -> None:
+    def _rematch(self, swap: bool = False) -> None:
         session = self._live.session
         if session.phase is not Phase.OVER:
             raise Illegal(Refusal.WRONG_PHASE, say("The game is not over yet"))
-        self._new_game(session.playing.name, session.raw_options, None, session.score)
+        if not self._may_begin:
+            raise _no_room()
+        south, north, ties = session.score
+        if swap and session.can_swap:
+            self._swap_seats({})
+            south, north = north, south
+        self._new_game(session.playing.name, session.raw_options, None, (south, north, ties))
 
     def _in_time(self, at_s: float, record: AnyRecord) -> None:
         """Accept what was stamped at a time, and before it the time-outs that were due by then."""
@@ -440,7 +448,7 @@ class Table(BoardFollower):
                     raise Illegal(Refusal.NO_GAME, say("No board lies on the table"))
                 self._new_game(game, self._options_of(game), None, (0, 0, 0))
             case Phase.OVER:
-                self._rematch()
+                self._rematch(swap=True)
             case Phase.SETUP | Phase.STAGES:
                 self._refused_ready[by] = place
                 self._confirm(by, *place, force=False)
@@ -477,3 +485,7 @@ class Table(BoardFollower):
         if step.cue is not None:
             counts = {**self._live.drafts, seat: step.count}
             self._publish(replace(self._live, drafts=counts), (Signal(step.cue, frozenset({seat}), step.count),))
+
+
+def _no_room() -> JournalError:
+    return JournalError(say("The disk is full: no game can begin. Remove old games or other files first."))

@@ -30,6 +30,7 @@ _SHEETS: tuple[tuple[str, str], ...] = (
     ("wall", r'class="page '),
     ("claims", r'class="(?:asks|claims)'),
     ("rivals", r'class="(?:rivals|ic face)'),
+    ("finale", r'class="finale'),
     ("wall-lobby", r'class="page lobby'),
     ("wall-cards", r'class="page[^"]* cards'),
     ("wall-pieces", r'class="page[^"]* pieces'),
