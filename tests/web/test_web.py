@@ -117,7 +117,7 @@ def test_a_taken_seat_says_so_and_offers_a_way_on(place: Place) -> None:
         text = page.get_data(as_text=True)
         assert "Mara sits here, on another phone." in text
         assert "Watch instead" in text
-        assert "ask the host to free the seat" in text
+        assert "ask the host to press “Free the seat”" in text
     assert other.post("/join/south", data={}).status_code == 409
 
 
