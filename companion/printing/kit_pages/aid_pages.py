@@ -107,12 +107,12 @@ def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, room: tuple[float, float]) -> 
         y = -_HEADS_MM - (number + 0.5) * high
         pen.line((0, y + high / 2), (width, y + high / 2), width=0.2, colour=RULE)
         _aid_sign(pen, kit, row, y)
-        room = first - 13
+        wide = first - 13
         if row.words:
-            pen.text(12, y + 0.5, row.name.capitalize(), _TEXT_MM, bold=True, room=room)
-            pen.text(12, y - 3.3, row.words, _SMALL_MM, colour=INK_2, room=room)
+            pen.text(12, y + 0.5, row.name.capitalize(), _TEXT_MM, bold=True, room=wide)
+            pen.text(12, y - 3.3, row.words, _SMALL_MM, colour=INK_2, room=wide)
         else:
-            pen.text(12, y - 1.4, row.name.capitalize(), _TEXT_MM, bold=True, room=room)
+            pen.text(12, y - 1.4, row.name.capitalize(), _TEXT_MM, bold=True, room=wide)
         for place, figure in enumerate(row.figures):
             pen.text(first + (place + 0.5) * column, y - 1.8, figure, 5.0, bold=True, anchor="middle")
 
