@@ -26,6 +26,7 @@ from companion.printing.sprites import drawing
 from companion.service.share_pictures import MOST_FRAMES
 from web.context import static_files
 from web.routes.history import day, length, seconds
+from web.routes.pages import packed
 
 HOST = {"X-Host-Key": HOST_KEY}
 
@@ -94,7 +95,7 @@ def test_a_replay_needs_no_script_and_weighs_little(place: Place, name: str) -> 
     browser = brought(place, name, turns=40)
     page = page_of(browser, "/history/1?at=3")
     files = set(re.findall(r'(?:href|src)="/static/[0-9a-f]+/([\w.]+)"', page)) | {"say.js"}
-    assert len(page.encode()) + sum(len(static_files()[file]) for file in files - {"favicon.svg"}) < 60_000
+    assert len(page.encode()) + sum(len(packed(static_files()[file])) for file in files - {"favicon.svg"}) < 60_000
     assert 'id="next" href="?at=4"' in page
     assert 'id="back" href="?at=2"' in page
     assert page.count('aria-current="step"') == 1

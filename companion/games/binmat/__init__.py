@@ -8,6 +8,7 @@ from typing import Any
 
 from companion.core.i18n import say
 from companion.core.kit import Kit, Layout, Seat
+from companion.games.aids import Extras
 from companion.games.base import Drawn, Outcome, PadGrammar, Preset, Step, View
 from companion.games.binmat.counter import CounterGame, is_counted, parse_counter
 from companion.games.binmat.events import BinmatEvent
@@ -15,7 +16,7 @@ from companion.games.binmat.full import FullGame
 from companion.games.binmat.screen import KIT, SIDES, command_word
 from companion.games.binmat.state import BinmatOptions, check_options
 from companion.games.binmat.tools import tools_of_binmat
-from companion.games.binmat.words import OPTION_ROWS, RULES
+from companion.games.binmat.words import OPTION_ROWS, RULES, extras_of
 from companion.games.mixins import CardGame, TimedGame
 from companion.games.screen import CardUi
 from companion.games.tools import GameTools, GameWithTools
@@ -50,6 +51,10 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
     def kit(self, options: BinmatOptions) -> Kit:  # noqa: ARG002
         """78 cards and six lanes."""
         return KIT
+
+    def extras(self, options: BinmatOptions) -> Extras:
+        """A player aid for each role."""
+        return extras_of(options)
 
     def options(self, raw: Mapping[str, Any]) -> BinmatOptions:
         """Also refuses a deal that is no deck, and more players than a way has seats for."""
