@@ -1,13 +1,17 @@
-"""What the end of a game says to whoever looks: to the winner, to the other one, to everybody else."""
+"""The end of a game as pages show it: its words for the winner, the other one and everybody else, and its pictures."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from companion.archive.played_games import Finale, Still
+from companion.core.grid import Square
 from companion.core.i18n import joined, say, say_n
 from companion.core.kit import SEATS, Seat
 from companion.table.views import TableView
+from web.rendering.board import BoardPicture, board_part
 
 
 @dataclass(frozen=True)
@@ -81,3 +85,19 @@ def tale_of(view: TableView, finale: Finale) -> str:
     if any(view.seats[seat].door == "machine" for seat in SEATS) or not finale.winners:
         return joined("", (figures, "."))
     return say("{figures}. Take a bow, both of you.", figures=figures)
+
+
+def still_board(finale: Finale, still: Still) -> Markup:
+    """The part of the board where a turn of a game that is over happened, as South sees it."""
+    scene = still.scene
+    traces = frozenset(origin for origin, _ in scene.moves)
+    picture = BoardPicture(finale.kit, scene.layout, events=scene.events, came_from=traces, badges=scene.badges)
+    return board_part(picture, Square.parse(still.square) if still.square else None)
+
+
+def nearest_tenth(finale: Finale, still: Still) -> int:
+    """How far down the board is the square of a turn, in tenths; the middle where it is nowhere."""
+    if not still.square:
+        return 5
+    ranks = finale.kit.board.ranks
+    return round(10 * (ranks - 0.5 - Square.parse(still.square).rank) / ranks)
