@@ -18,6 +18,7 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.grid import Square
 from companion.core.i18n import listed, say, translate
 from companion.core.kit import Kit, Layout, Seat, Side
+from companion.games.aids import Extras
 from companion.games.events import CommonEvent, EventKind
 from companion.games.screen import BoardUi, Play, Tally, UnitOrder
 
@@ -259,6 +260,10 @@ class Game(ABC, Generic[S, A]):
     @abstractmethod
     def kit(self, options: Any) -> Kit:
         """What lies on the table with these options."""
+
+    def extras(self, options: Any) -> Extras:  # noqa: ARG002
+        """What else is printed: player aids, cards for the hand, tiles."""
+        return Extras()
 
     @abstractmethod
     def setup(self, options: Any, rng: Random) -> S:

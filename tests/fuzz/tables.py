@@ -13,6 +13,7 @@ from typing import Any
 
 from flask import Flask
 from hypothesis import strategies as st
+from inside import session_of
 
 from companion.archive.history import History
 from companion.core.clock import FakeClock
@@ -32,6 +33,7 @@ from fuzz.endings import goes_on
 from fuzz.running import Probe, Target
 from fuzz.texts import GAME, ODD_TEXTS
 from web.app import create_app
+from web.features import Features, Site
 
 SQUARES = st.builds(Square, st.integers(0, 10), st.integers(0, 10))
 FACES = sorted({face.name for game in GAMES.values() for face in game.kit(game.options({})).faces})
@@ -104,7 +106,7 @@ class Hands:
 
     def hand_in(self, seat: Seat, text: str | None) -> None:
         """On a phone: something legal, or any text."""
-        session = self.table._live.session
+        session = session_of(self.table)
         if text is None:
             text = (
                 session.playing.format(session.playing.random_action(session.state, seat, self.rng))
@@ -249,10 +251,8 @@ class Twin:
         past = History(
             self.journal, folder / name / "history", self.clock, on_table=lambda: self.table.progress().number
         )
-        self.app: Flask = create_app(
-            self.table, GAMES, settings=WebSettings(), signing_key=b"k" * 32, host_key="abcde-fghij", clock=self.clock, past=past,
-            join_urls=lambda: ("http://192.0.2.7:8080/",),
-        )  # fmt: skip
+        site = Site(WebSettings(), lambda: ("http://192.0.2.7:8080/",), b"k" * 32, "abcde-fghij")
+        self.app: Flask = create_app(self.table, GAMES, self.clock, site, Features(past=past))
         stack.callback(self.app.extensions["streams"].close)
         self.people = {role: self.app.test_client() for role in ("south", "north", "nobody")}
         for seat in SEATS:
@@ -281,7 +281,7 @@ class Twin:
 
     def place(self) -> tuple[Any, ...]:
         """Where the game is: once it is further, what was hidden may show."""
-        session = self.table._live.session
+        session = session_of(self.table)
         return session.moment, session.phase, Seat.SOUTH in session.sealed, tuple(sorted(session.seats))
 
 

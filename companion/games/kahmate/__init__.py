@@ -9,6 +9,7 @@ from companion.core.errors import Illegal
 from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
+from companion.games.aids import Extras
 from companion.games.base import Drawn, Game, Outcome, PadGrammar, Step, View
 from companion.games.kahmate import actions as notation
 from companion.games.kahmate import board, board_moves, faults, legal, moves, screen, turn
@@ -16,7 +17,7 @@ from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
 from companion.games.kahmate.courses import course_of
 from companion.games.kahmate.events import KahmateEvent
 from companion.games.kahmate.state import KahmateOptions, State, dump, expected, to_act
-from companion.games.kahmate.words import OPTION_ROWS, RULES
+from companion.games.kahmate.words import EXTRAS, OPTION_ROWS, RULES
 from companion.games.screen import BoardUi, Play
 
 _COMMANDS: Mapping[type, str] = {Run: say("Run"), Pass: say("Pass"), Kick: say("Kick"), Tackle: say("Tackle")}
@@ -42,6 +43,10 @@ class Kahmate(Game[State, Action]):
     def kit(self, options: KahmateOptions) -> Kit:  # noqa: ARG002
         """Twelve pieces with two faces, a ball, a board of 8 x 11 squares."""
         return board.kit()
+
+    def extras(self, options: KahmateOptions) -> Extras:  # noqa: ARG002
+        """A player aid for each side, the strength cards."""
+        return EXTRAS
 
     def setup(self, options: KahmateOptions, rng: Random) -> State:  # noqa: ARG002
         """Nothing is placed, nothing is drawn yet."""
