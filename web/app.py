@@ -32,6 +32,7 @@ from web.routes.health import HealthPages
 from web.routes.history import HistoryPages
 from web.routes.host import HostPages
 from web.routes.join import Joining
+from web.routes.lesson import Lessons
 from web.routes.openapi import OpenApiRoutes
 from web.routes.opponents import Opponents
 from web.routes.pages import Pages
@@ -101,7 +102,7 @@ def create_app(
     _watch_names(app, Names((*settings.names, settings.host)), join_urls)
     rooms = [
         room(page_context).blueprint()
-        for room in (Pages, RulesPages, Joining, SharedPhonePages, HostPages, Api, Opponents, OpenApiRoutes)
+        for room in (Pages, RulesPages, Joining, SharedPhonePages, HostPages, Api, Lessons, Opponents, OpenApiRoutes)
     ]
     there: tuple[tuple[Any, Any], ...] = (
         (SettingsPage, upkeep), (CheckPage, check), (HealthPages, health), (StaffKeys, staff),

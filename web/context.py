@@ -37,7 +37,7 @@ from companion.table.seats.claims import mark_words
 from companion.table.seats.staff_call import StaffBell
 from companion.table.table import Table
 from companion.table.views import TableView
-from web.rendering import cards, piece_controls
+from web.rendering import cards, guide, piece_controls
 from web.rendering.board import BoardPicture, board_svg, board_words, scene_of
 from web.rendering.cards import lanes_sign
 from web.rendering.pieces import picture
@@ -132,6 +132,10 @@ class PageContext:
         game = self.games.get(self.table.view().game or "") if rule else None
         return (f"/rules/{game.name}#{rule}", rule_words(game, rule)) if rule and game else None
 
+    def _names_plays(self, view: TableView) -> bool:
+        """Does the page say what single plays are?"""
+        return bool(view.choices) or view.is_open or view.guide is not None
+
     def _draw(self, app: Flask, page: str, viewer: Seat | None, own_screen: bool, at_table: bool) -> tuple[int, str]:
         view = self.table.view(viewer)
         known = view if viewer is None else self.table.view()
@@ -141,7 +145,8 @@ class PageContext:
         html = app.jinja_env.get_template(f"_{page}.html").render(
             view=view,
             known=known.tableau,
-            plays=self.table.plays(acting, view.moment) if acting and (view.choices or view.is_open) else (),
+            opened=view.suggested or self.table.remembered or next(iter(self.games)),
+            plays=self.table.plays(acting, view.moment) if acting and self._names_plays(view) else (),
             south=self.table_settings.tip_south,
             viewer=viewer,
             games=self.games,
@@ -187,6 +192,7 @@ def register_template_helpers(app: Flask) -> None:
         ic=icon,
         pointing=pointing,
         cards=cards,
+        guide=guide,
         beside=piece_controls,
         picture=picture,
         small_board=lambda game: small_board(game.kit(game.options({}))),

@@ -184,6 +184,7 @@ _FACES = {
 }
 
 _KEYS = {
+    "play": '<path d="M22 10L86 50L22 90z" fill="currentColor"/>',
     "laptop": (
         '<path d="M18 20H82V66H18z" fill="none" stroke="currentColor" stroke-width="9" stroke-linejoin="round"/>'
         '<path d="M4 78H96V88H4z" fill="currentColor"/>'

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
+import msgspec
+
 from companion.core.errors import CompanionError, Illegal, JournalError, Malformed, Refusal, Stale
 from companion.core.grid import Square
 from companion.core.i18n import say
@@ -32,6 +34,7 @@ from companion.table.records import (
     Pause,
     Resign,
     Resume,
+    SkipLesson,
     StageDone,
     TakeBack,
     TakeSeat,
@@ -46,6 +49,7 @@ from companion.table.views import sitting_of
 Topic = Literal["memory", "power", "photographs", "trial", "upkeep", "machines"]
 """What a notice may be about: games kept in memory only, the machine that is switched off, photographs, keys tried out,
 a restart to come, opponents whose program fails."""
+_DISK_FULL = say("The disk is full: no game can begin. Remove old games or other files first.")
 MAX_SALT = 64
 MAX_ENTERED = 64
 
@@ -92,6 +96,14 @@ class Table(BoardFollower):
     def new_game(self, game: str, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
         """Start a game with its set-up; raises `Malformed` for unknown games and options."""
         self._owner.ask(lambda: self._new_game(game, options or {}, seed, (0, 0, 0)))
+
+    def begin_lesson(self, game: str) -> None:
+        """Start the first game with a guide; raises `Malformed` for a game that has none."""
+        self._owner.ask(lambda: self._begin_lesson(game))
+
+    def skip_lesson(self, by: str) -> None:
+        """The guide leaves, and the game goes on; raises `Illegal` where no lesson is on."""
+        self._owner.ask(lambda: self._accept(SkipLesson(by, self._clock.monotonic_s())))
 
     def rematch(self) -> None:
         """The same game with the same options once more; the match goes on."""
@@ -237,8 +249,16 @@ class Table(BoardFollower):
 
     def _new_game(self, game: str, options: Mapping[str, Any], seed: int | None, score: tuple[int, int, int]) -> None:
         if not self._may_begin:
-            raise JournalError(say("The disk is full: no game can begin. Remove old games or other files first."))
+            raise JournalError(_DISK_FULL)
         self._accept(self._beginning(game, options, seed, score))
+
+    def _begin_lesson(self, game: str) -> None:
+        if not self._may_begin:
+            raise JournalError(_DISK_FULL)
+        lesson = game_named(game).lesson
+        if lesson is None:
+            raise Malformed(say("{game} has no lesson", game=game_named(game).title))
+        self._accept(msgspec.structs.replace(self._beginning(game, lesson.options, None, (0, 0, 0)), is_guided=True))
 
     def _host_starts(self, game: str, options: Mapping[str, Any], seed: int | None) -> None:
         self._new_game(game, options, seed, (0, 0, 0))
@@ -261,7 +281,9 @@ class Table(BoardFollower):
         session = self._live.session
         if session.phase is not Phase.OVER:
             raise Illegal(Refusal.WRONG_PHASE, say("The game is not over yet"))
-        self._new_game(session.playing.name, session.raw_options, None, session.score)
+        name = session.playing.name
+        options = self._options_of(name) if session.is_guided else session.raw_options
+        self._new_game(name, options, None, session.score)
 
     def _in_time(self, at_s: float, record: AnyRecord) -> None:
         """Accept what was stamped at a time, and before it the time-outs that were due by then."""
@@ -384,12 +406,16 @@ class Table(BoardFollower):
                 pass  # Back, while a phone asks: what it means is known once it is held or let go
             elif press.seat is not None and session.is_machines(press.seat):
                 raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))
+            elif press.key is PadKey.BACK and press.held and session.lesson_number is not None:
+                self._accept(SkipLesson(press.seat or "table", self._clock.monotonic_s()))
             elif session.paused and press.key in (PadKey.READY, PadKey.TABLE) and not press.held:
                 self._accept(Resume(press.seat or "table", self._clock.monotonic_s()))
             elif press.seat is None:
                 self._press_table(press)
             elif session.phase is Phase.ORDERS:
                 self._press_order(press.seat, press)
+            elif press.key is PadKey.A and session.phase is Phase.LOBBY and not press.held:
+                self._begin_lesson(self._game_to_begin())
             elif press.key is PadKey.READY:
                 self._press_ready(press.seat, press.held)
         except CompanionError:
@@ -435,9 +461,7 @@ class Table(BoardFollower):
             return
         match session.phase:
             case Phase.LOBBY:
-                game = self._live.suggested or self._live.remembered
-                if game is None:
-                    raise Illegal(Refusal.NO_GAME, say("No board lies on the table"))
+                game = self._game_to_begin()
                 self._new_game(game, self._options_of(game), None, (0, 0, 0))
             case Phase.OVER:
                 self._rematch()
@@ -447,6 +471,13 @@ class Table(BoardFollower):
                 del self._refused_ready[by]
             case Phase.ORDERS:
                 raise Illegal(Refusal.WRONG_PHASE, say("Orders are wanted"))
+
+    def _game_to_begin(self) -> str:
+        """The game that a key begins: whose board lies here, or that was played last; raises `Illegal`."""
+        game = self._live.suggested or self._live.remembered
+        if game is None:
+            raise Illegal(Refusal.NO_GAME, say("No board lies on the table"))
+        return game
 
     def _options_of(self, game: str) -> Mapping[str, Any]:
         """With which options a game begins by a key: as the host chose last, else by its last way."""

@@ -8,6 +8,7 @@ const WAYS = {
   sheet: '#sheet',
   placing: '#placing',
   duel: '#duel',
+  guide: '#guide',
   clock: '[data-limit], [data-time]',
   look: '#look',
   check: '[data-check]',

@@ -12,6 +12,7 @@ from companion.games.base import Drawn, Outcome, PadGrammar, Preset, Step, View
 from companion.games.binmat.counter import CounterGame, is_counted, parse_counter
 from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.full import FullGame
+from companion.games.binmat.lesson import LESSON
 from companion.games.binmat.screen import KIT, SIDES, command_word
 from companion.games.binmat.state import BinmatOptions, check_options
 from companion.games.binmat.words import OPTION_ROWS, RULES
@@ -39,6 +40,7 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str]):
     events = BinmatEvent
     turn_rule = "turns"
     end_rule = "winning"
+    lesson = LESSON
     presets = (
         Preset(say("Full game"), {"way": "full"}),
         Preset(say("Clock"), {"way": "clock"}),
@@ -65,6 +67,8 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str]):
 
     def chosen(self, options: BinmatOptions) -> str:
         """The deal."""
+        if self.hides(options) and any(options.hands):
+            return say("The start of this game was chosen.")
         return say("The deal of this game was chosen by the host.") if self.hides(options) and options.deck else ""
 
     def hides(self, options: BinmatOptions) -> bool:
@@ -76,8 +80,8 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str]):
         return options.way != "full"
 
     def hidden_options(self, options: BinmatOptions) -> frozenset[str]:  # noqa: ARG002
-        """The deal."""
-        return frozenset({"deck"})
+        """The deal, and what the hands began with."""
+        return frozenset({"deck", "hands"})
 
     def to_act(self, state: Any) -> frozenset[Seat]:
         """Who must act."""

@@ -15,6 +15,7 @@ from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.base import Game, Key, Outcome, PadGrammar, Step, View, plain_layout, plain_outcome
 from companion.games.outbuffered.board import SIDES, ground_of, kit_of
 from companion.games.outbuffered.events import OutbufferedEvent
+from companion.games.outbuffered.lesson import LESSON
 from companion.games.outbuffered.turn import OutbufferedOptions, State, layout_of, plan, play
 from companion.games.outbuffered.words import OPTION_ROWS, RULES
 
@@ -46,6 +47,7 @@ class Outbuffered(Game[State, str]):
     events = OutbufferedEvent
     turn_rule = "commands"
     end_rule = "winning"
+    lesson = LESSON
 
     def kit(self, options: OutbufferedOptions) -> Kit:
         """Four pieces, and a board of separate tiles."""
