@@ -121,8 +121,13 @@ def open_place(
 
 
 def page_of(browser: FlaskClient, path: str) -> str:
-    """A page as text."""
-    return browser.get(path).get_data(as_text=True)
+    """A page as text, with a blank wherever there is any space."""
+    return flat(browser.get(path).get_data(as_text=True))
+
+
+def flat(page: str) -> str:
+    """A page however its lines are broken."""
+    return " ".join(page.split())
 
 
 def view_of(place: Place) -> dict[str, Any]:

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import rcssmin
 import rjsmin
 import segno
-from flask import Flask, Request
+from flask import Flask, Request, render_template
 from markupsafe import Markup
 
 from companion.bots.characters import Character
 from companion.core import i18n
 from companion.core.clock import Clock
 from companion.core.config import TableSettings
-from companion.core.drawings import DRAWINGS, sprite, symbols
+from companion.core.drawings import DRAWINGS, sprite
 from companion.core.grid import Square
 from companion.core.i18n import LANGUAGES, Said, joined, listed, say, say_n, spoken, to_owner, translate
 from companion.core.kit import SEAT_WORDS, SEATS, Kit, Seat, Side
@@ -41,15 +40,13 @@ from web.rendering import cards, guide, piece_controls
 from web.rendering.board import BoardPicture, board_svg, board_words, scene_of
 from web.rendering.cards import lanes_sign
 from web.rendering.pieces import picture
-from web.rendering.styles import styles_of
+from web.rendering.stylesheets import stylesheets
 from web.security.auth import Guard
 from web.security.join_code import JoinCode
 from web.server.sse import Streams
 
 _Page = tuple[str, Seat | None, bool, bool, str]
 STATIC = Path(__file__).parent / "static"
-_DEFINED = re.compile(r'<symbol id="([^"]+)"')
-_FOR_SCRIPTS = ("tick", "cross")
 
 
 @dataclass(frozen=True)
@@ -67,6 +64,38 @@ class Welcome:
     wifi: Callable[[], Wifi | None] = lambda: None
     voice: Spoken | None = None
     has_pads: bool = False
+
+
+class Needs:
+    """What a template names while it is drawn because its markup needs it: scripts, and a sheet of its game's kind.
+
+    A page loads them at once; of what comes later by the stream the page's scripts fetch what is not there yet.
+    """
+
+    def __init__(self, modules: Iterable[str] = (), sheets: Iterable[str] = ()) -> None:
+        self.modules, self.sheets = list(modules), list(sheets)
+
+    def module(self, name: str) -> Markup:
+        """The attribute of an element that a script of `web/static` works on."""
+        if name not in self.modules:
+            self.modules.append(name)
+        return Markup(' data-needs="{}"').format(name)
+
+    def sheet(self, name: str) -> Markup:
+        """The attribute of a fragment that needs one of `STYLESHEETS` beside that of its surface."""
+        if name not in self.sheets:
+            self.sheets.append(name)
+        return Markup(' data-sheet="{}"').format(name)
+
+
+class Fragment(NamedTuple):
+    """The live part of a page, and what it needs."""
+
+    html: str
+    needs: Needs
+
+
+_NOTHING = Fragment("", Needs())
 
 
 @dataclass(frozen=True)
@@ -94,7 +123,7 @@ class PageContext:
     """The characters that the machine can play as; none: no machine plays."""
     imaging: threading.Lock = field(default_factory=threading.Lock)
     """Held while a picture of the camera or of the workbench is made: each takes some 20 MB for a moment."""
-    _drawn: dict[_Page, tuple[int, str]] = field(default_factory=dict)
+    _drawn: dict[_Page, tuple[int, Fragment]] = field(default_factory=dict)
     _drawing: dict[_Page, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
     @property
@@ -113,7 +142,7 @@ class PageContext:
 
     def fragment(
         self, app: Flask, page: str, viewer: Seat | None, own_screen: bool = False, at_table: bool = False
-    ) -> str:
+    ) -> Fragment:
         """The live part of a page for one viewer (None: what everybody may know), drawn once a change and language.
 
         `own_screen`: the page is asked for by this very machine, so it may show the host key. `at_table`: by somebody
@@ -121,11 +150,11 @@ class PageContext:
         """
         key = (page, viewer, own_screen, at_table, spoken())
         with self._drawing[key]:
-            version, html = self._drawn.get(key, (-1, ""))
+            version, fragment = self._drawn.get(key, (-1, _NOTHING))
             if version != self.table.version:
-                version, html = self._draw(app, page, viewer, own_screen, at_table)
-                self._drawn[key] = (version, html)
-        return html
+                version, fragment = self._draw(app, page, viewer, own_screen, at_table)
+                self._drawn[key] = (version, fragment)
+        return fragment
 
     def paragraph(self, rule: str | None) -> tuple[str, str] | None:
         """Address and name of a paragraph of the rules of the game that is on; None where there is none."""
@@ -136,13 +165,17 @@ class PageContext:
         """Does the page say what single plays are?"""
         return bool(view.choices) or view.is_open or view.guide is not None
 
-    def _draw(self, app: Flask, page: str, viewer: Seat | None, own_screen: bool, at_table: bool) -> tuple[int, str]:
+    def _draw(
+        self, app: Flask, page: str, viewer: Seat | None, own_screen: bool, at_table: bool
+    ) -> tuple[int, Fragment]:
         view = self.table.view(viewer)
         known = view if viewer is None else self.table.view()
         while known.version != view.version:  # both of one moment: what is secret is told by their difference
             view, known = self.table.view(viewer), self.table.view()
         acting = cards.acting_seat(view) if view.standing else None
+        needs = Needs()
         html = app.jinja_env.get_template(f"_{page}.html").render(
+            needs=needs,
             view=view,
             known=known.tableau,
             opened=view.suggested or self.table.remembered or next(iter(self.games)),
@@ -168,7 +201,7 @@ class PageContext:
             unwell=self.health.line() if self.health and page == "host" else None,
             pads={seat: self.table.view(seat).pad for seat in SEATS} if page == "workbench" else {},
         )
-        return view.version, _fragment_sprite(html, view) + html
+        return view.version, Fragment(html, needs)
 
 
 def register_template_helpers(app: Flask) -> None:
@@ -184,8 +217,9 @@ def register_template_helpers(app: Flask) -> None:
         mark_words=mark_words,
         spoken=spoken,
         LANGUAGES=LANGUAGES,
-        page_sprite=page_sprite,
-        styles_of=styles_of,
+        sprite=lambda: _sprite(tuple(DRAWINGS)),
+        styles=partial(_styles, version),
+        scripts=partial(_scripts, version),
         asset=lambda name: f"/static/{version}/{name}",
         board=_board,
         words=lambda view: board_words(scene) if (scene := scene_of(view)) else "",
@@ -202,6 +236,7 @@ def register_template_helpers(app: Flask) -> None:
         SEATS=SEATS,
         SEAT_WORDS=SEAT_WORDS,
     )
+    app.context_processor(lambda: {"needs": Needs()})
     app.jinja_env.filters.update(
         clock=clock_words,
         code=shown_code,
@@ -214,40 +249,28 @@ def register_template_helpers(app: Flask) -> None:
     )
 
 
-@lru_cache(maxsize=4)
-def _naming(drawings: tuple[str, ...]) -> re.Pattern[str]:
-    """Finds the names of drawings in a page."""
-    return re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(drawings, key=len, reverse=True))})(?![\w-])")
+@lru_cache(maxsize=1)
+def _sprite(names: tuple[str, ...]) -> Markup:
+    """Every drawing, as each page carries them: what scripts fetch or draw finds them there."""
+    return Markup(sprite(names).replace('style="position:absolute"', 'class="sprite"'))
 
 
-def _drawn(html: str) -> list[str]:
-    """The drawings that a page names."""
-    return _naming(tuple(DRAWINGS)).findall(html)
+def _styles(version: str, *names: str) -> Markup:
+    """The links to some stylesheets."""
+    link = Markup('<link rel="stylesheet" href="/static/{}/{}.css">\n')
+    return Markup().join(link.format(version, name) for name in names)
 
 
-def page_sprite(body: str, whole: str = "") -> Markup:
-    """What a page draws with: the patterns, and the drawings that are named in its body and not defined there.
-
-    `whole`, if anything stands in it: all drawings, for a page whose scripts fetch parts that need others.
-    """
-    wanted = DRAWINGS if whole.strip() else (*_drawn(body), *_FOR_SCRIPTS)
-    names = set(wanted) - set(_DEFINED.findall(body))
-    return Markup(sprite(sorted(names)).replace('style="position:absolute"', 'class="sprite"'))
+def _scripts(version: str, *names: str) -> Markup:
+    """The tags of some modules, in order; an empty name is none."""
+    tag = Markup('<script type="module" src="/static/{}/{}.js"></script>\n')
+    return Markup().join(tag.format(version, name) for name in names if name)
 
 
-def _fragment_sprite(html: str, view: TableView) -> str:
-    """The drawings that a live fragment names, with those that scripts draw on a seat's page: pieces, sealed orders."""
-    names = set(_drawn(html))
-    if view.viewer is not None and view.kit is not None:
-        names |= {face.drawing for face in view.kit.faces}
-    if 'id="look"' in html:
-        names |= {name for name in DRAWINGS if name.startswith("order-")}
-    drawn = symbols(sorted(names & set(DRAWINGS)))
-    game = "cards" if view.tableau else "pieces" if view.standing else ""
-    styles = " ".join(styles_of(html, game if 'id="live"' in html else ""))
-    return (
-        f'<svg id="sprite" class="sprite" data-styles="{styles}" width="0" height="0" aria-hidden="true">{drawn}</svg>'
-    )
+def render_fragment(template: str, fragment: Fragment, **more: Any) -> str:
+    """A page around its live part, with everything that this needs."""
+    needs = Needs(fragment.needs.modules, fragment.needs.sheets)
+    return render_template(template, fragment=fragment.html, needs=needs, **more)
 
 
 def static_version() -> str:
@@ -262,8 +285,9 @@ def static_version() -> str:
 
 @cache
 def static_files() -> Mapping[str, bytes]:
-    """Styles, scripts and the sign by name, without what browsers skip; read once."""
-    return {path.name: _slim(path.suffix, path.read_bytes()) for path in sorted(STATIC.iterdir()) if path.is_file()}
+    """Stylesheets, scripts and the sign by name, without what browsers skip; read once."""
+    files = {path.name: _slim(path.suffix, path.read_bytes()) for path in sorted(STATIC.iterdir()) if path.is_file()}
+    return {name: content for name, content in files.items() if not name.endswith(".css")} | stylesheets(files)
 
 
 def _slim(kind: str, content: bytes) -> bytes:

@@ -14,6 +14,7 @@ import msgspec
 import pytest
 from flask.testing import FlaskClient
 from history_tools import SHORT, made_game, play
+from inside import session_of
 from PIL import Image
 from web_fixtures import HOST_KEY, Place, open_place, page_of
 
@@ -25,6 +26,7 @@ from companion.printing.sprites import drawing
 from companion.service.share_pictures import MOST_FRAMES
 from web.context import static_files
 from web.routes.history import day, length, seconds
+from web.routes.pages import packed
 
 HOST = {"X-Host-Key": HOST_KEY}
 
@@ -93,7 +95,7 @@ def test_a_replay_needs_no_script_and_weighs_little(place: Place, name: str) -> 
     browser = brought(place, name, turns=40)
     page = page_of(browser, "/history/1?at=3")
     files = set(re.findall(r'(?:href|src)="/static/[0-9a-f]+/([\w.]+)"', page)) | {"say.js"}
-    assert len(page.encode()) + sum(len(static_files()[file]) for file in files - {"favicon.svg"}) < 60_000
+    assert len(page.encode()) + sum(len(packed(static_files()[file])) for file in files - {"favicon.svg"}) < 60_000
     assert 'id="next" href="?at=4"' in page
     assert 'id="back" href="?at=2"' in page
     assert page.count('aria-current="step"') == 1
@@ -138,7 +140,7 @@ def test_nobody_gets_a_page_of_a_game_that_is_not(place: Place) -> None:
 def test_a_game_that_is_on_tells_nothing_that_is_hidden(place: Place, name: str) -> None:
     table, game = place.table, GAMES[name]
     play(table, place.clock, name, 2, end="on")
-    session = table._live.session
+    session = session_of(table)
     seat = sorted(session.awaited)[0]
     action = game.format(next(iter(game.legal_actions(session.state, seat))))
     paths = ("/history", "/history/1", "/api/history", "/statistics", "/history/1.json", "/history/1.txt")

@@ -93,10 +93,8 @@ class Bench:
 
     def page(self) -> str:
         """The page."""
-        app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way
         return render_template(
             "workbench.html",
-            fragment=self._page_context.fragment(app, "workbench", None),
             live="/workbench/live",
             buttons=frozenset(self._hands.buttons()),
             size=self._world.size_px(),
@@ -149,7 +147,7 @@ class Bench:
             heard.looked_s = now_s
             if self._page_context.table.version != heard.shown:
                 heard.shown = self._page_context.table.version
-                news += message(self._page_context.fragment(app, "workbench", None))
+                news += message(self._page_context.fragment(app, "workbench", None).html)
             world = self._world_now()
             if world["frame"] != heard.crc:
                 heard.crc = world["frame"]
