@@ -32,9 +32,8 @@ from web.routes.health import HealthPages
 from web.routes.history import HistoryPages
 from web.routes.host import HostPages
 from web.routes.join import Joining
-from web.routes.lesson import Lessons
 from web.routes.openapi import OpenApiRoutes
-from web.routes.opponents import Opponents
+from web.routes.opponents import Lessons, Opponents
 from web.routes.pages import Pages
 from web.routes.printing import KitPages
 from web.routes.rules import RulesPages

@@ -81,6 +81,10 @@ class Needs:
             self.modules.append(name)
         return Markup(' data-needs="{}"').format(name)
 
+    def later(self, name: str) -> Markup:
+        """The attribute of an element whose script may come when everything else is there."""
+        return Markup(' data-needs="{}"').format(name)
+
     def sheet(self, name: str) -> Markup:
         """The attribute of a fragment that needs one of `STYLESHEETS` beside that of its surface."""
         if name not in self.sheets:

@@ -12,8 +12,9 @@ from typing import Any
 
 from companion.core.i18n import listed, say
 from companion.core.kit import Seat
-from companion.games.lesson import Lesson, LessonStep, SpeltOrder, Way, spelt, ways_of
+from companion.games.lesson import Lesson, LessonStep
 from companion.games.mixins import tableau_of
+from companion.games.spelling import SpeltOrder, Way, spelt, ways_of
 from companion.table.session import Phase, Session, chance
 
 

@@ -14,8 +14,8 @@ from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal
 from companion.games import game_named
 from companion.games.base import Drawn, Event, Outcome
-from companion.games.lesson import asked_again
 from companion.games.mixins import TimedGame, chess_clock_of, time_limit_of
+from companion.games.spelling import asked_again
 from companion.table.chance.fairness import Pledge
 from companion.table.chance.pledges import contribute, with_draw, without
 from companion.table.clocks.countdown import Countdown, next_bank

@@ -13,8 +13,9 @@ from companion.core.drawings import DRAWINGS
 from companion.core.kit import SEATS
 from companion.games import GAMES
 from companion.games.base import Event, Game
-from companion.games.lesson import Lesson, LessonStep, choice_of, play_of, spelt, ways_of
+from companion.games.lesson import Lesson, LessonStep
 from companion.games.mixins import tableau_of
+from companion.games.spelling import choice_of, play_of, spelt, ways_of
 
 EACH = pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
 SIGN_LETTERS = 40

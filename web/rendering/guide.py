@@ -11,8 +11,8 @@ from markupsafe import Markup
 
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Seat
-from companion.games.lesson import choice_of
 from companion.games.screen import CardUi, OrderKind, OrderSheet, Play
+from companion.games.spelling import choice_of
 from companion.table.board_check import HandMove
 from companion.table.views import TableView
 from web.rendering.board import board_svg, scene_of

@@ -16,7 +16,7 @@ from werkzeug.routing import Rule
 
 from companion import __version__
 from web.context import PageContext
-from web.routes import api, camera, check, history, lesson, opponents, settings, workbench
+from web.routes import api, camera, check, history, opponents, settings, workbench
 
 PATH = "/api/openapi.json"
 _METHODS = ("GET", "POST")
@@ -46,7 +46,7 @@ BODIES: Mapping[str, type[api.Body]] = {
     "api.host_confirm": api.Confirm,
     "api.free_seat": api.FreeSeat,
     "api.swap_seats": api.SwapSeats,
-    "lessons.begin": lesson.Learn,
+    "lessons.begin": opponents.Learn,
     "opponents.machine": opponents.Ask,
     "opponents.machine_leaves": opponents.Leave,
     "camera.lock": camera.LockBody,

@@ -16,8 +16,8 @@ LESSON = Lesson(
         LessonStep(
             say("Move"),
             {SOUTH: "1:N 2:N 3:N", NORTH: "1:S 2:D 3:S"},
-            say("Both robots 1 want c5. Nobody gets it."),
-            say("All robots move at once. Two that try for one square both stay."),
+            say("Both want c5. Nobody gets it."),
+            say("All robots move at once. If two want one square, both stay."),
             {
                 SOUTH: say("All three go north. Robot 1 will find somebody in its way."),
                 NORTH: say("1 and 3 go south, 2 defends. Robot 1 will find somebody in its way."),
@@ -29,7 +29,7 @@ LESSON = Lesson(
             say("Hit"),
             {SOUTH: "1:D 2:aN 3:N", NORTH: "1:D 2:aS 3:D"},
             say("Robots 2 stand face to face and hit."),
-            say("An attack strikes the one square beside it, and takes 12 of 30 points."),
+            say("An attack hits the next square and takes 12 of 30 points."),
             {
                 SOUTH: say("Robot 2 attacks north. 3 goes on, 1 defends."),
                 NORTH: say("Robot 2 attacks south. The others defend."),
@@ -41,7 +41,7 @@ LESSON = Lesson(
             say("Defend"),
             {SOUTH: "1:N 2:D 3:aN", NORTH: "1:D 2:aS 3:aS"},
             say("Coral hits robot 2, and it defends."),
-            say("Who defends loses only half. Guess who will be hit, and defend there."),
+            say("A robot that defends loses only half. Guess where they will hit."),
             {
                 SOUTH: say("Coral hits your robot 2 again: this time it defends. 3 attacks north."),
                 NORTH: say("2 and 3 attack south. Watch what is left of 12."),

@@ -37,7 +37,7 @@ LESSON = Lesson(
             say("The defender draws from lane 3."),
             say("Decks 3, 4 and 5 lie open: everybody sees what is drawn there."),
             {DEFENDER: say("Draw, then lane 3. Its top card lies open.")},
-            say("A card more in the defender’s hand."),
+            say("The defender has a card more."),
             (BinmatEvent.DRAW,),
         ),
         LessonStep(
@@ -45,7 +45,7 @@ LESSON = Lesson(
             {ATTACKER: "p4%2"},
             say("The attacker stacks a second 4."),
             say("4 and 4 make 8, the third power of two: power 3."),
-            {ATTACKER: say("The other 4 onto lane 2: 8 in all, power 3.")},
+            {ATTACKER: say("Put the other 4 on lane 2: 8 in all, power 3.")},
             say("Two cards face down. What may they be?"),
             (BinmatEvent.PLAY_DOWN,),
         ),

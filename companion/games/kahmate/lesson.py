@@ -19,7 +19,7 @@ LESSON = Lesson(
             say("Blue’s fast piece runs f3 to f6."),
             say("Two pieces may run in a round. Fast goes four squares, big only two."),
             {SOUTH: say("Fast has the ball. Tap it and its way: f3, f4, f5, f6.")},
-            say("Whoever runs with the ball takes it along."),
+            say("A runner takes the ball along."),
             (KahmateEvent.RUN,),
         ),
         LessonStep(

@@ -47,7 +47,7 @@ LESSON = Lesson(
             say("A shot goes along the rank and the file, as far as there is no wall."),
             {
                 SOUTH: say("Run home with the flag. Lime has other plans, but you get up again."),
-                NORTH: say("Step to b2, below purple, and shoot: who is hit drops the flag."),
+                NORTH: say("Step to b2, below purple, and shoot: a robot that is hit drops the flag."),
             },
             say("Hit: the flag lies there, and purple starts again. From here on orders are secret."),
             (CommonEvent.SHOT, OutbufferedEvent.FLAG_DROPPED),

@@ -38,7 +38,7 @@ LESSON = Lesson(
             say("Black jumps e3 to e1 and turns over."),
             say("Nobody is taken in this game: scouts are there to be jumped over."),
             {NORTH: say("Jump over white’s scout on e2 to e1: yours gathers intel there.")},
-            say("Both have intel now. Who carries it home first wins."),
+            say("Both have intel now. The first to carry it home wins."),
             (ScoutsEvent.JUMP, ScoutsEvent.INTEL),
         ),
         LessonStep(
@@ -63,7 +63,7 @@ LESSON = Lesson(
             _CARRY,
             {SOUTH: "c10^c8^c6"},
             say("White carries the intel back to c6."),
-            say("The way back is the same ladder. Whoever builds it, both climb it."),
+            say("The way back is the same ladder: both sides can climb it."),
             {SOUTH: say("Take the same way back: c10, c8, c6.")},
             say("Over half the way home in one play."),
             (ScoutsEvent.JUMP,),
