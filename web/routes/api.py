@@ -190,7 +190,7 @@ class Api:
     def by_pad(self, seat: str) -> Response:
         """Go on by the pad; this phone may come back."""
         mine, _ = self._own(seat), read_body(request, Body)
-        if not self._page_context.welcome.has_pads:
+        if not self._page_context.features.welcome.has_pads:
             raise Illegal(Refusal.WRONG_PHASE, say("There are no pads here: go on by phone"))
         self._table.play_by(mine, "pad", self._page_context.guard.sitting(request, mine))
         return jsonify({})

@@ -65,7 +65,7 @@ class KitPages:
         """What there is to print, on which paper and in which language."""
         paper, language = _paper(), _language()
         offers = [self._offer(game, paper, language) for game in self._page_context.games.values()]
-        is_short = self._page_context.welcome.wifi() is not None and not self._may_have_wifi()
+        is_short = self._page_context.features.welcome.wifi() is not None and not self._may_have_wifi()
         return render_template(
             "kit.html",
             offers=offers,
@@ -80,7 +80,7 @@ class KitPages:
         """A kit, a booklet (`GAME-rules`), a board in one piece (`GAME-board`) or the card for the table (`join`)."""
         paper, language = _paper(), _language()
         if name == "join":
-            wifi = self._page_context.welcome.wifi() if self._may_have_wifi() else None
+            wifi = self._page_context.features.welcome.wifi() if self._may_have_wifi() else None
             card = self._printer.join_card(self._page_context.join_urls(), wifi, paper, language)
             return _answer(card, f"table-card-{paper}-{language}", kept=False)
         game = self._page_context.games.get(name.removesuffix(_BOOKLET).removesuffix(_BOARD))

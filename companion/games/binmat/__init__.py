@@ -15,16 +15,18 @@ from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.full import FullGame
 from companion.games.binmat.screen import KIT, SIDES, command_word
 from companion.games.binmat.state import BinmatOptions, check_options
+from companion.games.binmat.tools import tools_of_binmat
 from companion.games.binmat.words import OPTION_ROWS, RULES, extras_of
 from companion.games.mixins import CardGame, TimedGame
 from companion.games.screen import CardUi
+from companion.games.tools import GameTools, GameWithTools
 
 _COUNTER = CounterGame()
 WAYS: Mapping[str, FullGame | CounterGame] = {"full": FullGame(), "clock": _COUNTER, "referee": _COUNTER}
 """The rules of each way to play; a state knows its way by its options."""
 
 
-class Binmat(CardGame[Any, str], TimedGame[Any, str]):
+class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
     """One game in several ways: every question on a state is answered by the rules of its way.
 
     An action is its notation.
@@ -143,6 +145,10 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str]):
     def pad(self, state: Any, seat: Seat) -> PadGrammar | None:
         """How a seat spells its action with keys."""
         return self._way(state).pad(state, seat)
+
+    def tools(self) -> GameTools:
+        """Combats explained, logs of hackmud read and written, and how self-play plays."""
+        return tools_of_binmat(self)
 
     def _way(self, state: Any) -> FullGame | CounterGame:
         return WAYS[state.options.way]
