@@ -151,6 +151,8 @@ class TableView:
     """The chance that seats can give to now; None: they cannot."""
     guide: GuideView | None = None
     """The lesson of a guided first game, as far as it has come; None: there is none, or it is over."""
+    can_swap: bool = False
+    """Can a rematch be played with sides changed?"""
     can_disclose: bool = False
     """Is it over, but still hides where its chance came from because it can be taken back?"""
 
@@ -249,6 +251,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         chance=chance_of(session),
         pledge=pledge_of(session),
         guide=guide_of(session),
+        can_swap=session.can_swap,
         can_disclose=session.phase is Phase.OVER and not session.is_opened and session.chance is not None,
     )
 

@@ -91,8 +91,8 @@ class Joining:
             if error.reason not in (Refusal.JOIN_CODE, Refusal.SEAT_TAKEN):
                 raise
             return redirect(f"/join/{free[0]}", 303)
-        if len(free) > 1 and self._page_context.opponents:
-            self._table.seat_machine(free[1], self._page_context.opponents[0].name)
+        if len(free) > 1 and self._page_context.features.opponents:
+            self._table.seat_machine(free[1], self._page_context.features.opponents[0].name)
         if is_known:
             begin_lesson(self._page_context, lesson)
         else:

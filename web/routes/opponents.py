@@ -49,7 +49,7 @@ class Opponents:
         """Let a character play a free seat, or take the place of another one."""
         body = read_body(request, Ask)
         self._page_context.let_in(request, body.code)
-        known = [character.name for character in self._page_context.opponents]
+        known = [character.name for character in self._page_context.features.opponents]
         if body.name not in known:
             text = say("There is no such opponent: known are {names}", names=listed(map(Verbatim, known)))
             raise Malformed(text)
@@ -118,5 +118,5 @@ def begin_lesson(page_context: PageContext, game: str) -> None:
     table = page_context.table
     table.begin_lesson(game)
     for seat in SEATS:
-        if page_context.opponents and table.view().seats[seat].name is None:
-            table.seat_machine(seat, page_context.opponents[0].name)
+        if page_context.features.opponents and table.view().seats[seat].name is None:
+            table.seat_machine(seat, page_context.features.opponents[0].name)

@@ -172,6 +172,16 @@ def layout_of(places: Sequence[int], down: Sequence[int], ball: int) -> dict[Squ
     return layout
 
 
+def lead(state: State) -> float:
+    """How many ranks the ball is beyond the middle of the pitch, as South plays; 0 before it is there."""
+    if state.is_placing:
+        return 0.0
+    middle = (RANKS - 1) / 2
+    if state.ball == IN_GOAL:
+        return -middle - 1 if state.seat == SOUTH else middle + 1
+    return state.ball // FILES - middle
+
+
 def expected(state: State) -> Layout | None:
     """What lies where; None while pieces are being placed."""
     return None if state.is_placing else layout_of(state.places, state.down, state.ball)
