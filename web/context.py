@@ -19,7 +19,6 @@ import segno
 from flask import Flask, Request, render_template
 from markupsafe import Markup
 
-from companion.bots.characters import Character
 from companion.core import i18n
 from companion.core.clock import Clock
 from companion.core.config import TableSettings
@@ -27,18 +26,18 @@ from companion.core.drawings import DRAWINGS, sprite
 from companion.core.grid import Square
 from companion.core.i18n import LANGUAGES, Said, joined, listed, say, say_n, spoken, to_owner, translate
 from companion.core.kit import SEAT_WORDS, SEATS, Kit, Seat, Side
-from companion.core.network import Wifi, shown, shown_code
-from companion.core.ports import CameraState, PanelHands, Spoken, World
-from companion.diagnostics.findings import HealthRoom
+from companion.core.network import shown, shown_code
+from companion.core.ports import CameraState
 from companion.games.base import Game
-from companion.maintenance.requests import Upkeep
 from companion.table.seats.claims import mark_words
-from companion.table.seats.staff_call import StaffBell
+from companion.table.session import Phase
 from companion.table.table import Table
 from companion.table.views import TableView
+from web.features import Features
 from web.rendering import cards, piece_controls
 from web.rendering.board import BoardPicture, board_svg, board_words, scene_of
 from web.rendering.cards import lanes_sign
+from web.rendering.finale import again_words, end_words, nearest_tenth, still_board, tale_of
 from web.rendering.pieces import picture
 from web.rendering.stylesheets import stylesheets
 from web.security.auth import Guard
@@ -47,23 +46,6 @@ from web.server.sse import Streams
 
 _Page = tuple[str, Seat | None, bool, bool, str]
 STATIC = Path(__file__).parent / "static"
-
-
-@dataclass(frozen=True)
-class Workbench:
-    """The simulated table and panel, where there is no hardware."""
-
-    world: World
-    hands: PanelHands
-
-
-@dataclass(frozen=True)
-class Welcome:
-    """What helps people in and along: the Wi-Fi (None: no code for it), a screen’s voice, whether there are pads."""
-
-    wifi: Callable[[], Wifi | None] = lambda: None
-    voice: Spoken | None = None
-    has_pads: bool = False
 
 
 class Needs:
@@ -104,23 +86,13 @@ class PageContext:
 
     table: Table
     games: Mapping[str, Game[Any, Any]]
+    clock: Clock
     guard: Guard
     streams: Streams
-    clock: Clock
     join_urls: Callable[[], tuple[str, ...]]
     join_code: JoinCode | None
     """What whoever sits down must know; None: anybody may."""
-    workbench: Workbench | None
-    has_camera_page: bool = False
-    welcome: Welcome = field(default_factory=Welcome)
-    upkeep: Upkeep | None = None
-    """What the settings page writes; None: there is no such page."""
-    health: HealthRoom | None = None
-    """How the service is; None: nobody looks."""
-    staff: StaffBell | None = None
-    """The key that calls the staff; None: there is none."""
-    opponents: tuple[Character, ...] = ()
-    """The characters that the machine can play as; none: no machine plays."""
+    features: Features
     imaging: threading.Lock = field(default_factory=threading.Lock)
     """Held while a picture of the camera or of the workbench is made: each takes some 20 MB for a moment."""
     _drawn: dict[_Page, tuple[int, Fragment]] = field(default_factory=dict)
@@ -168,12 +140,16 @@ class PageContext:
         known = view if viewer is None else self.table.view()
         while known.version != view.version:  # both of one moment: what is secret is told by their difference
             view, known = self.table.view(viewer), self.table.view()
+        past = self.features.past if view.phase is Phase.OVER else None
+        finale = past.finale(int(view.moment.partition(".")[0])) if past else None
         acting = cards.acting_seat(view) if view.standing else None
         needs = Needs()
         html = app.jinja_env.get_template(f"_{page}.html").render(
             needs=needs,
             view=view,
             known=known.tableau,
+            finale=finale,
+            end=end_words(view, finale),
             plays=self.table.plays(acting, view.moment) if acting and (view.choices or view.is_open) else (),
             south=self.table_settings.tip_south,
             viewer=viewer,
@@ -184,16 +160,16 @@ class PageContext:
             join_code=self.join_code.now() if self.join_code and (at_table or page == "host") else "",
             tip=tip_of(view, self.table_settings.tip_south) if page != "seat" else "",
             state=device_words(view),
-            workbench=self.workbench is not None,
-            opponents=self.opponents,
+            workbench=self.features.workbench is not None,
+            opponents=self.features.opponents,
             may_sit=at_table or self.join_code is None,
-            camera_page=self.has_camera_page,
-            wifi=self.welcome.wifi() if page == "table" and at_table else None,
-            voice=self.welcome.voice if page == "table" else None,
-            has_pads=self.welcome.has_pads,
-            staff=self.staff if self.staff and self.staff.is_heard else None,
+            camera_page=self.features.camera is not None,
+            wifi=self.features.welcome.wifi() if page == "table" and at_table else None,
+            voice=self.features.welcome.voice if page == "table" else None,
+            has_pads=self.features.welcome.has_pads,
+            staff=self.features.staff if self.features.staff and self.features.staff.is_heard else None,
             own_screen=own_screen,
-            unwell=self.health.line() if self.health and page == "host" else None,
+            unwell=self.features.health.line() if self.features.health and page == "host" else None,
             pads={seat: self.table.view(seat).pad for seat in SEATS} if page == "workbench" else {},
         )
         return view.version, Fragment(html, needs)
@@ -222,6 +198,10 @@ def register_template_helpers(app: Flask) -> None:
         pointing=pointing,
         cards=cards,
         beside=piece_controls,
+        tale_of=tale_of,
+        again_words=again_words,
+        still_board=still_board,
+        nearest_tenth=nearest_tenth,
         picture=picture,
         small_board=lambda game: small_board(game.kit(game.options({}))),
         start_board=start_board,

@@ -18,6 +18,7 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.grid import Square
 from companion.core.i18n import listed, say, translate
 from companion.core.kit import Kit, Layout, Seat, Side
+from companion.games.aids import Extras
 from companion.games.events import CommonEvent, EventKind
 from companion.games.screen import BoardUi, Play, Tally, UnitOrder
 
@@ -246,6 +247,8 @@ class Game(ABC, Generic[S, A]):
     """The ways to begin it from a seat; the last one is meant when its board lies on the table."""
     replays_ties: ClassVar[bool] = False
     """True when a tie is played again from the beginning; the match keeps the count."""
+    lead_words: ClassVar[str] = ""
+    """What `lead` counts, as the middle of a sentence; empty: nobody can say who leads."""
     seed_chosen: ClassVar[str] = say("The chance of this game was chosen by the host.")
     """What everybody is told when the host has chosen the seed."""
 
@@ -259,6 +262,10 @@ class Game(ABC, Generic[S, A]):
     @abstractmethod
     def kit(self, options: Any) -> Kit:
         """What lies on the table with these options."""
+
+    def extras(self, options: Any) -> Extras:  # noqa: ARG002
+        """What else is printed: player aids, cards for the hand, tiles."""
+        return Extras()
 
     @abstractmethod
     def setup(self, options: Any, rng: Random) -> S:
@@ -299,6 +306,14 @@ class Game(ABC, Generic[S, A]):
     @abstractmethod
     def parse(self, text: str) -> A:
         """The action of a notation; raises `Malformed`."""
+
+    def lead(self, state: S) -> float | None:  # noqa: ARG002
+        """How far South leads by what everybody can see, in units of its own (below 0: North); None: nobody can say."""
+        return None
+
+    def triumph(self, winner: str) -> str:
+        """That whoever has this name has won by the rules, as a headline."""
+        return say("{name} wins.", name=winner)
 
     def format(self, action: A) -> str:
         """The notation of an action."""

@@ -148,6 +148,8 @@ class TableView:
     """Where the chance of this game comes from; None: there is none in it."""
     pledge: ChanceView | None = None
     """The chance that seats can give to now; None: they cannot."""
+    can_swap: bool = False
+    """Can a rematch be played with sides changed?"""
     can_disclose: bool = False
     """Is it over, but still hides where its chance came from because it can be taken back?"""
 
@@ -245,6 +247,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         claims={seat: ClaimSign(tuple(sorted(mark)), sentence_of(seat)) for seat, mark in sorted(live.claims.items())},
         chance=chance_of(session),
         pledge=pledge_of(session),
+        can_swap=session.can_swap,
         can_disclose=session.phase is Phase.OVER and not session.is_opened and session.chance is not None,
     )
 

@@ -10,7 +10,7 @@ import pytest
 from web_fixtures import FakeHands, FakeWorld, Place, error_of, open_place
 
 from companion.core.grid import Square
-from web.app import Workbench
+from web.features import Workbench
 
 
 @pytest.fixture

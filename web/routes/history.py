@@ -156,7 +156,7 @@ class HistoryPages:
         scene = replay.scene(place)
         turn = replay.turns[scene.turn - 1] if scene.turn else None
         is_done = turn is None or turn.last == place
-        photograph = replay.photograph(scene.turn) if is_done and self._page_context.has_camera_page else ""
+        photograph = replay.photograph(scene.turn) if is_done and self._page_context.features.camera is not None else ""
         return {"scene": scene, "turn": turn, "photograph": photograph, "drawn": drawn, "moves": moves_of(scene)}
 
     def _line(self, number: int) -> GameLine:

@@ -86,8 +86,8 @@ class Joining:
             if error.reason not in (Refusal.JOIN_CODE, Refusal.SEAT_TAKEN):
                 raise
             return redirect(f"/join/{free[0]}", 303)
-        if len(free) > 1 and self._page_context.opponents:
-            self._table.seat_machine(free[1], self._page_context.opponents[0].name)
+        if len(free) > 1 and self._page_context.features.opponents:
+            self._table.seat_machine(free[1], self._page_context.features.opponents[0].name)
         self._begin_trial(request.form.get("game", ""))
         answer = make_response(redirect("/here", 303))
         self._guard.seat_cookie(answer, free[0], nonce)

@@ -43,7 +43,7 @@ class Opponents:
         """Let a character play a free seat, or take the place of another one."""
         body = read_body(request, Ask)
         self._page_context.let_in(request, body.code)
-        known = [character.name for character in self._page_context.opponents]
+        known = [character.name for character in self._page_context.features.opponents]
         if body.name not in known:
             text = say("There is no such opponent: known are {names}", names=listed(map(Verbatim, known)))
             raise Malformed(text)

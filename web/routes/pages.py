@@ -112,7 +112,7 @@ class Pages:
         """The stream of a page that everybody may see."""
         asked, own = _this_request(), page == "table" and is_own_screen(request)
         look = request.args.get("look")
-        streams, voice = self._page_context.streams, self._page_context.welcome.voice
+        streams, voice = self._page_context.streams, self._page_context.features.welcome.voice
         if page == "watch" and not streams.has_room and "text/event-stream" in request.accept_mimetypes.values():
             return Response(message('<main id="live" data-go="/watch"></main>'), mimetype="text/event-stream")
         place, when_over = Audience.TABLE if page == "table" else Audience.SPECTATOR, _nothing

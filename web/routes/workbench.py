@@ -17,7 +17,8 @@ from companion.core.errors import Malformed
 from companion.core.grid import Square
 from companion.core.i18n import say, translate
 from companion.core.ports import PanelView
-from web.context import PageContext, Workbench
+from web.context import PageContext
+from web.features import Workbench
 from web.routes.api import Body, Text, read_body
 from web.server.sse import PANELS, PING, RETRY_MS, Audience, message
 from web.server.stream_writer import Idle, Messages
@@ -99,7 +100,7 @@ class Bench:
             buttons=frozenset(self._hands.buttons()),
             size=self._world.size_px(),
             view=self._page_context.table.view(),
-            camera_page=self._page_context.has_camera_page,
+            camera_page=self._page_context.features.camera is not None,
         )
 
     def frame(self) -> Response:

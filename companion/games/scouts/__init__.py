@@ -9,6 +9,7 @@ from companion.core.errors import Illegal
 from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
+from companion.games.aids import Extras
 from companion.games.base import Outcome, PadGrammar, Step, View, plain_layout, plain_outcome
 from companion.games.mixins import ChessClockGame
 from companion.games.scouts.board import KIT, NAMES, ROCK_KINDS, SIDES, squares_in
@@ -18,9 +19,9 @@ from companion.games.scouts.legal import check
 from companion.games.scouts.moves import eagerness, perft, texts
 from companion.games.scouts.notation import Kind, read
 from companion.games.scouts.screen import END, PAD, plays, standing
-from companion.games.scouts.state import Position, ScoutsOptions, State, by_seat, layout_of
+from companion.games.scouts.state import Position, ScoutsOptions, State, by_seat, layout_of, lead
 from companion.games.scouts.turn import play
-from companion.games.scouts.words import OPTION_ROWS, RULES
+from companion.games.scouts.words import EXTRAS, OPTION_ROWS, RULES
 from companion.games.screen import BoardUi, ChessClock, Play
 
 __all__ = ["Scouts", "perft"]
@@ -47,10 +48,15 @@ class Scouts(ChessClockGame[State, str]):
     events = ScoutsEvent
     turn_rule = "turns"
     end_rule = "winning"
+    lead_words = say("the ranks that the best scout still has to go, there and home")
 
     def kit(self, options: ScoutsOptions) -> Kit:  # noqa: ARG002
         """Ten two-faced scouts, two boulders, two rocks; the same with all options."""
         return KIT
+
+    def extras(self, options: ScoutsOptions) -> Extras:  # noqa: ARG002
+        """A player aid for each side."""
+        return EXTRAS
 
     def setup(self, options: ScoutsOptions, rng: Random) -> State:  # noqa: ARG002
         """An empty board; white places first."""
@@ -90,6 +96,14 @@ class Scouts(ChessClockGame[State, str]):
     def outcome(self, state: State) -> Outcome | None:
         """How it ended."""
         return state.outcome
+
+    def lead(self, state: State) -> float:
+        """By the ranks that the best scout still has to go."""
+        return lead(state.position)
+
+    def triumph(self, winner: str) -> str:
+        """With intel."""
+        return say("{name} brings the intel home.", name=winner)
 
     def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002
         """Everything: nothing is hidden."""

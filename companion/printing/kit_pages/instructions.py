@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from companion.core.i18n import joined, say, say_n
 from companion.core.kit import SEATS, Deck, Kit
-from companion.printing.deck_pages import print_card
+from companion.printing.kit_pages.deck_pages import print_card
 from companion.printing.pdf_pen import (
     BAR_MM,
     HATCH,
@@ -49,8 +49,8 @@ _JOIN = (
     ),
 )
 _CUT = say(
-    "Cut out the tags along the thin lines. Fold along the dashes: a drawing down over the front of its block, "
-    "two faces back to back."
+    "Cut out the tags along the thin lines and fold them along the dashes: flaps go down over the sides of the block, "
+    "two faces go round the piece."
 )
 _SPARES = say("Keep the spare tags: they are the same once more.")
 _CAMERA = (
@@ -70,9 +70,18 @@ _PLACES = say("Cut out the places for piles as well. They lie beside the board, 
 _KINDS = {
     "board": say("board"),
     "pieces": say("pieces"),
+    "extras": say("for the table"),
     "places": say("places for piles"),
     "cards": say("cards and backs"),
 }
+
+_SHEET_CELLS = {
+    "pieces": (3.0, 0.8, 3, 3),
+    "extras": (10.0, 1.4, 1, 1),
+    "places": (4.6, 1.4, 2, 2),
+    "cards": (3.4, 0.6, 3, 3),
+}
+"""What a page looks like from afar: the cells' width and distance, and how many stand side by side and below, mm."""
 
 Picture = Callable[[Pen], None]
 """Draws in a box of 58 x 36 mm, the origin at its lower left corner."""
@@ -223,13 +232,13 @@ def _sheet(pen: Pen, kind: str, wide: float, high: float) -> None:
         for column, row in product(range(3), range(4)):
             pen.rectangle(1.6 + 3.6 * column, 2.3 + 3.6 * row, 3.6, 3.6, stroke_mm=0.25)
         return
-    size, gap, columns, rows = {"pieces": (3.0, 0.8, 3, 3), "places": (4.6, 1.4, 2, 2), "cards": (3.4, 0.6, 3, 3)}[kind]
+    size, gap, columns, rows = _SHEET_CELLS[kind]
     tall = size if kind == "pieces" else 1.4 * size
     left, low = (wide - columns * (size + gap) + gap) / 2, (high - rows * (tall + gap) + gap) / 2
     for column, row in product(range(columns), range(rows)):
         x, y = left + column * (size + gap), low + row * (tall + gap)
-        fill = None if kind == "places" else INK if kind == "pieces" else HATCH if (column + row) % 2 else None
-        pen.rectangle(x, y, size, tall, fill=fill, stroke_mm=0.25)
+        fills = {"pieces": INK, "cards": HATCH if (column + row) % 2 else None}
+        pen.rectangle(x, y, size, tall, fill=fills.get(kind), stroke_mm=0.25)
         if kind == "pieces":
             pen.rectangle(x + 0.8, y + 0.8, 0.7, 0.7, fill=WHITE)
 
