@@ -171,7 +171,7 @@ class OpenedChanceJson(TypedDict):
 
 
 class ChanceJson(TypedDict):
-    """Where chance comes from; `given` says by what means each seat gave its part, `chosen` what the host chose of it."""
+    """Where chance comes from; `given` says how each seat gave its part, `chosen` what the host chose of it."""
 
     number: int
     commitment: str
