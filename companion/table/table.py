@@ -34,6 +34,7 @@ from companion.table.records import (
     Pause,
     Resign,
     Resume,
+    SkipLesson,
     StageDone,
     TakeBack,
     TakeSeat,
@@ -235,6 +236,14 @@ class Table:
     def new_game(self, game: str, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
         """Start a game with its set-up; raises `Malformed` for unknown games and options."""
         self._owner.ask(lambda: self._lobby.begin(game, options or {}, seed))
+
+    def begin_lesson(self, game: str) -> None:
+        """Start the first game with a guide; raises `Malformed` for a game that has none."""
+        self._owner.ask(lambda: self._lobby.begin_lesson(game))
+
+    def skip_lesson(self, by: str) -> None:
+        """The guide leaves, and the game goes on; raises `Illegal` where no lesson is on."""
+        self._owner.ask(lambda: self._pipeline.accept(SkipLesson(by, self._clock.monotonic_s())))
 
     def rematch(self, swap: bool = False) -> None:
         """The same game with the same options once more; the match goes on. `swap`: with sides changed, where that can
