@@ -14,6 +14,8 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from random import Random
 
+from inside import database_of
+
 from companion.archive.history import History
 from companion.core.clock import FakeClock
 from companion.core.errors import CompanionError, JournalError
@@ -46,7 +48,7 @@ def made_journal(path: Path, games: int = 3, with_log: bool = False) -> tuple[by
             table.take_seat(seat, seat.title())
         for number in range(games):
             if with_log and number == games - 2:
-                journal._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                database_of(journal).execute("PRAGMA wal_checkpoint(TRUNCATE)")
             _play(table, clock, is_last=number == games - 1)
         if with_log:
             copies = [Path(f"{path}{suffix}").read_bytes() for suffix in ("", "-wal")]

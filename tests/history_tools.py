@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
+from inside import session_of
+
 from companion.archive.replay import GameFile, PlayedOrder, PlayedTurn
 from companion.core.clock import FakeClock
 from companion.core.kit import SEATS, Seat
@@ -51,7 +53,7 @@ def play(table: Table, clock: FakeClock, name: str, turns: int, seed: int = 1, e
     rng, game = Random(seed), GAMES[name]
     table.new_game(name, SHORT[name], seed)
     while turns:
-        session = table._live.session
+        session = session_of(table)
         if session.phase is Phase.OVER:
             return
         clock.advance(2.0)

@@ -15,6 +15,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from inside import session_of
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import Client, browser, until
 
@@ -144,7 +145,7 @@ class Tour:
         if view.phase in (Phase.SETUP, Phase.STAGES):
             self.table.confirm("host", view.moment, view.stage, force=True)
             return
-        session = self.table._live.session  # the walk plays for both sides
+        session = session_of(self.table)  # the walk plays for both sides
         if session.paused:
             self.table.resume("host")
             return

@@ -53,7 +53,7 @@ from vision.cameras.lenses import LensShelf
 from vision.diagnosis import BoardEye
 from vision.pieces.board_reader import BoardReader
 from vision.simulation.table import RenderedCamera, SimulatedTable
-from vision.watcher import Watcher
+from vision.watcher import Cameras, Watcher, WatchListeners
 from web.app import CameraRoom, Welcome, Workbench, create_app
 from web.security.join_code import JoinCode
 from web.server.sse import Server, serve
@@ -267,21 +267,21 @@ class Companion:
         settings = self.settings.camera
         reader = BoardReader(kits)
         self.eye = eye = BoardEye(reader, settings.source, _offers if opener else lambda: ())
-        self.watcher = watcher = Watcher(
+        watched = Cameras(
             open_camera,
-            reader,
-            self.clock,
-            settings.fps,
+            open_other=opener.open if opener else None,
+            expected=expected,
+            lenses=LensShelf(self.settings.lenses_path, settings) if opener else None,
+            mains_hz=settings.mains_hz,
+        )
+        listeners = WatchListeners(
             on_reading=self.table.saw,
             on_status=self._camera_is,
             on_look=eye.saw,
-            open_source=opener.open if opener else None,
-            lenses=LensShelf(self.settings.lenses_path, settings) if opener else None,
-            expected=expected,
-            mains_hz=settings.mains_hz,
+            on_read_s=self.metrics.read if self.metrics else lambda _: None,
             on_round=lambda: self.vitals.beat(CAMERA),
-            on_read_s=self.metrics.read if self.metrics else None,
         )
+        self.watcher = watcher = Watcher(watched, reader, self.clock, listeners, settings.fps)
         eye.steer(watcher)
         self._stack.enter_context(watcher)
         self.table.connect(on_kit=watcher.use)

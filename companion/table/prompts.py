@@ -13,7 +13,7 @@ from companion.games.mixins import tableau_of
 from companion.games.screen import BoardUi, CardUi
 from companion.table.board_check import Problem, tops
 from companion.table.session import BOTH, Phase, Session
-from companion.table.state import Instruction, TableState, instructions
+from companion.table.state import NO_DRAFT, Instruction, TableState, instructions
 
 
 @dataclass(frozen=True)
@@ -375,7 +375,7 @@ def _seat_lamps(live: TableState, seat: Seat) -> SeatLamps:
     if session.phase is Phase.ORDERS:
         if seat in session.sealed:
             return SeatLamps(frozenset({1, 2, 3}), wrong or TurnLamp.OFF)
-        count = live.drafts.get(seat, 0)
+        count = live.drafts.get(seat, NO_DRAFT).count
         entered = frozenset(range(1, count - (count - 1) // 3 * 3 + 1)) if count else frozenset()
         steady = TurnLamp.ON if session.is_open or tableau_of(session.playing, session.state, None) else TurnLamp.PULSE
         turn = steady if seat in session.awaited else TurnLamp.OFF

@@ -17,7 +17,7 @@ from companion.games.base import Drawn, Event, Outcome
 from companion.games.mixins import TimedGame, chess_clock_of, time_limit_of
 from companion.table.chance.fairness import Pledge
 from companion.table.chance.pledges import contribute, with_draw, without
-from companion.table.clocks import Countdown, next_bank
+from companion.table.clocks.countdown import Countdown, next_bank
 from companion.table.records import (
     Abandon,
     AnyRecord,

@@ -15,7 +15,7 @@ from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.base import Drawn, Event, Game, Outcome, Stage
 from companion.games.mixins import tableau_of
 from companion.table.chance.fairness import FairChance, Pledge
-from companion.table.clocks import Bank, Countdown
+from companion.table.clocks.countdown import Bank, Countdown
 
 BOTH = frozenset(SEATS)
 MACHINE = "machine"

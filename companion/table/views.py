@@ -20,11 +20,11 @@ from companion.games.mixins import tableau_of
 from companion.games.screen import BoardUi, CardUi, Tally, UnitOrder
 from companion.table.board_check import Problem
 from companion.table.chance.chance_view import ChanceView, chance_of, pledge_of
-from companion.table.clocks import Countdown
+from companion.table.clocks.countdown import Countdown
 from companion.table.prompts import Sign, sign_of
 from companion.table.seats.claims import sentence_of
 from companion.table.session import Phase, Sealed, Session
-from companion.table.state import Instruction, TableState, instructions
+from companion.table.state import NO_DRAFT, Instruction, TableState, instructions
 
 
 @dataclass(frozen=True)
@@ -324,7 +324,7 @@ def _seat_view(live: TableState, seat: Seat) -> SeatView:
         awaited=seat in session.awaited,
         sealed_at=sealed.at if sealed else None,
         receipt=sealed.receipt if sealed else None,
-        entered=live.drafts.get(seat, 0),
+        entered=live.drafts.get(seat, NO_DRAFT).count,
         sitting=sitting_of(sitter.nonce if sitter else None),
     )
 

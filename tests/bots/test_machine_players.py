@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from inside import live_of, session_of
 from table_tools import Played, playing
 
 from companion.bots import machine_players
@@ -147,7 +148,7 @@ def test_the_person_opposite_moves_its_pieces(against: Set) -> None:
     view = against.played.table.view()
     assert view.sign.text == "Purple: move Bo’s robot c4 to c3"
     assert view.sign.seats == {Seat.SOUTH}
-    lamps = lamps_of(against.played.table._live)
+    lamps = lamps_of(live_of(against.played.table))
     assert lamps[Seat.SOUTH].turn != lamps[Seat.NORTH].turn
 
 
@@ -165,7 +166,7 @@ def test_hands_on_the_machines_turn_are_no_play_of_it(tmp_path: Path) -> None:
         played.table.take_seat(Seat.NORTH, "Ada")
         played.table.new_game("kahmate", seed=1)
         for _ in range(40):
-            session = played.table._live.session
+            session = session_of(played.table)
             if session.phase is Phase.ORDERS and session.awaited == {Seat.SOUTH} and session.is_checked:
                 break
             if session.phase is Phase.ORDERS:
@@ -174,7 +175,7 @@ def test_hands_on_the_machines_turn_are_no_play_of_it(tmp_path: Path) -> None:
                     played.table.hand_in(seat, session.moment, text)
             else:
                 played.table.confirm("host", session.moment, session.stage)
-        session = played.table._live.session
+        session = session_of(played.table)
         layouts = next(after for _, after in session.candidates(Seat.SOUTH) if after and after[0] != session.board)
         moment = session.moment
         played.show(layouts[0], game="kahmate")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from chance_tools import NORTHS, give, place_pieces, pledge_at, recomputed, to_placing
+from inside import journal_of, session_of
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, until
@@ -66,15 +67,15 @@ def test_a_phone_gives_and_checks_that_it_was_used(tmp_path: Path) -> None:
 
 def forge(place: Place, number: int, fair: FairChance) -> None:
     """A game in the journal whose chance somebody has changed."""
-    place.table._journal.append(number, NewGame("kahmate", number, chance=fair), 5.0)
-    place.table._journal.append(number, Resign(Seat.SOUTH), 6.0)
+    journal_of(place.table).append(number, NewGame("kahmate", number, chance=fair), 5.0)
+    journal_of(place.table).append(number, Resign(Seat.SOUTH), 6.0)
 
 
 def test_a_forged_history_is_called_one(tmp_path: Path) -> None:
     with at_a_phone(tmp_path) as (place, window, url):
-        pledge = place.table._live.session.pledge
+        pledge = session_of(place.table).pledge
         assert pledge is not None
-        secret = place.table._journal.key("chance").hex()
+        secret = journal_of(place.table).key("chance").hex()
         parts = dict(pledge.contributions)
         other = {**parts, Seat.SOUTH: Contribution("11" * 32, "phone")}
         forge(place, 1, FairChance(commitment_of("00" * 32), "00" * 32, parts))

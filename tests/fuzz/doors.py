@@ -15,6 +15,7 @@ import msgspec
 from flask import Flask
 from flask.testing import FlaskClient
 from hypothesis import strategies as st
+from inside import session_of
 from werkzeug.test import TestResponse
 
 from companion.core.clock import FakeClock
@@ -286,7 +287,7 @@ def _filled(room: Room, seat: Seat, value: Any, name: str = "") -> Any:
         view = room.table.view()
         return view.stage if name == "stage" else view.moment
     if value == "LEGAL":
-        session = room.table._live.session
+        session = session_of(room.table)
         if session.game is None or seat not in session.game.to_act(session.state):
             return "UUS"
         return session.game.format(session.game.random_action(session.state, seat, room.rng))

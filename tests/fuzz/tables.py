@@ -13,6 +13,7 @@ from typing import Any
 
 from flask import Flask
 from hypothesis import strategies as st
+from inside import session_of
 
 from companion.archive.history import History
 from companion.core.clock import FakeClock
@@ -104,7 +105,7 @@ class Hands:
 
     def hand_in(self, seat: Seat, text: str | None) -> None:
         """On a phone: something legal, or any text."""
-        session = self.table._live.session
+        session = session_of(self.table)
         if text is None:
             text = (
                 session.playing.format(session.playing.random_action(session.state, seat, self.rng))
@@ -281,7 +282,7 @@ class Twin:
 
     def place(self) -> tuple[Any, ...]:
         """Where the game is: once it is further, what was hidden may show."""
-        session = self.table._live.session
+        session = session_of(self.table)
         return session.moment, session.phase, Seat.SOUTH in session.sealed, tuple(sorted(session.seats))
 
 

@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from inside import session_of
 from mqtt_tools import Broker, Ear, mqtt_settings, needs_broker, tell, told_table, until
 from table.test_secrecy import SECRETS, Scene, Viewer
 
@@ -49,7 +50,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def hand_in_all(companion: Companion, rng: Random) -> None:
     """Everybody who is awaited hands in something, as a random player does."""
-    session = companion.table._live.session
+    session = session_of(companion.table)
     for seat in sorted(session.awaited):
         action = session.playing.random_action(session.state, seat, rng)
         companion.table.hand_in(seat, session.moment, session.playing.format(action), salt="5a175a175a17")

@@ -16,6 +16,7 @@ import pytest
 from damage_tools import GOLDEN, KINDS, changed, damage, made_journal, problems_after
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inside import database_of
 from table_tools import playing
 
 from companion.core.clock import FakeClock
@@ -76,12 +77,14 @@ def test_any_name_of_a_folder_will_do(path: Path) -> None:
 def test_a_new_key_is_kept_on_a_full_disk_too(path: Path) -> None:
     with Journal(path) as journal:
         journal.key("host")
-        journal._db.execute(f"PRAGMA max_page_count={journal._db.execute('PRAGMA page_count').fetchone()[0]}")
+        database_of(journal).execute(
+            f"PRAGMA max_page_count={database_of(journal).execute('PRAGMA page_count').fetchone()[0]}"
+        )
         with pytest.raises(JournalError, match="The new key cannot be kept: database or disk is full"):
             journal.renew_key("host", 20_000)
 
         def give_up() -> bool:
-            journal._db.execute("PRAGMA max_page_count=1000000")
+            database_of(journal).execute("PRAGMA max_page_count=1000000")
             return True
 
         journal.on_full = give_up

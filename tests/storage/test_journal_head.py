@@ -14,6 +14,7 @@ from random import Random
 
 import pytest
 from damage_tools import made_journal
+from inside import journal_of, pipeline_of
 from table_tools import playing
 from test_disk import a_house
 
@@ -262,15 +263,14 @@ def test_the_head_is_on_the_disk_before_anybody_sees_the_input(path: Path, monke
         done.clear()
         played.table.connect(on_round=lambda: None)
         published: list[list[str]] = []
-        real_publish = played.table._publish
-        monkeypatch.setattr(
-            played.table, "_publish", lambda *given: (published.append(done.copy()), real_publish(*given))
-        )
+        pipeline = pipeline_of(played.table)
+        real_publish = pipeline.publish
+        monkeypatch.setattr(pipeline, "publish", lambda *given: (published.append(done.copy()), real_publish(*given)))
         played.table.hand_in(Seat.SOUTH, played.table.view().moment, "UUS", "salt")
         now = read_head(path)
         assert published[0] == ["synced"]
         assert now is not None
-        assert now.count == len(played.table._journal.legible(1)[0])
+        assert now.count == len(journal_of(played.table).legible(1)[0])
 
 
 def test_games_that_are_removed_or_rolled_off_are_not_missed(path: Path, tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_games_that_are_removed_or_rolled_off_are_not_missed(path: Path, tmp_pat
         for _ in range(2):
             played.begin()
             played.table.abandon()
-        journal = played.table._journal
+        journal = journal_of(played.table)
         stale = head_path(path).read_bytes()
         journal.remove_game(2)
         cut = as_after_a_cut(path, tmp_path / "cut")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from inside import live_of
 from table_tools import Played, both_seats, playing
 
 from companion.core.errors import Illegal
@@ -148,7 +149,7 @@ def test_a_hand_over_the_place_of_a_missing_piece_mends_nothing(played: Played) 
     sign = played.table.view().sign
     assert sign.text == "Put the black scout on e10"
     assert sign.small == "The camera does not see e10 now: put the piece there straight, or take the hand away."
-    assert not played.table._live.shows(whole), "nothing is ticked off by that"
+    assert not live_of(played.table).shows(whole), "nothing is ticked off by that"
     see(played, whole)
     assert played.table.view().problems == ()
     see(played, lay(whole, e10=None), hidden="e10 e9")
@@ -404,6 +405,6 @@ def test_a_hands_game_by_taps_alone_waits_for_nobody(played: Played) -> None:
 
 def test_the_lamp_of_the_seat_on_turn_is_on(played: Played) -> None:
     begin(played)
-    lamps = lamps_of(played.table._live)
+    lamps = lamps_of(live_of(played.table))
     assert lamps[SOUTH].turn is TurnLamp.ON
     assert lamps[NORTH].turn is TurnLamp.OFF

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from inside import live_of, mailbox_of, session_of
 from table_tools import Played, both_seats, playing
 
 from companion.core.clock import RealClock
@@ -287,7 +288,7 @@ def test_pause_and_resume_keep_turn_and_time(played: Played) -> None:
     played.table.pause("north")
     played.wait(500)
     assert left_s(played) == 3.75
-    lamps = lamps_of(played.table._live)
+    lamps = lamps_of(live_of(played.table))
     assert {lamp.turn for lamp in lamps.values()} == {TurnLamp.PULSE}
     played.table.resume("south")
     played.wait(3.7)
@@ -299,7 +300,7 @@ def test_pause_and_resume_keep_turn_and_time(played: Played) -> None:
 
 def test_the_turn_lamp_is_the_side_on_turn(played: Played) -> None:
     begin(played)
-    lamps = lamps_of(played.table._live)
+    lamps = lamps_of(live_of(played.table))
     assert (lamps[SOUTH].turn, lamps[NORTH].turn) == (TurnLamp.ON, TurnLamp.OFF)
 
 
@@ -409,7 +410,7 @@ def test_replaying_the_journal_gives_the_live_session(tmp_path: Path) -> None:
         played.table.pause("host")
         played.table.resume("host")
         played.table.undo()
-        live = played.table._live.session
+        live = session_of(played.table)
     with Journal(tmp_path / "journal.sqlite", read_only=True) as journal:
         assert journal.fold(live.number).state == live.state
         folded = journal.fold(live.number)
@@ -435,7 +436,7 @@ def test_a_key_pressed_in_time_counts_although_the_service_sleeps_over_the_end_o
             table.resume("host")
             due_s = table.view().clock.due_s  # type: ignore[union-attr] # it has one
             assert due_s is not None
-            table._owner.tell(busy)
+            mailbox_of(table).tell(busy)
             assert asleep.wait(5)
             hands.press("south_ready")
             pressed_s = clock.monotonic_s()
@@ -444,9 +445,9 @@ def test_a_key_pressed_in_time_counts_although_the_service_sleeps_over_the_end_o
             hands.release("south_ready")  # a key that is held long means something else
             threading.Event().wait(due_s + 0.2 - clock.monotonic_s())
             gate.set()
-            while len(table._live.session.turns) < 2:
+            while len(session_of(table).turns) < 2:
                 table.wait(table.version, 5)
-            pressed, timed_out = table._live.session.turns[:2]
+            pressed, timed_out = session_of(table).turns[:2]
             assert (pressed.by_time, timed_out.by_time) == (False, True)
             assert pressed.acted_s == pytest.approx(pressed_s, abs=0.05), "it ended at the press"
             assert timed_out.acted_s == pytest.approx(pressed_s + 1.0, abs=0.05), "the new turn began at the press"

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from inside import database_of, live_of, session_of
 from table_tools import Played, both_seats, playing
 from toy import Toy
 
@@ -364,7 +365,7 @@ def test_an_unexpected_error_stops_nobody_and_its_words_stay_out_of_the_log(
         raise RuntimeError(" ".join(("the draft was", "up")))  # not in one piece: a trace shows the source
 
     with monkeypatch.context() as patch:
-        patch.setattr("companion.table.table.press_order", fail)
+        patch.setattr("companion.table.seats.pad_input.press_order", fail)
         played.press(Seat.SOUTH, "U")
     assert "RuntimeError" in caplog.text
     assert "the draft was up" not in caplog.text
@@ -458,7 +459,7 @@ def test_replayed_journal_is_the_live_state(
             if played.table.view().can_undo:
                 played.table.undo()
                 played.table.confirm("host", played.table.view().moment, 0)
-        live = played.table._live.session
+        live = session_of(played.table)
         with Journal(folder / "journal.sqlite", read_only=True) as journal:
             assert bare(journal.fold(1)) == bare(live)
 
@@ -542,7 +543,7 @@ def test_a_full_disk_refuses_the_input_and_keeps_the_game(played: Played, monkey
 
 def test_sqlite_errors_become_journal_errors(tmp_path: Path) -> None:
     with Journal(tmp_path / "journal.sqlite") as journal:
-        journal._db.execute("PRAGMA query_only=ON")
+        database_of(journal).execute("PRAGMA query_only=ON")
         with pytest.raises(JournalError, match="nothing has changed"):
             journal.append(0, Undo(), 0.0)
 
@@ -573,7 +574,7 @@ def what_others_get(folder: Path, text: str, viewer: Seat | None) -> tuple[list[
             view = played.table.view(viewer)
             seats = {seat: dataclasses.replace(shown, receipt=None, sitting="") for seat, shown in view.seats.items()}
             seen.append(dataclasses.replace(view, seats=seats))
-            seen.append(lamps_of(played.table._live))
+            seen.append(lamps_of(live_of(played.table)))
 
         played.press(Seat.SOUTH, *text, "L", "back")
         look()
@@ -653,7 +654,7 @@ def test_a_finished_game_is_told_again_from_its_file(tmp_path: Path) -> None:
         played.begin(**SHORT)
         played.turn("URI", "III")
         with pytest.raises(Illegal, match="still on"):
-            game_file(played.table._live.session)
+            game_file(session_of(played.table))
         played.finish_stages()
         played.table.undo()
         played.table.confirm("host", played.table.view().moment, 0)

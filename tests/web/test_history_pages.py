@@ -14,6 +14,7 @@ import msgspec
 import pytest
 from flask.testing import FlaskClient
 from history_tools import SHORT, made_game, play
+from inside import session_of
 from PIL import Image
 from web_fixtures import HOST_KEY, Place, open_place, page_of
 
@@ -138,7 +139,7 @@ def test_nobody_gets_a_page_of_a_game_that_is_not(place: Place) -> None:
 def test_a_game_that_is_on_tells_nothing_that_is_hidden(place: Place, name: str) -> None:
     table, game = place.table, GAMES[name]
     play(table, place.clock, name, 2, end="on")
-    session = table._live.session
+    session = session_of(table)
     seat = sorted(session.awaited)[0]
     action = game.format(next(iter(game.legal_actions(session.state, seat))))
     paths = ("/history", "/history/1", "/api/history", "/statistics", "/history/1.json", "/history/1.txt")

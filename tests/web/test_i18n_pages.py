@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from flask.testing import FlaskClient
+from inside import session_of
 from setup_tools import kept
 from test_camera_page import KIT, FakeEye, room_in
 from test_camera_page import seen as seen_board
@@ -252,7 +253,7 @@ def seen(place: Place, missing: int = 0) -> None:
 
 def act(place: Place, seat: Seat) -> None:
     """A legal action of a seat, by the table itself."""
-    session = place.table._live.session
+    session = session_of(place.table)
     action = next(iter(session.playing.legal_actions(session.state, seat)))
     place.table.hand_in(seat, session.moment, session.playing.format(action))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inside import live_of, pipeline_of
 from web_fixtures import HOST_KEY, SALT, Place, error_of, open_place, page_of, view_of
 
 from companion.core.grid import Square
@@ -257,8 +258,8 @@ def test_without_a_clock_the_turn_is_ended(place: Place) -> None:
 def test_a_question_has_one_key_for_each_play_in_words(place: Place) -> None:
     south, north = place.sit("south"), place.sit("north")
     to_scouts(place)
-    asked = replace(place.table._live, choices=("c1-c2", "c1-b2"))
-    place.table._publish(asked)
+    asked = replace(live_of(place.table), choices=("c1-c2", "c1-b2"))
+    pipeline_of(place.table).publish(asked)
     page = page_of(south, "/seat/south")
     assert "Which play is it?" in page
     assert re.search(r'"action": "c1-b2"[^>]*>Dash c1 to b2<small class="mono">c1-b2</small>', page)

@@ -6,7 +6,7 @@ import math
 
 from companion.core.kit import Seat
 from companion.core.ports import Alarm, Cue, Signal
-from companion.table.clocks import Countdown
+from companion.table.clocks.countdown import Countdown
 from companion.table.ports import RecordJournal
 from companion.table.records import Pause, TimeOut
 from companion.table.session import Session
