@@ -21,6 +21,7 @@ from companion.core.clock import Clock
 from companion.core.config import HistorySettings
 from companion.core.errors import CompanionError, JournalError
 from companion.core.i18n import joined, listed, say
+from companion.core.priority import TIDYING, give_way
 from companion.storage import migrations
 from companion.storage.disk_space import Space
 from companion.storage.journal import Journal
@@ -100,6 +101,7 @@ class Housekeeping:
         self.close()
 
     def _run(self) -> None:
+        give_way(TIDYING)
         self.step()
         while not self._stop.wait(ROUND_S):
             self.step()

@@ -78,9 +78,9 @@ class _Light:
 
 
 class Unexplained:
-    """What no light has explained, such as a hand that rests over some squares: it is not sought again in every picture.
+    """What no light has explained, such as a hand that rests over some squares: not sought again in every picture.
 
-    It is after some pictures, for noise may have been to blame.
+    After some pictures it is, for noise may have been to blame.
     """
 
     def __init__(self) -> None:

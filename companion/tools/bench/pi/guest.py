@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from vision.detection.markers import Luma
 
 HEAD = np.dtype([("number", "<i8"), ("at_s", "<f8")])
 """What the file of pictures begins with: the number of the newest, and when it was exposed; then two pictures."""
+_LOOK_S, _WAIT_S = 0.005, 1.0
 
 
 def shared_pictures(path: Path, size: tuple[int, int], mode: Any) -> tuple[Any, Any]:
@@ -37,16 +39,20 @@ def shared_pictures(path: Path, size: tuple[int, int], mode: Any) -> tuple[Any, 
 
 
 class PaintedCamera(Source):
-    """Gives a copy of the newest picture, as a camera's driver does."""
+    """Waits for the next picture and gives a copy of it, as a camera's driver does."""
 
     name = "the painted camera"
 
     def __init__(self, path: Path, size: tuple[int, int], clock: Clock) -> None:
         super().__init__(clock)
         self._head, self._pictures = shared_pictures(path, size, "r")
-        self._at_s = 0.0
+        self._at_s, self._number = 0.0, 0
 
     def _luma(self) -> Luma:
+        end_s = time.monotonic() + _WAIT_S
+        while self._number == int(self._head["number"][0]) and time.monotonic() < end_s:
+            time.sleep(_LOOK_S)
+        self._number = int(self._head["number"][0])
         self._at_s = float(self._head["at_s"][0])
         return np.array(self._pictures[int(self._head["number"][0]) % 2])
 
@@ -105,7 +111,8 @@ def main() -> None:
     """`guest SETTINGS PICTURES WIDTH HEIGHT`."""
     settings, pictures, width, height = sys.argv[1:]
     save_memory()
-    with Guest(Path(settings), Path(pictures), (int(width), int(height))) as guest:
+    guest = Guest(Path(settings), Path(pictures), (int(width), int(height)))
+    with guest:
         spare_collections()
         print(json.dumps(guest.server.port), flush=True)
         for line in sys.stdin:

@@ -275,8 +275,9 @@ def _named_s(layout: dict[Square, tuple[str, ...]], painter: Painter, viewers: V
     free = [square for square in world.kit.board.squares if square not in layout]
     for _ in range(STRAYS):
         piece, wrong = rng.choice(world.pieces()), rng.choice(free)
-        for step in range(_STEPS):
-            world.hold_hand(Square(wrong.file, max(0, wrong.rank - _STEPS + 1 + step)))
+        files = world.kit.board.files
+        for step in range(_STEPS, 0, -1):
+            world.hold_hand(Square((wrong.file + step - 1) % files, wrong.rank))
             time.sleep(_STEP_S)
         world.move_to(piece.id, wrong)
         world.hold_hand(None)
