@@ -10,8 +10,8 @@ from companion.core.clock import RealClock
 from companion.core.config import Settings
 from companion.core.errors import CameraError, SystemTrouble
 from companion.core.ports import Camera
+from companion.printing.kit_pages.sheets import Paper
 from companion.printing.lens_page import calibration_page
-from companion.printing.sheets import Paper
 from vision.cameras.calibration import Calibration, LensFit
 from vision.cameras.catalogue import open_camera
 from vision.cameras.files import load_luma, pictures_in

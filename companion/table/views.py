@@ -21,6 +21,7 @@ from companion.games.screen import BoardUi, CardUi, Tally, UnitOrder
 from companion.table.board_check import Problem
 from companion.table.chance.chance_view import ChanceView, chance_of, pledge_of
 from companion.table.clocks.countdown import Countdown
+from companion.table.guide import GuideView, guide_of
 from companion.table.prompts import Sign, sign_of
 from companion.table.seats.claims import sentence_of
 from companion.table.session import Phase, Sealed, Session
@@ -148,6 +149,10 @@ class TableView:
     """Where the chance of this game comes from; None: there is none in it."""
     pledge: ChanceView | None = None
     """The chance that seats can give to now; None: they cannot."""
+    guide: GuideView | None = None
+    """The lesson of a guided first game, as far as it has come; None: there is none, or it is over."""
+    can_swap: bool = False
+    """Can a rematch be played with sides changed?"""
     can_disclose: bool = False
     """Is it over, but still hides where its chance came from because it can be taken back?"""
 
@@ -245,6 +250,8 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         claims={seat: ClaimSign(tuple(sorted(mark)), sentence_of(seat)) for seat, mark in sorted(live.claims.items())},
         chance=chance_of(session),
         pledge=pledge_of(session),
+        guide=guide_of(session),
+        can_swap=session.can_swap,
         can_disclose=session.phase is Phase.OVER and not session.is_opened and session.chance is not None,
     )
 

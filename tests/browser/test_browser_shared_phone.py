@@ -15,7 +15,7 @@ from web_fixtures import Place, open_place
 from companion.core.config import Settings, VoiceSettings
 from companion.core.kit import Seat
 from companion.speech.speech_policy import SpeechPolicy
-from web.app import Welcome
+from web.features import Welcome
 from web.server.sse import serve
 
 pytestmark = pytest.mark.browser

@@ -17,7 +17,7 @@ from companion.core.network import LOOK_S, Network, Wifi, hotspot
 from companion.core.ports import PadKey, Press
 from companion.storage.journal import Journal
 from companion.table.seats.claims import SEEN_S
-from web.app import Welcome
+from web.features import Welcome
 
 
 @pytest.fixture

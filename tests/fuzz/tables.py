@@ -33,6 +33,7 @@ from fuzz.endings import goes_on
 from fuzz.running import Probe, Target
 from fuzz.texts import GAME, ODD_TEXTS
 from web.app import create_app
+from web.features import Features, Site
 
 SQUARES = st.builds(Square, st.integers(0, 10), st.integers(0, 10))
 FACES = sorted({face.name for game in GAMES.values() for face in game.kit(game.options({})).faces})
@@ -250,10 +251,8 @@ class Twin:
         past = History(
             self.journal, folder / name / "history", self.clock, on_table=lambda: self.table.progress().number
         )
-        self.app: Flask = create_app(
-            self.table, GAMES, settings=WebSettings(), signing_key=b"k" * 32, host_key="abcde-fghij", clock=self.clock, past=past,
-            join_urls=lambda: ("http://192.0.2.7:8080/",),
-        )  # fmt: skip
+        site = Site(WebSettings(), lambda: ("http://192.0.2.7:8080/",), b"k" * 32, "abcde-fghij")
+        self.app: Flask = create_app(self.table, GAMES, self.clock, site, Features(past=past))
         stack.callback(self.app.extensions["streams"].close)
         self.people = {role: self.app.test_client() for role in ("south", "north", "nobody")}
         for seat in SEATS:

@@ -33,7 +33,7 @@ from companion.games import GAMES
 from companion.table.board_check import tops
 from companion.table.session import Phase
 from vision.readability import advise_blindly
-from web.app import Welcome, Workbench
+from web.features import Welcome, Workbench
 
 __all__ = ["brackets"]
 

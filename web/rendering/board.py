@@ -52,6 +52,8 @@ class BoardPicture:
     breaks: Square | None = None
     """What breaks the rule on a board that is wrong."""
     badges: Mapping[Square, Badge] = field(default_factory=dict)
+    ways: tuple[tuple[Square, Square], ...] = ()
+    """From where to where pieces have gone that lie in their new places already."""
 
 
 def scene_of(view: TableView) -> BoardPicture | None:
@@ -138,13 +140,26 @@ def board_svg(scene: BoardPicture, turned: bool = False) -> Markup:
     groups `under` (below the pieces) and `plan` (above them).
     """
     sketch = _Sketch(scene, turned)
-    x, y, width, height = sketch.box()
-    words = escape(translate(board_words(scene)))
-    grid = f"{sketch.board.files} {sketch.board.ranks} {sketch.pitch:g} {int(turned)}"
+    return _whole(sketch, sketch.box(), '<g id="under"></g>', '<g id="plan"></g>')
+
+
+def board_part(scene: BoardPicture, square: Square | None) -> Markup:
+    """A strip of a board, half as tall as it is wide, round a square (None: the middle); scripts draw nothing on it."""
+    sketch = _Sketch(scene, False)
+    x, top, width, height = sketch.box()
+    tall = min(height, width / 2)
+    middle = sketch.centre(square)[1] if square else top + height / 2
+    return _whole(sketch, (x, min(max(middle - tall / 2, top), top + height - tall), width, tall))
+
+
+def _whole(sketch: _Sketch, box: tuple[float, float, float, float], under: str = "", plan: str = "") -> Markup:
+    view_box = " ".join(f"{number:g}" for number in box)
+    words = escape(translate(board_words(sketch.scene)))
+    grid = f"{sketch.board.files} {sketch.board.ranks} {sketch.pitch:g} {int(sketch.turned)}"
     return Markup(
-        f'<svg class="board" viewBox="{x:g} {y:g} {width:g} {height:g}" role="img" aria-label="{words}"'
-        f' data-grid="{grid}">{sketch.ground()}<g id="under"></g>{sketch.stances()}{sketch.shots()}'
-        f'{sketch.pieces()}{sketch.blows()}{sketch.hands()}{sketch.bounces()}<g id="plan"></g></svg>'
+        f'<svg class="board" viewBox="{view_box}" role="img" aria-label="{words}"'
+        f' data-grid="{grid}">{sketch.ground()}{under}{sketch.stances()}{sketch.shots()}'
+        f"{sketch.pieces()}{sketch.blows()}{sketch.hands()}{sketch.bounces()}{plan}</svg>"
     )
 
 
@@ -306,7 +321,8 @@ class _Sketch:
 
     def hands(self) -> str:
         """Where hands move what: a frame with the piece faint in it, and an arrow that leads there."""
-        return "".join(self._move(move) for move in self.scene.moves)
+        gone = "".join(self._arrow(*way) for way in self.scene.ways)
+        return "".join(self._move(move) for move in self.scene.moves) + gone
 
     def _move(self, move: HandMove) -> str:
         if move.target is None:
@@ -339,7 +355,8 @@ class _Sketch:
         dx, dy = (x1 - x0) / length, (y1 - y0) / length
         normal = (-dy, dx)
         middle = self.width / 2 - (x0 + x1) / 2, self.height / 2 - (y0 + y1) / 2
-        swaps = any((m.origin, m.target) == (target, origin) for m in self.scene.moves)
+        ways = {*self.scene.ways, *((move.origin, move.target) for move in self.scene.moves)}
+        swaps = (target, origin) in ways
         inward = normal[0] * middle[0] + normal[1] * middle[1]
         if not swaps and inward < 0:
             normal = (dy, -dx)

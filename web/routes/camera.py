@@ -16,9 +16,10 @@ from flask import Blueprint, Flask, Response, current_app, jsonify, make_respons
 from werkzeug.exceptions import NotFound
 
 from companion.core.i18n import say, translate
-from companion.core.ports import Advice, Album, BoardSeen, CameraOffer, CameraState, Eye, SettledFrame
+from companion.core.ports import Advice, BoardSeen, CameraOffer, CameraState, Eye, SettledFrame
 from companion.table.views import TableView, turn_title
 from web.context import PageContext, clock_words
+from web.features import CameraRoom
 from web.rendering.camera_overlay import (
     WEAK_WORDS,
     count_words,
@@ -40,15 +41,6 @@ MEASURE_S = 1.5
 """The board is measured at most so often, however many look."""
 SMALL_PX, LARGE_PX = 240, 1920
 MOST_TURNS = 40
-
-
-@dataclass(frozen=True)
-class CameraRoom:
-    """What the camera page needs: the eye (None: no camera), the photographs, and how a bug bundle is made."""
-
-    eye: Eye | None
-    album: Album
-    bundle: Callable[[], bytes]
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ class HostPages:
 
     def _page(self, game: Game[Any, Any], chosen: Mapping[str, Any], error: str = "") -> str:
         app: Any = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way
-        seats, match, foot = self._page_context.fragment(app, "host", None).split("<!--part-->")
+        seats, match, foot = self._page_context.fragment(app, "host", None).html.split("<!--part-->")
         return render_template(
             "host.html",
             seats=seats,

@@ -16,7 +16,7 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.kit import SEATS, Seat
 from companion.table.session import Phase
 from companion.table.views import TableView
-from web.context import PageContext
+from web.context import PageContext, render_fragment
 from web.error_pages import status_of
 from web.routes.join import wanted_name
 from web.security.auth import Guard
@@ -54,9 +54,9 @@ class SharedPhonePages:
         if (seat := open_to(self._table.view())) is not None:
             return self._show(seat)
         answer = make_response(
-            render_template(
+            render_fragment(
                 "pass.html",
-                fragment=self._page_context.fragment(_this_app(), "pass", None),
+                self._page_context.fragment(_this_app(), "pass", None),
                 live="/live/pass",
                 page_context=self._page_context,
             )
@@ -111,7 +111,7 @@ class SharedPhonePages:
         def render() -> str:
             if not self._guard.passes(asked) or open_to(self._table.view()) is not None:
                 return COVER
-            return self._page_context.fragment(app, "pass", None)
+            return self._page_context.fragment(app, "pass", None).html
 
         place = Audience.SEAT if self._guard.passes(asked) else Audience.SPECTATOR
         return self._page_context.streams.follow(asked.environ, render, place)

@@ -24,7 +24,7 @@ from companion.core.kit import Seat
 from companion.core.network import Wifi, host_key_text, page_urls, plain_code, shown_code
 from companion.service.app import Companion
 from companion.storage.journal import Journal
-from web.app import Welcome, Workbench
+from web.features import Welcome, Workbench
 from web.security.host_names import Names
 
 PAGE = {"Accept": "text/html"}
