@@ -13,7 +13,7 @@ from companion.core.errors import CameraError
 from companion.core.i18n import joined, say
 from companion.core.kit import Kit
 from companion.core.ports import Camera, CameraState, CameraStatus, Frame, Reading
-from companion.core.priority import READING, give_way
+from companion.core.resources import READING, give_way
 from vision.cameras.blank_detector import Sight
 from vision.cameras.exposure import LightKeeper
 from vision.cameras.lenses import LensShelf

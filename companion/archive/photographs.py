@@ -18,7 +18,7 @@ from pathlib import Path
 
 from companion.core.clock import Clock
 from companion.core.i18n import say
-from companion.core.priority import TIDYING, give_way
+from companion.core.resources import TIDYING, give_way
 from companion.table.session import Phase
 from companion.table.table import Table
 from companion.table.views import Progress

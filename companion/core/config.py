@@ -13,7 +13,7 @@ from msgspec import Meta
 from companion.core.errors import ConfigError
 from companion.core.files import MAX_TEXT, expanded, read_file
 from companion.core.i18n import Verbatim, joined, say
-from companion.core.memory import is_small_machine
+from companion.core.resources import is_small_machine
 
 Pin = Annotated[int, Meta(ge=0, le=27)]
 TimeOfDay = Annotated[str, Meta(pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9])?$")]

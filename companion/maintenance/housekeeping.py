@@ -16,12 +16,11 @@ from pathlib import Path
 
 from companion.archive.history import History
 from companion.archive.photographs import PhotographFolder
-from companion.core.allocator import give_back
 from companion.core.clock import Clock
 from companion.core.config import HistorySettings
 from companion.core.errors import CompanionError, JournalError
 from companion.core.i18n import joined, listed, say
-from companion.core.priority import TIDYING, give_way
+from companion.core.resources import TIDYING, give_back, give_way
 from companion.storage import migrations
 from companion.storage.disk_space import Space
 from companion.storage.journal import Journal

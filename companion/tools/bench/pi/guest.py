@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from companion.core.allocator import save_memory
 from companion.core.clock import Clock
 from companion.core.config import load_settings
 from companion.core.ports import Alarm, Camera
+from companion.core.resources import save_memory
 from companion.games.base import plain_layout
 from companion.service.app import Companion
 from companion.service.lifecycle import spare_collections
