@@ -138,13 +138,13 @@ class PageContext:
         known = view if viewer is None else self.table.view()
         while known.version != view.version:  # both of one moment: what is secret is told by their difference
             view, known = self.table.view(viewer), self.table.view()
-        acting = cards.acting_seat(view) if view.standing else None
+        acting = cards.acting_seat(view) if view.board.standing else None
         needs = Needs()
         html = app.jinja_env.get_template(f"_{page}.html").render(
             needs=needs,
             view=view,
-            known=known.tableau,
-            plays=self.table.plays(acting, view.moment) if acting and (view.choices or view.is_open) else (),
+            known=known.board.tableau,
+            plays=self.table.plays(acting, view.moment) if acting and (view.own.choices or view.turn.is_open) else (),
             south=self.table_settings.tip_south,
             viewer=viewer,
             games=self.games,
@@ -164,7 +164,7 @@ class PageContext:
             staff=self.features.staff if self.features.staff and self.features.staff.is_heard else None,
             own_screen=own_screen,
             unwell=self.features.health.line() if self.features.health and page == "host" else None,
-            pads={seat: self.table.view(seat).pad for seat in SEATS} if page == "workbench" else {},
+            pads={seat: self.table.view(seat).own.pad for seat in SEATS} if page == "workbench" else {},
         )
         return view.version, Fragment(html, needs)
 
@@ -377,8 +377,8 @@ def device_words(view: TableView) -> str:
         CameraState.SEES_BOARD: say("Camera sees the board."),
         CameraState.NO_BOARD: say("Camera sees no board."),
         CameraState.TROUBLE: say("Camera in trouble."),
-    }[view.camera.state]
-    told = (view.camera.sentence or camera, view.panel)
+    }[view.devices.camera.state]
+    told = (view.devices.camera.sentence or camera, view.devices.panel)
     return joined(
         " ", [sentence if sentence.endswith(".") else joined("", (sentence, ".")) for sentence in told if sentence]
     )
@@ -391,7 +391,7 @@ def own_square(view: TableView, seat: Seat) -> Square | None:
     drawing = view.kit.sides[seat].drawing
     found = [
         square
-        for square, faces in view.layout.items()
+        for square, faces in view.board.layout.items()
         if any(view.kit.face(face).seat is seat and view.kit.face(face).drawing == drawing for face in faces)
     ]
     return found[0] if len(found) == 1 else None

@@ -248,7 +248,7 @@ class MqttAdapter:
 
     def _clock_words(self, view: TableView) -> bytes:
         """As it was told, as long as the clock runs on as it did: every look would find other seconds."""
-        seen = (view.clock, tuple(view.clocks.items()))
+        seen = (view.time.clock, tuple(view.time.clocks.items()))
         if seen != self._clock_seen:
             self._clock_seen = seen
             self._clock_told = packed(told.clock_of(view, self._table.now_s(), self._clock.wall_s()))

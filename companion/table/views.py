@@ -80,6 +80,106 @@ class ClockView:
 
 
 @dataclass(frozen=True)
+class TurnView:
+    """The turn that is due or shown, as far as its stages are open."""
+
+    number: int
+    stage: int
+    title: str
+    """Of the stage that is shown."""
+    steps: int
+    """How many stages a turn can have; how many this one has is not told before the last."""
+    instructions: tuple[Instruction, ...]
+    orders: tuple[Mapping[Seat, Order], ...]
+    """The orders of the stages that are open."""
+    sheets: Mapping[Seat, tuple[UnitOrder, ...]]
+    """The orders of each seat's pieces, as far as the stages that were shown have opened them."""
+    events: tuple[Event, ...]
+    opened: tuple[Opened, ...]
+    tallies: tuple[Tally, ...]
+    """Sums to be shown with the stage: its own, or the last ones before it in this turn."""
+    is_open: bool
+    """Anybody at the table may act for the seat on turn."""
+
+
+@dataclass(frozen=True)
+class BoardView:
+    """What lies on the table, what should lie there, and what the game shows beside it."""
+
+    layout: Layout
+    """What lay on the board before the stage that is shown."""
+    target: Layout | None
+    """What should lie there when hands are done; None: nobody checks."""
+    unknown: frozenset[Square]
+    problems: tuple[Problem, ...]
+    why_not: Illegal | None
+    """The rule that the board breaks as hands have left it."""
+    watched: bool
+    suggested: str | None
+    """The game whose board lies there while none is on."""
+    fans: Layout
+    """The open cards that the camera reads, by zone."""
+    tableau: CardUi | None
+    """What a game of cards and counters shows this viewer; None: the board says it all."""
+    standing: BoardUi | None
+    """What a game of pieces shows this viewer beside its board; None: the board says it all."""
+
+
+@dataclass(frozen=True)
+class OwnView:
+    """What is the viewer's alone to know or to do."""
+
+    pad: PadGrammar | None
+    sealed: Sealed | None
+    back: str | None
+    """The moment to name in order to take back what the viewer handed in or did last; None: nothing."""
+    laid: str | None
+    """The action that cards or pieces laid open mean: ready says yes."""
+    choices: tuple[str, ...]
+    """The plays that the board can mean, where the viewer has to say which."""
+
+
+@dataclass(frozen=True)
+class TimeView:
+    """The clock of the decision that is due, and both seats' chess clocks, of which it is one, where there are any."""
+
+    clock: ClockView | None
+    clocks: Mapping[Seat, ClockView]
+
+
+@dataclass(frozen=True)
+class MatchView:
+    """How the game and the match stand; `log` has the last sentences, newest first."""
+
+    score: tuple[int, int, int]
+    outcome: Outcome | None
+    draw_offer: Seat | None
+    can_undo: bool
+    log: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DevicesView:
+    """Camera, pads and what is wrong; `claims` are the phones that ask for a pad's seat, and nothing of them but the
+    pad's mark."""
+
+    camera: CameraStatus
+    panel: str
+    notices: tuple[str, ...]
+    claims: Mapping[Seat, ClaimSign]
+
+
+@dataclass(frozen=True)
+class FairnessView:
+    """Where chance comes from: in this game (None: there is none in it), and that which seats can give to now."""
+
+    chance: ChanceView | None
+    pledge: ChanceView | None
+    can_disclose: bool
+    """Is it over, but still hides where its chance came from because it can be taken back?"""
+
+
+@dataclass(frozen=True)
 class TableView:
     """Everything that a page may show to one viewer (`viewer` None: everybody)."""
 
@@ -89,67 +189,16 @@ class TableView:
     moment: str
     game: str | None
     title: str
-    turn: int
-    stage: int
-    stage_title: str
-    sign: Sign
     kit: Kit | None
-    layout: Layout
-    """What lay on the board before the stage that is shown."""
-    target: Layout | None
-    """What should lie there when hands are done; None: nobody checks."""
-    unknown: frozenset[Square]
-    problems: tuple[Problem, ...]
-    instructions: tuple[Instruction, ...]
+    sign: Sign
     seats: Mapping[Seat, SeatView]
-    orders: tuple[Mapping[Seat, Order], ...]
-    """The orders of the turn's stages that are open."""
-    steps: int
-    """How many stages a turn can have; how many this one has is not told before the last."""
-    events: tuple[Event, ...]
-    opened: tuple[Opened, ...]
-    tallies: tuple[Tally, ...]
-    """Sums to be shown with the stage: its own, or the last ones before it in this turn."""
-    tableau: CardUi | None
-    """What a game of cards and counters shows this viewer; None: the board says it all."""
-    standing: BoardUi | None
-    """What a game of pieces shows this viewer beside its board; None: the board says it all."""
-    sheets: Mapping[Seat, tuple[UnitOrder, ...]]
-    """The orders of each seat's pieces, as far as the stages that were shown have opened them."""
-    clock: ClockView | None
-    clocks: Mapping[Seat, ClockView]
-    """Both seats' chess clocks, of which `clock` runs; empty: there are none."""
-    laid: str | None
-    """The action that cards or pieces laid open mean: ready says yes."""
-    fans: Layout
-    """The open cards that the camera reads, by zone."""
-    is_open: bool
-    """Anybody at the table may act for the seat on turn."""
-    pad: PadGrammar | None
-    mine: Sealed | None
-    back: str | None
-    """The moment to name in order to take back what the viewer handed in or did last; None: nothing."""
-    score: tuple[int, int, int]
-    outcome: Outcome | None
-    draw_offer: Seat | None
-    can_undo: bool
-    log: tuple[str, ...]
-    camera: CameraStatus
-    watched: bool
-    panel: str
-    suggested: str | None
-    choices: tuple[str, ...]
-    why_not: Illegal | None
-    """The rule that the board breaks as hands have left it."""
-    notices: tuple[str, ...]
-    claims: Mapping[Seat, ClaimSign]
-    """The phones that ask for a pad's seat: for the table screen, and nothing of them but the pad's mark."""
-    chance: ChanceView | None = None
-    """Where the chance of this game comes from; None: there is none in it."""
-    pledge: ChanceView | None = None
-    """The chance that seats can give to now; None: they cannot."""
-    can_disclose: bool = False
-    """Is it over, but still hides where its chance came from because it can be taken back?"""
+    turn: TurnView
+    board: BoardView
+    own: OwnView
+    time: TimeView
+    match: MatchView
+    devices: DevicesView
+    fairness: FairnessView
 
 
 @dataclass(frozen=True)
@@ -190,12 +239,6 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
     """The table as `viewer` may know it."""
     session = live.session
     game = session.game
-    in_stages = session.phase is Phase.STAGES
-    stages = session.stages if in_stages or session.phase is Phase.OVER else ()
-    open_stages = stages[: session.stage + 1] if in_stages else stages
-    playing = session.phase in (Phase.ORDERS, Phase.STAGES)
-    mine = _own_sealed(session, viewer)
-    standing = _standing(session, viewer)
     return TableView(
         version=live.version,
         viewer=viewer,
@@ -203,50 +246,75 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         moment=session.moment,
         game=game.name if game else None,
         title=game.title if game else "Tabletop Companion",
-        turn=session.turn_shown,
-        stage=session.stage,
-        stage_title=session.stages[session.stage].title if in_stages else "",
-        sign=sign_of(live, viewer),
         kit=session.kit,
-        layout=session.board or {},
-        target=session.target,
-        unknown=live.reading.unknown if live.reading and live.watched else frozenset(),
-        problems=live.problems,
-        instructions=instructions(live),
+        sign=sign_of(live, viewer),
         seats={seat: _seat_view(live, seat) for seat in SEATS},
-        orders=tuple(stage.orders for stage in open_stages),
+        turn=_turn_view(live),
+        board=_board_view(live, viewer),
+        own=_own_view(live, viewer),
+        time=TimeView(_clock_view(session.countdown, session.paused), _chess_clocks(session)),
+        match=MatchView(session.score, session.outcome, session.draw_offer, session.before is not None, _log(session)),
+        devices=DevicesView(live.camera, live.panel, live.notices, _claims(live)),
+        fairness=_fairness_view(session),
+    )
+
+
+def _turn_view(live: TableState) -> TurnView:
+    session = live.session
+    in_stages = session.phase is Phase.STAGES
+    stages = session.stages if in_stages or session.phase is Phase.OVER else ()
+    open_stages = stages[: session.stage + 1] if in_stages else stages
+    return TurnView(
+        number=session.turn_shown,
+        stage=session.stage,
+        title=session.stages[session.stage].title if in_stages else "",
         steps=_steps(session) if stages else 0,
+        instructions=instructions(live),
+        orders=tuple(stage.orders for stage in open_stages),
+        sheets=_sheets(session),
         events=session.stages[session.stage].events if in_stages else (),
         opened=_opened(session),
         tallies=_tallies(session) if in_stages else (),
-        tableau=_tableau(live, viewer),
-        standing=standing,
-        sheets=_sheets(session),
-        clock=_clock_view(session.countdown, session.paused),
-        clocks=_chess_clocks(session),
-        laid=_laid(live, viewer),
-        fans=live.reading.fans if live.reading and live.watched else {},
         is_open=session.is_open,
-        pad=game.pad(session.state, viewer) if game and viewer and playing else None,
-        mine=mine,
-        back=_back(session, viewer),
-        score=session.score,
-        outcome=session.outcome,
-        draw_offer=session.draw_offer,
-        can_undo=session.before is not None,
-        log=_log(session),
-        camera=live.camera,
-        watched=live.watched,
-        panel=live.panel,
-        suggested=live.suggested,
-        choices=live.choices if viewer in session.awaited else (),
-        why_not=live.why_not if live.problems else None,
-        notices=live.notices,
-        claims={seat: ClaimSign(tuple(sorted(mark)), sentence_of(seat)) for seat, mark in sorted(live.claims.items())},
-        chance=chance_of(session),
-        pledge=pledge_of(session),
-        can_disclose=session.phase is Phase.OVER and not session.is_opened and session.chance is not None,
     )
+
+
+def _board_view(live: TableState, viewer: Seat | None) -> BoardView:
+    session = live.session
+    reading = live.reading if live.watched else None
+    return BoardView(
+        layout=session.board or {},
+        target=session.target,
+        unknown=reading.unknown if reading else frozenset(),
+        problems=live.problems,
+        why_not=live.why_not if live.problems else None,
+        watched=live.watched,
+        suggested=live.suggested,
+        fans=reading.fans if reading else {},
+        tableau=_tableau(live, viewer),
+        standing=_standing(session, viewer),
+    )
+
+
+def _own_view(live: TableState, viewer: Seat | None) -> OwnView:
+    session, game = live.session, live.session.game
+    is_on = session.phase in (Phase.ORDERS, Phase.STAGES)
+    return OwnView(
+        pad=game.pad(session.state, viewer) if game and viewer and is_on else None,
+        sealed=_own_sealed(session, viewer),
+        back=_back(session, viewer),
+        laid=_laid(live, viewer),
+        choices=live.choices if viewer in session.awaited else (),
+    )
+
+
+def _fairness_view(session: Session) -> FairnessView:
+    hides = session.phase is Phase.OVER and not session.is_opened and session.chance is not None
+    return FairnessView(chance_of(session), pledge_of(session), hides)
+
+
+def _claims(live: TableState) -> Mapping[Seat, ClaimSign]:
+    return {seat: ClaimSign(tuple(sorted(mark)), sentence_of(seat)) for seat, mark in sorted(live.claims.items())}
 
 
 def _tableau(live: TableState, viewer: Seat | None) -> CardUi | None:

@@ -146,8 +146,8 @@ def open_to(view: TableView) -> Seat | None:
     awaited = [seat for seat in SEATS if view.seats[seat].awaited]
     if view.phase is not Phase.ORDERS or len(awaited) != 1 or any(view.seats[seat].receipt for seat in SEATS):
         return None
-    is_open_board = view.standing is not None and view.tableau is None and view.standing.duel is None
-    return awaited[0] if view.is_open or is_open_board else None
+    is_open_board = view.board.standing is not None and view.board.tableau is None and view.board.standing.duel is None
+    return awaited[0] if view.turn.is_open or is_open_board else None
 
 
 def stage_of_passing(view: TableView, seat: Seat) -> str:
