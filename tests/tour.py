@@ -132,7 +132,7 @@ class Tour:
         view = self.table.view(Seat.SOUTH)
         kinds = {
             "placing": view.board.standing and view.board.standing.placing,
-            "duel": view.board.standing and view.standing.duel,
+            "duel": view.board.standing and view.board.standing.duel,
         }
         kinds["sealed"] = any(each.sealed_at for each in view.seats.values())
         return "-".join([str(view.phase), *(kind for kind, holds in kinds.items() if holds)])

@@ -30,12 +30,14 @@ from companion.core.network import shown, shown_code
 from companion.core.ports import CameraState
 from companion.games.base import Game
 from companion.table.seats.claims import mark_words
+from companion.table.session import Phase
 from companion.table.table import Table
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 from web.features import Features
 from web.rendering import cards, piece_controls
 from web.rendering.board import BoardPicture, board_svg, board_words, scene_of
 from web.rendering.cards import lanes_sign
+from web.rendering.finale import again_words, end_words, nearest_tenth, still_board, tale_of
 from web.rendering.pieces import picture
 from web.rendering.stylesheets import stylesheets
 from web.security.auth import Guard
@@ -138,12 +140,16 @@ class PageContext:
         known = view if viewer is None else self.table.view()
         while known.version != view.version:  # both of one moment: what is secret is told by their difference
             view, known = self.table.view(viewer), self.table.view()
+        past = self.features.past if view.phase is Phase.OVER else None
+        finale = past.finale(int(view.moment.partition(".")[0])) if past else None
         acting = cards.acting_seat(view) if view.board.standing else None
         needs = Needs()
         html = app.jinja_env.get_template(f"_{page}.html").render(
             needs=needs,
             view=view,
             known=known.board.tableau,
+            finale=finale,
+            end=end_words(view, finale),
             plays=self.table.plays(acting, view.moment) if acting and (view.own.choices or view.turn.is_open) else (),
             south=self.table_settings.tip_south,
             viewer=viewer,
@@ -192,6 +198,10 @@ def register_template_helpers(app: Flask) -> None:
         pointing=pointing,
         cards=cards,
         beside=piece_controls,
+        tale_of=tale_of,
+        again_words=again_words,
+        still_board=still_board,
+        nearest_tenth=nearest_tenth,
         picture=picture,
         small_board=lambda game: small_board(game.kit(game.options({}))),
         start_board=start_board,

@@ -86,13 +86,26 @@ class Proof:
 
 @dataclass(frozen=True)
 class PastTurn:
-    """A turn in the notation: its number from 1, its moment, what each seat did, and its scenes `first` to `last`."""
+    """A turn in the notation: its number from 1, its moment, what each seat did, and its scenes `first` to `last`.
+
+    `counted` is its number as the game counts, in which a turn may have several lines; 0: a part of the set-up.
+    """
 
     number: int
     moment: str
     proofs: tuple[Proof, ...]
     first: int
     last: int
+    counted: int
+
+
+@dataclass(frozen=True)
+class HighlightedEvent:
+    """An event that people remember, and the scene in which it happens."""
+
+    place: int
+    turn: int
+    event: Event
 
 
 @dataclass(frozen=True)
@@ -144,6 +157,18 @@ class Replay(Protocol):
     def trouble(self) -> str:
         """What does not fit."""
 
+    @property
+    def leads(self) -> tuple[float, ...]:
+        """By how much South led at the start and after every turn; empty: nobody can say."""
+
+    @property
+    def highlights(self) -> tuple[HighlightedEvent, ...]:
+        """What people will remember of it, in its order."""
+
+    @property
+    def proofs(self) -> int:
+        """How many receipts there are."""
+
     def scene(self, place: int) -> ReplayStep:
         """One of them; raises IndexError."""
 
@@ -153,6 +178,45 @@ class Replay(Protocol):
 
     def photograph(self, turn: int) -> str:
         """The moment of the photograph that shows the board after a turn (0: the set-up); empty: there is none."""
+
+
+@dataclass(frozen=True)
+class Still:
+    """A turn of a game that is over, to be shown: the board at its end, or its photograph, and what happened."""
+
+    scene: ReplayStep
+    turn: int
+    """The number of the turn as the game counts it."""
+    photograph: str
+    """The moment of its photograph; empty: there is none."""
+    words: str
+    square: str = ""
+    """Where that was; empty: nowhere in particular."""
+
+
+@dataclass(frozen=True)
+class Finale:
+    """The end of a game, with nothing in it that anybody at the table may not know while it can be taken back.
+
+    `names` are those of the seats at the end, or of their sides. `turning` is the turn after which the winner led to
+    the end, `best` the one after which a seat led most or was least behind; there may be none. `evening`: how many
+    games each of these two has won since the morning; None: they have no names by which they could be told apart.
+    """
+
+    number: int
+    kit: Kit
+    turns: int
+    winners: tuple[Seat, ...]
+    names: Mapping[Seat, str]
+    headline: str
+    counts: tuple[str, ...]
+    stills: tuple[Still, ...]
+    turning: Still | None
+    best: Mapping[Seat, Still]
+    proofs: int
+    fits: bool
+    evening: Mapping[Seat, int] | None
+    has_replay: bool
 
 
 @dataclass(frozen=True)
@@ -191,6 +255,9 @@ class Past(Protocol):
 
     def replay(self, number: int) -> Replay:
         """A game told again; raises `Illegal` while it is on, `Malformed` when there is none or it cannot be read."""
+
+    def finale(self, number: int) -> Finale | None:
+        """The end of a game; None: it is not over, or cannot be told."""
 
     def as_json(self, number: int) -> bytes:
         """The game as a file; raises as `replay`."""

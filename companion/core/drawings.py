@@ -183,7 +183,41 @@ _FACES = {
     ),
 }
 
+_CHEERING = {
+    # The robots at the end of a game; in play they keep a straight face.
+    "smile-s": (
+        f'<path d="M50 20V9" stroke="{_EDGE}" stroke-width="5"/><circle cx="50" cy="9" r="6" fill="{_EDGE}"/>'
+        + _solid(_DOME, 5)
+        + '<path d="M26 58a10 11 0 0 1 20 0M54 58a10 11 0 0 1 20 0" fill="none" stroke="var(--face,#fff)"'
+        ' stroke-width="6" stroke-linecap="round"/><path d="M32 69H68a18 15 0 0 1-36 0z" fill="var(--face,#fff)"/>'
+    ),
+    "smile-n": (
+        f'<path d="M34 22V8M66 22V8" stroke="{_EDGE}" stroke-width="5"/>'
+        + _solid(_ANGULAR, 5)
+        + _dotted(_ANGULAR)
+        + f'<path d="M22 44H78V62H22z" fill="var(--face,{_INK})"/>'
+        '<path d="M31 58L39 50L47 58M53 58L61 50L69 58" fill="none" stroke="currentColor" stroke-width="5"/>'
+        f'<path d="M30 71H70L60 85H40z" fill="var(--face,{_INK})"/>'
+    ),
+}
+
 _KEYS = {
+    "bounce": (
+        '<path d="M86 10V90" stroke="currentColor" stroke-width="12"/>'
+        '<path d="M6 43H42V22L72 50L42 78V57H6z" fill="currentColor"/>'
+    ),
+    "home": (
+        '<path d="M6 52L50 12L94 52M20 46V90H80V46" fill="none" stroke="currentColor" stroke-width="10"'
+        ' stroke-linejoin="round"/>'
+    ),
+    "turning": (
+        '<path d="M14 88V60a30 30 0 0 1 60 0v8" fill="none" stroke="currentColor" stroke-width="13"/>'
+        '<path d="M50 60H98L74 92z" fill="currentColor"/>'
+    ),
+    "swap": (
+        '<path d="M10 34H70M90 66H30" fill="none" stroke="currentColor" stroke-width="11"/>'
+        '<path d="M62 10L92 34L62 58zM38 42L8 66L38 90z" fill="currentColor"/>'
+    ),
     "laptop": (
         '<path d="M18 20H82V66H18z" fill="none" stroke="currentColor" stroke-width="9" stroke-linejoin="round"/>'
         '<path d="M4 78H96V88H4z" fill="currentColor"/>'
@@ -202,7 +236,7 @@ _KEYS = {
     ),
 }
 
-DRAWINGS: dict[str, str] = {**_PIECES, **_ORDERS, **_SIGNS, **_GROUND, **_SUITS, **_FACES, **_KEYS}
+DRAWINGS: dict[str, str] = {**_PIECES, **_ORDERS, **_SIGNS, **_GROUND, **_SUITS, **_FACES, **_CHEERING, **_KEYS}
 """The inside of every drawing, by name; those of games that come from outside are added when the program starts."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 

@@ -58,6 +58,8 @@ class Side:
     """The same colour for paper and rendered scenes, `#rrggbb` (light theme)."""
     drawing: str
     """The drawing that stands for the side."""
+    cheering: str = ""
+    """The drawing of a side that has won; empty: the same."""
 
 
 @dataclass(frozen=True)

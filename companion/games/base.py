@@ -247,6 +247,8 @@ class Game(ABC, Generic[S, A]):
     """The ways to begin it from a seat; the last one is meant when its board lies on the table."""
     replays_ties: ClassVar[bool] = False
     """True when a tie is played again from the beginning; the match keeps the count."""
+    lead_words: ClassVar[str] = ""
+    """What `lead` counts, as the middle of a sentence; empty: nobody can say who leads."""
     seed_chosen: ClassVar[str] = say("The chance of this game was chosen by the host.")
     """What everybody is told when the host has chosen the seed."""
 
@@ -304,6 +306,14 @@ class Game(ABC, Generic[S, A]):
     @abstractmethod
     def parse(self, text: str) -> A:
         """The action of a notation; raises `Malformed`."""
+
+    def lead(self, state: S) -> float | None:  # noqa: ARG002
+        """How far South leads by what everybody can see, in units of its own (below 0: North); None: nobody can say."""
+        return None
+
+    def triumph(self, winner: str) -> str:
+        """That whoever has this name has won by the rules, as a headline."""
+        return say("{name} wins.", name=winner)
 
     def format(self, action: A) -> str:
         """The notation of an action."""

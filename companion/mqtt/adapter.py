@@ -23,7 +23,7 @@ from companion.mqtt.discovery import OFFLINE, ONLINE, birth_topic, config_topic,
 from companion.mqtt.topics import packed
 from companion.table.seats.staff_call import Call, StaffBell
 from companion.table.table import Table
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 
 log = logging.getLogger(__name__)
 

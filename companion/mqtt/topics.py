@@ -17,7 +17,7 @@ from companion.games import event_cues
 from companion.table.chance.chance_view import ChanceView
 from companion.table.seats.staff_call import Call, StaffBell
 from companion.table.session import Phase
-from companion.table.views import ClockView, TableView
+from companion.table.table_view import ClockView, TableView
 
 AVAILABILITY, STATE, TURN, CLOCK, SEATS_TAKEN, DEVICES = "availability", "state", "turn", "clock", "seats", "devices"
 EVENT, STAFF, STAFF_SET, PAUSED_SET = "event", "staff", "staff/set", "paused/set"

@@ -14,7 +14,7 @@ from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import CameraState, Utterance
 from companion.table.session import Phase
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 
 KEPT = 4
 """So many sentences are kept for a screen that is a little behind."""

@@ -12,14 +12,16 @@ from companion.games import GAMES, game_named
 from companion.table.chance.chance_keeper import ChanceKeeper
 from companion.table.pipeline import Pipeline
 from companion.table.ports import LastChoices
+from companion.table.seats.seating import Seating
 from companion.table.session import Phase
 
 
 class Lobby:
     """Begins games; every method is called by the table's thread."""
 
-    def __init__(self, pipeline: Pipeline, chance: ChanceKeeper, choices: LastChoices) -> None:
+    def __init__(self, pipeline: Pipeline, seating: Seating, chance: ChanceKeeper, choices: LastChoices) -> None:
         self._pipeline = pipeline
+        self._seating = seating
         self._chance = chance
         self._choices = choices
         self.has_room = True
@@ -53,12 +55,16 @@ class Lobby:
             raise Illegal(Refusal.NO_GAME, say("No board lies on the table"))
         self.begin(game, self._options_of(game))
 
-    def rematch(self) -> None:
-        """The same game with the same options once more; the match goes on."""
+    def rematch(self, swap: bool = False) -> None:
+        """The same game with the same options once more; the match goes on. `swap`: with sides changed, if possible."""
         session = self._pipeline.session
         if session.phase is not Phase.OVER:
             raise Illegal(Refusal.WRONG_PHASE, say("The game is not over yet"))
-        self.begin(session.playing.name, session.raw_options, None, session.score)
+        south, north, ties = session.score
+        if swap and session.can_swap and self.has_room:
+            self._seating.swap({})
+            south, north = north, south
+        self.begin(session.playing.name, session.raw_options, None, (south, north, ties))
 
     @property
     def must_replay(self) -> bool:

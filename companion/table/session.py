@@ -244,6 +244,12 @@ class Session:
             return False
         return not self.outcome.winners and self.outcome == self.game.outcome(self.state)
 
+    @property
+    def can_swap(self) -> bool:
+        """Can both sides change places by a key? Not where somebody plays by a pad: that stays where it is."""
+        sitters = self.seats.values()
+        return self.is_between and len(sitters) > 0 and all(sitter.door != "pad" for sitter in sitters)
+
     def is_machines(self, seat: Seat) -> bool:
         """Does a program play this seat? Not where people deal the cards themselves: it cannot know its own."""
         sitter = self.seats.get(seat)

@@ -43,8 +43,9 @@ from companion.table.seats.pad_input import PadInput
 from companion.table.seats.seat_claims import ClaimPort, SeatClaims
 from companion.table.seats.seating import Seating
 from companion.table.session import MACHINE, Phase
+from companion.table.table_view import Progress, TableView
 from companion.table.turns import Turns
-from companion.table.views import Progress, TableView, progress_of, view_of
+from companion.table.views import progress_of, view_of
 
 Topic = Literal["memory", "power", "photographs", "trial", "upkeep", "machines"]
 """What a notice may be about: games kept in memory only, the machine that is switched off, photographs, keys tried out,
@@ -76,7 +77,7 @@ class Table:
         self._pipeline = Pipeline(journal, clock, self._owner, self._listeners, settings or TableSettings())
         self._seating = Seating(self._pipeline)
         self._chance = ChanceKeeper(self._pipeline, journal)
-        self._lobby = Lobby(self._pipeline, self._chance, self._choices)
+        self._lobby = Lobby(self._pipeline, self._seating, self._chance, self._choices)
         self._turns = Turns(self._pipeline)
         self._board = BoardFollower(self._pipeline)
         port = ClaimPort(lambda: self._pipeline.session, self._seating.let_in, self._seating.show_claims)
@@ -236,9 +237,11 @@ class Table:
         """Start a game with its set-up; raises `Malformed` for unknown games and options."""
         self._owner.ask(lambda: self._lobby.begin(game, options or {}, seed))
 
-    def rematch(self) -> None:
-        """The same game with the same options once more; the match goes on."""
-        self._owner.ask(self._lobby.rematch)
+    def rematch(self, swap: bool = False) -> None:
+        """The same game with the same options once more; the match goes on. `swap`: with sides changed, where that can
+        be (`TableView.can_swap`).
+        """
+        self._owner.ask(lambda: self._lobby.rematch(swap))
 
     def confirm(self, by: str, moment: str, stage: int, force: bool = False) -> None:
         """Somebody says that the board is as it should be, in the set-up or after a stage.

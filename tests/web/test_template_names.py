@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 import pytest
 from jinja2 import Environment, nodes
 
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 from web.context import STATIC
 
 TEMPLATES = sorted((STATIC.parent / "templates").rglob("*.html"))

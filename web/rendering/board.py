@@ -19,7 +19,7 @@ from companion.games.base import Event
 from companion.games.events import Reach
 from companion.games.screen import Badge
 from companion.table.board_check import HandMove, Problem
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 from web.rendering.pieces import big_piece, covered, is_big, side_class, stack, use
 
 Point = tuple[float, float]
@@ -139,13 +139,26 @@ def board_svg(scene: BoardPicture, turned: bool = False) -> Markup:
     groups `under` (below the pieces) and `plan` (above them).
     """
     sketch = _Sketch(scene, turned)
-    x, y, width, height = sketch.box()
-    words = escape(translate(board_words(scene)))
-    grid = f"{sketch.board.files} {sketch.board.ranks} {sketch.pitch:g} {int(turned)}"
+    return _whole(sketch, sketch.box(), '<g id="under"></g>', '<g id="plan"></g>')
+
+
+def board_part(scene: BoardPicture, square: Square | None) -> Markup:
+    """A strip of a board, half as tall as it is wide, round a square (None: the middle); scripts draw nothing on it."""
+    sketch = _Sketch(scene, False)
+    x, top, width, height = sketch.box()
+    tall = min(height, width / 2)
+    middle = sketch.centre(square)[1] if square else top + height / 2
+    return _whole(sketch, (x, min(max(middle - tall / 2, top), top + height - tall), width, tall))
+
+
+def _whole(sketch: _Sketch, box: tuple[float, float, float, float], under: str = "", plan: str = "") -> Markup:
+    view_box = " ".join(f"{number:g}" for number in box)
+    words = escape(translate(board_words(sketch.scene)))
+    grid = f"{sketch.board.files} {sketch.board.ranks} {sketch.pitch:g} {int(sketch.turned)}"
     return Markup(
-        f'<svg class="board" viewBox="{x:g} {y:g} {width:g} {height:g}" role="img" aria-label="{words}"'
-        f' data-grid="{grid}">{sketch.ground()}<g id="under"></g>{sketch.stances()}{sketch.shots()}'
-        f'{sketch.pieces()}{sketch.blows()}{sketch.hands()}{sketch.bounces()}<g id="plan"></g></svg>'
+        f'<svg class="board" viewBox="{view_box}" role="img" aria-label="{words}"'
+        f' data-grid="{grid}">{sketch.ground()}{under}{sketch.stances()}{sketch.shots()}'
+        f"{sketch.pieces()}{sketch.blows()}{sketch.hands()}{sketch.bounces()}{plan}</svg>"
     )
 
 

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from companion.core.i18n import joined, say, say_n, translate
 from companion.core.kit import SEATS, Card, Kit, Seat
 from companion.games.screen import CardEntry, CardUi, Choice, ChoiceKey, Lane, Pile
-from companion.table.views import ClockView, TableView
+from companion.table.table_view import ClockView, TableView
 
 MOST_TICKS = 120
 """A longer count is drawn in so many ticks: more of them would run together."""

@@ -12,7 +12,7 @@ from companion.core.kit import SEATS
 from companion.games.base import plain_layout, plain_outcome
 from companion.table.chance.chance_view import ChanceView
 from companion.table.state import Instruction
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 from web.rendering.piece_controls import plain_reason, plain_standing
 
 

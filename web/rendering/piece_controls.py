@@ -16,7 +16,7 @@ from companion.core.grid import Square
 from companion.core.i18n import plain_words, say, translate
 from companion.core.kit import Kit, Seat
 from companion.games.screen import BoardUi, ChoiceKey, OrderSheet, Placing, Play
-from companion.table.views import ClockView, TableView
+from companion.table.table_view import ClockView, TableView
 from web.rendering.pieces import piece, side_class
 
 _TENTHS_S = 30.0

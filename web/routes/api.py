@@ -101,6 +101,12 @@ class FreeSeat(Body, frozen=True):
     sitting: Text | None = None
 
 
+class Rematch(Body, frozen=True):
+    """Once more; `swap`: with sides changed, where no pad is in the way."""
+
+    swap: bool = False
+
+
 class SwapSeats(Body, frozen=True):
     """Let both sides change places; `sittings`, where it is given, says who is meant, seat by seat."""
 
@@ -140,7 +146,7 @@ class Api:
         for door in seat_doors:
             name = door.__name__.replace("_", "-")
             api.add_url_rule(f"/seat/{SEAT}/{name}", view_func=door, methods=["POST"])
-        for table_door in (self.table_act, self.table_back, self.table_pause, self.table_resume):
+        for table_door in (self.table_act, self.table_back, self.table_pause, self.table_resume, self.table_rematch):
             name = table_door.__name__.removeprefix("table_")
             api.add_url_rule(f"/table/{name}", view_func=table_door, methods=["POST"])
         host_doors = (
@@ -294,9 +300,7 @@ class Api:
     def rematch(self, seat: str) -> Response:
         """The same once more."""
         self._sitting(seat)
-        read_body(request, Body)
-        self._table.rematch()
-        return jsonify({})
+        return self._once_more(read_body(request, Rematch))
 
     # ---- anybody at the table, while the game is as open as a chess clock ----
 
@@ -324,6 +328,11 @@ class Api:
         self._at_open_table()
         self._table.resume("table")
         return jsonify({})
+
+    def table_rematch(self) -> Response:
+        """The same once more, by the table screen."""
+        self._at_hand()
+        return self._once_more(read_body(request, Rematch))
 
     # ---- the host ----
 
@@ -377,9 +386,7 @@ class Api:
 
     def host_rematch(self) -> Response:
         """The same once more, says the host."""
-        self._host(Body)
-        self._table.rematch()
-        return jsonify({})
+        return self._once_more(self._host(Rematch))
 
     def host_disclose(self) -> Response:
         """Open what was hidden in a game that is over, says the host."""
@@ -424,6 +431,10 @@ class Api:
         read_body(request, Body)
         if not self._table.view().turn.is_open:
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("Only a seat or the host can stop this clock, or start it again"))
+
+    def _once_more(self, wish: Rematch) -> Response:
+        self._table.rematch(wish.swap)
+        return jsonify({})
 
     def _host(self, kind: type[T]) -> T:
         self._page_context.guard.require_host(request)

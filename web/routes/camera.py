@@ -17,7 +17,8 @@ from werkzeug.exceptions import NotFound
 
 from companion.core.i18n import say, translate
 from companion.core.ports import Advice, BoardSeen, CameraOffer, CameraState, Eye, SettledFrame
-from companion.table.views import TableView, turn_title
+from companion.table.table_view import TableView
+from companion.table.views import turn_title
 from web.context import PageContext, clock_words
 from web.features import CameraRoom
 from web.rendering.camera_overlay import (

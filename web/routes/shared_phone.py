@@ -15,7 +15,7 @@ from flask import Blueprint, Flask, Request, Response, current_app, make_respons
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.kit import SEATS, Seat
 from companion.table.session import Phase
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 from web.context import PageContext, render_fragment
 from web.error_pages import status_of
 from web.routes.join import wanted_name

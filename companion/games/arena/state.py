@@ -95,3 +95,9 @@ def first_state(options: ArenaOptions) -> State:
 def is_spawning(options: ArenaOptions, turn: int) -> bool:
     """Do spawn points act in this turn?"""
     return options.spawn_every > 0 and turn % options.spawn_every == 0
+
+
+def lead(state: State) -> float:
+    """How many hit points more than North's robots South's have together."""
+    south, north = (sum(robot.points for robot in robots) for robots in state.robots)
+    return float(south - north)

@@ -14,7 +14,7 @@ from companion.games.binmat.counter import CounterGame, is_counted, parse_counte
 from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.full import FullGame
 from companion.games.binmat.screen import KIT, SIDES, command_word
-from companion.games.binmat.state import BinmatOptions, check_options
+from companion.games.binmat.state import BinmatOptions, check_options, lead
 from companion.games.binmat.tools import tools_of_binmat
 from companion.games.binmat.words import OPTION_ROWS, RULES, extras_of
 from companion.games.mixins import CardGame, TimedGame
@@ -42,6 +42,7 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
     events = BinmatEvent
     turn_rule = "turns"
     end_rule = "winning"
+    lead_words = say("the turns that are over, against the cards that the barest lane has lost")
     presets = (
         Preset(say("Full game"), {"way": "full"}),
         Preset(say("Clock"), {"way": "clock"}),
@@ -117,6 +118,10 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
     def parse(self, text: str) -> str:
         """The action of a notation, whatever the way."""
         return parse_counter(text) if is_counted(text) else WAYS["full"].parse(text)
+
+    def lead(self, state: Any) -> float | None:
+        """By turns and cards; the clock and the referee know nothing of cards."""
+        return lead(state) if state.options.way == "full" else None
 
     def commands(self, action: str) -> tuple[str, ...]:
         """What was done, without cards and lanes; nothing for the clock and the referee, who know the ends alone."""

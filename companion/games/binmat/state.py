@@ -217,3 +217,13 @@ def _plain(
         "passes": dict(zip(SEATS, state.passes, strict=True)),
         "outcome": plain_outcome(state.outcome),
     }
+
+
+def lead(state: State) -> float:
+    """The share of the turns that have gone, less the share of the lane with the fewest cards left that has gone.
+
+    The defender wins by the former, the attacker by the latter; everybody can count both.
+    """
+    gone = 1 - state.turns_left / state.options.turns
+    fewest = min(len(state.decks[lane]) + len(state.discards[lane]) for lane in LANES)
+    return gone - max(0.0, 1 - fewest / LANE_CARDS)

@@ -16,7 +16,7 @@ from companion.games.kahmate import board, board_moves, faults, legal, moves, sc
 from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
 from companion.games.kahmate.courses import course_of
 from companion.games.kahmate.events import KahmateEvent
-from companion.games.kahmate.state import KahmateOptions, State, dump, expected, to_act
+from companion.games.kahmate.state import KahmateOptions, State, dump, expected, lead, to_act
 from companion.games.kahmate.words import EXTRAS, OPTION_ROWS, RULES
 from companion.games.screen import BoardUi, Play
 
@@ -39,6 +39,7 @@ class Kahmate(Game[State, Action]):
     events = KahmateEvent
     turn_rule = "round"
     end_rule = "try"
+    lead_words = say("how far the ball is beyond the middle of the pitch")
 
     def kit(self, options: KahmateOptions) -> Kit:  # noqa: ARG002
         """Twelve pieces with two faces, a ball, a board of 8 x 11 squares."""
@@ -75,6 +76,14 @@ class Kahmate(Game[State, Action]):
     def random_action(self, state: State, seat: Seat, rng: Random) -> Action:
         """A legal action drawn without listing them all; each can come, those that bring a try nearer more often."""
         return moves.random_action(state, SEATS.index(seat), rng)
+
+    def lead(self, state: State) -> float:
+        """By where the ball is."""
+        return lead(state)
+
+    def triumph(self, winner: str) -> str:
+        """With a try."""
+        return say("{name} scores the try.", name=winner)
 
     def check(self, state: State, seat: Seat, action: Action) -> None:
         """Raise `Illegal` with one of the reasons of `legal.Reason`."""

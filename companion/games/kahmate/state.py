@@ -17,10 +17,12 @@ from companion.games.kahmate.board import (
     AREA,
     BALL,
     DOWN_NAMES,
+    FILES,
     IN_GOAL,
     NAMES,
     PIECE_NAMES,
     PIECES,
+    RANKS,
     ROLE_OF,
     SEAT_OF,
     SOUTH,
@@ -149,6 +151,16 @@ def layout_of(places: Sequence[int], down: Sequence[int], ball: int) -> dict[Squ
         square = SQUARES[ball]
         layout[square] = (*layout.get(square, ()), BALL)
     return layout
+
+
+def lead(state: State) -> float:
+    """How many ranks the ball is beyond the middle of the pitch, as South plays; 0 before it is there."""
+    if state.is_placing:
+        return 0.0
+    middle = (RANKS - 1) / 2
+    if state.ball == IN_GOAL:
+        return -middle - 1 if state.seat == SOUTH else middle + 1
+    return state.ball // FILES - middle
 
 
 def expected(state: State) -> Layout | None:

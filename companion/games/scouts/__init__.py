@@ -19,7 +19,7 @@ from companion.games.scouts.legal import check
 from companion.games.scouts.moves import eagerness, perft, texts
 from companion.games.scouts.notation import Kind, read
 from companion.games.scouts.screen import END, PAD, plays, standing
-from companion.games.scouts.state import Position, ScoutsOptions, State, by_seat, layout_of
+from companion.games.scouts.state import Position, ScoutsOptions, State, by_seat, layout_of, lead
 from companion.games.scouts.turn import play
 from companion.games.scouts.words import EXTRAS, OPTION_ROWS, RULES
 from companion.games.screen import BoardUi, ChessClock, Play
@@ -48,6 +48,7 @@ class Scouts(ChessClockGame[State, str]):
     events = ScoutsEvent
     turn_rule = "turns"
     end_rule = "winning"
+    lead_words = say("the ranks that the best scout still has to go, there and home")
 
     def kit(self, options: ScoutsOptions) -> Kit:  # noqa: ARG002
         """Ten two-faced scouts, two boulders, two rocks; the same with all options."""
@@ -95,6 +96,14 @@ class Scouts(ChessClockGame[State, str]):
     def outcome(self, state: State) -> Outcome | None:
         """How it ended."""
         return state.outcome
+
+    def lead(self, state: State) -> float:
+        """By the ranks that the best scout still has to go."""
+        return lead(state.position)
+
+    def triumph(self, winner: str) -> str:
+        """With intel."""
+        return say("{name} brings the intel home.", name=winner)
 
     def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002
         """Everything: nothing is hidden."""

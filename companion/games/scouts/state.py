@@ -14,7 +14,17 @@ from msgspec import Meta
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Options, Outcome
-from companion.games.scouts.board import FAR, HOME, ROCK_FACES, SCOUT_FACES, SQUARES, beside, squares_in
+from companion.games.scouts.board import (
+    FAR,
+    FILES,
+    HOME,
+    RANKS,
+    ROCK_FACES,
+    SCOUT_FACES,
+    SQUARES,
+    beside,
+    squares_in,
+)
 
 SCOUTS = 5
 """How many scouts each side has."""
@@ -169,6 +179,27 @@ def by_seat(position: Position) -> tuple[tuple[int, int], tuple[int, int]]:
     """The upper (or only) and the lower scouts of South, and those of North, as masks."""
     own, foe = (position.own, position.own_low), (position.foe, position.foe_low)
     return (foe, own) if position.seat else (own, foe)
+
+
+def lead(position: Position) -> float:
+    """How many ranks less than Black's best scout White's still has to go: to the far edge, and with intel home.
+
+    0 until both have a scout on the board.
+    """
+    (white, white_low), (black, black_low) = by_seat(position)
+    south = _ranks_to_go(position, (white, white_low), is_north=False)
+    north = _ranks_to_go(position, (black, black_low), is_north=True)
+    return 0.0 if south is None or north is None else float(north - south)
+
+
+def _ranks_to_go(position: Position, scouts: tuple[int, int], is_north: bool) -> int | None:
+    """The fewest ranks that one of a side's scouts (upper ones, lower ones) still has to go; None: it has none."""
+    last, found = RANKS - 1, []
+    for mask, turned in zip(scouts, (position.intel, position.low_intel), strict=True):
+        for number in squares_in(mask):
+            from_home = last - number // FILES if is_north else number // FILES
+            found.append(from_home if turned >> number & 1 else 2 * last - from_home)
+    return min(found, default=None)
 
 
 def layout_of(position: Position) -> Layout:

@@ -110,7 +110,7 @@ class PadInput:
             case Phase.LOBBY:
                 self._lobby.begin_by_key()
             case Phase.OVER:
-                self._lobby.rematch()
+                self._lobby.rematch(swap=True)
             case Phase.SETUP | Phase.STAGES:
                 self._refused_ready[by] = place
                 self._turns.confirm(by, *place, force=False)

@@ -15,7 +15,7 @@ from companion.games.base import Step
 from companion.games.mixins import tableau_of
 from companion.games.tools import CardRehearsal, Showdown, tools_of
 from companion.table.session import Phase, chance
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Match, Stuck
 

@@ -24,7 +24,7 @@ from companion.core.errors import CompanionError
 from companion.core.kit import Seat
 from companion.games.base import Game
 from companion.service.app import Companion, Simulation
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 
 FRAME_S = 0.1
 PATIENCE_FRAMES = 60

@@ -12,7 +12,7 @@ from companion.core.ports import WorldPiece
 from companion.games.base import Game, PadGrammar
 from companion.table.board_check import HandMove, Problem, hand_moves, tops
 from companion.table.session import Phase, chance
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Match, SimulatedPlayer, Stuck
 

@@ -9,7 +9,7 @@ from companion.core.kit import Layout, Seat
 from companion.games.screen import Play
 from companion.table.board_check import hand_moves, tops
 from companion.table.session import Phase, chance
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Stuck
 from companion.tools.selfplay.pieces import PieceMatch
