@@ -333,12 +333,12 @@ def test_a_full_disk_or_a_place_that_cannot_be_written_stops_nothing(
         with a_house(path.parent.with_name("house")) as (played, house, _, _):
             house.step()
             played.table.step()
-            assert "end of the journal cannot be written" in played.table.view().notices[0]
+            assert "end of the journal cannot be written" in played.table.view().devices.notices[0]
             patch.undo()
             played.begin()
             house.step()
             played.table.step()
-            assert played.table.view().notices == ()
+            assert played.table.view().devices.notices == ()
     assert caplog.text.count("end of the journal cannot be written") == 2, "once in each start"
     with Journal(path) as journal:
         assert (journal.notice, journal.weakness, len(journal.legible(1)[0])) == ("", "", 3)
