@@ -34,7 +34,7 @@ from companion.table.session import Phase
 from companion.table.table import Table
 from companion.table.table_view import TableView
 from web.features import Features
-from web.rendering import cards, piece_controls
+from web.rendering import cards, guide, piece_controls
 from web.rendering.board import BoardPicture, board_svg, board_words, scene_of
 from web.rendering.cards import lanes_sign
 from web.rendering.finale import again_words, end_words, nearest_tenth, still_board, tale_of
@@ -61,6 +61,10 @@ class Needs:
         """The attribute of an element that a script of `web/static` works on."""
         if name not in self.modules:
             self.modules.append(name)
+        return Markup(' data-needs="{}"').format(name)
+
+    def later(self, name: str) -> Markup:
+        """The attribute of an element whose script may come when everything else is there."""
         return Markup(' data-needs="{}"').format(name)
 
     def sheet(self, name: str) -> Markup:
@@ -133,6 +137,10 @@ class PageContext:
         game = self.games.get(self.table.view().game or "") if rule else None
         return (f"/rules/{game.name}#{rule}", rule_words(game, rule)) if rule and game else None
 
+    def _names_plays(self, view: TableView) -> bool:
+        """Does the page say what single plays are?"""
+        return bool(view.own.choices) or view.turn.is_open or view.guide is not None
+
     def _draw(
         self, app: Flask, page: str, viewer: Seat | None, own_screen: bool, at_table: bool
     ) -> tuple[int, Fragment]:
@@ -150,7 +158,8 @@ class PageContext:
             known=known.board.tableau,
             finale=finale,
             end=end_words(view, finale),
-            plays=self.table.plays(acting, view.moment) if acting and (view.own.choices or view.turn.is_open) else (),
+            opened=view.board.suggested or self.table.remembered or next(iter(self.games)),
+            plays=self.table.plays(acting, view.moment) if acting and self._names_plays(view) else (),
             south=self.table_settings.tip_south,
             viewer=viewer,
             games=self.games,
@@ -197,6 +206,7 @@ def register_template_helpers(app: Flask) -> None:
         ic=icon,
         pointing=pointing,
         cards=cards,
+        guide=guide,
         beside=piece_controls,
         tale_of=tale_of,
         again_words=again_words,

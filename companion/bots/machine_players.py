@@ -231,6 +231,8 @@ class _MachinePlayer:
 
     def _choice(self, turn: MachineTurn) -> Choice | None:
         """What the process chooses; None after it has failed too often, or the clock leaves no time."""
+        if turn.asked is not None:
+            return Choice(turn.asked, 0)
         if not (knows(turn.game) or self._characters.get(turn.name, CHARACTERS[0]).command):
             sentence = say("{name} does not know this game: it plays by chance.", name=Verbatim(turn.name))
             self._table.notice("machines", sentence)

@@ -13,6 +13,7 @@ from companion.games.base import Event, Order, Outcome, PadGrammar
 from companion.games.screen import BoardUi, CardUi, Tally, UnitOrder
 from companion.table.board_check import Problem
 from companion.table.chance.chance_view import ChanceView
+from companion.table.guide import GuideView
 from companion.table.prompts import Sign
 from companion.table.session import Phase, Sealed
 from companion.table.state import Instruction
@@ -192,6 +193,8 @@ class TableView:
     match: MatchView
     devices: DevicesView
     fairness: FairnessView
+    guide: GuideView | None
+    """The lesson of a guided first game, as far as it has come; None: there is none, or it is over."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from companion.games.mixins import tableau_of
 from companion.games.screen import BoardUi, CardUi, Tally, UnitOrder
 from companion.table.chance.chance_view import chance_of, pledge_of
 from companion.table.clocks.countdown import Countdown
+from companion.table.guide import guide_of
 from companion.table.prompts import sign_of
 from companion.table.seats.claims import sentence_of
 from companion.table.session import Phase, Sealed, Session
@@ -77,6 +78,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         match=_match_view(session),
         devices=DevicesView(live.camera, live.panel, live.notices, _claims(live)),
         fairness=_fairness_view(session),
+        guide=guide_of(session),
     )
 
 

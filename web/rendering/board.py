@@ -52,6 +52,8 @@ class BoardPicture:
     breaks: Square | None = None
     """What breaks the rule on a board that is wrong."""
     badges: Mapping[Square, Badge] = field(default_factory=dict)
+    ways: tuple[tuple[Square, Square], ...] = ()
+    """From where to where pieces have gone that lie in their new places already."""
 
 
 def scene_of(view: TableView) -> BoardPicture | None:
@@ -320,7 +322,8 @@ class _Sketch:
 
     def hands(self) -> str:
         """Where hands move what: a frame with the piece faint in it, and an arrow that leads there."""
-        return "".join(self._move(move) for move in self.scene.moves)
+        gone = "".join(self._arrow(*way) for way in self.scene.ways)
+        return "".join(self._move(move) for move in self.scene.moves) + gone
 
     def _move(self, move: HandMove) -> str:
         if move.target is None:
@@ -353,7 +356,8 @@ class _Sketch:
         dx, dy = (x1 - x0) / length, (y1 - y0) / length
         normal = (-dy, dx)
         middle = self.width / 2 - (x0 + x1) / 2, self.height / 2 - (y0 + y1) / 2
-        swaps = any((m.origin, m.target) == (target, origin) for m in self.scene.moves)
+        ways = {*self.scene.ways, *((move.origin, move.target) for move in self.scene.moves)}
+        swaps = (target, origin) in ways
         inward = normal[0] * middle[0] + normal[1] * middle[1]
         if not swaps and inward < 0:
             normal = (dy, -dx)
