@@ -190,7 +190,9 @@ class ServiceHealth:
         companion, machine = self._companion, self._machine
         yield from self._loops()
         yield from settings_put_back(companion.settings_path)
-        yield board_camera(companion.table.view().camera, companion.watcher.camera if companion.watcher else None)
+        yield board_camera(
+            companion.table.view().devices.camera, companion.watcher.camera if companion.watcher else None
+        )
         yield from profile(companion.settings.camera)
         yield from pace(companion.watcher.pace.sentence if companion.watcher else "")
         yield from pads(companion.panel, companion.simulation is not None)

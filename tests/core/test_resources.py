@@ -31,7 +31,7 @@ from vision import lettering
 
 ARENAS = """
 import ctypes, sys, threading
-from companion.core.resources import save_memory, is_small_machine
+from companion.core.resources import save_memory
 if sys.argv[1] == "saving":
     assert save_memory()
 libc = ctypes.CDLL(None)
