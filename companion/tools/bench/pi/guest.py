@@ -93,8 +93,8 @@ class Guest(Companion):
                 self.table.new_game(order["game"], order["options"], seed=1)
                 view = self.table.view()
                 if view.phase == "setup":
-                    self.table.confirm("host", view.moment, view.stage, force=True)
-                return plain_layout(self.table.view().layout)
+                    self.table.confirm("host", view.moment, view.turn.stage, force=True)
+                return plain_layout(self.table.view().board.layout)
             case "resume":
                 self.table.resume("host")
             case "stamps":
