@@ -17,7 +17,7 @@ from companion.core.kit import SEATS, Board, Seat
 from companion.games.base import Event
 from companion.games.events import Reach
 from companion.table.board_check import HandMove, Problem
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 from web.rendering.beats import beats_of
 from web.rendering.board_picture import BoardPicture, board_words, scene_of
 from web.rendering.pieces import big_piece, covered, is_big, side_class, stack, use

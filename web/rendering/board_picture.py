@@ -11,7 +11,7 @@ from companion.core.kit import Kit, Layout
 from companion.games.base import Event
 from companion.games.screen import Badge
 from companion.table.board_check import HandMove, Problem
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 from web.rendering.pieces import covered, is_big
 
 
@@ -43,19 +43,20 @@ def scene_of(view: TableView) -> BoardPicture | None:
     """The picture of what a viewer may know; None when no game is on."""
     if view.kit is None:
         return None
-    moves = tuple(instruction.move for instruction in view.instructions)
-    before = {} if view.phase == "setup" else view.layout
+    moves = tuple(instruction.move for instruction in view.turn.instructions)
+    before = {} if view.phase == "setup" else view.board.layout
     done = tuple(move for move in moves if move.done)
-    layout = _spread(view.kit, layout_after(before, done), view.target or {}, done)
+    layout = _spread(view.kit, layout_after(before, done), view.board.target or {}, done)
     todo = tuple(move for move in moves if not move.done)
-    for problem in view.problems:
+    for problem in view.board.problems:
         layout, todo = _without(layout, todo, problem)
     origins = frozenset(move.origin for move in done if move.origin and move.origin != move.target)
-    reason = view.why_not.square if view.why_not else None
+    reason = view.board.why_not.square if view.board.why_not else None
+    board = view.board
     return BoardPicture(
-        view.kit, layout, todo, view.events, view.problems, view.unknown, view.target or {}, origins,
+        view.kit, layout, todo, view.turn.events, board.problems, board.unknown, board.target or {}, origins,
         Square.parse(reason) if reason else None,
-        view.standing.badges if view.standing and view.phase != "stages" else {},
+        board.standing.badges if board.standing and view.phase != "stages" else {},
     )  # fmt: skip
 
 
