@@ -105,7 +105,7 @@ class Tour:
                 yield from (Stop(f"{name}-{state}-{page}", path) for page, path in everybody)
             if state == "over" or len(shown) > 8:
                 break
-            self._go_on()
+            self.go_on()
         if self._state() != "over":
             self.table.resign(Seat.NORTH)
             yield from (Stop(f"{name}-over-{page}", path) for page, path in everybody)
@@ -140,18 +140,23 @@ class Tour:
             self.clock.advance(0.2)
             self.companion.step()
 
-    def _go_on(self) -> None:
+    def go_on(self) -> None:
+        """One step of the game that is on: the board is confirmed, the clock started, or an action handed in."""
         view = self.table.view()
         if view.phase in (Phase.SETUP, Phase.STAGES):
             self.table.confirm("host", view.moment, view.stage, force=True)
-            return
-        session = session_of(self.table)  # the walk plays for both sides
-        if session.paused:
+        elif session_of(self.table).paused:
             self.table.resume("host")
-            return
+        else:
+            seat, action = self.next_action()
+            self.table.hand_in(seat, self.table.view().moment, action)
+
+    def next_action(self) -> tuple[Seat, str]:
+        """A random action of a seat that is awaited; the walk plays for both sides."""
+        session = session_of(self.table)
         seat = next(seat for seat in SEATS if seat in session.awaited)
         action = session.playing.random_action(session.state, seat, self._rng)
-        self.table.hand_in(seat, session.moment, session.playing.format(action))
+        return seat, session.playing.format(action)
 
 
 @contextmanager

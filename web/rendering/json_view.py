@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from flask.json.provider import DefaultJSONProvider
 
 from companion.core.i18n import Said, plain_words, translate
-from companion.core.kit import SEATS
+from companion.core.kit import SEATS, Seat
 from companion.games.base import plain_layout, plain_outcome
 from companion.table.chance.chance_view import ChanceView
 from companion.table.state import Instruction
 from companion.table.views import TableView
+from web.rendering.answers import ChanceJson, InstructionJson, OpenedChanceJson, OutcomeJson, SeatJson, ViewJson
 from web.rendering.piece_controls import plain_reason, plain_standing
 
 
@@ -34,7 +35,7 @@ def _in_words(value: Any) -> Any:
     return [_in_words(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def plain_view(view: TableView) -> dict[str, Any]:
+def plain_view(view: TableView) -> ViewJson:
     """Everything a viewer may know; squares as `c3`, seats as `south` and `north`."""
     return {
         "version": view.version,
@@ -75,7 +76,7 @@ def plain_view(view: TableView) -> dict[str, Any]:
         "fans": {str(square): list(cards) for square, cards in sorted(view.fans.items())},
         "is_open": view.is_open,
         "score": list(view.score),
-        "outcome": plain_outcome(view.outcome),
+        "outcome": cast("OutcomeJson | None", plain_outcome(view.outcome)),
         "draw_offer": view.draw_offer,
         "can_undo": view.can_undo,
         "log": list(view.log),
@@ -91,11 +92,10 @@ def plain_view(view: TableView) -> dict[str, Any]:
     }
 
 
-def plain_chance(chance: ChanceView | None) -> dict[str, Any] | None:
+def plain_chance(chance: ChanceView | None) -> ChanceJson | None:
     """Where chance comes from; `seed` as text, because programs lose digits of so large a number."""
     if chance is None:
         return None
-    opened = chance.opened
     given = chance.given or {}
     return {
         "number": chance.number,
@@ -104,19 +104,24 @@ def plain_chance(chance: ChanceView | None) -> dict[str, Any] | None:
         "is_drawn": chance.is_drawn,
         "chosen": chance.chosen,
         "words": chance.words,
-        "opened": None
-        if opened is None
-        else {
-            "secret": opened.secret,
-            "contributions": {seat: each.value for seat, each in opened.contributions.items()},
-            "text": opened.text,
-            "seed": f"{chance.seed:064x}",
-            "faults": list(chance.faults),
-        },
+        "opened": _opened(chance),
     }
 
 
-def _instruction(instruction: Instruction) -> dict[str, Any]:
+def _opened(chance: ChanceView) -> OpenedChanceJson | None:
+    opened = chance.opened
+    if opened is None:
+        return None
+    return {
+        "secret": opened.secret,
+        "contributions": {seat: each.value for seat, each in opened.contributions.items()},
+        "text": opened.text,
+        "seed": f"{chance.seed:064x}",
+        "faults": list(chance.faults),
+    }
+
+
+def _instruction(instruction: Instruction) -> InstructionJson:
     move = instruction.move
     return {
         "faces": list(move.faces),
@@ -128,7 +133,7 @@ def _instruction(instruction: Instruction) -> dict[str, Any]:
     }
 
 
-def _seat(view: TableView, seat: Any) -> dict[str, Any]:
+def _seat(view: TableView, seat: Seat) -> SeatJson:
     shown = view.seats[seat]
     return {
         "name": shown.name,
