@@ -267,6 +267,8 @@ DRAWINGS: dict[str, str] = {
     **_KEYS,
 }
 """The inside of every drawing, by name; those of games that come from outside are added when the program starts."""
+ON_PAPER = frozenset(_PLAYERS)
+"""Drawings that only what is printed shows: no page carries them."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
