@@ -20,7 +20,7 @@ from companion.core.clock import Clock
 from companion.core.i18n import say
 from companion.table.session import Phase
 from companion.table.table import Table
-from companion.table.views import Progress
+from companion.table.table_view import Progress
 
 log = logging.getLogger(__name__)
 

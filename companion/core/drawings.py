@@ -221,6 +221,7 @@ _CHEERING = {
 }
 
 _KEYS = {
+    "play": '<path d="M22 10L86 50L22 90z" fill="currentColor"/>',
     "bounce": (
         '<path d="M86 10V90" stroke="currentColor" stroke-width="12"/>'
         '<path d="M6 43H42V22L72 50L42 78V57H6z" fill="currentColor"/>'

@@ -310,7 +310,7 @@ class Companion:
         def lay_out(kit: Kit | None) -> None:
             if kit is not None:
                 world.use(kit)
-                world.set_up(self.table.view().layout)
+                world.set_up(self.table.view().board.layout)
 
         self.table.connect(on_kit=lay_out)
         self._say("Simulation: a rendered table and a panel without pins, on the workbench page.")

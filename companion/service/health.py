@@ -190,7 +190,9 @@ class ServiceHealth:
         companion, machine = self._companion, self._machine
         yield from self._loops()
         yield from settings_put_back(companion.settings_path)
-        yield board_camera(companion.table.view().camera, companion.watcher.camera if companion.watcher else None)
+        yield board_camera(
+            companion.table.view().devices.camera, companion.watcher.camera if companion.watcher else None
+        )
         yield from pads(companion.panel, companion.simulation is not None)
         yield voice(companion.settings.voice)
         if companion.broker.sentence:

@@ -25,6 +25,7 @@ _PARAMETER = re.compile(r"<(?:[^:<>]+:)?([^<>:]+)>")
 _SUFFIXES = {
     ".jpg": "image/jpeg",
     ".gif": "image/gif",
+    ".webp": "image/webp",
     ".pdf": "application/pdf",
     ".zip": "application/zip",
     ".txt": "text/plain",
@@ -50,6 +51,7 @@ BODIES: Mapping[str, type[api.Body]] = {
     "api.table_rematch": api.Rematch,
     "api.host_rematch": api.Rematch,
     "api.swap_seats": api.SwapSeats,
+    "lessons.begin": opponents.Learn,
     "opponents.machine": opponents.Ask,
     "opponents.machine_leaves": opponents.Leave,
     "camera.lock": camera.LockBody,

@@ -13,6 +13,7 @@ from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
 from companion.games.arena.board import NAMES, SIDES, STACKS, kit_of
 from companion.games.arena.events import ArenaEvent
+from companion.games.arena.lesson import LESSON
 from companion.games.arena.orders import DEFEND, DESTRUCT, NOTHING, Orders, all_orders, parse_orders, random_orders
 from companion.games.arena.pad import pad_of
 from companion.games.arena.screen import opened_orders, plan_of, standing_of
@@ -41,6 +42,7 @@ class Arena(Game[State, Orders]):
     events = ArenaEvent
     turn_rule = "orders"
     end_rule = "winning"
+    lesson = LESSON
     lead_words = say("the hit points of all robots of a side")
 
     def kit(self, options: ArenaOptions) -> Kit:
@@ -60,6 +62,10 @@ class Arena(Game[State, Orders]):
     def setup(self, options: ArenaOptions, rng: Random) -> State:  # noqa: ARG002
         """Robots on their starts."""
         return first_state(options)
+
+    def chosen(self, options: ArenaOptions) -> str:
+        """The start."""
+        return say("The start of this game was chosen.") if options.start else ""
 
     def lead(self, state: State) -> float:
         """By hit points."""

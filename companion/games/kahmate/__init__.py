@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from random import Random
+from typing import Any
 
 from companion.core.errors import Illegal
 from companion.core.grid import Square
@@ -16,7 +17,8 @@ from companion.games.kahmate import board, board_moves, faults, legal, moves, sc
 from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
 from companion.games.kahmate.courses import course_of
 from companion.games.kahmate.events import KahmateEvent
-from companion.games.kahmate.state import KahmateOptions, State, dump, expected, lead, to_act
+from companion.games.kahmate.lesson import LESSON
+from companion.games.kahmate.state import KahmateOptions, State, dump, expected, first_state, lead, to_act
 from companion.games.kahmate.words import EXTRAS, OPTION_ROWS, RULES
 from companion.games.screen import BoardUi, Play
 
@@ -39,6 +41,7 @@ class Kahmate(Game[State, Action]):
     events = KahmateEvent
     turn_rule = "round"
     end_rule = "try"
+    lesson = LESSON
     lead_words = say("how far the ball is beyond the middle of the pitch")
 
     def kit(self, options: KahmateOptions) -> Kit:  # noqa: ARG002
@@ -50,15 +53,25 @@ class Kahmate(Game[State, Action]):
         return EXTRAS
 
     def setup(self, options: KahmateOptions, rng: Random) -> State:  # noqa: ARG002
-        """Nothing is placed, nothing is drawn yet."""
-        return State(options)
+        """Nothing is placed, nothing is drawn yet, unless another start was chosen."""
+        return first_state(options)
+
+    def options(self, raw: Mapping[str, Any]) -> KahmateOptions:
+        """Also refuses a start that cannot be."""
+        options: KahmateOptions = super().options(raw)
+        first_state(options)
+        return options
 
     def drawn(self, options: KahmateOptions) -> Drawn:
         """The ball's card and who begins, unless both are chosen."""
+        if options.start:
+            return Drawn.NEVER
         return Drawn.PLAY if options.ball_card is None or options.starter is None else Drawn.NEVER
 
     def chosen(self, options: KahmateOptions) -> str:
         """The ball's card, who begins, or both."""
+        if options.start:
+            return say("The start of this game was chosen.")
         if options.ball_card is not None and options.starter is not None:
             return say("The ball’s card and who begins were chosen by the host.")
         if options.ball_card is not None:

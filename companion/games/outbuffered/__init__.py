@@ -16,6 +16,7 @@ from companion.games.aids import Extras
 from companion.games.base import Game, Key, Outcome, PadGrammar, Step, View, plain_layout, plain_outcome
 from companion.games.outbuffered.board import SIDES, ground_of, kit_of
 from companion.games.outbuffered.events import OutbufferedEvent
+from companion.games.outbuffered.lesson import LESSON
 from companion.games.outbuffered.turn import OutbufferedOptions, State, layout_of, lead, plan, play
 from companion.games.outbuffered.words import EXTRAS, OPTION_ROWS, RULES
 
@@ -47,6 +48,7 @@ class Outbuffered(Game[State, str]):
     events = OutbufferedEvent
     turn_rule = "commands"
     end_rule = "winning"
+    lesson = LESSON
     lead_words = say("the steps to the other flag and home with it")
 
     def kit(self, options: OutbufferedOptions) -> Kit:

@@ -5,13 +5,16 @@ Everything is masks of squares (see `board`), seen from the seat on turn; nothin
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta
 
-from companion.core.grid import Square
+from companion.core.errors import Malformed
+from companion.core.grid import Square, parse_groups
+from companion.core.i18n import say
 from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Options, Outcome
 from companion.games.scouts.board import (
@@ -38,6 +41,8 @@ class ScoutsOptions(Options, frozen=True):
     seconds: Annotated[float, Meta(ge=0, le=86400)] = 600
     increment: Annotated[float, Meta(ge=0, le=3600)] = 0
     stacking: Literal["on", "off"] = "on"
+    start: str = ""
+    """Where the scouts stand when play begins: White's squares, a stroke, Black's; empty: they are placed."""
 
 
 class Position(NamedTuple):
@@ -86,6 +91,18 @@ class State:
     def seat(self) -> Seat:
         """Who is on turn."""
         return SEATS[self.position.seat]
+
+
+def first_state(options: ScoutsOptions) -> State:
+    """An empty board and white places first, or the chosen start and white plays first; raises `Malformed`."""
+    position = Position(may_stack=options.stacking == "on")
+    if not options.start:
+        return State(options, position)
+    groups = parse_groups(options.start, FILES, RANKS)
+    masks = [sum(1 << square.file + FILES * square.rank for square in group) for group in groups]
+    if [len(group) for group in groups] != [SCOUTS] * len(SEATS) or any(map(operator.and_, masks, FAR)):
+        raise Malformed(say("A start is five squares of White, a stroke and five of Black, none on the far home rank"))
+    return State(options, position._replace(own=masks[0], foe=masks[1], to_place=0, due=1), turn=1)
 
 
 def is_stack(position: Position, square: int) -> bool:
