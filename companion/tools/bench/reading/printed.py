@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from unittest.mock import patch
 
 import cv2
@@ -64,9 +65,9 @@ def bench_printed(number: int, say: Callable[[str], None]) -> Printed | None:
     return result
 
 
-def _top_as_printed(marker: int, *args: object, **kwargs: object) -> Bgr:
+def _top_as_printed(marker: int, *args: Any, **kwargs: Any) -> Bgr:
     top = _printed_tops().get(marker)
-    return top_picture(marker, *args, **kwargs) if top is None else top  # type: ignore[arg-type]  # passed through
+    return top_picture(marker, *args, **kwargs) if top is None else top
 
 
 @cache
@@ -80,7 +81,7 @@ def printed_tops(kit: Kit) -> dict[int, Bgr]:
     pdf, sheets = kit_sheets(kit)
     sizes = {marker: top_mm(kit, face) for tag in tags_of(kit) for face, marker in tag}
     detector = cv2.aruco.ArucoDetector(cv2.aruco.getPredefinedDictionary(getattr(cv2.aruco, DICTIONARY)))
-    tops = {}
+    tops = dict[int, Bgr]()
     with TemporaryDirectory() as folder:
         for number, kind in enumerate(sheets.kinds, start=1):
             if kind != "pieces":
@@ -96,5 +97,6 @@ def printed_tops(kit: Kit) -> dict[int, Bgr]:
                 if (size := sizes.get(int(marker))) is not None:
                     middle, half = four.reshape(4, 2).mean(axis=0), np.array(size) * _MM / 2
                     (left, upper), (right, lower) = np.rint(middle - half), np.rint(middle + half)
-                    tops[int(marker)] = picture[int(upper) : int(lower), int(left) : int(right)].copy()
+                    top = picture[int(upper) : int(lower), int(left) : int(right)]
+                    tops[int(marker)] = np.array(top, dtype=np.uint8)
     return tops
