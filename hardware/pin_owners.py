@@ -110,7 +110,7 @@ def _conflict(owner: Owner, pins: list[int]) -> str:
         "serial": say("Switch it off: sudo raspi-config, Interface Options, Serial Port"),
         "spi": say("Switch it off: sudo raspi-config, Interface Options, SPI"),
         "i2c": say("Switch it off: sudo raspi-config, Interface Options, I2C"),
-    }.get(owner.kind, say("Take its dtoverlay out of /boot/firmware/config.txt"))
+    }.get(owner.kind, say("Remove its dtoverlay from /boot/firmware/config.txt"))
     return say_n(
         "GPIO {pins} belongs to {owner}, which stops working when the panel takes it. {switch}, or use another pin.",
         "GPIO {pins} belong to {owner}, which stops working when the panel takes them. {switch}, or use other pins.",

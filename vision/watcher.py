@@ -27,7 +27,7 @@ _SILENCE_S = 3.0
 """A camera that gives no picture for so long is in trouble."""
 SLOWEST_S = 10.0
 """A picture is read at least so often, however few the settings want: the loop shows that it is alive by it."""
-_NONE_YET = say("There is no camera: connect one and it is used; without one play goes by taps")
+_NONE_YET = say("There is no camera: connect one and it will be used; without one you play by tapping")
 _GONE_S = 1.0
 """A board that is out of sight for less, behind an arm or a cup, is not said to be gone."""
 

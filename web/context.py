@@ -399,7 +399,7 @@ def device_words(view: TableView) -> str:
         CameraState.NONE: say("No camera: confirm by hand."),
         CameraState.SEES_BOARD: say("Camera sees the board."),
         CameraState.NO_BOARD: say("Camera sees no board."),
-        CameraState.TROUBLE: say("Camera in trouble."),
+        CameraState.TROUBLE: say("Camera has a problem."),
     }[view.devices.camera.state]
     told = (view.devices.camera.sentence or camera, view.devices.panel)
     return joined(

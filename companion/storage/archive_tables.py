@@ -44,7 +44,7 @@ SELECT game, id, COALESCE(now_s + ahead_s, at), is_right FROM entries LEFT JOIN 
 
 
 def _not_kept(why: str) -> str:
-    return say("That could not be kept ({error}): nothing has changed. Free some space on the disk.", error=why)
+    return say("That could not be saved ({error}): nothing has changed. Free some space on the disk.", error=why)
 
 
 def is_full(error: sqlite3.Error) -> bool:

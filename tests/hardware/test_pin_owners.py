@@ -92,7 +92,7 @@ def test_conflicts_are_told_by_pin_and_owner_with_the_remedy(pi4: Path) -> None:
     found = pin_conflicts(PanelSettings(), pin_owners(pi4))
     assert found == (
         "GPIO 4 belongs to 1-Wire (onewire@4), which stops working when the panel takes it. "
-        "Take its dtoverlay out of /boot/firmware/config.txt, or use another pin.",
+        "Remove its dtoverlay from /boot/firmware/config.txt, or use another pin.",
         "GPIO 14 and 15 belong to the serial port (serial@7e201000), which stops working when the panel takes them. "
         "Switch it off: sudo raspi-config, Interface Options, Serial Port, or use other pins.",
     ), "the PWM makes the buzzer's tone"

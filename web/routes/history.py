@@ -116,7 +116,7 @@ class HistoryPages:
                 content = file.read()
             number = self._past.bring_in(content)
         except RequestEntityTooLarge:
-            error = say("A game file has at most {number} bytes", number=MOST_BYTES)
+            error = say("A game file may have at most {number} bytes", number=MOST_BYTES)
             return make_response(self._list(error), 413)
         except CompanionError as error_:
             return make_response(self._list(error_.message), 400)
@@ -288,6 +288,6 @@ def result(line: GameLine) -> str:
         Ending.ON: say("Still on"),
         Ending.TIE: say("Tie"),
         Ending.ABANDONED: say("Ended early"),
-        Ending.UNFINISHED: say("Never ended"),
+        Ending.UNFINISHED: say("Never finished"),
         Ending.BROKEN: say("Cannot be read"),
     }.get(line.ending, "")
