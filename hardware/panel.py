@@ -32,7 +32,7 @@ from companion.core.ports import Alarm, Press, SeatLamps, Signal
 from hardware.debounce import Debouncer, Stroke
 from hardware.kernel_keys import KernelButton, KernelKeys, LineTaken, can_read_keys
 from hardware.outputs import Outputs, SetAlarms, SetLoudness, Show, TryOut
-from hardware.pin_owners import Owner, conflicts, pin_owners
+from hardware.pin_owners import PinOwner, conflicts, pin_owners
 from hardware.tone import hardware_tone
 from hardware.wiring import Button, ButtonPin, Buzzer, Lamp, LampPin, button_pins, lamp_pins
 
@@ -382,7 +382,7 @@ def panel_reason(settings: PanelSettings) -> str | None:
     return _missing() or (_last_failure[-1] if _last_failure else None)
 
 
-def pin_conflicts(settings: PanelSettings, owners: Mapping[int, Owner]) -> tuple[str, ...]:
+def pin_conflicts(settings: PanelSettings, owners: Mapping[int, PinOwner]) -> tuple[str, ...]:
     """A sentence for every driver that has a pin of the panel; the buzzer's may be made by the hardware's PWM."""
     wired = {button.pin for button in button_pins(settings)} | {lamp.pin for lamp in lamp_pins(settings)}
     if isinstance(settings.buzzer, int) and (settings.buzzer not in owners or owners[settings.buzzer].kind != "pwm"):

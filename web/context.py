@@ -42,7 +42,7 @@ from web.rendering.cards import lanes_sign
 from web.rendering.finale import again_words, end_words, nearest_tenth, still_board, tale_of
 from web.rendering.pieces import picture
 from web.rendering.stylesheets import stylesheets
-from web.security.auth import Guard
+from web.security.auth import Auth
 from web.security.join_code import JoinCode
 from web.server.sse import Streams
 
@@ -93,7 +93,7 @@ class PageContext:
     table: Table
     games: Mapping[str, Game[Any, Any]]
     clock: Clock
-    guard: Guard
+    guard: Auth
     streams: Streams
     join_urls: Callable[[], tuple[str, ...]]
     join_code: JoinCode | None

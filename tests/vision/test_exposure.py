@@ -7,7 +7,7 @@ import pytest
 from camera_tools import Webcam, shown
 
 from companion.core.clock import FakeClock
-from vision.cameras.blank_detector import Sight
+from vision.cameras.blank_detector import BlankDetector
 from vision.cameras.exposure import LightKeeper
 from vision.cameras.source import Device
 
@@ -170,14 +170,14 @@ def test_hands_and_shadows_are_no_flicker() -> None:
 
 
 def test_noise_in_the_picture_is_life() -> None:
-    sight, webcam = Sight(), Webcam()
+    sight, webcam = BlankDetector(), Webcam()
     for second in range(100):
         assert sight.trouble("usb:0", webcam.luma(SIZE), second / 2) == ""
         assert not sight.wants_reopening(second / 2)
 
 
 def test_a_frozen_picture_is_told_with_how_long_in_words_that_change_seldom() -> None:
-    sight, told = Sight(), []
+    sight, told = BlankDetector(), []
     picture = shown(SIZE)
     sight.begin(0.0)
     for tenth in range(2000):
@@ -190,7 +190,7 @@ def test_a_frozen_picture_is_told_with_how_long_in_words_that_change_seldom() ->
 
 
 def test_a_frozen_camera_is_opened_anew_every_quarter_of_a_minute_and_not_called_well_in_between() -> None:
-    sight = Sight()
+    sight = BlankDetector()
     picture = shown(SIZE)
     sight.begin(0.0)
     reopened = []
@@ -206,13 +206,13 @@ def test_a_frozen_camera_is_opened_anew_every_quarter_of_a_minute_and_not_called
 
 
 def test_a_picture_that_is_burnt_out_all_over_is_not_called_frozen() -> None:
-    sight = Sight()
+    sight = BlankDetector()
     white = np.full((720, 1280), 255, np.uint8)
     assert {sight.trouble("usb:0", white.copy(), float(second)) for second in range(20)} == {""}
 
 
 def test_a_covered_lens_is_not_called_frozen() -> None:
-    sight = Sight()
+    sight = BlankDetector()
     black = np.full((720, 1280), 16, np.uint8)
     told = {sight.trouble("usb:0", black.copy(), float(second)) for second in range(20)}
     assert told == {"", "The camera sees only black: take off the lens cap, or switch on a lamp"}
@@ -220,7 +220,7 @@ def test_a_covered_lens_is_not_called_frozen() -> None:
 
 
 def test_a_dark_room_with_a_light_spot_is_not_black() -> None:
-    sight = Sight()
+    sight = BlankDetector()
     room = np.full((720, 1280), 12, np.uint8)
     room[300:400, 600:760] = 120
     for second in range(20):

@@ -14,7 +14,7 @@ _BLACK_S, _FROZEN_S = 2.0, 5.0
 _REOPEN_S = 15.0
 
 
-class Sight:
+class BlankDetector:
     """Watches the pictures of a real camera; one that sends the same bytes again and again has stopped: noise is sure.
 
     It outlives the opening of the camera anew: a camera that is still frozen then is not called well in between.

@@ -68,7 +68,7 @@ class Light(Body, frozen=True):
     on: bool
 
 
-class Play(Body, frozen=True):
+class PlayCue(Body, frozen=True):
     """A cue by its name."""
 
     cue: Text
@@ -174,7 +174,7 @@ class CheckPage:
 
     def play(self) -> Response:
         """Sound a cue, and show what lamps show with it."""
-        body = self._asked(Play)
+        body = self._asked(PlayCue)
         cue = next((cue for cue in cues() if str(cue) == body.cue), None)
         if cue is None:
             raise Malformed(say("There is no cue {name}", name=body.cue))

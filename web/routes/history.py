@@ -12,7 +12,16 @@ from markupsafe import Markup
 from msgspec import Meta
 from werkzeug.exceptions import NotFound, RequestEntityTooLarge
 
-from companion.archive.played_games import MOST_BYTES, Ending, GameLine, Past, PictureKind, Replay, ReplayStep, Tendency
+from companion.archive.played_games import (
+    MOST_BYTES,
+    Ending,
+    GameArchive,
+    GameLine,
+    PictureKind,
+    Replay,
+    ReplayStep,
+    Tendency,
+)
 from companion.core.dates import long_date, time_of_day
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import joined, plain_words, say, spoken
@@ -45,7 +54,7 @@ class Forget(Body, frozen=True):
 class HistoryPages:
     """The routes under `/history`, and `/statistics`. Whoever comes may look; only the host changes anything."""
 
-    def __init__(self, page_context: PageContext, past: Past) -> None:
+    def __init__(self, page_context: PageContext, past: GameArchive) -> None:
         self._page_context = page_context
         self._past = past
 

@@ -31,7 +31,7 @@ class ForeignOrigin(CompanionError, PermissionError):
     kind = "foreign_origin"
 
 
-class Guard:
+class Auth:
     """Checks every request; holds no state but the host key and the last wrong ones.
 
     `seat_nonce` answers what the cookie of a seat must carry now, None for a free seat. `make_host_key` makes another

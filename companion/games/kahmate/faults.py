@@ -24,7 +24,7 @@ from companion.games.kahmate.board import (
     STEPS,
     rank_of,
 )
-from companion.games.kahmate.board_moves import Seen
+from companion.games.kahmate.board_moves import FacesSeen
 from companion.games.kahmate.legal import Reason, check, refuse
 from companion.games.kahmate.state import EMPTY, State, layout_of
 
@@ -41,7 +41,7 @@ class _Change:
         return [square for square, name in self.now.items() if name == face]
 
 
-def why_not(state: State, seat: int, seen: Seen) -> Illegal | None:
+def why_not(state: State, seat: int, seen: FacesSeen) -> Illegal | None:
     """The rule that hands of the seat on turn have broken; None when it was no single play, or a legal one."""
     if state.is_placing or state.course or state.outcome:
         return None
@@ -52,7 +52,7 @@ def why_not(state: State, seat: int, seen: Seen) -> Illegal | None:
     return None
 
 
-def _changes(state: State, seen: Seen) -> _Change:
+def _changes(state: State, seen: FacesSeen) -> _Change:
     layout = layout_of(state.places, state.down, state.ball)
     tops = {NUMBER_OF[square]: faces[-1] for square, faces in layout.items()}
     now = {NUMBER_OF[square]: face for square, face in seen.items() if square in NUMBER_OF}
