@@ -22,7 +22,7 @@ from markupsafe import Markup
 from companion.core import i18n
 from companion.core.clock import Clock
 from companion.core.config import TableSettings
-from companion.core.drawings import DRAWINGS, sprite
+from companion.core.drawings import DRAWINGS, ON_PAPER, sprite
 from companion.core.grid import Square
 from companion.core.i18n import LANGUAGES, Said, joined, listed, say, say_n, spoken, to_owner, translate
 from companion.core.kit import SEAT_WORDS, SEATS, Kit, Seat, Side
@@ -197,7 +197,7 @@ def register_template_helpers(app: Flask) -> None:
         mark_words=mark_words,
         spoken=spoken,
         LANGUAGES=LANGUAGES,
-        sprite=lambda: _sprite(tuple(DRAWINGS)),
+        sprite=lambda: _sprite(tuple(name for name in DRAWINGS if name not in ON_PAPER)),
         styles=partial(_styles, version),
         scripts=partial(_scripts, version),
         asset=lambda name: f"/static/{version}/{name}",

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from companion.core.clock import Clock
 from companion.core.i18n import say
+from companion.core.resources import TIDYING, give_way
 from companion.table.session import Phase
 from companion.table.table import Table
 from companion.table.table_view import Progress
@@ -184,6 +185,7 @@ class Photographer:
         self.close()
 
     def _run(self) -> None:
+        give_way(TIDYING)
         version = -1
         while not self._stop.is_set():
             try:
