@@ -22,7 +22,7 @@ from markupsafe import Markup
 from companion.core import i18n
 from companion.core.clock import Clock
 from companion.core.config import TableSettings
-from companion.core.drawings import DRAWINGS, sprite
+from companion.core.drawings import DRAWINGS, ON_PAPER, sprite
 from companion.core.grid import Square
 from companion.core.i18n import LANGUAGES, Said, joined, listed, say, say_n, spoken, to_owner, translate
 from companion.core.kit import SEAT_WORDS, SEATS, Kit, Seat, Side
@@ -30,12 +30,16 @@ from companion.core.network import shown, shown_code
 from companion.core.ports import CameraState
 from companion.games.base import Game
 from companion.table.seats.claims import mark_words
+from companion.table.session import Phase
 from companion.table.table import Table
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 from web.features import Features
-from web.rendering import cards, piece_controls
-from web.rendering.board import BoardPicture, board_svg, board_words, scene_of
+from web.rendering import cards, guide, piece_controls
+from web.rendering.beats import tones_of
+from web.rendering.board import board_svg
+from web.rendering.board_picture import BoardPicture, board_words, scene_of
 from web.rendering.cards import lanes_sign
+from web.rendering.finale import again_words, end_words, nearest_tenth, still_board, tale_of
 from web.rendering.pieces import picture
 from web.rendering.stylesheets import stylesheets
 from web.security.auth import Guard
@@ -59,6 +63,10 @@ class Needs:
         """The attribute of an element that a script of `web/static` works on."""
         if name not in self.modules:
             self.modules.append(name)
+        return Markup(' data-needs="{}"').format(name)
+
+    def later(self, name: str) -> Markup:
+        """The attribute of an element whose script may come when everything else is there."""
         return Markup(' data-needs="{}"').format(name)
 
     def sheet(self, name: str) -> Markup:
@@ -131,6 +139,10 @@ class PageContext:
         game = self.games.get(self.table.view().game or "") if rule else None
         return (f"/rules/{game.name}#{rule}", rule_words(game, rule)) if rule and game else None
 
+    def _names_plays(self, view: TableView) -> bool:
+        """Does the page say what single plays are?"""
+        return bool(view.own.choices) or view.turn.is_open or view.guide is not None
+
     def _draw(
         self, app: Flask, page: str, viewer: Seat | None, own_screen: bool, at_table: bool
     ) -> tuple[int, Fragment]:
@@ -138,13 +150,18 @@ class PageContext:
         known = view if viewer is None else self.table.view()
         while known.version != view.version:  # both of one moment: what is secret is told by their difference
             view, known = self.table.view(viewer), self.table.view()
-        acting = cards.acting_seat(view) if view.standing else None
+        past = self.features.past if view.phase is Phase.OVER else None
+        finale = past.finale(int(view.moment.partition(".")[0])) if past else None
+        acting = cards.acting_seat(view) if view.board.standing else None
         needs = Needs()
         html = app.jinja_env.get_template(f"_{page}.html").render(
             needs=needs,
             view=view,
-            known=known.tableau,
-            plays=self.table.plays(acting, view.moment) if acting and (view.choices or view.is_open) else (),
+            known=known.board.tableau,
+            finale=finale,
+            end=end_words(view, finale),
+            opened=view.board.suggested or self.table.remembered or next(iter(self.games)),
+            plays=self.table.plays(acting, view.moment) if acting and self._names_plays(view) else (),
             south=self.table_settings.tip_south,
             viewer=viewer,
             games=self.games,
@@ -164,7 +181,7 @@ class PageContext:
             staff=self.features.staff if self.features.staff and self.features.staff.is_heard else None,
             own_screen=own_screen,
             unwell=self.features.health.line() if self.features.health and page == "host" else None,
-            pads={seat: self.table.view(seat).pad for seat in SEATS} if page == "workbench" else {},
+            pads={seat: self.table.view(seat).own.pad for seat in SEATS} if page == "workbench" else {},
         )
         return view.version, Fragment(html, needs)
 
@@ -182,7 +199,7 @@ def register_template_helpers(app: Flask) -> None:
         mark_words=mark_words,
         spoken=spoken,
         LANGUAGES=LANGUAGES,
-        sprite=lambda: _sprite(tuple(DRAWINGS)),
+        sprite=lambda: _sprite(tuple(name for name in DRAWINGS if name not in ON_PAPER)),
         styles=partial(_styles, version),
         scripts=partial(_scripts, version),
         asset=lambda name: f"/static/{version}/{name}",
@@ -191,7 +208,13 @@ def register_template_helpers(app: Flask) -> None:
         ic=icon,
         pointing=pointing,
         cards=cards,
+        guide=guide,
         beside=piece_controls,
+        tale_of=tale_of,
+        again_words=again_words,
+        tones_of=tones_of,
+        still_board=still_board,
+        nearest_tenth=nearest_tenth,
         picture=picture,
         small_board=lambda game: small_board(game.kit(game.options({}))),
         start_board=start_board,
@@ -377,8 +400,8 @@ def device_words(view: TableView) -> str:
         CameraState.SEES_BOARD: say("Camera sees the board."),
         CameraState.NO_BOARD: say("Camera sees no board."),
         CameraState.TROUBLE: say("Camera in trouble."),
-    }[view.camera.state]
-    told = (view.camera.sentence or camera, view.panel)
+    }[view.devices.camera.state]
+    told = (view.devices.camera.sentence or camera, view.devices.panel)
     return joined(
         " ", [sentence if sentence.endswith(".") else joined("", (sentence, ".")) for sentence in told if sentence]
     )
@@ -391,7 +414,7 @@ def own_square(view: TableView, seat: Seat) -> Square | None:
     drawing = view.kit.sides[seat].drawing
     found = [
         square
-        for square, faces in view.layout.items()
+        for square, faces in view.board.layout.items()
         if any(view.kit.face(face).seat is seat and view.kit.face(face).drawing == drawing for face in faces)
     ]
     return found[0] if len(found) == 1 else None

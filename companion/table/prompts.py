@@ -12,6 +12,7 @@ from companion.games import GAMES
 from companion.games.mixins import tableau_of
 from companion.games.screen import BoardUi, CardUi
 from companion.table.board_check import Problem, tops
+from companion.table.guide import lesson_words
 from companion.table.session import BOTH, Phase, Session
 from companion.table.state import NO_DRAFT, Instruction, TableState, instructions
 
@@ -251,6 +252,8 @@ def _hidden(live: TableState, todo: list[Instruction]) -> str:
 def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
     session = live.session
     game, awaited = session.playing, session.awaited
+    if step := session.lesson_step:
+        return Sign(*lesson_words(session, step, viewer), awaited)
     if shown := tableau_of(game, session.state, viewer) or game.standing(session.state, viewer):
         return _clock_sign(live, shown, viewer)
     names = {seat: game.sides[seat].name for seat in SEATS}

@@ -17,10 +17,11 @@ from companion.core.grid import Square
 from companion.core.kit import Seat
 from companion.core.ports import CameraStatus, Press, Reading
 from companion.games.screen import Play
+from companion.table.actions.lobby import Lobby
+from companion.table.actions.turns import Turns
 from companion.table.board_follower import BoardFollower
 from companion.table.chance.chance_keeper import ChanceKeeper
 from companion.table.listeners import Listeners, OnAlarms, OnKit, OnLamps, OnSignal
-from companion.table.lobby import Lobby
 from companion.table.mailbox import Mailbox
 from companion.table.pipeline import WRITE_AGAIN_S, Pipeline
 from companion.table.ports import ForgetfulChoices, LastChoices, RecordJournal
@@ -34,6 +35,7 @@ from companion.table.records import (
     Pause,
     Resign,
     Resume,
+    SkipLesson,
     StageDone,
     TakeBack,
     TakeSeat,
@@ -43,8 +45,8 @@ from companion.table.seats.pad_input import PadInput
 from companion.table.seats.seat_claims import ClaimPort, SeatClaims
 from companion.table.seats.seating import Seating
 from companion.table.session import MACHINE, Phase
-from companion.table.turns import Turns
-from companion.table.views import Progress, TableView, progress_of, view_of
+from companion.table.table_view import Progress, TableView
+from companion.table.views import progress_of, view_of
 
 Topic = Literal["memory", "power", "photographs", "trial", "upkeep", "machines"]
 """What a notice may be about: games kept in memory only, the machine that is switched off, photographs, keys tried out,
@@ -76,7 +78,7 @@ class Table:
         self._pipeline = Pipeline(journal, clock, self._owner, self._listeners, settings or TableSettings())
         self._seating = Seating(self._pipeline)
         self._chance = ChanceKeeper(self._pipeline, journal)
-        self._lobby = Lobby(self._pipeline, self._chance, self._choices)
+        self._lobby = Lobby(self._pipeline, self._seating, self._chance, self._choices)
         self._turns = Turns(self._pipeline)
         self._board = BoardFollower(self._pipeline)
         port = ClaimPort(lambda: self._pipeline.session, self._seating.let_in, self._seating.show_claims)
@@ -236,9 +238,19 @@ class Table:
         """Start a game with its set-up; raises `Malformed` for unknown games and options."""
         self._owner.ask(lambda: self._lobby.begin(game, options or {}, seed))
 
-    def rematch(self) -> None:
-        """The same game with the same options once more; the match goes on."""
-        self._owner.ask(self._lobby.rematch)
+    def begin_lesson(self, game: str) -> None:
+        """Start the first game with a guide; raises `Malformed` for a game that has none."""
+        self._owner.ask(lambda: self._lobby.begin_lesson(game))
+
+    def skip_lesson(self, by: str) -> None:
+        """The guide leaves, and the game goes on; raises `Illegal` where no lesson is on."""
+        self._owner.ask(lambda: self._pipeline.accept(SkipLesson(by, self._clock.monotonic_s())))
+
+    def rematch(self, swap: bool = False) -> None:
+        """The same game with the same options once more; the match goes on. `swap`: with sides changed, where that can
+        be (`TableView.can_swap`).
+        """
+        self._owner.ask(lambda: self._lobby.rematch(swap))
 
     def confirm(self, by: str, moment: str, stage: int, force: bool = False) -> None:
         """Somebody says that the board is as it should be, in the set-up or after a stage.

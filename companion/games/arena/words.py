@@ -189,6 +189,15 @@ RULES = (
             "all; if these are equal too, it is a tie."
         ),
     ),
+    Rule(
+        "tips",
+        say("Tips"),
+        say(
+            "Think about where everybody will be after the moves: a step aside dodges an attack. Defend when you can "
+            "hardly escape a hit, or to hold a square. Self-destruct when the robot is as good as lost and several "
+            "enemies stand around it: the blast hits them all."
+        ),
+    ),
 )
 
 

@@ -13,8 +13,9 @@ from companion.games.base import Drawn, Outcome, PadGrammar, Preset, Step, View
 from companion.games.binmat.counter import CounterGame, is_counted, parse_counter
 from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.full import FullGame
+from companion.games.binmat.lesson import LESSON
 from companion.games.binmat.screen import KIT, SIDES, command_word
-from companion.games.binmat.state import BinmatOptions, check_options
+from companion.games.binmat.state import BinmatOptions, check_options, lead
 from companion.games.binmat.tools import tools_of_binmat
 from companion.games.binmat.words import OPTION_ROWS, RULES, extras_of
 from companion.games.mixins import CardGame, TimedGame
@@ -42,6 +43,8 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
     events = BinmatEvent
     turn_rule = "turns"
     end_rule = "winning"
+    lesson = LESSON
+    lead_words = say("the turns that are over, against the cards that the barest lane has lost")
     presets = (
         Preset(say("Full game"), {"way": "full"}),
         Preset(say("Clock"), {"way": "clock"}),
@@ -72,6 +75,8 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
 
     def chosen(self, options: BinmatOptions) -> str:
         """The deal."""
+        if self.hides(options) and any(options.hands):
+            return say("The start of this game was chosen.")
         return say("The deal of this game was chosen by the host.") if self.hides(options) and options.deck else ""
 
     def hides(self, options: BinmatOptions) -> bool:
@@ -83,8 +88,8 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
         return options.way != "full"
 
     def hidden_options(self, options: BinmatOptions) -> frozenset[str]:  # noqa: ARG002
-        """The deal."""
-        return frozenset({"deck"})
+        """The deal, and what the hands began with."""
+        return frozenset({"deck", "hands"})
 
     def to_act(self, state: Any) -> frozenset[Seat]:
         """Who must act."""
@@ -117,6 +122,10 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
     def parse(self, text: str) -> str:
         """The action of a notation, whatever the way."""
         return parse_counter(text) if is_counted(text) else WAYS["full"].parse(text)
+
+    def lead(self, state: Any) -> float | None:
+        """By turns and cards; the clock and the referee know nothing of cards."""
+        return lead(state) if state.options.way == "full" else None
 
     def commands(self, action: str) -> tuple[str, ...]:
         """What was done, without cards and lanes; nothing for the clock and the referee, who know the ends alone."""

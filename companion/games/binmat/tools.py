@@ -22,8 +22,8 @@ from companion.games.binmat.words import RULES
 from companion.games.tools import Command, GameTools, GameWriter, PlayedGame, Showdown, WayToPlay
 
 if TYPE_CHECKING:
-    from companion.games.binmat.ledger import Ledger
-    from companion.games.binmat.log import LogReport
+    from companion.games.binmat.logs.ledger import Ledger
+    from companion.games.binmat.logs.log import LogReport
 
 RULE_TITLES = {rule.id: rule.title for rule in RULES}
 _LARGEST = 1_000_000
@@ -114,7 +114,7 @@ def _named(cards: Cards) -> str:
 
 def read_log_file(game: Game[Any, Any], path: Path, edition: str, turns: int | None) -> LogReport:
     """Read a file and check what it tells, as `read_log` does; raises `Malformed` when it is no log at all."""
-    from companion.games.binmat.log import read_log  # noqa: PLC0415 - for this command alone
+    from companion.games.binmat.logs.log import read_log  # noqa: PLC0415 - for this command alone
 
     options = game.options({"edition": edition} | ({} if turns is None else {"turns": turns}))
     reading = read_log(_lines_of(path), options.edition, turns)
@@ -146,7 +146,7 @@ def _lines_of(path: Path) -> list[str]:
 
 def report(reading: LogReport) -> Iterator[str]:
     """What was found, line by line, and a summary."""
-    from companion.games.binmat.log import FindingKind  # noqa: PLC0415 - for this command alone
+    from companion.games.binmat.logs.log import FindingKind  # noqa: PLC0415 - for this command alone
 
     for finding in reading.findings:
         turn = "" if finding.turn is None else f"turn {finding.turn}, "
@@ -188,7 +188,7 @@ def _counted(number: int, noun: str) -> str:
 
 def write_log(game: Game[Any, Any], played: PlayedGame, choice: str) -> Iterator[str]:
     """A finished full game as a log; raises `Malformed` for other games and where file and rules disagree."""
-    from companion.games.binmat.notation import log_of  # noqa: PLC0415 - for this command alone
+    from companion.games.binmat.logs.notation import log_of  # noqa: PLC0415 - for this command alone
 
     if played.game != game.name or played.options.get("way", "full") != "full":
         raise Malformed(say("Only a full game of BINMAT can be written as a log: the program knows its cards"))

@@ -16,7 +16,8 @@ from companion.games.aids import Extras
 from companion.games.base import Game, Key, Outcome, PadGrammar, Step, View, plain_layout, plain_outcome
 from companion.games.outbuffered.board import SIDES, ground_of, kit_of
 from companion.games.outbuffered.events import OutbufferedEvent
-from companion.games.outbuffered.turn import OutbufferedOptions, State, layout_of, plan, play
+from companion.games.outbuffered.lesson import LESSON
+from companion.games.outbuffered.turn import OutbufferedOptions, State, layout_of, lead, plan, play
 from companion.games.outbuffered.words import EXTRAS, OPTION_ROWS, RULES
 
 _BUFFER = re.compile("[UDLRIS]{3}")
@@ -47,6 +48,8 @@ class Outbuffered(Game[State, str]):
     events = OutbufferedEvent
     turn_rule = "commands"
     end_rule = "winning"
+    lesson = LESSON
+    lead_words = say("the steps to the other flag and home with it")
 
     def kit(self, options: OutbufferedOptions) -> Kit:
         """Four pieces, and a board of separate tiles."""
@@ -100,6 +103,14 @@ class Outbuffered(Game[State, str]):
     def outcome(self, state: State) -> Outcome | None:
         """How it ended."""
         return state.outcome
+
+    def lead(self, state: State) -> float:
+        """By the steps that are still to go."""
+        return lead(state)
+
+    def triumph(self, winner: str) -> str:
+        """With the flag."""
+        return say("{name} brings the flag home.", name=winner)
 
     def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002
         """Everything on the board is public; sealed buffers never reach a state."""

@@ -114,6 +114,15 @@ RULES = (
         say("A scout with intel that lands on its own home rank wins the game at once."),
     ),
     Rule(
+        "mistakes",
+        say("Common mistakes"),
+        say(
+            "Nobody jumps diagonally, and nobody dashes and then jumps. The two plays of a turn belong to two "
+            "different scouts. Turning a scout over ends its play. A scout can dash from stack to stack, but not "
+            "jump. White’s first turn is one play. Press the clock when your turn is over."
+        ),
+    ),
+    Rule(
         "clock",
         say("Clock"),
         say(

@@ -56,6 +56,9 @@ def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
     if not grammar.accepts(draft, press.key):
         raise Malformed(say("This key is not taken now"))
     longer = (*draft, str(press.key))
+    asked = session.asked_of(seat)
+    if asked is not None and longer != grammar.spell(asked)[: len(longer)]:
+        raise Illegal(Refusal.LESSON, say("The lesson asks for another key"))
     text = grammar.text(longer)
     if text is not None and grammar.is_at_once(longer):
         return PadStep((), records=(HandIn(seat, moment, text),))

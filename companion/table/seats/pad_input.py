@@ -11,15 +11,15 @@ from companion.core.errors import CompanionError, Illegal, Refusal, Stale
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, PadKey, Press, Signal
+from companion.table.actions.lobby import Lobby
+from companion.table.actions.turns import Turns
 from companion.table.chance.chance_keeper import ChanceKeeper
-from companion.table.lobby import Lobby
 from companion.table.pipeline import Pipeline
-from companion.table.records import HandIn, Pause, Resume, TakeBack, TakeSeat
+from companion.table.records import HandIn, Pause, Resume, SkipLesson, TakeBack, TakeSeat
 from companion.table.seats.pad_draft import press_order
 from companion.table.seats.seat_claims import SeatClaims
 from companion.table.session import BOTH, Phase
 from companion.table.state import NO_DRAFT, Draft
-from companion.table.turns import Turns
 
 
 class PadInput:
@@ -61,12 +61,16 @@ class PadInput:
             pass  # Back, while a phone asks: what it means is known once it is held or let go
         elif press.seat is not None and session.is_machines(press.seat):
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))
+        elif press.key is PadKey.BACK and press.held and session.lesson_number is not None:
+            self._pipeline.accept(SkipLesson(press.seat or "table", self._pipeline.now_s()))
         elif session.paused and press.key in (PadKey.READY, PadKey.TABLE) and not press.held:
             self._pipeline.accept(Resume(press.seat or "table", self._pipeline.now_s()))
         elif press.seat is None:
             self._press_table(press)
         elif session.phase is Phase.ORDERS:
             self._press_order(press.seat, press)
+        elif press.key is PadKey.A and session.phase is Phase.LOBBY and not press.held:
+            self._lobby.begin_by_key(is_guided=True)
         elif press.key is PadKey.READY:
             self._press_ready(press.seat, press.held)
 
@@ -110,7 +114,7 @@ class PadInput:
             case Phase.LOBBY:
                 self._lobby.begin_by_key()
             case Phase.OVER:
-                self._lobby.rematch()
+                self._lobby.rematch(swap=True)
             case Phase.SETUP | Phase.STAGES:
                 self._refused_ready[by] = place
                 self._turns.confirm(by, *place, force=False)

@@ -17,8 +17,8 @@ from companion.core.kit import Seat
 from companion.games.base import Outcome, plain_outcome
 from companion.games.binmat.cards import CARDS, Cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Edition
-from companion.games.binmat.ledger import Ledger, any_position, words_of
-from companion.games.binmat.notation import (
+from companion.games.binmat.logs.ledger import Ledger, any_position, words_of
+from companion.games.binmat.logs.notation import (
     MANY,
     PLACES,
     CombatStacks,
@@ -32,8 +32,8 @@ from companion.games.binmat.notation import (
     parse_line,
     starts_combat,
 )
+from companion.games.binmat.logs.recount import Account, judge
 from companion.games.binmat.orders import DISCARD, DOWN, DRAW, UP, check_order
-from companion.games.binmat.recount import Account, judge
 from companion.games.binmat.state import HIDDEN, LANES, BinmatOptions, can_draw
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from companion.core.errors import Malformed
 from companion.games.binmat.cards import BOUNCE, TRAP, Cards
 from companion.games.binmat.combat import ATTACKER, Edition, Fight, resolve
-from companion.games.binmat.ledger import Ledger, words_of
-from companion.games.binmat.notation import (
+from companion.games.binmat.logs.ledger import Ledger, words_of
+from companion.games.binmat.logs.notation import (
     MANY,
     CombatStacks,
     Move,
