@@ -26,7 +26,8 @@ from companion.table.session import Phase
 PUBLIC = (
     "/", "/watch", "/join", "/join/south", "/host", "/rules/outbuffered", "/api/view", "/health", "/workbench",
     "/workbench/state", "/seat/south", "/api/seat/south/view", "/live/seat/south", "/api/seat/south/mine", "/nowhere",
-    "/pass", "/camera", "/api/photographs", "/api/photograph/1/1.0", "/doctor", "/api/doctor", "/metrics",
+    "/history", "/history/1", "/history/1/scene/0", "/history/1.gif", "/history/1.webp", "/history/1/turn/1.webp",
+    "/api/history", "/pass", "/camera", "/api/photographs", "/api/photograph/1/1.0", "/doctor", "/api/doctor", "/metrics",
 )  # fmt: skip
 NORTH = ("/seat/north", "/api/seat/north/view")
 STREAMS = (
@@ -128,7 +129,7 @@ class Scene:
     def settle(self) -> None:
         """Hands have done whatever there was to do."""
         while (view := self.companion.table.view()).phase in (Phase.SETUP, Phase.STAGES):
-            self.companion.table.confirm("host", view.moment, view.stage, force=True)
+            self.companion.table.confirm("host", view.moment, view.turn.stage, force=True)
 
     def both(self, south: str, north: str) -> None:
         for seat, action in ((Seat.SOUTH, south), (Seat.NORTH, north)):
@@ -142,7 +143,7 @@ class Scene:
         client.post(f"/api/seat/{seat}/hand-in", status, **body)
 
     def take_back(self) -> None:
-        moment = self.companion.table.view(Seat.SOUTH).back or self.moment
+        moment = self.companion.table.view(Seat.SOUTH).own.back or self.moment
         self.viewer.south.post("/api/seat/south/take-back", moment=moment)
 
     def mine(self) -> None:
