@@ -36,7 +36,7 @@ _KEEN_PX = 1.5
 
 
 @dataclass(frozen=True, eq=False)
-class SeenTag:
+class Tag:
     """A piece's marker: its four corners in the picture (4, 2), its height and side."""
 
     corners_px: Points
@@ -50,7 +50,7 @@ class Evidence:
 
     points_mm: Points
     points_px: Points
-    tags: Sequence[SeenTag] = ()
+    tags: Sequence[Tag] = ()
     corner_px: float = _CORNER_PX
 
 
@@ -119,7 +119,7 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Be
     return replace(fit, lines=final)
 
 
-def tag_errors(pose: Pose, tags: Sequence[SeenTag]) -> Points:
+def tag_errors(pose: Pose, tags: Sequence[Tag]) -> Points:
     """(T,): root mean square by tag, px."""
     errors = (_TagScene(tags).residuals(pose) ** 2).sum(axis=1).reshape(-1, 4)
     return np.asarray(np.sqrt(errors.mean(axis=1)), dtype=np.float64)
@@ -136,7 +136,7 @@ def _spreads_px(pose: Pose, points_mm: Points, normals: Points) -> Points:
 class _TagScene:
     """The tags as arrays."""
 
-    def __init__(self, tags: Sequence[SeenTag]) -> None:
+    def __init__(self, tags: Sequence[Tag]) -> None:
         self._px = np.array([tag.corners_px for tag in tags]).reshape(-1, 2)
         self._heights = np.repeat([tag.height_mm for tag in tags], 4)
         self._models = np.array([_complex(square_corners_mm(0, 0, tag.side_mm)) for tag in tags]).reshape(-1, 4)

@@ -13,7 +13,7 @@ from companion.core.i18n import say
 from companion.core.kit import Board, Kit
 from vision.detection.markers import Luma, Sighting
 from vision.pose.board_copies import Corners, apart, boards_among, played_on
-from vision.pose.board_fit import Belief, Evidence, Fit, SeenTag, fit_board, fit_lines
+from vision.pose.board_fit import Belief, Evidence, Fit, Tag, fit_board, fit_lines
 from vision.pose.lens_choice import best_start, confirmed_squares, explaining_fit, is_explained
 from vision.pose.lens_tuner import LensTuner
 from vision.pose.optics import Lens
@@ -222,7 +222,7 @@ class BoardLocator:
         board = kit.board
         corners = self._fitting(board, corners, size)
         faces = {marker: kit.face_of_marker(marker) for marker in others}
-        tags = [SeenTag(others[marker], face.height_mm, kit.tag_mm) for marker, face in faces.items() if face]
+        tags = [Tag(others[marker], face.height_mm, kit.tag_mm) for marker, face in faces.items() if face]
         points_mm = np.vstack([corner_points_mm(board, marker) for marker in corners])
         self._seen = seen = Evidence(points_mm, np.vstack(list(corners.values())), tags)
         trial = self._tuner
