@@ -17,7 +17,7 @@ MINUTES ?= 60
 N ?= 1000000
 SCREENSHOTS ?= /tmp/companion-screenshots
 
-.PHONY: play install uninstall wheel lock test quick test-opencv4 check messages format lint types bench bench-bots appliance selfplay night fuzz screenshots tools clean
+.PHONY: play install uninstall wheel deb lock test quick test-opencv4 check messages format lint types bench bench-bots bench-pi appliance selfplay night fuzz screenshots docs-pictures tools clean
 
 play: $(VENV)/.runs
 	@$(BIN)/companion play $(ARGS)
@@ -30,6 +30,19 @@ install uninstall:
 # One file that `companion update` takes.
 wheel: $(VENV)/.runs
 	@rm -rf build && $(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps -w dist . && ls dist/*.whl
+
+# Debian's packages, with all that the lock names of Python inside: installed, they fetch nothing. Built on any of the two.
+ARCHITECTURES ?= arm64 amd64
+deb: $(VENV)/.tests wheel
+	@command -v dh >/dev/null || { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq debhelper >/dev/null; } \
+	|| { echo "No debhelper: sudo apt install debhelper"; exit 1; }
+	@for architecture in $(ARCHITECTURES); do \
+		rm -rf build/deb && mkdir -p build/deb/tree/companion || exit 1; \
+		cp -r debian build/deb/tree/ && cp companion/requirements.lock build/deb/tree/companion/ || exit 1; \
+		(cd build/deb/tree && PYTHON=$(abspath $(BIN))/python UV=$(abspath $(BIN))/uv WHEEL=$$(ls -t ../../../dist/*.whl | head -1) \
+			dpkg-buildpackage -b -d -us -uc --host-arch $$architecture >../log 2>&1) || { tail -30 build/deb/log; exit 1; }; \
+		mv build/deb/*.deb dist/; \
+	done; rm -rf build/deb; ls dist/*.deb
 
 # The dependencies of an installation with their hashes, brought up to date; and what makes a wheel, which is none.
 lock: $(VENV)/.tests
@@ -88,6 +101,12 @@ bench: $(VENV)/.tests
 bench-bots: $(VENV)/.tests
 	$(BIN)/companion bench bots $(ARGS)
 
+# The service with the processor time of a Raspberry Pi 4 and of a 3B+, a share of one core of this machine; ten minutes,
+# as root, on a machine that has nothing else to do. `companion bench pi --only 3B` is a half of it; --real-time takes
+# turns of five seconds.
+bench-pi: $(VENV)/.tests
+	$(BIN)/companion bench pi $(ARGS)
+
 # The whole machine under QEMU: installed, booted, played on, its plug pulled; ARGS=--short for the main things. The
 # first run fetches Debian's packages, later ones take what it has built from the cache (APPLIANCE_CACHE).
 QEMU := qemu-system-x86 qemu-utils seabios ipxe-qemu mmdebstrap e2fsprogs
@@ -114,6 +133,13 @@ fuzz: $(VENV)/.tests
 # ARGS="--sizes phone --languages fr --only over" makes fewer.
 screenshots: $(VENV)/.tests tools
 	cd tests && $(abspath $(BIN))/python tour.py $(SCREENSHOTS) $(ARGS)
+
+# What docs/hardware.md shows, drawn anew: the wiring as on /check, and the printed parts by OpenSCAD.
+docs-pictures: $(VENV)/.tests
+	@command -v openscad >/dev/null && command -v xvfb-run >/dev/null \
+	|| { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq --no-install-recommends openscad xvfb xauth fonts-liberation >/dev/null; } \
+	|| { echo "No OpenSCAD: sudo apt install openscad xvfb"; exit 1; }
+	cd tests && $(abspath $(BIN))/python hardware_pictures.py $(ARGS)
 
 # The browser, the PDF tools, the MQTT broker and axe-core of the tests; where they cannot be installed those tests are
 # skipped, and the run says so at its end.

@@ -1,12 +1,14 @@
 #!/bin/sh
 # Installs Tabletop Companion on Raspberry Pi OS or Debian, or takes it away: sudo make install, sudo make uninstall.
-# It may be run again at any time; what is in order stays as it is, games and settings always do.
+# It may be run again at any time; what is in order stays as it is, games and settings always do. Debian's package is
+# laid down by apt, and uses `configure` alone.
 #
 #   WHEELS=FOLDER  Python's packages from this folder, nothing is fetched
 #   KIOSK=yes      the table screen on this machine's own screen, too (needs cage and chromium)
 #   GAMES=remove   uninstall: games and settings go as well
 #   DESTDIR=ROOT   into another root, for tests: packages, users and running services are left alone
 #   PYTHON=FILE    instead of the distribution's python3
+#   CURRENT=FOLDER the program's environment, of Debian's package
 set -eu
 
 tree=$(cd "$(dirname "$0")/.." && pwd)
@@ -15,7 +17,8 @@ python=${PYTHON:-/usr/bin/python3}
 home=/opt/tabletop-companion
 state=/var/lib/tabletop-companion
 config=/etc/tabletop-companion
-files=$home/current/share/tabletop-companion/systemd
+current=${CURRENT:-$home/current}
+files=$current/share/tabletop-companion/systemd
 units=$root/etc/systemd/system
 enabled="companion.service companion-lamp.service companion-poweroff.path"
 companion=/usr/local/bin/companion
@@ -78,15 +81,15 @@ as_companion() { # the folder is the service's own: there root would follow what
 
 settings() { # every setting with its default, as a comment; a file that is there stays
     [ ! -e "$root$config/settings.toml" ] || return 0
-    text=$("$root$home/current/bin/python3" -I -m companion.maintenance.settings.template "$state")
+    text=$("$root$current/bin/python3" -I -m companion.maintenance.settings.template "$state")
     # shellcheck disable=SC2016 # the inner shell's own
     printf '%s\n' "$text" | as_companion sh -c \
         'umask 027; rm -f "$0/.settings.new" && cat >"$0/.settings.new" && mv "$0/.settings.new" "$0/settings.toml"' \
         "$root$config"
 }
 
-port() { # of the pages, for those that cannot read the settings
-    as_companion "$root$home/current/bin/python3" -I -c 'import sys; from pathlib import Path
+port() { # of the pages
+    as_companion "$root$current/bin/python3" -I -c 'import sys; from pathlib import Path
 from companion.core.config import load_settings; print(load_settings(Path(sys.argv[1])).web.port)' \
         "$root$config/settings.toml" 2>/dev/null || echo 8080
 }
@@ -111,6 +114,11 @@ service() { # units and their friends; enabled by links, which also works where 
         done
     done
     link 60-tabletop-companion.rules /etc/udev/rules.d/60-tabletop-companion.rules
+    mkdir -p "$root$(dirname "$companion")"
+    install -m 0755 "$root$files/companion" "$root$companion"
+}
+
+tell_port() { # to those that cannot read the settings
     port=$(port)
     mkdir -p "$root/etc/avahi/services" "$units/companion-kiosk.service.d"
     # Written anew: avahi looks from a root of its own, where a link leads nowhere.
@@ -121,19 +129,6 @@ Environment=PORT=$port"
         echo "$told" >"$units/companion-kiosk.service.d/port.conf"
         changed=yes
     fi
-    mkdir -p "$root$(dirname "$companion")"
-    cat >"$root$companion" <<END
-#!/bin/sh
-# Made by make install: the release in use, with the settings of the service.
-export COMPANION_SETTINGS=$config/settings.toml
-program=$home/current/bin/companion
-case "\${1:-}" in
-update | backup | restore | hotspot) ;; # these need root's rights, and lay them down where they touch the games
-*) [ "\$(id -u)" != 0 ] || exec setpriv --reuid=companion --regid=companion --init-groups -- "\$program" "\$@" ;;
-esac
-exec "\$program" "\$@"
-END
-    chmod 0755 "$root$companion"
 }
 
 start() {
@@ -184,7 +179,7 @@ remove() {
 
 task=${1:-}
 case $task in
-install | uninstall) ;;
+install | uninstall | configure) ;;
 *) fail "Say install or uninstall: sudo make install" ;;
 esac
 [ -n "$root" ] || [ "$(id -u)" = 0 ] || fail "This needs root's rights: sudo make $task"
@@ -192,6 +187,13 @@ if [ "$task" = uninstall ]; then
     remove
     exit 0
 fi
+if [ "$task" = configure ]; then
+    settings
+    tell_port
+    exit 0
+fi
+[ -n "$root" ] || ! is_there tabletop-companion || fail "Debian's package is installed here: sudo apt remove tabletop-companion, \
+then make install; or stay with it. Games and settings stay either way."
 umask 022
 packages
 "$python" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
@@ -200,4 +202,5 @@ account
 release
 settings
 service
+tell_port
 start

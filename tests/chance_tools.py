@@ -6,6 +6,7 @@ import hashlib
 import random
 from typing import Any
 
+from inside import session_of
 from web_fixtures import Place
 
 from companion.games.binmat.cards import DECK
@@ -43,16 +44,16 @@ def give(browser: Any, seat: str, commitment: Any, value: Any) -> int:
 def to_placing(place: Place) -> None:
     """Hands have done what a set-up asks for."""
     while (view := place.table.view()).phase is Phase.SETUP:
-        place.table.confirm("host", view.moment, view.stage, force=True)
+        place.table.confirm("host", view.moment, view.turn.stage, force=True)
 
 
 def place_pieces(place: Place, most: int = 1) -> None:
     """Both sides of Kahmate place their pieces; what is drawn lies on the board afterwards."""
     for _ in range(most):
         moment = place.table.view().moment
-        session = place.table._live.session
+        session = session_of(place.table)
         for seat in sorted(session.awaited):
             play = next(iter(session.playing.legal_actions(session.state, seat)))
             place.table.hand_in(seat, moment, session.playing.format(play))
         while (view := place.table.view()).phase is Phase.STAGES:
-            place.table.confirm("host", view.moment, view.stage, force=True)
+            place.table.confirm("host", view.moment, view.turn.stage, force=True)

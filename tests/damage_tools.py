@@ -14,6 +14,8 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from random import Random
 
+from inside import database_of
+
 from companion.archive.history import History
 from companion.core.clock import FakeClock
 from companion.core.errors import CompanionError, JournalError
@@ -46,7 +48,7 @@ def made_journal(path: Path, games: int = 3, with_log: bool = False) -> tuple[by
             table.take_seat(seat, seat.title())
         for number in range(games):
             if with_log and number == games - 2:
-                journal._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                database_of(journal).execute("PRAGMA wal_checkpoint(TRUNCATE)")
             _play(table, clock, is_last=number == games - 1)
         if with_log:
             copies = [Path(f"{path}{suffix}").read_bytes() for suffix in ("", "-wal")]
@@ -61,8 +63,8 @@ def _play(table: Table, clock: FakeClock, is_last: bool) -> None:
         for seat in Seat:
             clock.advance(1.0)
             table.hand_in(seat, table.view().moment, orders, f"{int(clock.monotonic_s())}x")
-        while (view := table.view()).phase == "stages" and not (is_last and orders == "RIS" and view.stage == 1):
-            table.confirm("host", view.moment, view.stage)
+        while (view := table.view()).phase == "stages" and not (is_last and orders == "RIS" and view.turn.stage == 1):
+            table.confirm("host", view.moment, view.turn.stage)
     if not is_last:
         table.abandon()
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
+from inside import session_of
+
 from companion.archive.replay import GameFile, PlayedOrder, PlayedTurn
 from companion.core.clock import FakeClock
 from companion.core.kit import SEATS, Seat
@@ -51,13 +53,13 @@ def play(table: Table, clock: FakeClock, name: str, turns: int, seed: int = 1, e
     rng, game = Random(seed), GAMES[name]
     table.new_game(name, SHORT[name], seed)
     while turns:
-        session = table._live.session
+        session = session_of(table)
         if session.phase is Phase.OVER:
             return
         clock.advance(2.0)
         view = table.view()
         if session.phase in (Phase.SETUP, Phase.STAGES):
-            table.confirm("host", view.moment, view.stage)
+            table.confirm("host", view.moment, view.turn.stage)
         elif session.paused:
             table.resume("host")
         else:
@@ -66,7 +68,7 @@ def play(table: Table, clock: FakeClock, name: str, turns: int, seed: int = 1, e
                 table.hand_in(seat, session.moment, game.format(game.random_action(session.state, seat, rng)))
             turns -= 1
     while (view := table.view()).phase is Phase.STAGES:
-        table.confirm("host", view.moment, view.stage)
+        table.confirm("host", view.moment, view.turn.stage)
     if end == "resign" and table.view().phase is not Phase.OVER:
         table.resign(Seat.SOUTH)
     elif end == "abandon":

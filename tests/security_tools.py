@@ -17,7 +17,8 @@ from companion.core.network import Wifi, host_key_text, shown_code
 from companion.games import GAMES
 from companion.storage.journal import Journal
 from companion.table.table import Table
-from web.app import Welcome, create_app
+from web.app import create_app
+from web.features import Features, Site, Welcome
 
 AWAY = {"REMOTE_ADDR": "192.0.2.44"}
 
@@ -31,17 +32,10 @@ def guarded(folder: Path, **web: Any) -> Iterator[Place]:
         def another() -> str:
             return host_key_text(journal.renew_key("host"))
 
-        app = create_app(
-            table,
-            GAMES,
-            settings=WebSettings(viewers=16, **web),
-            signing_key=b"k" * 32,
-            host_key=HOST_KEY,
-            make_host_key=another,
-            join_urls=lambda: ("http://192.0.2.7:8080/",),
-            welcome=Welcome(lambda: Wifi("Table", "wifi-secret"), None, True),
-            clock=clock,
-        )
+        urls = ("http://192.0.2.7:8080/",)
+        site = Site(WebSettings(viewers=16, **web), lambda: urls, b"k" * 32, HOST_KEY, another)
+        welcome = Welcome(lambda: Wifi("Table", "wifi-secret"), None, True)
+        app = create_app(table, GAMES, clock, site, Features(welcome=welcome))
         yield Place(table, app, clock, None)  # type: ignore[arg-type]  # nobody asks for its health
         app.extensions["streams"].close()
 

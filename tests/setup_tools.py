@@ -24,6 +24,7 @@ from hardware.check import PanelTrial
 from hardware.panel import Panel
 from hardware.simulated import SimulatedPanelHands, simulated_panel
 from web.app import create_app
+from web.features import Features, Site
 
 HOST_KEY = "abcde-fghij"
 
@@ -106,19 +107,11 @@ def kept(
             upkeep = InstallationUpkeep(
                 settings, path, table, clock, use=use, restart=lambda: restarts.append(True), try_out=try_out
             )
-            app = create_app(
-                table,
-                GAMES,
-                settings=settings.web,
-                signing_key=journal.key("signing"),
-                host_key=HOST_KEY,
-                join_urls=lambda: ("http://192.0.2.7:8080/",),
-                clock=clock,
-                upkeep=upkeep,
-                check=CheckRoom(
-                    settings.panel, check if with_panel else None, "" if with_panel else "No pins here.", with_panel
-                ),
+            site = Site(settings.web, lambda: ("http://192.0.2.7:8080/",), journal.key("signing"), HOST_KEY)
+            room = CheckRoom(
+                settings.panel, check if with_panel else None, "" if with_panel else "No pins here.", with_panel
             )
+            app = create_app(table, GAMES, clock, site, Features(upkeep=upkeep, check=room))
             host = app.test_client()
             host.post("/host", data={"key": HOST_KEY})
             yield Kept(table, host, clock, path, upkeep, panel, hands, check, used, restarts)

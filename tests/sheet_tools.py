@@ -16,7 +16,8 @@ import pytest
 from numpy.typing import NDArray
 
 from companion.core.kit import CARD_DICTIONARY, Board, Kit
-from companion.printing.sheets import FOOT_MM, MARGIN_MM, SIZES_MM, Paper, Sheets, kit_sheets
+from companion.games.aids import Extras
+from companion.printing.kit_pages.sheets import FOOT_MM, MARGIN_MM, SIZES_MM, KitStyle, Paper, Sheets, kit_sheets
 from companion.printing.tiling import Tiling, tile_board
 
 DPI = 150
@@ -30,9 +31,11 @@ needs_poppler = pytest.mark.skipif(
 )
 
 
-def pictures(kit: Kit, paper: Paper, spares: int = 1, dpi: int = DPI) -> tuple[Sheets, tuple[Image, ...]]:
+def pictures(
+    kit: Kit, paper: Paper, spares: int = 1, dpi: int = DPI, extras: Extras | None = None
+) -> tuple[Sheets, tuple[Image, ...]]:
     """A kit as pictures of its pages."""
-    pdf, sheets = kit_sheets(kit, paper, spares, "en")
+    pdf, sheets = kit_sheets(kit, KitStyle(paper, spares), extras)
     return sheets, rastered(pdf, dpi)
 
 

@@ -252,7 +252,7 @@ def test_the_port_of_the_settings_is_told_to_avahi_and_to_the_table_screen(tmp_p
     config = release_in(root)
     for text, port in (("[web]\nport = 9000\n", 9000), ("[web\n", 8080)):
         (config / "settings.toml").write_text(text)
-        assert part_of_install(tmp_path, "service", root).returncode == 0
+        assert part_of_install(tmp_path, "service\ntell_port", root).returncode == 0
         assert f"<port>{port}</port>" in (root / "etc/avahi/services/tabletop-companion.service").read_text()
         told = (root / "etc/systemd/system/companion-kiosk.service.d/port.conf").read_text()
         assert told == f"[Service]\nEnvironment=PORT={port}\n"
@@ -267,6 +267,7 @@ def test_run_again_it_ends_nothing_that_is_in_order(tmp_path: Path) -> None:
         systemctl() { [ "$1" = daemon-reload ] || echo "$1"; }
         say() { :; }
         service
+tell_port
 start
 """
     assert part_of_install(tmp_path, fakes, root).stdout == "restart\n"

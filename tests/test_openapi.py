@@ -8,15 +8,22 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+import jsonschema_rs
 import pytest
 from flask import Flask, request
+from tour import Tour, touring
 
 import web.routes.api
 from companion.core.clock import FakeClock
 from companion.core.config import Settings, WebSettings
+from companion.core.kit import SEATS
+from companion.games import GAMES
 from companion.service import app as wiring
 from companion.service.app import Companion
-from web.routes.openapi import BODIES, FORMS, PATH, describe, is_json, path_of
+from companion.table.session import Phase
+from web.rendering.answers import Nothing
+from web.routes.check import cues
+from web.routes.openapi import ANSWERS, BODIES, FORMS, PATH, describe, is_json, path_of
 
 METHODS = {"GET", "POST"}
 
@@ -90,6 +97,7 @@ def test_each_door_reads_the_body_that_is_described(app: Flask, monkeypatch: pyt
 def test_forms_are_of_doors_that_there_are(app: Flask) -> None:
     assert set(FORMS) <= set(app.view_functions)
     assert set(BODIES) <= set(app.view_functions)
+    assert set(ANSWERS) <= set(app.view_functions)
 
 
 def test_doors_of_the_host_are_told(app: Flask, document: dict[str, Any]) -> None:
@@ -121,3 +129,120 @@ def test_it_is_the_same_for_everybody_and_without_secrets(app: Flask) -> None:
 def describe_in(app: Flask) -> dict[str, Any]:
     with app.app_context():
         return describe(app)
+
+
+# ---- what is answered -----------------------------------------------------------------------------------------------
+
+
+class Watched:
+    """An installation whose every JSON answer is held against its description."""
+
+    def __init__(self, tour: Tour, app: Flask) -> None:
+        self.tour, self.table, self.seen = tour, tour.table, set[str]()
+        document = describe_in(app)
+        self._known = {endpoint: validator_of(document, kind) for endpoint, kind in ANSWERS.items()}
+        self._nothing = validator_of(document, Nothing)
+        app.after_request(self._check)
+
+    def _check(self, answer: Any) -> Any:
+        whole = ("described.document", "history.as_json")
+        if answer.is_json and answer.status_code < 300 and request.endpoint not in whole:
+            self.seen.add(str(request.endpoint))
+            known = self._known.get(str(request.endpoint), self._nothing)
+            faults = [f"{list(each.instance_path)}: {each.message}" for each in known.iter_errors(answer.get_json())]
+            assert not faults, (request.path, faults[:3])
+        return answer
+
+    def look(self) -> None:
+        """What everybody, both seats and the workbench can ask for now."""
+        client = self.tour.client
+        for path in ("/api/view", "/clock", "/workbench/state"):
+            client.get(path)
+        for seat in SEATS:
+            client.get(f"/api/seat/{seat}/view")
+            client.get(f"/api/seat/{seat}/plays")
+            client.post(f"/api/seat/{seat}/mine")
+
+
+def validator_of(document: dict[str, Any], kind: type) -> Any:
+    """A validator of one answer's schema, for which a field that is not described is a fault."""
+    schemas = json.loads(json.dumps(document["components"]["schemas"]))
+    for schema in schemas.values():
+        if "properties" in schema or kind is Nothing:
+            schema.setdefault("additionalProperties", False)
+    return jsonschema_rs.validator_for(
+        {"$ref": f"#/components/schemas/{kind.__name__}", "components": {"schemas": schemas}}
+    )
+
+
+@pytest.fixture
+def watched() -> Iterator[Watched]:
+    made: list[Flask] = []
+    serve = wiring.serve
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wiring, "serve", lambda app, *rest: (made.append(app), serve(app, *rest))[1])
+        with touring() as tour:
+            yield Watched(tour, made[0])
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_every_answer_of_a_whole_game_is_as_described(watched: Watched, game: str) -> None:
+    tour, table = watched.tour, watched.table
+    for seat in SEATS:
+        tour.client.post(f"/api/seat/{seat}/take", name=seat)
+    table.new_game(game, dict(GAMES[game].presets[-1].options), 7)
+    for step in range(3000):
+        view = table.view()
+        if view.phase is Phase.OVER:
+            break
+        if step < 150 or step % 10 == 0:
+            watched.look()
+        if view.phase is not Phase.ORDERS or (table.view().time.clock and table.view().time.clock.paused):
+            tour.go_on()
+            continue
+        seat, action = tour.next_action()
+        tour.client.post(f"/api/seat/{seat}/hand-in", moment=view.moment, action=action)
+    if table.view().phase is not Phase.OVER:
+        tour.client.post("/api/seat/south/resign")
+    watched.look()
+    assert tour.client.get("/api/view")["outcome"]
+    assert {"api.view", "api.seat_view", "api.mine", "api.hand_in", "bench.state"} <= watched.seen
+
+
+def test_every_other_answer_is_as_described(watched: Watched) -> None:
+    post, get, table = watched.tour.client.post, watched.tour.client.get, watched.table
+    watched.tour.client.send("/host", f"key={watched.tour.companion.host_key}".encode())
+    for path in ("/health", "/api/doctor", "/api/history", "/api/photographs"):
+        get(path)
+    post("/api/check/begin")
+    post("/api/check/light", lamp="south_1", on=True)
+    post("/api/check/play", cue=str(next(iter(cues()))))
+    post("/api/check/end")
+    post("/api/seat/south/take", name="Mara")
+    post("/api/host/preview", game="scouts")
+    post("/api/seat/north/machine", name="Bo")
+    post("/api/seat/north/machine-leaves")
+    post("/api/seat/north/take", name="Jonas")
+    post("/api/host/new-key")
+    post("/api/host/new-game", game="outbuffered")
+    piece = get("/workbench/state")["pieces"][0]
+    post("/workbench/piece", id=piece["id"], square="a1")
+    for door, body in (
+        ("flip", {"id": piece["id"]}),
+        ("hand", {"square": "a1"}),
+        ("hand", {"square": None}),
+        ("tidy", {}),
+    ):
+        post(f"/workbench/{door}", **body)
+    view = table.view()
+    table.confirm("host", view.moment, view.turn.stage, force=True)
+    post("/api/seat/south/plan", moment=table.view().moment, entered="U")
+    post("/api/seat/south/hand-in", moment=table.view().moment, action="UUU")
+    post("/api/seat/south/mine")
+    post("/api/seat/south/resign")
+    post("/api/history/forget", name="Mara")
+    for path in ("/api/view", "/api/seat/south/view", "/api/seat/south/plays", "/clock", "/api/history"):
+        get(path)
+    post("/api/seat/south/leave")
+    missing = set(ANSWERS) - watched.seen
+    assert missing == {"staff.call", "staff.cancel"}, "no bell rings here"

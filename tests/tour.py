@@ -15,6 +15,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from inside import session_of
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import Client, browser, until
 
@@ -104,7 +105,7 @@ class Tour:
                 yield from (Stop(f"{name}-{state}-{page}", path) for page, path in everybody)
             if state == "over" or len(shown) > 8:
                 break
-            self._go_on()
+            self.go_on()
         if self._state() != "over":
             self.table.resign(Seat.NORTH)
             yield from (Stop(f"{name}-over-{page}", path) for page, path in everybody)
@@ -129,7 +130,10 @@ class Tour:
     def _state(self) -> str:
         """What is going on, in a word: the phase, whether a placing or a duel is on, whether somebody has sealed."""
         view = self.table.view(Seat.SOUTH)
-        kinds = {"placing": view.standing and view.standing.placing, "duel": view.standing and view.standing.duel}
+        kinds = {
+            "placing": view.board.standing and view.board.standing.placing,
+            "duel": view.board.standing and view.board.standing.duel,
+        }
         kinds["sealed"] = any(each.sealed_at for each in view.seats.values())
         return "-".join([str(view.phase), *(kind for kind, holds in kinds.items() if holds)])
 
@@ -139,18 +143,23 @@ class Tour:
             self.clock.advance(0.2)
             self.companion.step()
 
-    def _go_on(self) -> None:
+    def go_on(self) -> None:
+        """One step of the game that is on: the board is confirmed, the clock started, or an action handed in."""
         view = self.table.view()
         if view.phase in (Phase.SETUP, Phase.STAGES):
-            self.table.confirm("host", view.moment, view.stage, force=True)
-            return
-        session = self.table._live.session  # the walk plays for both sides
-        if session.paused:
+            self.table.confirm("host", view.moment, view.turn.stage, force=True)
+        elif session_of(self.table).paused:
             self.table.resume("host")
-            return
+        else:
+            seat, action = self.next_action()
+            self.table.hand_in(seat, self.table.view().moment, action)
+
+    def next_action(self) -> tuple[Seat, str]:
+        """A random action of a seat that is awaited; the walk plays for both sides."""
+        session = session_of(self.table)
         seat = next(seat for seat in SEATS if seat in session.awaited)
         action = session.playing.random_action(session.state, seat, self._rng)
-        self.table.hand_in(seat, session.moment, session.playing.format(action))
+        return seat, session.playing.format(action)
 
 
 @contextmanager

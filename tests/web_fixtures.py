@@ -25,7 +25,8 @@ from companion.printing.kit_printer import KitPrinter
 from companion.service.share_pictures import share_picture
 from companion.storage.journal import Journal
 from companion.table.table import Table
-from web.app import CameraRoom, Welcome, Workbench, create_app
+from web.app import create_app
+from web.features import CameraRoom, Features, Site, Welcome, Workbench
 
 HOST_KEY = "abcde-fghij"
 SALT = "0123456789abcdef" * 2
@@ -73,13 +74,13 @@ class Place:
         """Start a game and say that the board is set; answers the moment."""
         self.table.new_game("outbuffered", {}, 1)
         view = self.table.view()
-        self.table.confirm("host", view.moment, view.stage)
+        self.table.confirm("host", view.moment, view.turn.stage)
         return self.table.view().moment
 
     def to_clock(self, way: str = "clock", **options: Any) -> str:
         """Start a game of cards and its clock; answers the moment."""
         self.table.new_game("binmat", {"way": way, **options}, 1)
-        if self.table.view().clock:
+        if self.table.view().time.clock:
             self.table.resume("host")
         return self.table.view().moment
 
@@ -98,31 +99,32 @@ def open_place(
     """A table whose work is done in the caller's thread."""
     clock, health = FakeClock(), FakeHealth()
     with Journal(folder / "journal.sqlite") as journal, Table(journal, clock, table_settings) as table:
-        app = create_app(
-            table,
-            GAMES,
-            settings=WebSettings(viewers=viewers, join=join),
-            signing_key=b"k" * 32,
-            host_key=HOST_KEY,
-            join_urls=lambda: ("http://192.0.2.7:8080/", "http://table.local:8080/"),
+        urls = ("http://192.0.2.7:8080/", "http://table.local:8080/")
+        features = Features(
+            welcome=welcome or Welcome(),
             workbench=workbench,
             camera=camera,
-            welcome=welcome,
             printer=KitPrinter(GAMES),
-            clock=clock,
-            health=health,
-            opponents=cast(engines),
             past=History(
                 journal, folder / "history", clock, on_table=lambda: table.progress().number, paint=share_picture
             ),
+            health=health,
+            opponents=cast(engines),
         )
+        site = Site(WebSettings(viewers=viewers, join=join), lambda: urls, b"k" * 32, HOST_KEY)
+        app = create_app(table, GAMES, clock, site, features)
         yield Place(table, app, clock, health)
         app.extensions["streams"].close()
 
 
 def page_of(browser: FlaskClient, path: str) -> str:
-    """A page as text."""
-    return browser.get(path).get_data(as_text=True)
+    """A page as text, with a blank wherever there is any space."""
+    return flat(browser.get(path).get_data(as_text=True))
+
+
+def flat(page: str) -> str:
+    """A page however its lines are broken."""
+    return " ".join(page.split())
 
 
 def view_of(place: Place) -> dict[str, Any]:

@@ -6,70 +6,80 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from companion.core.clock import Clock
 from companion.core.errors import CameraError
 from companion.core.i18n import joined, say
 from companion.core.kit import Kit
 from companion.core.ports import Camera, CameraState, CameraStatus, Frame, Reading
+from companion.core.resources import READING, give_way
 from vision.cameras.blank_detector import Sight
 from vision.cameras.exposure import LightKeeper
 from vision.cameras.lenses import LensShelf
 from vision.cameras.source import Device, Locks
+from vision.pace import Pace
 from vision.pieces.board_reader import BoardReader
 
 _LOG = logging.getLogger(__name__)
 _PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0)
 _SILENCE_S = 3.0
+"""A camera that gives no picture for so long is in trouble."""
 SLOWEST_S = 10.0
 """A picture is read at least so often, however few the settings want: the loop shows that it is alive by it."""
-"""A camera that gives no picture for so long is in trouble."""
 _NONE_YET = say("There is no camera: connect one and it is used; without one play goes by taps")
 _GONE_S = 1.0
 """A board that is out of sight for less, behind an arm or a cup, is not said to be gone."""
 
 
-class Watcher:
-    """Calls `on_reading` with every reading and `on_status` whenever the camera's state changes.
+@dataclass(frozen=True)
+class Cameras:
+    """The cameras that may be watched, and what is known of them.
 
-    Both are called in the watcher's thread (or in that of whoever calls `step`) and should only put things into a
-    queue. After trouble the camera is opened again after 0.5, 1, 2, 5, 10, 10 … seconds. `choose`, `lock` and `locks`
-    may be used from any thread.
-
-    `on_look` is given every frame with its reading; `open_source` opens another camera by its source; `lenses` keeps
-    what is learned about lenses; `expected` says whether a camera that was never there is a trouble or only none (asked
-    when it is missed, where it has to be found out);
-    `mains_hz` is the frequency of the lamps' mains. `on_round` is called after every round of the watcher's own
-    thread, `on_read_s` with the seconds that the reading of a frame has taken.
+    `open` opens that of the settings, `open_other` another one by its source (None: there is no other). `expected`
+    says whether a camera that was never there is a trouble or only none; it is asked when one is missed, where that has
+    to be found out. `lenses` keeps what is learned about lenses; `mains_hz` is the frequency of the lamps' mains.
     """
 
-    def __init__(  # noqa: PLR0917 - six collaborators, in the order in which the app names them
-        self,
-        open_camera: Callable[[], Camera],
-        reader: BoardReader,
-        clock: Clock,
-        fps: float,
-        on_reading: Callable[[Reading], None],
-        on_status: Callable[[CameraStatus], None],
-        *,
-        on_look: Callable[[Frame, Reading], None] | None = None,
-        open_source: Callable[[str], Camera] | None = None,
-        lenses: LensShelf | None = None,
-        expected: bool | Callable[[], bool] = True,
-        mains_hz: int = 50,
-        on_round: Callable[[], None] = lambda: None,
-        on_read_s: Callable[[float], None] | None = None,
+    open: Callable[[], Camera]
+    open_other: Callable[[str], Camera] | None = None
+    expected: bool | Callable[[], bool] = True
+    lenses: LensShelf | None = None
+    mains_hz: int = 50
+
+
+@dataclass(frozen=True)
+class WatchListeners:
+    """Who is told of what is seen; all are called in the watcher's thread and should only put things into a queue.
+
+    `on_reading` is given every reading, `on_status` how the camera is whenever that changes, `on_look` every frame with
+    its reading, `on_read_s` the seconds that the reading took. `on_round` is called after every round of the watcher's
+    own thread.
+    """
+
+    on_reading: Callable[[Reading], None] = lambda _: None
+    on_status: Callable[[CameraStatus], None] = lambda _: None
+    on_look: Callable[[Frame, Reading], None] = lambda _frame, _reading: None
+    on_read_s: Callable[[float], None] = lambda _: None
+    on_round: Callable[[], None] = lambda: None
+
+
+class Watcher:
+    """Reads a board `fps` times a second, and tells its listeners; `step` does one round in the caller's thread.
+
+    After trouble the camera is opened again after 0.5, 1, 2, 5, 10, 10 … seconds. `choose`, `lock` and `locks` may be
+    used from any thread.
+    """
+
+    def __init__(
+        self, cameras: Cameras, reader: BoardReader, clock: Clock, listeners: WatchListeners, fps: float = 10.0
     ) -> None:
-        self._open_camera, self._open_source = open_camera, open_source
+        self._cameras = cameras
+        self._listeners = listeners
         self._reader = reader
         self._clock = clock
-        self._period_s = min(1 / fps, SLOWEST_S)
-        self._on_reading = on_reading
-        self._on_status = on_status
-        self._on_look = on_look
-        self._on_round, self._on_read_s = on_round, on_read_s
-        self._lenses = lenses
-        self._expected, self._mains_hz = expected, mains_hz
+        self._expected = cameras.expected
+        self.pace = Pace(min(1 / fps, SLOWEST_S))
         self._camera: Camera | None = None
         self._status: CameraStatus | None = None
         self._failures = 0
@@ -110,7 +120,7 @@ class Watcher:
 
         Raises `CameraError` where there is nothing to choose: the simulated table has one camera.
         """
-        if self._open_source is None:
+        if self._cameras.open_other is None:
             raise CameraError(
                 say("The simulated table has only this camera: start without --simulate to choose another")
             )
@@ -153,8 +163,8 @@ class Watcher:
                 return
             self._thread = None
         self._drop_camera()
-        if self._lenses:
-            self._lenses.save()
+        if self._cameras.lenses:
+            self._cameras.lenses.save()
 
     def __enter__(self) -> Watcher:
         return self
@@ -163,13 +173,14 @@ class Watcher:
         self.close()
 
     def _run(self) -> None:
+        give_way(READING)
         while not self._stop.is_set():
             try:
                 self.step()
             except Exception as error:  # whatever happens, the table must hear of it and the watch go on
                 _LOG.exception("the board cannot be read")
                 self._in_trouble(say("The board cannot be read: {error}: see the log", error=str(error)))
-            self._on_round()
+            self._listeners.on_round()
             self._wake.wait(max(0.0, self._next_s - self._clock.monotonic_s()))
             self._wake.clear()
 
@@ -181,7 +192,7 @@ class Watcher:
         now = self._clock.monotonic_s()
         if self._camera is None and now < self._next_s:
             return None
-        self._next_s = now + self._period_s
+        self._next_s = now + self.pace.period_s
         try:
             self._set_locks()
             frame = self._grab()
@@ -191,19 +202,19 @@ class Watcher:
             self._in_trouble(error.message)
             return None
         begun_s = self._clock.monotonic_s()
-        reading = self._reader.read(frame)
-        if self._on_read_s is not None:
-            self._on_read_s(self._clock.monotonic_s() - begun_s)
-        if self._on_look is not None:
-            self._on_look(frame, reading)
+        reading = self._reader.read(frame, glance=self.pace.glances(begun_s))
+        ended_s = self._clock.monotonic_s()
+        self._listeners.on_read_s(ended_s - begun_s)
+        self._next_s = max(self._next_s, ended_s + self.pace.read(ended_s, ended_s - begun_s, self._reader.is_stirred))
+        self._listeners.on_look(frame, reading)
         if reading.game is not None:
             self._board_s = now
         status = self._status_of(reading)
         if status.state is CameraState.SEES_BOARD or self._board_s is None or now - self._board_s >= _GONE_S:
             self._say(status)
-        self._on_reading(reading)
-        if self._lenses and self._camera:
-            self._lenses.learn(self._camera, self._reader.learned, self._reader.pose, now)
+        self._listeners.on_reading(reading)
+        if self._cameras.lenses and self._camera:
+            self._cameras.lenses.learn(self._camera, self._reader.learned, self._reader.pose, now)
         return reading
 
     def _change_camera(self) -> None:
@@ -231,9 +242,8 @@ class Watcher:
         """The next frame, opening the camera if need be; raises `CameraError`, also after a long silence."""
         if self._camera is None:
             self._begun = False
-            self._camera = (
-                self._open_source(self._source) if self._source and self._open_source else self._open_camera()
-            )
+            other = self._cameras.open_other
+            self._camera = other(self._source) if self._source and other else self._cameras.open()
             self._last_frame_s = self._clock.monotonic_s()
         frame = self._camera.frame()
         now = self._clock.monotonic_s()
@@ -257,10 +267,12 @@ class Watcher:
     def _begin(self, camera: Camera, now_s: float) -> None:
         """A camera was opened and has sent its first picture: use its lens, look after its light."""
         self._sight.begin(now_s)
-        self._light = LightKeeper(camera, self._mains_hz) if isinstance(camera, Device) else None
+        self._light = LightKeeper(camera, self._cameras.mains_hz) if isinstance(camera, Device) else None
         which = (camera.identity, camera.zoom) if isinstance(camera, Device) else (camera.name, 1.0)
-        if self._lenses and which != self._which:  # the same camera, opened anew, goes on with what it has learned
-            self._reader.use_lens(*self._lenses.lens_of(camera))
+        if (
+            self._cameras.lenses and which != self._which
+        ):  # the same camera, opened anew, goes on with what it has learned
+            self._reader.use_lens(*self._cameras.lenses.lens_of(camera))
         self._which = which
 
     def _is_seeing(self, frame: Frame) -> bool:
@@ -309,8 +321,8 @@ class Watcher:
         camera, self._camera = self._camera, None
         self._light, self._locks = None, None
         if camera is not None:
-            if self._lenses:
-                self._lenses.note(camera, self._reader.learned, self._reader.pose)
+            if self._cameras.lenses:
+                self._cameras.lenses.note(camera, self._reader.learned, self._reader.pose)
             # A device that is gone cannot be closed properly; the trouble has been told already.
             with contextlib.suppress(CameraError):
                 camera.close()
@@ -318,4 +330,4 @@ class Watcher:
     def _say(self, status: CameraStatus) -> None:
         if status != self._status:
             self._status = status
-            self._on_status(status)
+            self._listeners.on_status(status)

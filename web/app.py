@@ -10,30 +10,24 @@ from typing import Any
 from flask import Flask, Response, g, request
 from werkzeug.exceptions import BadRequest
 
-from companion.archive.played_games import Past
-from companion.bots.characters import Character
 from companion.core.clock import Clock
-from companion.core.config import WebSettings
 from companion.core.i18n import best_language, speak, spoken
-from companion.diagnostics.findings import HealthRoom
 from companion.games.base import Game
-from companion.maintenance.requests import CheckRoom, Upkeep
-from companion.printing.printing import Printer
-from companion.table.seats.staff_call import StaffBell
 from companion.table.table import Table
 from web import error_pages
-from web.context import PageContext, Welcome, Workbench, register_template_helpers
+from web.context import PageContext, register_template_helpers
+from web.features import Features, Site
 from web.rendering.json_view import SpokenJson
 from web.rendering.template_cache import CompiledTemplates
 from web.routes.api import Api
-from web.routes.camera import CameraPage, CameraRoom
+from web.routes.camera import CameraPage
 from web.routes.check import CheckPage
 from web.routes.health import HealthPages
 from web.routes.history import HistoryPages
 from web.routes.host import HostPages
 from web.routes.join import Joining
 from web.routes.openapi import OpenApiRoutes
-from web.routes.opponents import Opponents
+from web.routes.opponents import Lessons, Opponents
 from web.routes.pages import Pages
 from web.routes.printing import KitPages
 from web.routes.rules import RulesPages
@@ -46,8 +40,6 @@ from web.security.host_names import OWN_ADDRESS, Names, UnknownName, asked_host
 from web.security.join_code import JoinCode
 from web.server.sse import ARRIVED, Streams
 
-__all__ = ["CameraRoom", "Welcome", "Workbench", "create_app"]
-
 MAX_BODY_BYTES = 16 * 1024
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
@@ -56,56 +48,30 @@ _POLICY = (
 
 
 def create_app(
-    table: Table,
-    games: Mapping[str, Game[Any, Any]],
-    *,
-    settings: WebSettings,
-    signing_key: bytes,
-    host_key: str,
-    make_host_key: Callable[[], str] | None = None,
-    join_urls: Callable[[], tuple[str, ...]],
-    workbench: Workbench | None = None,
-    camera: CameraRoom | None = None,
-    printer: Printer | None = None,
-    welcome: Welcome | None = None,
-    clock: Clock,
-    upkeep: Upkeep | None = None,
-    check: CheckRoom | None = None,
-    past: Past | None = None,
-    health: HealthRoom | None = None,
-    staff: StaffBell | None = None,
-    opponents: tuple[Character, ...] = (),
-    compiled: Path | None = None,
+    table: Table, games: Mapping[str, Game[Any, Any]], clock: Clock, site: Site, features: Features | None = None
 ) -> Flask:
-    """The application. `join_urls` answers the addresses of the table screen, the best one for phones first.
-
-    `signing_key` signs the cookies of seats and host; `host_key` is what a person types to become the host,
-    `make_host_key` makes another one and keeps it.
-    `welcome` says what is there beside the pages: Wi-Fi, pads, a voice. `workbench` is there in simulation only;
-    `camera` is what the camera page shows, None: there is no such page. `compiled` is a folder for compiled templates.
-    """
-    app = _bare_app(compiled)
-    guard = Guard(signing_key, host_key, table.seat_nonce, clock, make_host_key)
-    streams = Streams(table, settings.viewers)
-    join_code = JoinCode(table, clock.monotonic_s) if settings.join == "code" else None
+    """The application that shows a table, with the pages of the features that are there."""
+    features = features or Features()
+    app = _bare_app(site.compiled)
+    guard = Guard(site.signing_key, site.host_key, table.seat_nonce, clock, site.make_host_key)
+    streams = Streams(table, site.settings.viewers)
+    join_code = JoinCode(table, clock.monotonic_s) if site.settings.join == "code" else None
     app.extensions |= {"streams": streams, "guard": guard, "now_s": table.now_s, "join_code": join_code}
-    page_context = PageContext(
-        table, games, guard, streams, clock, join_urls, join_code, workbench, camera is not None,
-        welcome or Welcome(), upkeep, health, staff, opponents,
-    )  # fmt: skip
+    page_context = PageContext(table, games, clock, guard, streams, site.join_urls, join_code, features)
     register_template_helpers(app)
     app.extensions["paragraph"] = page_context.paragraph
     error_pages.register(app)
 
     _watch_requests(app, table, guard)
-    _watch_names(app, Names((*settings.names, settings.host)), join_urls)
+    _watch_names(app, Names((*site.settings.names, site.settings.host)), site.join_urls)
     rooms = [
         room(page_context).blueprint()
-        for room in (Pages, RulesPages, Joining, SharedPhonePages, HostPages, Api, Opponents, OpenApiRoutes)
+        for room in (Pages, RulesPages, Joining, SharedPhonePages, HostPages, Api, Lessons, Opponents, OpenApiRoutes)
     ]
     there: tuple[tuple[Any, Any], ...] = (
-        (SettingsPage, upkeep), (CheckPage, check), (HealthPages, health), (StaffKeys, staff),
-        (HistoryPages, past), (Bench, workbench), (KitPages, printer), (CameraPage, camera),
+        (SettingsPage, features.upkeep), (CheckPage, features.check), (HealthPages, features.health),
+        (StaffKeys, features.staff), (HistoryPages, features.past), (Bench, features.workbench),
+        (KitPages, features.printer), (CameraPage, features.camera),
     )  # fmt: skip
     rooms += [room(page_context, what).blueprint() for room, what in there if what]
     for room in rooms:

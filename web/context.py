@@ -3,70 +3,87 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import rcssmin
 import rjsmin
 import segno
-from flask import Flask, Request
+from flask import Flask, Request, render_template
 from markupsafe import Markup
 
-from companion.bots.characters import Character
 from companion.core import i18n
 from companion.core.clock import Clock
 from companion.core.config import TableSettings
-from companion.core.drawings import DRAWINGS, sprite, symbols
+from companion.core.drawings import DRAWINGS, ON_PAPER, sprite
 from companion.core.grid import Square
 from companion.core.i18n import LANGUAGES, Said, joined, listed, say, say_n, spoken, to_owner, translate
 from companion.core.kit import SEAT_WORDS, SEATS, Kit, Seat, Side
-from companion.core.network import Wifi, shown, shown_code
-from companion.core.ports import CameraState, PanelHands, Spoken, World
-from companion.diagnostics.findings import HealthRoom
+from companion.core.network import shown, shown_code
+from companion.core.ports import CameraState
 from companion.games.base import Game
-from companion.maintenance.requests import Upkeep
 from companion.table.seats.claims import mark_words
-from companion.table.seats.staff_call import StaffBell
+from companion.table.session import Phase
 from companion.table.table import Table
-from companion.table.views import TableView
-from web.rendering import cards, piece_controls
-from web.rendering.board import BoardPicture, board_svg, board_words, scene_of
+from companion.table.table_view import TableView
+from web.features import Features
+from web.rendering import cards, guide, piece_controls
+from web.rendering.beats import tones_of
+from web.rendering.board import board_svg
+from web.rendering.board_picture import BoardPicture, board_words, scene_of
 from web.rendering.cards import lanes_sign
+from web.rendering.finale import again_words, end_words, nearest_tenth, still_board, tale_of
 from web.rendering.pieces import picture
-from web.rendering.styles import styles_of
+from web.rendering.stylesheets import stylesheets
 from web.security.auth import Guard
 from web.security.join_code import JoinCode
 from web.server.sse import Streams
 
 _Page = tuple[str, Seat | None, bool, bool, str]
 STATIC = Path(__file__).parent / "static"
-_DEFINED = re.compile(r'<symbol id="([^"]+)"')
-_FOR_SCRIPTS = ("tick", "cross")
 
 
-@dataclass(frozen=True)
-class Workbench:
-    """The simulated table and panel, where there is no hardware."""
+class Needs:
+    """What a template names while it is drawn because its markup needs it: scripts, and a sheet of its game's kind.
 
-    world: World
-    hands: PanelHands
+    A page loads them at once; of what comes later by the stream the page's scripts fetch what is not there yet.
+    """
+
+    def __init__(self, modules: Iterable[str] = (), sheets: Iterable[str] = ()) -> None:
+        self.modules, self.sheets = list(modules), list(sheets)
+
+    def module(self, name: str) -> Markup:
+        """The attribute of an element that a script of `web/static` works on."""
+        if name not in self.modules:
+            self.modules.append(name)
+        return Markup(' data-needs="{}"').format(name)
+
+    def later(self, name: str) -> Markup:
+        """The attribute of an element whose script may come when everything else is there."""
+        return Markup(' data-needs="{}"').format(name)
+
+    def sheet(self, name: str) -> Markup:
+        """The attribute of a fragment that needs one of `STYLESHEETS` beside that of its surface."""
+        if name not in self.sheets:
+            self.sheets.append(name)
+        return Markup(' data-sheet="{}"').format(name)
 
 
-@dataclass(frozen=True)
-class Welcome:
-    """What helps people in and along: the Wi-Fi (None: no code for it), a screen’s voice, whether there are pads."""
+class Fragment(NamedTuple):
+    """The live part of a page, and what it needs."""
 
-    wifi: Callable[[], Wifi | None] = lambda: None
-    voice: Spoken | None = None
-    has_pads: bool = False
+    html: str
+    needs: Needs
+
+
+_NOTHING = Fragment("", Needs())
 
 
 @dataclass(frozen=True)
@@ -75,26 +92,16 @@ class PageContext:
 
     table: Table
     games: Mapping[str, Game[Any, Any]]
+    clock: Clock
     guard: Guard
     streams: Streams
-    clock: Clock
     join_urls: Callable[[], tuple[str, ...]]
     join_code: JoinCode | None
     """What whoever sits down must know; None: anybody may."""
-    workbench: Workbench | None
-    has_camera_page: bool = False
-    welcome: Welcome = field(default_factory=Welcome)
-    upkeep: Upkeep | None = None
-    """What the settings page writes; None: there is no such page."""
-    health: HealthRoom | None = None
-    """How the service is; None: nobody looks."""
-    staff: StaffBell | None = None
-    """The key that calls the staff; None: there is none."""
-    opponents: tuple[Character, ...] = ()
-    """The characters that the machine can play as; none: no machine plays."""
+    features: Features
     imaging: threading.Lock = field(default_factory=threading.Lock)
     """Held while a picture of the camera or of the workbench is made: each takes some 20 MB for a moment."""
-    _drawn: dict[_Page, tuple[int, str]] = field(default_factory=dict)
+    _drawn: dict[_Page, tuple[int, Fragment]] = field(default_factory=dict)
     _drawing: dict[_Page, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
     @property
@@ -113,7 +120,7 @@ class PageContext:
 
     def fragment(
         self, app: Flask, page: str, viewer: Seat | None, own_screen: bool = False, at_table: bool = False
-    ) -> str:
+    ) -> Fragment:
         """The live part of a page for one viewer (None: what everybody may know), drawn once a change and language.
 
         `own_screen`: the page is asked for by this very machine, so it may show the host key. `at_table`: by somebody
@@ -121,27 +128,40 @@ class PageContext:
         """
         key = (page, viewer, own_screen, at_table, spoken())
         with self._drawing[key]:
-            version, html = self._drawn.get(key, (-1, ""))
+            version, fragment = self._drawn.get(key, (-1, _NOTHING))
             if version != self.table.version:
-                version, html = self._draw(app, page, viewer, own_screen, at_table)
-                self._drawn[key] = (version, html)
-        return html
+                version, fragment = self._draw(app, page, viewer, own_screen, at_table)
+                self._drawn[key] = (version, fragment)
+        return fragment
 
     def paragraph(self, rule: str | None) -> tuple[str, str] | None:
         """Address and name of a paragraph of the rules of the game that is on; None where there is none."""
         game = self.games.get(self.table.view().game or "") if rule else None
         return (f"/rules/{game.name}#{rule}", rule_words(game, rule)) if rule and game else None
 
-    def _draw(self, app: Flask, page: str, viewer: Seat | None, own_screen: bool, at_table: bool) -> tuple[int, str]:
+    def _names_plays(self, view: TableView) -> bool:
+        """Does the page say what single plays are?"""
+        return bool(view.own.choices) or view.turn.is_open or view.guide is not None
+
+    def _draw(
+        self, app: Flask, page: str, viewer: Seat | None, own_screen: bool, at_table: bool
+    ) -> tuple[int, Fragment]:
         view = self.table.view(viewer)
         known = view if viewer is None else self.table.view()
         while known.version != view.version:  # both of one moment: what is secret is told by their difference
             view, known = self.table.view(viewer), self.table.view()
-        acting = cards.acting_seat(view) if view.standing else None
+        past = self.features.past if view.phase is Phase.OVER else None
+        finale = past.finale(int(view.moment.partition(".")[0])) if past else None
+        acting = cards.acting_seat(view) if view.board.standing else None
+        needs = Needs()
         html = app.jinja_env.get_template(f"_{page}.html").render(
+            needs=needs,
             view=view,
-            known=known.tableau,
-            plays=self.table.plays(acting, view.moment) if acting and (view.choices or view.is_open) else (),
+            known=known.board.tableau,
+            finale=finale,
+            end=end_words(view, finale),
+            opened=view.board.suggested or self.table.remembered or next(iter(self.games)),
+            plays=self.table.plays(acting, view.moment) if acting and self._names_plays(view) else (),
             south=self.table_settings.tip_south,
             viewer=viewer,
             games=self.games,
@@ -151,19 +171,19 @@ class PageContext:
             join_code=self.join_code.now() if self.join_code and (at_table or page == "host") else "",
             tip=tip_of(view, self.table_settings.tip_south) if page != "seat" else "",
             state=device_words(view),
-            workbench=self.workbench is not None,
-            opponents=self.opponents,
+            workbench=self.features.workbench is not None,
+            opponents=self.features.opponents,
             may_sit=at_table or self.join_code is None,
-            camera_page=self.has_camera_page,
-            wifi=self.welcome.wifi() if page == "table" and at_table else None,
-            voice=self.welcome.voice if page == "table" else None,
-            has_pads=self.welcome.has_pads,
-            staff=self.staff if self.staff and self.staff.is_heard else None,
+            camera_page=self.features.camera is not None,
+            wifi=self.features.welcome.wifi() if page == "table" and at_table else None,
+            voice=self.features.welcome.voice if page == "table" else None,
+            has_pads=self.features.welcome.has_pads,
+            staff=self.features.staff if self.features.staff and self.features.staff.is_heard else None,
             own_screen=own_screen,
-            unwell=self.health.line() if self.health and page == "host" else None,
-            pads={seat: self.table.view(seat).pad for seat in SEATS} if page == "workbench" else {},
+            unwell=self.features.health.line() if self.features.health and page == "host" else None,
+            pads={seat: self.table.view(seat).own.pad for seat in SEATS} if page == "workbench" else {},
         )
-        return view.version, _fragment_sprite(html, view) + html
+        return view.version, Fragment(html, needs)
 
 
 def register_template_helpers(app: Flask) -> None:
@@ -179,15 +199,22 @@ def register_template_helpers(app: Flask) -> None:
         mark_words=mark_words,
         spoken=spoken,
         LANGUAGES=LANGUAGES,
-        page_sprite=page_sprite,
-        styles_of=styles_of,
+        sprite=lambda: _sprite(tuple(name for name in DRAWINGS if name not in ON_PAPER)),
+        styles=partial(_styles, version),
+        scripts=partial(_scripts, version),
         asset=lambda name: f"/static/{version}/{name}",
         board=_board,
         words=lambda view: board_words(scene) if (scene := scene_of(view)) else "",
         ic=icon,
         pointing=pointing,
         cards=cards,
+        guide=guide,
         beside=piece_controls,
+        tale_of=tale_of,
+        again_words=again_words,
+        tones_of=tones_of,
+        still_board=still_board,
+        nearest_tenth=nearest_tenth,
         picture=picture,
         small_board=lambda game: small_board(game.kit(game.options({}))),
         start_board=start_board,
@@ -196,6 +223,7 @@ def register_template_helpers(app: Flask) -> None:
         SEATS=SEATS,
         SEAT_WORDS=SEAT_WORDS,
     )
+    app.context_processor(lambda: {"needs": Needs()})
     app.jinja_env.filters.update(
         clock=clock_words,
         code=shown_code,
@@ -208,40 +236,28 @@ def register_template_helpers(app: Flask) -> None:
     )
 
 
-@lru_cache(maxsize=4)
-def _naming(drawings: tuple[str, ...]) -> re.Pattern[str]:
-    """Finds the names of drawings in a page."""
-    return re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(drawings, key=len, reverse=True))})(?![\w-])")
+@lru_cache(maxsize=1)
+def _sprite(names: tuple[str, ...]) -> Markup:
+    """Every drawing, as each page carries them: what scripts fetch or draw finds them there."""
+    return Markup(sprite(names).replace('style="position:absolute"', 'class="sprite"'))
 
 
-def _drawn(html: str) -> list[str]:
-    """The drawings that a page names."""
-    return _naming(tuple(DRAWINGS)).findall(html)
+def _styles(version: str, *names: str) -> Markup:
+    """The links to some stylesheets."""
+    link = Markup('<link rel="stylesheet" href="/static/{}/{}.css">\n')
+    return Markup().join(link.format(version, name) for name in names)
 
 
-def page_sprite(body: str, whole: str = "") -> Markup:
-    """What a page draws with: the patterns, and the drawings that are named in its body and not defined there.
-
-    `whole`, if anything stands in it: all drawings, for a page whose scripts fetch parts that need others.
-    """
-    wanted = DRAWINGS if whole.strip() else (*_drawn(body), *_FOR_SCRIPTS)
-    names = set(wanted) - set(_DEFINED.findall(body))
-    return Markup(sprite(sorted(names)).replace('style="position:absolute"', 'class="sprite"'))
+def _scripts(version: str, *names: str) -> Markup:
+    """The tags of some modules, in order; an empty name is none."""
+    tag = Markup('<script type="module" src="/static/{}/{}.js"></script>\n')
+    return Markup().join(tag.format(version, name) for name in names if name)
 
 
-def _fragment_sprite(html: str, view: TableView) -> str:
-    """The drawings that a live fragment names, with those that scripts draw on a seat's page: pieces, sealed orders."""
-    names = set(_drawn(html))
-    if view.viewer is not None and view.kit is not None:
-        names |= {face.drawing for face in view.kit.faces}
-    if 'id="look"' in html:
-        names |= {name for name in DRAWINGS if name.startswith("order-")}
-    drawn = symbols(sorted(names & set(DRAWINGS)))
-    game = "cards" if view.tableau else "pieces" if view.standing else ""
-    styles = " ".join(styles_of(html, game if 'id="live"' in html else ""))
-    return (
-        f'<svg id="sprite" class="sprite" data-styles="{styles}" width="0" height="0" aria-hidden="true">{drawn}</svg>'
-    )
+def render_fragment(template: str, fragment: Fragment, **more: Any) -> str:
+    """A page around its live part, with everything that this needs."""
+    needs = Needs(fragment.needs.modules, fragment.needs.sheets)
+    return render_template(template, fragment=fragment.html, needs=needs, **more)
 
 
 def static_version() -> str:
@@ -256,8 +272,9 @@ def static_version() -> str:
 
 @cache
 def static_files() -> Mapping[str, bytes]:
-    """Styles, scripts and the sign by name, without what browsers skip; read once."""
-    return {path.name: _slim(path.suffix, path.read_bytes()) for path in sorted(STATIC.iterdir()) if path.is_file()}
+    """Stylesheets, scripts and the sign by name, without what browsers skip; read once."""
+    files = {path.name: _slim(path.suffix, path.read_bytes()) for path in sorted(STATIC.iterdir()) if path.is_file()}
+    return {name: content for name, content in files.items() if not name.endswith(".css")} | stylesheets(files)
 
 
 def _slim(kind: str, content: bytes) -> bytes:
@@ -383,8 +400,8 @@ def device_words(view: TableView) -> str:
         CameraState.SEES_BOARD: say("Camera sees the board."),
         CameraState.NO_BOARD: say("Camera sees no board."),
         CameraState.TROUBLE: say("Camera in trouble."),
-    }[view.camera.state]
-    told = (view.camera.sentence or camera, view.panel)
+    }[view.devices.camera.state]
+    told = (view.devices.camera.sentence or camera, view.devices.panel)
     return joined(
         " ", [sentence if sentence.endswith(".") else joined("", (sentence, ".")) for sentence in told if sentence]
     )
@@ -397,7 +414,7 @@ def own_square(view: TableView, seat: Seat) -> Square | None:
     drawing = view.kit.sides[seat].drawing
     found = [
         square
-        for square, faces in view.layout.items()
+        for square, faces in view.board.layout.items()
         if any(view.kit.face(face).seat is seat and view.kit.face(face).drawing == drawing for face in faces)
     ]
     return found[0] if len(found) == 1 else None

@@ -13,7 +13,7 @@ from typing import Protocol
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout, Seat
 from companion.games.base import Event, Order
-from companion.games.screen import Badge, HandCard, Lane, Pile, Tally
+from companion.games.screen import Badge, HandCard, Lane, Pile, Tally, UnitOrder
 from companion.table.chance.chance_view import ChanceView
 
 NOBODY = "—"
@@ -33,6 +33,13 @@ class Ending(StrEnum):
     """It lies on no table any more, and nobody ended it."""
     BROKEN = "broken"
     """Its rules or its inputs cannot be read any more."""
+
+
+class PictureKind(StrEnum):
+    """A moving picture: the drawn board alone, or with the photographs beside it."""
+
+    GIF = "gif"
+    WEBP = "webp"
 
 
 @dataclass(frozen=True)
@@ -86,13 +93,26 @@ class Proof:
 
 @dataclass(frozen=True)
 class PastTurn:
-    """A turn in the notation: its number from 1, its moment, what each seat did, and its scenes `first` to `last`."""
+    """A turn in the notation: its number from 1, its moment, what each seat did, and its scenes `first` to `last`.
+
+    `counted` is its number as the game counts, in which a turn may have several lines; 0: a part of the set-up.
+    """
 
     number: int
     moment: str
     proofs: tuple[Proof, ...]
     first: int
     last: int
+    counted: int
+
+
+@dataclass(frozen=True)
+class HighlightedEvent:
+    """An event that people remember, and the scene in which it happens."""
+
+    place: int
+    turn: int
+    event: Event
 
 
 @dataclass(frozen=True)
@@ -112,6 +132,8 @@ class ReplayStep:
     moves: tuple[tuple[Square, Square], ...] = ()
     events: tuple[Event, ...] = ()
     orders: tuple[Mapping[Seat, Order], ...] = ()
+    sheets: Mapping[Seat, tuple[UnitOrder, ...]] = field(default_factory=dict)
+    """The orders of each seat's pieces in a game of sheets, as far as they are open."""
     tallies: tuple[Tally, ...] = ()
     badges: Mapping[Square, Badge] = field(default_factory=dict)
     facts: Mapping[Seat, str] = field(default_factory=dict)
@@ -144,6 +166,22 @@ class Replay(Protocol):
     def trouble(self) -> str:
         """What does not fit."""
 
+    @property
+    def lead_words(self) -> str:
+        """What `leads` count, as the middle of a sentence."""
+
+    @property
+    def leads(self) -> tuple[float, ...]:
+        """By how much South led at the start and after every turn; empty: nobody can say."""
+
+    @property
+    def highlights(self) -> tuple[HighlightedEvent, ...]:
+        """What people will remember of it, in its order."""
+
+    @property
+    def proofs(self) -> int:
+        """How many receipts there are."""
+
     def scene(self, place: int) -> ReplayStep:
         """One of them; raises IndexError."""
 
@@ -153,6 +191,45 @@ class Replay(Protocol):
 
     def photograph(self, turn: int) -> str:
         """The moment of the photograph that shows the board after a turn (0: the set-up); empty: there is none."""
+
+
+@dataclass(frozen=True)
+class Still:
+    """A turn of a game that is over, to be shown: the board at its end, or its photograph, and what happened."""
+
+    scene: ReplayStep
+    turn: int
+    """The number of the turn as the game counts it."""
+    photograph: str
+    """The moment of its photograph; empty: there is none."""
+    words: str
+    square: str = ""
+    """Where that was; empty: nowhere in particular."""
+
+
+@dataclass(frozen=True)
+class Finale:
+    """The end of a game, with nothing in it that anybody at the table may not know while it can be taken back.
+
+    `names` are those of the seats at the end, or of their sides. `turning` is the turn after which the winner led to
+    the end, `best` the one after which a seat led most or was least behind; there may be none. `evening`: how many
+    games each of these two has won since the morning; None: they have no names by which they could be told apart.
+    """
+
+    number: int
+    kit: Kit
+    turns: int
+    winners: tuple[Seat, ...]
+    names: Mapping[Seat, str]
+    headline: str
+    counts: tuple[str, ...]
+    stills: tuple[Still, ...]
+    turning: Still | None
+    best: Mapping[Seat, Still]
+    proofs: int
+    fits: bool
+    evening: Mapping[Seat, int] | None
+    has_replay: bool
 
 
 @dataclass(frozen=True)
@@ -192,14 +269,17 @@ class Past(Protocol):
     def replay(self, number: int) -> Replay:
         """A game told again; raises `Illegal` while it is on, `Malformed` when there is none or it cannot be read."""
 
+    def finale(self, number: int) -> Finale | None:
+        """The end of a game; None: it is not over, or cannot be told."""
+
     def as_json(self, number: int) -> bytes:
         """The game as a file; raises as `replay`."""
 
     def as_text(self, number: int) -> str:
         """The game in notation; raises as `replay`."""
 
-    def picture(self, number: int) -> bytes:
-        """The board through the game as a GIF; raises as `replay`, and `Illegal` while others are being drawn."""
+    def picture(self, number: int, kind: PictureKind = PictureKind.GIF, turn: int = 0) -> bytes:
+        """The board through the game, or a turn (from 1); raises as `replay`, and `Illegal` while others are drawn."""
 
     def bring_in(self, content: bytes) -> int:
         """Play a file again, check its receipts and keep it; answers its number. Raises `Malformed` or `Illegal`."""

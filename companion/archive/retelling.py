@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from companion.archive.played_games import GameLine, PastTurn, Proof, ReplayStep
+from companion.archive.played_games import GameLine, HighlightedEvent, PastTurn, Proof, ReplayStep
 from companion.archive.replay import GameFile, PlayedTurn, chance_of, play_again
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import joined, say
-from companion.core.kit import SEATS, Kit, Layout
+from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games import game_named
-from companion.games.base import Game, Outcome, Stage, Step
+from companion.games.base import Event, Game, Outcome, Stage, Step
 from companion.games.mixins import tableau_of
-from companion.games.screen import CardUi
+from companion.games.screen import CardUi, UnitOrder
 from companion.table.board_check import hand_moves
 from companion.table.session import chance
 
@@ -40,7 +41,8 @@ class Retelling:
     def __init__(self, line: GameLine, played: GameFile, photographs: Sequence[str] = ()) -> None:
         self.line = line
         self.trouble = ""
-        self._photographs = frozenset(photographs)
+        self.photographs = frozenset(photographs)
+        """The moments of which there is one."""
         self._game: Game[Any, Any] = game_named(played.game)
         self._options = self._game.options(played.options)
         self.kit: Kit = self._game.kit(self._options)
@@ -51,12 +53,19 @@ class Retelling:
             place = 1
             for number, (state, turn, step) in enumerate(play_again(played), start=1):
                 last = place + max(1, len(step.stages)) - 1
-                self._turns.append(_Played(state, step, _past_turn(number, turn, place, last)))
+                self._turns.append(
+                    _Played(state, step, _past_turn(number, turn, place, last, self._counted(state, number)))
+                )
                 place = last + 1
         except CompanionError as error:
             self.trouble = error.message
         if self.chance and self.chance.faults:
             self.trouble = joined(" ", [*self.chance.faults, *filter(None, [self.trouble])])
+
+    def _counted(self, state: Any, number: int) -> int:
+        """The number of the turn that is due in a state, as the game counts; where it does not, that of its line."""
+        counted = self._game.turn_number(state)
+        return number if counted is None else counted
 
     @property
     def turns(self) -> Sequence[PastTurn]:
@@ -71,7 +80,54 @@ class Retelling:
     def photograph(self, turn: int) -> str:
         """The moment of the photograph that shows the board after a turn (0: the set-up); empty: there is none."""
         moment = self._turns[turn - 1].turn.moment if turn else f"{self.line.number}{_SET_UP}"
-        return moment if moment in self._photographs else ""
+        return moment if moment in self.photographs else ""
+
+    @cached_property
+    def leads(self) -> tuple[float, ...]:
+        """By how much South led at the start and after every turn (see `Game.lead`); empty: nobody can say.
+
+        A game that was won by its rules ends with a lead of its winner, as great as any before.
+        """
+        states = [self._first, *(played.step.state for played in self._turns)]
+        counted = [self._game.lead(state) for state in states]
+        known = [lead for lead in counted if lead is not None]
+        if len(known) < len(counted):
+            return ()
+        outcome = self.outcome()
+        if outcome and len(outcome.winners) == 1:
+            most = max(1.0, *map(abs, known)) if len(known) > 1 else 1.0
+            known[-1] = most if Seat.SOUTH in outcome.winners else -most
+        return tuple(known)
+
+    @property
+    def lead_words(self) -> str:
+        """What `leads` count."""
+        return self._game.lead_words
+
+    @cached_property
+    def highlights(self) -> tuple[HighlightedEvent, ...]:
+        """What people will remember of it, in its order."""
+        return tuple(
+            HighlightedEvent(played.turn.first + index, played.turn.number, event)
+            for played in self._turns
+            for index, events in enumerate(_events_by_scene(played.step))
+            for event in events
+            if event.kind.highlight
+        )
+
+    def events_of(self, turn: int) -> Sequence[Event]:
+        """What happened in a turn, counted from 1."""
+        return self._turns[turn - 1].step.events
+
+    @property
+    def proofs(self) -> int:
+        """How many receipts there are; all of them fit unless there is `trouble`."""
+        return sum(len(played.turn.proofs) for played in self._turns)
+
+    @property
+    def game(self) -> Game[Any, Any]:
+        """Its rules."""
+        return self._game
 
     def scene(self, place: int) -> ReplayStep:
         """One of the scenes; raises IndexError."""
@@ -105,9 +161,14 @@ class Retelling:
             ),
             events=stages[index].events if stages else played.step.events,
             orders=tuple(stage.orders for stage in stages[: index + 1] if stage.orders),
+            sheets=self._sheets(played, index),
             tallies=_tallies(stages[: index + 1]),
         )
         return self._shown(bare, played.step.state if is_last else played.state, is_last)
+
+    def _sheets(self, played: _Played, index: int) -> Mapping[Seat, tuple[UnitOrder, ...]]:
+        actions = {proof.seat: self._game.parse(proof.action) for proof in played.turn.proofs}
+        return self._game.opened(played.state, actions, played.step.stages, index)
 
     def _before(self, played: _Played, index: int) -> Layout:
         """How the board lay before a stage."""
@@ -141,13 +202,17 @@ class Retelling:
         return self._game.outcome(self._turns[-1].step.state if self._turns else self._first)
 
 
-def _past_turn(number: int, turn: PlayedTurn, first: int, last: int) -> PastTurn:
+def _events_by_scene(step: Step[Any]) -> Sequence[tuple[Event, ...]]:
+    return [stage.events for stage in step.stages] or [step.events]
+
+
+def _past_turn(number: int, turn: PlayedTurn, first: int, last: int, counted: int) -> PastTurn:
     proofs = tuple(
         Proof(seat, turn.orders[seat].action, turn.orders[seat].salt, turn.orders[seat].receipt)
         for seat in SEATS
         if seat in turn.orders
     )
-    return PastTurn(number, turn.moment, proofs, first, last)
+    return PastTurn(number, turn.moment, proofs, first, last, counted)
 
 
 def _tallies(shown: Sequence[Stage]) -> Any:

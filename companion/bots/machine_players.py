@@ -200,7 +200,7 @@ class _MachinePlayer:
     def _contribute(self) -> None:
         """Give to chance what the table cannot foresee, as a phone does."""
         view = self._table.view()
-        pledge = view.pledge
+        pledge = view.fairness.pledge
         if view.seats[self._seat].door != MACHINE or pledge is None or (pledge.given or {}).get(self._seat):
             return
         with suppress(CompanionError):
@@ -231,6 +231,8 @@ class _MachinePlayer:
 
     def _choice(self, turn: MachineTurn) -> Choice | None:
         """What the process chooses; None after it has failed too often, or the clock leaves no time."""
+        if turn.asked is not None:
+            return Choice(turn.asked, 0)
         if not (knows(turn.game) or self._characters.get(turn.name, CHARACTERS[0]).command):
             sentence = say("{name} does not know this game: it plays by chance.", name=Verbatim(turn.name))
             self._table.notice("machines", sentence)

@@ -10,8 +10,8 @@ from companion.core.clock import RealClock
 from companion.core.config import Settings
 from companion.core.errors import CameraError, SystemTrouble
 from companion.core.ports import Camera
+from companion.printing.kit_pages.sheets import Paper
 from companion.printing.lens_page import calibration_page
-from companion.printing.sheets import Paper
 from vision.cameras.calibration import Calibration, LensFit
 from vision.cameras.catalogue import open_camera
 from vision.cameras.files import load_luma, pictures_in
@@ -64,7 +64,8 @@ def measure_folder(settings: Settings, folder: Path, tell: Callable[[str], None]
     for number, path in enumerate(paths, start=1):
         luma = load_luma(path)
         if (luma.shape[1], luma.shape[0]) != settings.camera.size_px:
-            tell(f"{path.name}: {luma.shape[1]} x {luma.shape[0]}, not {settings.camera.size} as the camera is set.")
+            wanted = "{} x {}".format(*settings.camera.size_px)
+            tell(f"{path.name}: {luma.shape[1]} x {luma.shape[0]}, not {wanted} as the camera is set.")
         trouble = work.add(luma)
         tell(f"{number} of {len(paths)}, {path.name}: {trouble or 'taken'}.")
     for words in work.missing():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,8 @@ from companion.core.config import Settings
 from companion.core.errors import Malformed
 from companion.core.files import MAX_GAME, read_file
 from companion.core.kit import SEATS
+from companion.games import GAMES
+from companion.games.tools import GameWriter, PlayedGame, tools_of
 from companion.table.session import Session
 
 if TYPE_CHECKING:
@@ -141,13 +143,9 @@ def _add_replay(
     command.add_argument("--photographs", type=Path, metavar="DIR", help="write the photographs of its turns there")
     shape = command.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print the game as a file instead")
-    shape.add_argument(
-        "--binlog",
-        nargs="?",
-        choices=("open", "hidden"),
-        const="open",
-        help="print a game of cards as a log of hackmud instead, all cards named or hidden ones as X",
-    )
+    for writer in _writers():
+        choices = writer.choices
+        shape.add_argument(f"--{writer.name}", nargs="?", choices=choices, const=choices[0], help=writer.help)
     command.set_defaults(run=lambda options: _replay(options, settings_of))
 
 
@@ -168,17 +166,32 @@ def _replay(options: argparse.Namespace, settings_of: SettingsOf) -> int:
     if options.json:
         print(plain_game(played))
         return 0
-    if options.binlog:
-        from companion.cli.binlog import log_lines  # noqa: PLC0415 - of one game alone
-
-        for line in log_lines(played, options.binlog == "open"):
-            print(line)
-        return 0
+    for writer in _writers():
+        if choice := getattr(options, writer.name.replace("-", "_")):
+            for line in writer.write(resolved(played), choice):
+                print(line)
+            return 0
     for sentence in retell(played):
         print(sentence)
     if settings and session and (kept := _photographs_of(settings, session)):
         print(f"Photographs, written out by --photographs DIR: {', '.join(title for title, _ in kept)}")
     return 0
+
+
+def _writers() -> Iterator[GameWriter]:
+    """The other forms in which games can be printed."""
+    return (writer for game in GAMES.values() for writer in tools_of(game).writers)
+
+
+def resolved(played: GameFile) -> PlayedGame:
+    """A game whose turns are resolved anew, and checked, as they are asked for."""
+    from companion.archive.replay import play_again  # noqa: PLC0415 - brings the games
+
+    turns = (
+        (before, {seat: order.action for seat, order in turn.orders.items()}, step)
+        for before, turn, step in play_again(played)
+    )
+    return PlayedGame(played.game, played.options, turns)
 
 
 def _played_here(number: int, settings: Settings) -> tuple[Session | None, Callable[[], GameFile]]:

@@ -194,7 +194,7 @@ def template() -> str:
     for place in places:
         if (found := place / TEMPLATE).is_file():
             return found.read_text(encoding="utf-8")
-    raise NoHotspot(f"{TEMPLATE} is missing: install the companion by make install")
+    raise NoHotspot(f"{TEMPLATE} is missing: install the companion as docs/install.md says")
 
 
 def _write(path: Path, text: str, mode: int) -> None:

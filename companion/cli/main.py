@@ -29,6 +29,7 @@ from companion.core.errors import CompanionError, Malformed, SystemTrouble
 from companion.core.i18n import plain_words
 from companion.games import GAMES, game_named
 from companion.games.outside import load_games, outside_games
+from companion.games.tools import tools_of
 from companion.service import logs
 
 if TYPE_CHECKING:
@@ -62,8 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     add_print_commands(commands)
     _add_read(commands)
     add_history(commands, _add_settings, _settings_of)
-    _add_combat(commands)
-    _add_binlog(commands)
+    _add_game_commands(commands)
     _add_doctor(commands)
     add_upkeep(commands, _add_settings, lambda options: (_settings_of(options), _settings_path(options)))
     add_update(commands, _add_settings, lambda options: (_settings_of(options), _settings_path(options)))
@@ -170,7 +170,7 @@ def _play(options: argparse.Namespace) -> int:
     return 0
 
 
-# ---- read, combat, doctor ---------------------------------------------------------------------------------------
+# ---- read, games, doctor ----------------------------------------------------------------------------------------
 
 
 def _add_read(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -189,55 +189,13 @@ def _read(options: argparse.Namespace) -> int:
     return 0
 
 
-def _add_combat(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser("combat", help="work a combat of BINMAT out and say why it ends so")
-    command.add_argument("attacker", help="the attacker stack, bottom first, such as '5& 3%% >+'; '' in hackmud alone")
-    command.add_argument("--attacker-open", metavar="CARDS", default="", help="its cards that lay face up before")
-    command.add_argument("defender", help="the defender stack, '' for an empty one")
-    command.add_argument("--edition", choices=("rulebook", "hackmud"), default="rulebook")
-    command.add_argument("--initiator", choices=("attacker", "defender"), default="attacker", help="who began it")
-    command.add_argument("--defender-open", action="store_true", help="the defender stack lay face up before")
-    command.add_argument("--json", action="store_true", help="the same for machines")
-    command.set_defaults(run=_combat)
-
-
-def _combat(options: argparse.Namespace) -> int:
-    from companion.cli.binlog import combat_of, explain, plain_combat  # noqa: PLC0415 - of one game alone
-
-    stacks = options.attacker, options.defender
-    open_before = options.attacker_open, options.defender_open
-    combat = combat_of(stacks, open_before, options.edition, options.initiator)
-    if options.json:
-        print(json.dumps(plain_combat(combat), ensure_ascii=False))
-        return 0
-    for sentence in explain(combat):
-        print(sentence)
-    return 0
-
-
-def _add_binlog(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser(
-        "binlog", help="read a log of hackmud's BINMAT and say where it differs from the rules"
-    )
-    command.add_argument("file", type=Path, metavar="FILE")
-    command.add_argument("--edition", choices=("hackmud", "rulebook"), default="hackmud")
-    command.add_argument(
-        "--turns", type=_count, metavar="N", help="of the game (rulebook: 110; hackmud: as many as the log has)"
-    )
-    command.add_argument("--json", action="store_true", help="the same for machines")
-    command.set_defaults(run=_binlog)
-
-
-def _binlog(options: argparse.Namespace) -> int:
-    from companion.cli.binlog import read_log_file, report  # noqa: PLC0415 - of one game alone
-
-    reading = read_log_file(options.file, options.edition, options.turns)
-    if options.json:
-        print(json.dumps(reading.plain(), ensure_ascii=False))
-    else:
-        for sentence in report(reading):
-            print(sentence)
-    return 0 if reading.is_right else 1
+def _add_game_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """What games bring of their own."""
+    for game in GAMES.values():
+        for brought in tools_of(game).commands:
+            command = commands.add_parser(brought.name, help=brought.help)
+            brought.add(command)
+            command.set_defaults(run=brought.run)
 
 
 def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -354,7 +312,7 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command.add_argument("--games", type=_count, default=100_000, metavar="N", help="random games through the engine")
     command.add_argument("--real-time", action="store_true", help="a game on the clock at its real length, too")
     command.add_argument(
-        "part", nargs="?", choices=("vision", "kills", "memory", "bots"), help="measure nothing but that"
+        "part", nargs="?", choices=("vision", "kills", "memory", "bots", "pi"), help="measure nothing but that"
     )
     command.add_argument("--kills", type=_count, default=1000, metavar="N", help="SIGKILLs of the service at random")
     command.add_argument("--matches", type=_count, metavar="N", help="bots: so many games of each pairing")
@@ -365,7 +323,7 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default="",
         metavar="NAME",
         help="vision: scenes whose name begins so, such as tilt-3; or game, cost, photograph, corners, lens. "
-        "bots: the game of that name",
+        "bots: the game of that name. pi: the board of that name",
     )
     command.add_argument("--keep", type=Path, metavar="DIR", help="vision: keep pictures that were not read, and why")
     command.set_defaults(run=_bench)
@@ -390,6 +348,10 @@ def _bench(options: argparse.Namespace) -> int:
 
         is_good = bench_bots(options.matches, options.only)
         return 0 if is_good or options.matches else 1
+    if options.part == "pi" and not (options.quick or options.json or options.keep):
+        from companion.tools.bench.pi.measure import bench_pi  # noqa: PLC0415
+
+        return 0 if bench_pi(options.only, options.real_time) else 1
     if options.quick or options.json or options.only or options.keep:
         raise Malformed("--quick, --json, --only and --keep are for: companion bench vision")
     from companion.tools.bench import run  # noqa: PLC0415

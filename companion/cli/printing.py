@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ def add_print_commands(commands: Any) -> None:
     kit = commands.add_parser("kit", help="print board and pieces as a PDF")
     kit.add_argument("game", choices=sorted(GAMES))
     _add_sheets(kit)
-    kit.add_argument("--spares", type=_spares, default=1, metavar="N", help="spare tags of each piece")
+    kit.add_argument("--spares", type=_spares, default=0, metavar="N", help="spare tags of each piece")
+    kit.add_argument("--low-ink", action="store_true", help="sides in light colours, backs of cards as lines")
+    kit.add_argument("--board-only", action="store_true", help="the board in one piece: A3, A2 or A1, for a print shop")
     kit.add_argument("--board", metavar="FILE", type=Path, help="a text map instead of the usual board")
     kit.set_defaults(run=_kit)
     booklet = commands.add_parser("booklet", help="print the rules as a booklet to be folded")
@@ -39,7 +42,7 @@ def _add_sheets(command: argparse.ArgumentParser) -> None:
 
 
 def _kit(options: argparse.Namespace) -> int:
-    from companion.printing.sheets import kit_pdf  # noqa: PLC0415 - the PDF library is slow to import
+    from companion.printing.kit_pages.sheets import KitStyle, board_in_one_piece, kit_pdf  # noqa: PLC0415 - the PDF library is slow to import
 
     game = game_named(options.game)
     raw = {}
@@ -51,8 +54,16 @@ def _kit(options: argparse.Namespace) -> int:
     except UnicodeDecodeError:
         raise Malformed(f"{options.board} is no text: a map is lines of . # s n S N") from None
     _begin(f"Drawing the kit of {game.title}: this takes some seconds.")
-    pdf = kit_pdf(game.kit(game.options(raw)), options.paper, options.spares, options.language)
-    return _written(options.output, pdf, "print it at 100 %, on matt paper")
+    values = game.options(raw)
+    kit = game.kit(values)
+    style = KitStyle(options.paper, options.spares, options.language, options.low_ink, options.board_only)
+    if options.board_only:
+        if (paper := board_in_one_piece(kit)) is None:
+            raise Malformed("The board is too large for one sheet, even of A1: print it without --board-only")
+        style = replace(style, paper=paper)
+    pdf = kit_pdf(kit, style, game.extras(values))
+    advice = f"one sheet of {style.paper.upper()}; " if options.board_only else ""
+    return _written(options.output, pdf, f"{advice}print it at 100 %, on matt paper")
 
 
 def _booklet(options: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from companion import DEBIAN_HOME
 from companion.core.config import Settings
 from companion.core.errors import Malformed, SystemTrouble
 from companion.maintenance.releases.releases import Home, as_owner_of
@@ -82,6 +83,8 @@ def _update(options: argparse.Namespace, settings: Settings, path: Path) -> int:
         given,
     )
 
+    if sys.prefix == DEBIAN_HOME:
+        return _hand_over_to_apt(options)
     home = Home(Path(sys.prefix).parent)
     if not home.current:
         raise SystemTrouble(
@@ -107,6 +110,20 @@ def _update(options: argparse.Namespace, settings: Settings, path: Path) -> int:
     ) as package:
         demand_newer(home, package, options.older)
         updater.update(package)
+    return 0
+
+
+def _hand_over_to_apt(options: argparse.Namespace) -> int:
+    """What apt does here is asked of apt; only a question has an answer, everything else an error."""
+    machine = {"aarch64": "arm64", "x86_64": "amd64"}.get(os.uname().machine, "ARCHITECTURE")
+    older = "--allow-downgrades " if options.back or options.older else ""
+    words = (
+        "This companion is a Debian package, which apt brings up to date: "
+        f"sudo apt install {older}./tabletop-companion_VERSION_{machine}.deb"
+    )
+    if options.package or options.back or options.trust:
+        raise SystemTrouble(words)
+    print(words)
     return 0
 
 

@@ -162,6 +162,25 @@ _SUITS = {
 
 _LINE = f'fill="none" stroke="{_EDGE}" stroke-width="5"'
 _PLATE = f'fill="var(--face,#fff)" stroke="{_EDGE}" stroke-width="5"{_ROUND}'
+_RUN = 'fill="none" stroke="currentColor" stroke-width="11" stroke-linecap="round" stroke-linejoin="round"'
+
+
+def _player(head: tuple[int, int], limbs: str, speed: str = "") -> str:
+    """Somebody who plays rugby: a head, limbs, and lines behind a fast one."""
+    trail = f'<path d="{speed}" stroke="currentColor" stroke-width="7" stroke-linecap="round"/>' if speed else ""
+    return f'<circle cx="{head[0]}" cy="{head[1]}" r="11" fill="currentColor"/><path d="{limbs}" {_RUN}/>{trail}'
+
+
+_PLAYERS = {
+    "player-r": _player((62, 15), "M56 34L46 58L62 70L56 92M46 58L36 76L16 78M56 36L74 46L86 36M56 36L38 40L30 54"),
+    "player-b": _player((50, 15), "M30 38H70L62 62H38zM42 62L38 92M58 62L62 92M30 38L16 62M70 38L84 62"),
+    "player-t": _player((78, 34), "M66 44L38 58L52 74L42 94M38 58L24 78L8 80M64 46L74 64L90 62"),
+    "player-f": _player(
+        (70, 15), "M62 34L54 58L70 68L84 88M54 58L44 80L24 84M62 36L80 44L92 34M62 36L46 42", "M6 30H34M2 48H28M8 66H30"
+    ),
+    "player-s": _player((44, 15), "M44 36V60L32 92M44 60L58 92M44 38L66 36L88 20M44 38L28 54L34 66"),
+}
+
 _FACES = {
     # The machine's three characters: neither round like South nor angular like North, in plate and ink.
     "face-pip": (
@@ -183,7 +202,42 @@ _FACES = {
     ),
 }
 
+_CHEERING = {
+    # The robots at the end of a game; in play they keep a straight face.
+    "smile-s": (
+        f'<path d="M50 20V9" stroke="{_EDGE}" stroke-width="5"/><circle cx="50" cy="9" r="6" fill="{_EDGE}"/>'
+        + _solid(_DOME, 5)
+        + '<path d="M26 58a10 11 0 0 1 20 0M54 58a10 11 0 0 1 20 0" fill="none" stroke="var(--face,#fff)"'
+        ' stroke-width="6" stroke-linecap="round"/><path d="M32 69H68a18 15 0 0 1-36 0z" fill="var(--face,#fff)"/>'
+    ),
+    "smile-n": (
+        f'<path d="M34 22V8M66 22V8" stroke="{_EDGE}" stroke-width="5"/>'
+        + _solid(_ANGULAR, 5)
+        + _dotted(_ANGULAR)
+        + f'<path d="M22 44H78V62H22z" fill="var(--face,{_INK})"/>'
+        '<path d="M31 58L39 50L47 58M53 58L61 50L69 58" fill="none" stroke="currentColor" stroke-width="5"/>'
+        f'<path d="M30 71H70L60 85H40z" fill="var(--face,{_INK})"/>'
+    ),
+}
+
 _KEYS = {
+    "play": '<path d="M22 10L86 50L22 90z" fill="currentColor"/>',
+    "bounce": (
+        '<path d="M86 10V90" stroke="currentColor" stroke-width="12"/>'
+        '<path d="M6 43H42V22L72 50L42 78V57H6z" fill="currentColor"/>'
+    ),
+    "home": (
+        '<path d="M6 52L50 12L94 52M20 46V90H80V46" fill="none" stroke="currentColor" stroke-width="10"'
+        ' stroke-linejoin="round"/>'
+    ),
+    "turning": (
+        '<path d="M14 88V60a30 30 0 0 1 60 0v8" fill="none" stroke="currentColor" stroke-width="13"/>'
+        '<path d="M50 60H98L74 92z" fill="currentColor"/>'
+    ),
+    "swap": (
+        '<path d="M10 34H70M90 66H30" fill="none" stroke="currentColor" stroke-width="11"/>'
+        '<path d="M62 10L92 34L62 58zM38 42L8 66L38 90z" fill="currentColor"/>'
+    ),
     "laptop": (
         '<path d="M18 20H82V66H18z" fill="none" stroke="currentColor" stroke-width="9" stroke-linejoin="round"/>'
         '<path d="M4 78H96V88H4z" fill="currentColor"/>'
@@ -202,8 +256,20 @@ _KEYS = {
     ),
 }
 
-DRAWINGS: dict[str, str] = {**_PIECES, **_ORDERS, **_SIGNS, **_GROUND, **_SUITS, **_FACES, **_KEYS}
+DRAWINGS: dict[str, str] = {
+    **_PIECES,
+    **_ORDERS,
+    **_SIGNS,
+    **_GROUND,
+    **_SUITS,
+    **_PLAYERS,
+    **_FACES,
+    **_CHEERING,
+    **_KEYS,
+}
 """The inside of every drawing, by name; those of games that come from outside are added when the program starts."""
+ON_PAPER = frozenset(_PLAYERS)
+"""Drawings that only what is printed shows: no page carries them."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 

@@ -40,6 +40,7 @@ class Refusal(StrEnum):
     WRONG_PHASE = "wrong_phase"
     PAUSED = "paused"
     ALREADY_SEALED = "already_sealed"
+    LESSON = "lesson"
     TOO_LATE = "too_late"
     SEAT_TAKEN = "seat_taken"
     NOT_YOUR_SEAT = "not_your_seat"

@@ -101,3 +101,18 @@ def _unknown_tile(tile: str, line: int, allowed: str) -> str:
         line=line,
         tiles=" ".join(allowed),
     )
+
+
+def parse_groups(text: str, files: int, ranks: int) -> tuple[tuple[Square, ...], ...]:
+    """Squares in groups, such as `c4 e4 / c6 e6`; raises `Malformed` for one that is off the board or there twice.
+
+    >>> [len(group) for group in parse_groups("c4 e4 / c6", 8, 8)]
+    [2, 1]
+    """
+    groups = tuple(tuple(map(Square.parse, group.split())) for group in text.split("/"))
+    seen: set[Square] = set()
+    for square in (square for group in groups for square in group):
+        if square in seen or not (0 <= square.file < files and 0 <= square.rank < ranks):
+            raise Malformed(say("{square} is off the board, or named twice", square=square))
+        seen.add(square)
+    return groups

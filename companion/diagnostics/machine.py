@@ -6,12 +6,13 @@ import importlib.metadata
 import os
 import platform
 import shutil
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from companion import __version__
+from companion import DEBIAN_HOME, __version__
 from companion.core.i18n import joined, say, say_n
 from companion.diagnostics import probes
 from companion.diagnostics.findings import Finding, Grade
@@ -218,7 +219,7 @@ def clock(machine: Machine) -> Finding:
 
 def versions(machine: Machine) -> Finding:
     """What runs here, for whoever is asked for help."""
-    told = [f"companion {__version__}", f"Python {platform.python_version()}"]
+    told = [f"companion {__version__}{_how_installed()}", f"Python {platform.python_version()}"]
     for package, title in (("opencv-python-headless", "OpenCV"), ("picamera2", "Picamera2"), ("lgpio", "lgpio")):
         with suppress(importlib.metadata.PackageNotFoundError):
             told.append(f"{title} {importlib.metadata.version(package)}")
@@ -226,6 +227,11 @@ def versions(machine: Machine) -> Finding:
     if loader := probes.bootloader(machine):
         told.append(f"bootloader {loader}")
     return Finding("versions", Grade.OK, f"{', '.join(told)}.")
+
+
+def _how_installed() -> str:
+    """Who brings it up to date, where that is not `companion update`."""
+    return " (Debian package, brought up to date by apt)" if sys.prefix == DEBIAN_HOME else ""
 
 
 def quick_look(machine: Machine, folder: Path) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from random import Random
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
@@ -18,8 +18,12 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.grid import Square
 from companion.core.i18n import listed, say, translate
 from companion.core.kit import Kit, Layout, Seat, Side
+from companion.games.aids import Extras
 from companion.games.events import CommonEvent, EventKind
 from companion.games.screen import BoardUi, Play, Tally, UnitOrder
+
+if TYPE_CHECKING:
+    from companion.games.lesson import Lesson
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -135,6 +139,10 @@ class PadGrammar:
             return None
         return "".join(key.letter for pad in draft if (key := self.key(pad)))
 
+    def spell(self, text: str) -> tuple[str, ...]:
+        """The pad keys that spell an action, without the ready that hands it in."""
+        return tuple(key.pad for letter in text for key in self.keys if key.letter == letter)
+
     def is_at_once(self, draft: tuple[str, ...]) -> bool:  # noqa: ARG002
         """Is it handed in with its last key, without ready?"""
         return False
@@ -244,8 +252,12 @@ class Game(ABC, Generic[S, A]):
     end_rule: ClassVar[str | None] = None
     presets: ClassVar[tuple[Preset, ...]] = (Preset("", {}),)
     """The ways to begin it from a seat; the last one is meant when its board lies on the table."""
+    lesson: ClassVar[Lesson | None] = None
+    """The first game with a guide; None: there is none."""
     replays_ties: ClassVar[bool] = False
     """True when a tie is played again from the beginning; the match keeps the count."""
+    lead_words: ClassVar[str] = ""
+    """What `lead` counts, as the middle of a sentence; empty: nobody can say who leads."""
     seed_chosen: ClassVar[str] = say("The chance of this game was chosen by the host.")
     """What everybody is told when the host has chosen the seed."""
 
@@ -259,6 +271,10 @@ class Game(ABC, Generic[S, A]):
     @abstractmethod
     def kit(self, options: Any) -> Kit:
         """What lies on the table with these options."""
+
+    def extras(self, options: Any) -> Extras:  # noqa: ARG002
+        """What else is printed: player aids, cards for the hand, tiles."""
+        return Extras()
 
     @abstractmethod
     def setup(self, options: Any, rng: Random) -> S:
@@ -299,6 +315,14 @@ class Game(ABC, Generic[S, A]):
     @abstractmethod
     def parse(self, text: str) -> A:
         """The action of a notation; raises `Malformed`."""
+
+    def lead(self, state: S) -> float | None:  # noqa: ARG002
+        """How far South leads by what everybody can see, in units of its own (below 0: North); None: nobody can say."""
+        return None
+
+    def triumph(self, winner: str) -> str:
+        """That whoever has this name has won by the rules, as a headline."""
+        return say("{name} wins.", name=winner)
 
     def format(self, action: A) -> str:
         """The notation of an action."""

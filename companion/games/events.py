@@ -7,11 +7,13 @@ kind.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Self
 
 from companion.core.event_cues import EventCue
+from companion.core.i18n import say_n
 
 
 class Reach(Enum):
@@ -29,7 +31,8 @@ class Look:
     """How an event is drawn on the board while it is shown.
 
     `around` is a drawing laid round the piece on its square, `size` of it in squares; `is_harm` draws it in the
-    colour of refusals. `is_told` False: the captions of printed pictures leave its sentence out.
+    colour of refusals. `swells`: the piece of which it tells grows for a moment. `is_told` False: the captions of
+    printed pictures leave its sentence out.
     """
 
     around: str = ""
@@ -37,6 +40,20 @@ class Look:
     is_harm: bool = False
     reach: Reach = Reach.NONE
     is_told: bool = True
+    swells: bool = False
+
+
+@dataclass(frozen=True)
+class Highlight:
+    """An event that people remember: a key on the time line of a replay, and a figure when the game is over.
+
+    `drawing` is what the key shows, `counted` says how many of them there were, such as `2 bounces`. Where two lie too
+    close on the line, the one of greater `weight` is shown.
+    """
+
+    drawing: str
+    counted: Callable[[int], str]
+    weight: int = 1
 
 
 class EventKind(StrEnum):
@@ -51,16 +68,22 @@ class EventKind(StrEnum):
 
     look: Look
     cue: EventCue | None
+    highlight: Highlight | None
 
-    def __new__(cls, name: str, look: Look = Look(), cue: EventCue | None = None) -> Self:
-        """A kind by its name, with its look and cue."""
+    def __new__(
+        cls, name: str, look: Look = Look(), cue: EventCue | None = None, highlight: Highlight | None = None
+    ) -> Self:
+        """A kind by its name, with its look and cue, and what makes it worth remembering."""
         kind = str.__new__(cls, name)
         kind._value_ = name
-        kind.look, kind.cue = look, cue
+        kind.look, kind.cue, kind.highlight = look, cue, highlight
         return kind
 
 
 _SHOT = EventCue("shot", "E6 40 ·60 A4 160")
+_BOUNCES = Highlight("bounce", lambda n: say_n("{n} bounce", "{n} bounces", n))
+_HITS = Highlight("order-shoot", lambda n: say_n("{n} hit", "{n} hits", n), 2)
+_BLASTS = Highlight("burst", lambda n: say_n("{n} blast", "{n} blasts", n), 3)
 
 
 class CommonEvent(EventKind):
@@ -69,10 +92,10 @@ class CommonEvent(EventKind):
     IDLE = "idle", Look(is_told=False)
     MOVE = "move"
     PLACED = "placed"
-    BOUNCE = "bounce", Look(), EventCue("bounced", "A5 120 ·40 A4 60")
-    SHOT = "shot", Look(reach=Reach.HIT), _SHOT
+    BOUNCE = "bounce", Look(), EventCue("bounced", "A5 120 ·40 A4 60"), _BOUNCES
+    SHOT = "shot", Look(reach=Reach.HIT), _SHOT, _HITS
     MISS = "miss", Look(reach=Reach.MISS)
-    BLAST = "blast", Look(around="burst", size=2.2, is_harm=True), _SHOT
+    BLAST = "blast", Look(around="burst", size=2.2, is_harm=True), _SHOT, _BLASTS
     """Everything round a square is hit."""
     WON = "won"
     TIE = "tie"

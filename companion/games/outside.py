@@ -18,6 +18,7 @@ from companion.core.kit import SEATS, SIDE_COLOURS, Kit
 from companion.games import GAMES
 from companion.games.base import Game
 from companion.games.events import CommonEvent
+from companion.games.tools import tools_of
 
 GROUP = "tabletop_companion.games"
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}")
@@ -90,6 +91,7 @@ def _check(name: str, game: object) -> None:
         raise UnusableGameError("Nobody is to act when it begins")
     _check_looks(game, kit)
     _check_markers(kit)
+    _check_tools(game)
 
 
 def _check_looks(game: Game[Any, Any], kit: Kit) -> None:
@@ -132,3 +134,11 @@ def _check_markers(kit: Kit) -> None:
     for marker in (marker for face in kit.faces for marker in face.markers):
         if marker in corners:
             raise UnusableGameError(f"Marker {marker} of its pieces is a corner of the board of {corners[marker]}")
+
+
+def _check_tools(game: Game[Any, Any]) -> None:
+    """What it brings to the command line is called by its name, so that nothing there is called the same."""
+    brought = tools_of(game)
+    for name in [each.name for each in brought.commands] + [each.name for each in brought.writers]:
+        if not name.startswith(f"{game.name}-"):
+            raise UnusableGameError(f"The command line cannot have its “{name}”: call it “{game.name}-{name}”")

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from companion.core.i18n import joined, say, speaking
 from companion.core.kit import SEATS, Face, Kit, Layout
 from companion.games.base import Game, Illustration, Key, OptionRow, Rule
-from companion.printing.board_pages import seat_words
-from companion.printing.sheets import SIZES_MM, Paper, require_known
+from companion.printing.kit_pages.board_pages import seat_words
+from companion.printing.kit_pages.sheets import SIZES_MM, Paper, require_known
 
 if TYPE_CHECKING:
     from companion.printing.pdf_pen import Pen
@@ -242,7 +242,7 @@ def _pieces(kit: Kit, width: float) -> _Block:
 
 
 def _draw_piece(pen: Pen, kit: Kit, face: Face, width: float) -> None:
-    from companion.printing.tag_faces import print_picture  # noqa: PLC0415  imported late, with the pen
+    from companion.printing.kit_pages.tag_faces import print_picture  # noqa: PLC0415  imported late, with the pen
 
     side = kit.sides[face.seat] if face.seat else None
     with pen.at(4.4, -4.6):

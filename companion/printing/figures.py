@@ -15,9 +15,9 @@ from companion.core.kit import SEATS, Board, Kit, Layout, Seat, Side
 from companion.games.base import Event, Illustration
 from companion.games.events import Reach
 from companion.games.screen import Tally
-from companion.printing.board_pages import print_ground
+from companion.printing.kit_pages.board_pages import print_ground
+from companion.printing.kit_pages.tag_faces import print_picture
 from companion.printing.pdf_pen import INK, STONE, TILE_2, WHITE, Pen, text_width, tinted
-from companion.printing.tag_faces import print_picture
 from companion.printing.tiling import Extent
 
 _PIECE, _CARRIED, _STEP = 0.7, 0.44, 0.12

@@ -15,7 +15,7 @@ from companion.core.errors import Malformed
 from companion.core.i18n import say, speaking
 from companion.core.kit import Seat
 from companion.core.network import Wifi, seat_address, shown
-from companion.printing.sheets import SIZES_MM, Paper, require_known
+from companion.printing.kit_pages.sheets import SIZES_MM, Paper, require_known
 
 if TYPE_CHECKING:
     from companion.printing.pdf_pen import Pen

@@ -17,9 +17,9 @@ from companion.core.network import Wifi
 from companion.games.base import Game
 from companion.printing.booklet import Booklet, booklet_pdf, booklet_sheets
 from companion.printing.join_card import join_card_pdf
+from companion.printing.kit_pages.sheets import KitStyle, Paper, board_in_one_piece, kit_pdf, kit_plan
 from companion.printing.printing import PAPERS, PrinterBusy, PrintPlan
 from companion.printing.rulebook import illustrations, start_layout
-from companion.printing.sheets import Paper, kit_pdf, kit_plan
 
 KEPT_BYTES = 6_000_000
 """So much print is kept; the sheets of all games in one language and size are a tenth of it."""
@@ -45,19 +45,34 @@ class KitPrinter:
         plan = self._plans.get(key)
         if plan is None:
             with self._alone():
-                options = self._games[game].options(raw)
-                kinds = Counter(kit_plan(self._games[game].kit(options), size).kinds)
-                plan = PrintPlan(kinds, booklet_sheets(self._booklet(game), size, language))
+                known = self._games[game]
+                options = known.options(raw)
+                kit, style = known.kit(options), KitStyle(size, language=language)
+                kinds = Counter(kit_plan(kit, style, known.extras(options)).kinds)
+                large = board_in_one_piece(kit)
+                one_piece = "" if large is None or large in PAPERS else large.upper()
+                plan = PrintPlan(kinds, booklet_sheets(self._booklet(game), size, language), one_piece)
                 self._plans[key] = plan
                 while len(self._plans) > KEPT_PLANS:
                     self._plans.popitem(last=False)
         return plan
 
-    def kit(self, game: str, raw: Mapping[str, Any], paper: str, language: str) -> bytes:
+    def kit(self, game: str, raw: Mapping[str, Any], paper: str, language: str, *, low_ink: bool = False) -> bytes:
         """Board, pieces and cards to cut out."""
         known = self._games[game]
-        kit, size = known.kit(known.options(raw)), _paper(paper)
-        return self._printed((game, _text(raw), paper, language), lambda: kit_pdf(kit, size, language=language))
+        options = known.options(raw)
+        style = KitStyle(_paper(paper), language=language, low_ink=low_ink)
+        key = ("kit", game, _text(raw), paper, language, str(low_ink))
+        return self._printed(key, lambda: kit_pdf(known.kit(options), style, known.extras(options)))
+
+    def board(self, game: str, raw: Mapping[str, Any], language: str) -> bytes:
+        """The board alone, in one piece."""
+        known = self._games[game]
+        kit = known.kit(known.options(raw))
+        if (paper := board_in_one_piece(kit)) is None:
+            raise Malformed(say("This board is too large for one sheet, even of A1: print the kit on several pages."))
+        style = KitStyle(paper, language=language, board_only=True)
+        return self._printed(("board", game, _text(raw), language), lambda: kit_pdf(kit, style))
 
     def booklet(self, game: str, paper: str, language: str) -> bytes:
         """The rules, to be folded."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from companion.core.i18n import say, speaking
-from companion.printing.sheets import FOOT_MM, MARGIN_MM, SIZES_MM, Paper, require_known
+from companion.printing.kit_pages.sheets import FOOT_MM, MARGIN_MM, SIZES_MM, Paper, require_known
 from vision.cameras.lens_pattern import COLUMNS, MARKER_MM, ROWS, SQUARE_MM, pattern
 
 if TYPE_CHECKING:

@@ -80,7 +80,8 @@ Anchor = Literal["left", "middle", "right"]
 class Pen:
     """Draws one document; `bytes` ends it. Equal calls give equal bytes."""
 
-    def __init__(self, width_mm: float, height_mm: float, title: str) -> None:
+    def __init__(self, width_mm: float, height_mm: float, title: str, *, low_ink: bool = False) -> None:
+        self._low_ink = low_ink
         self._upright = width_mm, height_mm
         self.width_mm, self.height_mm = width_mm, height_mm
         self._buffer = io.BytesIO()
@@ -287,14 +288,19 @@ class Pen:
         self.hairline((x, y), (x + width, y), (x + width, y + height), (x, y + height), (x, y))
 
     def shutter(self, width: float, height: float, clip: Extent) -> None:
-        """The black diagonal shutter in `clip`; a half turn about the middle of width x height does not change it."""
+        """The black diagonal shutter in `clip`; a half turn about the middle of width x height does not change it.
+
+        Only thin lines where ink is saved.
+        """
         reach = max(clip.width, clip.height)
         pairs = int(reach / (2 * SHUTTER_MM)) + 1
         with self.at(width / 2, height / 2, clip=clip.shifted(-width / 2, -height / 2)):
-            self.rectangle(-reach, -reach, 2 * reach, 2 * reach, fill=HATCH)
+            if not self._low_ink:
+                self.rectangle(-reach, -reach, 2 * reach, 2 * reach, fill=HATCH)
+            stripe = STROKE_MM if self._low_ink else SHUTTER_MM
             with self.at(0, 0, turn_deg=-45):
                 for pair in range(-pairs, pairs + 1):
-                    self.rectangle((2 * pair - 0.5) * SHUTTER_MM, -reach, SHUTTER_MM, 2 * reach, fill=INK)
+                    self.rectangle(2 * pair * SHUTTER_MM - stripe / 2, -reach, stripe, 2 * reach, fill=INK)
 
     def tile(self, x: float, y: float, size: float, *, dark: bool) -> None:
         """One square of a board, its outline inside the given size."""

@@ -26,6 +26,8 @@ class PrintPlan:
 
     kinds: Mapping[str, int]
     booklet: int
+    one_piece: str = ""
+    """The paper on which the board is one piece, such as `A2`, where that is more than a sheet at home."""
 
     @property
     def sheets(self) -> int:
@@ -43,8 +45,11 @@ class Printer(Protocol):
     def plan(self, game: str, raw: Mapping[str, Any], paper: str, language: str) -> PrintPlan:
         """How many sheets that are."""
 
-    def kit(self, game: str, raw: Mapping[str, Any], paper: str, language: str) -> bytes:
-        """Board, pieces and cards to cut out."""
+    def kit(self, game: str, raw: Mapping[str, Any], paper: str, language: str, *, low_ink: bool = False) -> bytes:
+        """Board, pieces and cards to cut out; with `low_ink` the sides in light colours."""
+
+    def board(self, game: str, raw: Mapping[str, Any], language: str) -> bytes:
+        """The board alone, in one piece, on the smallest sheet that holds it; raises `Malformed` where none does."""
 
     def booklet(self, game: str, paper: str, language: str) -> bytes:
         """The rules, to be folded."""

@@ -50,11 +50,12 @@ from hardware.simulated import SimulatedPanelHands, simulated_panel
 from hardware.voice import MachineVoice
 from vision.cameras.catalogue import CameraOpener, cameras, is_device
 from vision.cameras.lenses import LensShelf
-from vision.diagnosis import BoardEye
+from vision.diagnosis import SETTLED, SETTLED_IF_SMALL, BoardEye
 from vision.pieces.board_reader import BoardReader
 from vision.simulation.table import RenderedCamera, SimulatedTable
-from vision.watcher import Watcher
-from web.app import CameraRoom, Welcome, Workbench, create_app
+from vision.watcher import Cameras, Watcher, WatchListeners
+from web.app import create_app
+from web.features import CameraRoom, Features, Site, Welcome, Workbench
 from web.security.join_code import JoinCode
 from web.server.sse import Server, serve
 
@@ -266,22 +267,23 @@ class Companion:
         kits = {name: game.kit(game.options({})) for name, game in GAMES.items()}
         settings = self.settings.camera
         reader = BoardReader(kits)
-        self.eye = eye = BoardEye(reader, settings.source, _offers if opener else lambda: ())
-        self.watcher = watcher = Watcher(
+        kept = SETTLED_IF_SMALL if settings.is_small else SETTLED
+        self.eye = eye = BoardEye(reader, settings.source, _offers if opener else lambda: (), kept)
+        watched = Cameras(
             open_camera,
-            reader,
-            self.clock,
-            settings.fps,
+            open_other=opener.open if opener else None,
+            expected=expected,
+            lenses=LensShelf(self.settings.lenses_path, settings) if opener else None,
+            mains_hz=settings.mains_hz,
+        )
+        listeners = WatchListeners(
             on_reading=self.table.saw,
             on_status=self._camera_is,
             on_look=eye.saw,
-            open_source=opener.open if opener else None,
-            lenses=LensShelf(self.settings.lenses_path, settings) if opener else None,
-            expected=expected,
-            mains_hz=settings.mains_hz,
+            on_read_s=self.metrics.read if self.metrics else lambda _: None,
             on_round=lambda: self.vitals.beat(CAMERA),
-            on_read_s=self.metrics.read if self.metrics else None,
         )
+        self.watcher = watcher = Watcher(watched, reader, self.clock, listeners, settings.fps)
         eye.steer(watcher)
         self._stack.enter_context(watcher)
         self.table.connect(on_kit=watcher.use)
@@ -309,7 +311,7 @@ class Companion:
         def lay_out(kit: Kit | None) -> None:
             if kit is not None:
                 world.use(kit)
-                world.set_up(self.table.view().layout)
+                world.set_up(self.table.view().board.layout)
 
         self.table.connect(on_kit=lay_out)
         self._say("Simulation: a rendered table and a panel without pins, on the workbench page.")
@@ -329,52 +331,53 @@ class Companion:
 
     def _open_server(self) -> Server:
         web = self.settings.web
-        simulation = self.simulation
         tls = None
         if web.certificate:
             from web.security.tls import certificate_context  # noqa: PLC0415 - brings what only a certificate needs
 
             tls = certificate_context(web.certificate, web.key)
             self.certificate = validity(tls, web.certificate, web.names)
-        app = create_app(
-            self.table,
-            GAMES,
-            settings=web,
-            signing_key=self.journal.key("signing"),
-            host_key=self.host_key,
-            make_host_key=self._make_host_key,
-            join_urls=self.urls,
-            workbench=Workbench(simulation.world, simulation.hands) if simulation else None,
-            camera=CameraRoom(self.eye, self.album, self.bundle),
-            printer=KitPrinter(GAMES),
-            welcome=Welcome(self.network.wifi, self.manners, self.panel is not None),
-            clock=self.clock,
-            upkeep=InstallationUpkeep(
-                self.settings,
-                self.settings_path,
-                self.table,
-                self.clock,
-                use=self.use,
-                restart=self._restart,
-                try_out=lambda wanted: try_in_child(wanted, self.server.port),
-            ),
-            past=self.history,
-            check=CheckRoom(
-                self.settings.panel,
-                self.check,
-                self._why_no_panel(),
-                simulation is not None,
-                lambda: self.broker.sentence,
-            ),
-            health=self.health,
-            staff=self.broker.bell,
-            opponents=self.machines.characters,
-            compiled=self.settings.journal_path.with_name("templates"),
+        site = Site(
+            web,
+            self.urls,
+            self.journal.key("signing"),
+            self.host_key,
+            self._make_host_key,
+            self.settings.journal_path.with_name("templates"),
         )
+        app = create_app(self.table, GAMES, self.clock, site, self._features())
         self.join_code: JoinCode | None = app.extensions["join_code"]
         server = serve(app, web.host, web.port, web.viewers, tls)
         self._stack.callback(server.close)
         return server
+
+    def _features(self) -> Features:
+        """What this installation has beside its table."""
+        simulation = self.simulation
+        upkeep = InstallationUpkeep(
+            self.settings,
+            self.settings_path,
+            self.table,
+            self.clock,
+            use=self.use,
+            restart=self._restart,
+            try_out=lambda wanted: try_in_child(wanted, self.server.port),
+        )
+        check = CheckRoom(
+            self.settings.panel, self.check, self._why_no_panel(), simulation is not None, lambda: self.broker.sentence
+        )
+        return Features(
+            welcome=Welcome(self.network.wifi, self.manners, self.panel is not None),
+            workbench=Workbench(simulation.world, simulation.hands) if simulation else None,
+            camera=CameraRoom(self.eye, self.album, self.bundle),
+            printer=KitPrinter(GAMES),
+            upkeep=upkeep,
+            check=check,
+            past=self.history,
+            health=self.health,
+            staff=self.broker.bell,
+            opponents=self.machines.characters,
+        )
 
     def _why_no_panel(self) -> str:
         return "" if self.panel else panel_reason(self.settings.panel) or say("The pads are switched off.")

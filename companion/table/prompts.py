@@ -12,8 +12,9 @@ from companion.games import GAMES
 from companion.games.mixins import tableau_of
 from companion.games.screen import BoardUi, CardUi
 from companion.table.board_check import Problem, tops
+from companion.table.guide import lesson_words
 from companion.table.session import BOTH, Phase, Session
-from companion.table.state import Instruction, TableState, instructions
+from companion.table.state import NO_DRAFT, Instruction, TableState, instructions
 
 
 @dataclass(frozen=True)
@@ -251,6 +252,8 @@ def _hidden(live: TableState, todo: list[Instruction]) -> str:
 def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
     session = live.session
     game, awaited = session.playing, session.awaited
+    if step := session.lesson_step:
+        return Sign(*lesson_words(session, step, viewer), awaited)
     if shown := tableau_of(game, session.state, viewer) or game.standing(session.state, viewer):
         return _clock_sign(live, shown, viewer)
     names = {seat: game.sides[seat].name for seat in SEATS}
@@ -375,7 +378,7 @@ def _seat_lamps(live: TableState, seat: Seat) -> SeatLamps:
     if session.phase is Phase.ORDERS:
         if seat in session.sealed:
             return SeatLamps(frozenset({1, 2, 3}), wrong or TurnLamp.OFF)
-        count = live.drafts.get(seat, 0)
+        count = live.drafts.get(seat, NO_DRAFT).count
         entered = frozenset(range(1, count - (count - 1) // 3 * 3 + 1)) if count else frozenset()
         steady = TurnLamp.ON if session.is_open or tableau_of(session.playing, session.state, None) else TurnLamp.PULSE
         turn = steady if seat in session.awaited else TurnLamp.OFF

@@ -75,6 +75,8 @@ class NewGame(Record, frozen=True, tag="new_game"):
     score: tuple[int, int, int] = (0, 0, 0)
     chance: FairChance | None = None
     is_chosen: bool = False
+    is_guided: bool = False
+    """Does it begin with the lesson of the game?"""
 
 
 class Begin(Record, frozen=True, tag="begin"):
@@ -141,6 +143,13 @@ class Undo(Record, frozen=True, tag="undo"):
     """The last turn did not happen."""
 
 
+class SkipLesson(Record, frozen=True, tag="skip_lesson"):
+    """The guide leaves, and the game goes on as any other; `by` as in `Begin`."""
+
+    by: str
+    now_s: float = 0.0
+
+
 class Resign(Record, frozen=True, tag="resign"):
     """A seat gives up."""
 
@@ -178,6 +187,7 @@ AnyRecord = (
     | Pause
     | Resume
     | Undo
+    | SkipLesson
     | Resign
     | OfferDraw
     | Abandon

@@ -15,9 +15,10 @@ from companion.core.ports import Cue, Signal
 from companion.games import game_named
 from companion.games.base import Drawn, Event, Outcome
 from companion.games.mixins import TimedGame, chess_clock_of, time_limit_of
+from companion.games.spelling import asked_again
 from companion.table.chance.fairness import Pledge
 from companion.table.chance.pledges import contribute, with_draw, without
-from companion.table.clocks import Countdown, next_bank
+from companion.table.clocks.countdown import Countdown, next_bank
 from companion.table.records import (
     Abandon,
     AnyRecord,
@@ -33,6 +34,7 @@ from companion.table.records import (
     Pause,
     Resign,
     Resume,
+    SkipLesson,
     StageDone,
     TakeBack,
     TakeSeat,
@@ -78,6 +80,8 @@ def advance(session: Session, record: AnyRecord) -> Advance:
             return _resume(session, record)
         case Undo():
             return _undo(session)
+        case SkipLesson():
+            return _skip_lesson(session, record)
         case Resign():
             reason = say("{side!c} resigns.", side=session.playing.sides[record.seat].name)
             return _finish(session, Outcome(frozenset({record.seat.other}), reason))
@@ -140,6 +144,7 @@ def _new_game(session: Session, record: NewGame) -> Advance:
         seed=seed,
         chance=record.chance,
         is_chosen=record.is_chosen,
+        is_guided=record.is_guided and game.lesson is not None,
         is_drawn=is_drawn,
         state=state,
         phase=Phase.SETUP,
@@ -160,17 +165,23 @@ def _begin(session: Session, record: Begin) -> Advance:
 def _await_orders(session: Session, now_s: float) -> Advance:
     """A new turn: nothing sealed, everybody in `to_act` is asked; a game with a clock begins with the clock stopped."""
     opened = replace(session, phase=Phase.ORDERS, tick=session.tick + 1, sealed={}, stage=0, has_reverted=False)
-    if chess_clock_of(session.playing, session.state):
+    return _with_clock(opened, now_s)
+
+
+def _with_clock(opened: Session, now_s: float) -> Advance:
+    """The clock of the decision that is due; in a lesson there is none, and after it it begins standing still."""
+    is_learning = opened.lesson_number is not None
+    if chess_clock_of(opened.playing, opened.state) and not is_learning:
         return _await_player(opened, now_s)
-    limit_s = time_limit_of(session.playing, session.state)
+    limit_s = None if is_learning else time_limit_of(opened.playing, opened.state)
     if limit_s is None:
         opened = replace(opened, countdown=None, paused="")
     else:
         countdown = Countdown(limit_s, limit_s)
-        begins = session.countdown is None and not session.turns
+        begins = opened.countdown is None and (not opened.turns or opened.is_guided)
         if begins:
             return replace(opened, countdown=countdown, paused="start"), (Signal(Cue.PAUSED, BOTH),)
-        opened = replace(opened, countdown=countdown if session.paused else countdown.started(now_s))
+        opened = replace(opened, countdown=countdown if opened.paused else countdown.started(now_s))
     due = opened.awaited
     cue = Cue.ORDERS_WANTED if len(due) > 1 else Cue.TURN_PASSES
     return opened, (Signal(cue, due),)
@@ -185,6 +196,8 @@ def _await_player(opened: Session, now_s: float) -> Advance:
         raise RuntimeError("no chess clock runs in this state")
     bank = next_bank(before, opened.countdown, clock, seat)
     countdown = Countdown(clock.seconds, bank.left_s[seat])
+    if before is None and opened.is_guided:
+        return replace(opened, bank=bank, countdown=countdown, paused="start"), (Signal(Cue.PAUSED, BOTH),)
     running = replace(opened, bank=bank, countdown=countdown if opened.paused else countdown.started(now_s))
     goes_on = before is not None and before.seat is seat
     return running, () if goes_on else (Signal(Cue.TURN_PASSES, frozenset({seat})),)
@@ -207,6 +220,9 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
     if seat in session.sealed:
         raise Illegal(Refusal.ALREADY_SEALED, say("Your order is sealed already: take it back first"))
     text = game.format(action)
+    asked = session.asked_of(seat)
+    if asked is not None and text != asked:
+        raise Illegal(Refusal.LESSON, asked_again(game, session.state, seat, asked))
     owner = session.seats[seat].nonce if seat in session.seats else ""
     sealed = Sealed(text, record.salt, record.at, receipt(session.moment, seat, text, record.salt), owner)
     full = replace(session, sealed={**session.sealed, seat: sealed})
@@ -215,6 +231,13 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
         return full, (signal,)
     revealed, signals = _reveal(full, record.now_s, go_on_s=max(record.now_s, record.read_s))
     return revealed, ((signal, *signals) if len(full.sealed) > 1 else signals)
+
+
+def _skip_lesson(session: Session, record: SkipLesson) -> Advance:
+    if session.lesson_number is None:
+        raise Illegal(Refusal.WRONG_PHASE, say("No lesson is on"))
+    alone = replace(session, is_alone=True)
+    return _with_clock(alone, record.now_s) if session.phase is Phase.ORDERS else (alone, ())
 
 
 def _before_time_out(session: Session, record: HandIn) -> Session | None:
@@ -381,6 +404,7 @@ def _revert(session: Session, earlier: Session, record: TakeBack) -> Advance:
         earlier,
         seats=session.seats,
         pledge=session.pledge,
+        is_alone=session.is_alone,
         sealed={},
         phase=Phase.SETUP if has_changed else earlier.phase,
         put_back=session.board or {},
@@ -401,6 +425,7 @@ def _undo(session: Session) -> Advance:
         earlier,
         seats=session.seats,
         pledge=session.pledge,
+        is_alone=session.is_alone,
         sealed={},
         phase=Phase.SETUP if earlier.board is not None else Phase.ORDERS,
         put_back=session.target or {},

@@ -13,9 +13,10 @@ from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.base import Drawn, Event, Game, Outcome, Stage
+from companion.games.lesson import LessonStep
 from companion.games.mixins import tableau_of
 from companion.table.chance.fairness import FairChance, Pledge
-from companion.table.clocks import Bank, Countdown
+from companion.table.clocks.countdown import Bank, Countdown
 
 BOTH = frozenset(SEATS)
 MACHINE = "machine"
@@ -92,6 +93,10 @@ class Session:
     """Where the seed comes from; None: somebody chose it, or an older version of the program drew it."""
     is_chosen: bool = False
     """Did the host choose the seed?"""
+    is_guided: bool = False
+    """Did this game begin with a lesson?"""
+    is_alone: bool = False
+    """Has the guide left before the lesson was over?"""
     is_drawn: bool = False
     """Has chance been drawn, so that no contribution can change it any more?"""
     is_disclosed: bool = False
@@ -138,6 +143,26 @@ class Session:
         """The number of the turn that is on: one that is revealed or has ended the game, else the one that is due."""
         has_ended = self.phase is Phase.OVER and self.playing.outcome(self.state) is not None
         return self.turns[-1].number if self.turns and (self.phase is Phase.STAGES or has_ended) else self.turn_due
+
+    @property
+    def lesson_number(self) -> int | None:
+        """The number of the step of the lesson that is on, counted from 0; None: no guide is here (any more)."""
+        lesson = self.game.lesson if self.game and self.is_guided and not self.is_alone else None
+        if lesson is None or self.phase in (Phase.LOBBY, Phase.OVER):
+            return None
+        number = len(self.turns) - (self.phase is Phase.STAGES)
+        return number if number < len(lesson.steps) else None
+
+    @property
+    def lesson_step(self) -> LessonStep | None:
+        """The step of the lesson that is on; None: no guide is here."""
+        number = self.lesson_number
+        return None if number is None or self.playing.lesson is None else self.playing.lesson.steps[number]
+
+    def asked_of(self, seat: Seat) -> str | None:
+        """The one action that the lesson wants of a seat now, in notation; None: it may do as it likes."""
+        step = self.lesson_step if self.phase is Phase.ORDERS else None
+        return step.orders.get(seat) if step else None
 
     @property
     def is_between(self) -> bool:
@@ -244,6 +269,12 @@ class Session:
             return False
         return not self.outcome.winners and self.outcome == self.game.outcome(self.state)
 
+    @property
+    def can_swap(self) -> bool:
+        """Can both sides change places by a key? Not where somebody plays by a pad: that stays where it is."""
+        sitters = self.seats.values()
+        return self.is_between and len(sitters) > 0 and all(sitter.door != "pad" for sitter in sitters)
+
     def is_machines(self, seat: Seat) -> bool:
         """Does a program play this seat? Not where people deal the cards themselves: it cannot know its own."""
         sitter = self.seats.get(seat)
@@ -266,8 +297,10 @@ class Session:
 
         They may have followed its stages already, such as a piece that is turned over.
         """
-        game = self.playing
+        game, asked = self.playing, self.asked_of(seat)
         for play in game.plays(self.state, seat):
+            if asked is not None and play.text != asked:
+                continue
             action = game.parse(play.text)
             step = game.apply(self.state, {seat: action}, self.rng)
             laid = game.as_laid(self.state, seat, action, step)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from companion.core.errors import Illegal
 from companion.core.grid import Square
@@ -12,6 +12,7 @@ from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.table import board_check
 from companion.table.board_check import HandMove, Problem
+from companion.table.records import HandIn
 from companion.table.seats.claims import Mark
 from companion.table.session import Phase, Session
 
@@ -28,10 +29,21 @@ class EarlyPress:
 
 
 @dataclass(frozen=True)
+class Draft:
+    """What is entered on a pad and not handed in: its keys, and how many orders the lamps show for them."""
+
+    keys: tuple[str, ...] = ()
+    count: int = 0
+
+
+NO_DRAFT = Draft()
+
+
+@dataclass(frozen=True)
 class TableState:
     """The table at one moment: the session, and what is known beside it and need not survive a restart.
 
-    `drafts`: how many orders are entered on each seat's pad. `overruled`: problems that somebody confirmed by hand.
+    `drafts`: what is entered on each seat's pad. `overruled`: problems that somebody confirmed by hand.
     `suggested`: the game whose board lies there while none is on. `choices`: the plays that the board can mean.
     `laid`: the action of a seat that the table shows laid open, until somebody says yes. `why_not`: the rule that the
     board breaks as hands have left it. `notices`: standing troubles, as sentences.
@@ -39,11 +51,13 @@ class TableState:
 
     session: Session
     version: int = 0
+    stage_since_s: float = 0.0
+    """Since when what is shown is shown, a monotonic time."""
     reading: Reading | None = None
     camera: CameraStatus = NO_CAMERA
     problems: tuple[Problem, ...] = ()
     overruled: frozenset[Problem] = frozenset()
-    drafts: Mapping[Seat, int] = field(default_factory=dict)
+    drafts: Mapping[Seat, Draft] = field(default_factory=dict)
     suggested: str | None = None
     remembered: str | None = None
     """The game that the host started last."""
@@ -96,6 +110,39 @@ class TableState:
         """Does the camera see this game's board, so that it can tick things off?"""
         game = self.session.game
         return bool(game and self.reading and self.reading.game == game.name)
+
+
+def with_session(live: TableState, session: Session, now_s: float) -> TableState:
+    """The table once a record has made another session of it: what was known of an older decision or step is gone."""
+    before, reading = live.session, live.reading
+    live = replace(live, session=session)
+    if session.moment != before.moment or session.phase is not before.phase:
+        fans = reading.fans if reading else {}
+        markers = reading.markers if reading and session.phase is Phase.ORDERS else live.markers_before
+        live = replace(live, drafts={}, overruled=frozenset(), choices=(), laid={})
+        live = replace(live, why_not=None, fans_before=fans, markers_before=markers)
+    shown = (session.moment, session.phase, session.stage)
+    if shown != (before.moment, before.phase, before.stage):
+        live = replace(live, stage_since_s=now_s, problems=problems_of(live), touched=frozenset())
+    if session.kit != before.kit:
+        live = replace(live, reading=None, problems=(), suggested=None)
+    return live
+
+
+def must_wait(live: TableState, order: HandIn) -> bool:
+    """Must the camera look once more before this end of a turn can be judged, because a hand has just moved?"""
+    session, reading = live.session, live.reading
+    if session.bank is None or order.moment != session.moment or order.seat not in session.awaited or not live.watched:
+        return False
+    if reading is None or order.action not in session.open_actions:
+        return False
+    if not reading.quiet:
+        return True
+    try:
+        session.playing.check(session.state, order.seat, session.playing.parse(order.action))
+    except Illegal:
+        return reading.at_s < order.now_s
+    return False
 
 
 def problems_of(live: TableState) -> tuple[Problem, ...]:

@@ -103,13 +103,13 @@ def base() -> Path:
 
 
 def _make_base(root: Path) -> None:
-    mirror = _mirror()
+    archive = mirror()
     options = [f'--aptopt=APT::Default-Release "{NEWER}"', '--aptopt=APT::Install-Recommends "false"']
-    options += [f'--aptopt={key} "{value}"' for key, value in _apt_settings()]
+    options += [f'--aptopt={key} "{value}"' for key, value in apt_settings()]
     options += [f"--dpkgopt=path-exclude=/usr/share/{folder}/*" for folder in ("doc", "locale", "man")]
     do("mmdebstrap", "--variant=minbase", "--mode=root", f"--include={','.join(PACKAGES)}", *options,
-        SUITE, str(root), *(f"deb {mirror} {suite} main" for suite in (SUITE, NEWER)))  # fmt: skip
-    _finish_base(root, mirror)
+        SUITE, str(root), *(f"deb {archive} {suite} main" for suite in (SUITE, NEWER)))  # fmt: skip
+    _finish_base(root, archive)
 
 
 def _finish_base(root: Path, mirror: str) -> None:
@@ -146,7 +146,7 @@ def _camera_module(root: Path, mirror: str, inside: Inside) -> None:
     inside("apt-get update -qq")
 
 
-def _mirror() -> str:
+def mirror() -> str:
     """The Debian archive that this machine's apt uses; raises `CannotBuild`."""
     said = do("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages").split()
     debian = [line for line in said if "debian" in line and "security" not in line]
@@ -155,7 +155,7 @@ def _mirror() -> str:
     return debian[0]
 
 
-def _apt_settings() -> list[tuple[str, str]]:
+def apt_settings() -> list[tuple[str, str]]:
     """How this machine's apt reaches and checks archives."""
     found = []
     for line in do("apt-config", "dump").splitlines():

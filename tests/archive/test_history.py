@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from history_tools import SHORT, made_game, play
+from inside import database_of
 
 from companion.archive.history import MOST_TURNS, History
 from companion.archive.photographs import PhotographFolder
@@ -176,7 +177,7 @@ def test_time_asleep_does_not_count(tmp_path: Path) -> None:
 def test_a_damaged_game_is_listed_with_a_sentence(room: Room, damage: str) -> None:
     room.play(turns=2)
     room.play(turns=1)
-    room.journal._db.execute(
+    database_of(room.journal).execute(
         "UPDATE entries SET record = ? WHERE id = (SELECT MAX(id) - 2 FROM entries WHERE game = 1)", (damage.encode(),)
     )
     new, old = room.past.lines()
@@ -186,7 +187,7 @@ def test_a_damaged_game_is_listed_with_a_sentence(room: Room, damage: str) -> No
     assert room.journal.notice == ""
     with pytest.raises(Malformed):
         room.past.replay(1)
-    room.journal._db.execute("DELETE FROM entries WHERE id = (SELECT MIN(id) FROM entries WHERE game = 1)")
+    database_of(room.journal).execute("DELETE FROM entries WHERE id = (SELECT MIN(id) FROM entries WHERE game = 1)")
     assert room.fresh().lines()[1].ending is Ending.BROKEN
 
 
@@ -340,7 +341,7 @@ def test_a_player_can_be_forgotten(room: Room) -> None:
     assert '[South "—"]' in room.past.as_text(1)
     assert b'"ANN"' not in room.past.as_json(2)
     assert [(record.name, record.total.games) for record in room.past.statistics()] == [("Bob", 2), ("Ann", 1)]
-    kept = room.journal._db.execute("SELECT * FROM forgotten").fetchall()
+    kept = database_of(room.journal).execute("SELECT * FROM forgotten").fetchall()
     assert b"ann" not in repr(kept).lower().encode()
     with pytest.raises(Malformed, match="Nobody of that name"):
         room.past.forget("Zoe")

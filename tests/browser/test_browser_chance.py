@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from chance_tools import NORTHS, give, place_pieces, pledge_at, recomputed, to_placing
+from inside import journal_of, session_of
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, until
@@ -29,7 +30,7 @@ def at_a_phone(folder: Path) -> Iterator[tuple[Place, WebDriver, str]]:
         url = f"http://127.0.0.1:{server.port}"
         window.get(f"{url}/join")
         window.find_element(By.CSS_SELECTOR, 'button[formaction="/join/south"]').click()
-        until("South's part", lambda: place.table.view().pledge.given.get(Seat.SOUTH) == "phone")  # type: ignore[union-attr] # a game is offered
+        until("South's part", lambda: place.table.view().fairness.pledge.given.get(Seat.SOUTH) == "phone")  # type: ignore[union-attr] # a game is offered
         assert give(place.sit("north"), "north", pledge_at(place), NORTHS) == 200
         yield place, window, url
 
@@ -59,22 +60,22 @@ def test_a_phone_gives_and_checks_that_it_was_used(tmp_path: Path) -> None:
         assert verdicts(window) == fits, "and on the replay's"
         place.table.redraw()
         window.get(f"{url}/seat/south")
-        given = place.table.view().pledge
-        until("its part for the next game", lambda: given and place.table.view().pledge.given.get(Seat.SOUTH))  # type: ignore[union-attr] # a game is offered
+        given = place.table.view().fairness.pledge
+        until("its part for the next game", lambda: given and place.table.view().fairness.pledge.given.get(Seat.SOUTH))  # type: ignore[union-attr] # a game is offered
         assert not [line for line in window.get_log("browser") if line["level"] == "SEVERE"]
 
 
 def forge(place: Place, number: int, fair: FairChance) -> None:
     """A game in the journal whose chance somebody has changed."""
-    place.table._journal.append(number, NewGame("kahmate", number, chance=fair), 5.0)
-    place.table._journal.append(number, Resign(Seat.SOUTH), 6.0)
+    journal_of(place.table).append(number, NewGame("kahmate", number, chance=fair), 5.0)
+    journal_of(place.table).append(number, Resign(Seat.SOUTH), 6.0)
 
 
 def test_a_forged_history_is_called_one(tmp_path: Path) -> None:
     with at_a_phone(tmp_path) as (place, window, url):
-        pledge = place.table._live.session.pledge
+        pledge = session_of(place.table).pledge
         assert pledge is not None
-        secret = place.table._journal.key("chance").hex()
+        secret = journal_of(place.table).key("chance").hex()
         parts = dict(pledge.contributions)
         other = {**parts, Seat.SOUTH: Contribution("11" * 32, "phone")}
         forge(place, 1, FairChance(commitment_of("00" * 32), "00" * 32, parts))

@@ -15,7 +15,7 @@ from web_fixtures import Place, open_place
 from companion.core.config import Settings, VoiceSettings
 from companion.core.kit import Seat
 from companion.speech.speech_policy import SpeechPolicy
-from web.app import Welcome
+from web.features import Welcome
 from web.server.sse import serve
 
 pytestmark = pytest.mark.browser
@@ -116,7 +116,7 @@ def test_one_phone_plays_both_sides_of_a_turn(window: WebDriver, served: Served)
     says(window, "Purple: move your robot a1 to a2")  # what both may see, with the key for both
     at(window, "/pass")
     tap(window, "[data-refused=force]")
-    until("the next step", lambda: table.view().stage == 1)
+    until("the next step", lambda: table.view().turn.stage == 1)
     window.back()
     until("no side", lambda: "/seat/" not in window.current_url and sign(window))
 

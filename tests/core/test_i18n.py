@@ -354,7 +354,7 @@ def test_names_of_people_stay_as_they_are(place: Place) -> None:
 def test_scripts_get_their_own_words_and_no_others(place: Place, spanish: Path) -> None:
     browser = place.browser()
     path = f"/static/{static_version()}/words.es.js"
-    words = json.loads(page_of(browser, path).removeprefix("export default ").removesuffix(";\n"))
+    words = json.loads(page_of(browser, path).removeprefix("export default ").rstrip(";\n"))
     assert words == {
         "Choose a card first": "Primero elige una carta",
         "{n} order is missing": "Falta {n} orden",

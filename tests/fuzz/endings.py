@@ -5,6 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+from inside import session_of
+
 from companion.storage.journal import Journal
 from companion.table.session import Phase, Session
 from companion.table.table import Table
@@ -22,7 +24,7 @@ def replays(table: Table, journal: Journal) -> None:
     """The journal, read anew, is the table as it stands."""
     restored = folded(journal.restore())
     assert not journal.notice, journal.notice
-    now = folded(table._live.session)
+    now = folded(session_of(table))
     assert restored == now, (
         f"the journal leads elsewhere: {[pair for pair in zip(restored, now, strict=True) if pair[0] != pair[1]]}"
     )
@@ -37,14 +39,14 @@ def goes_on(table: Table, journal: Journal, turns: int) -> None:
             view = table.view()
             if view.phase not in (Phase.SETUP, Phase.STAGES):
                 break
-            table.confirm("host", view.moment, view.stage, force=True)
-        if table._live.session.paused:
+            table.confirm("host", view.moment, view.turn.stage, force=True)
+        if session_of(table).paused:
             table.resume("host")
         before = ""
         while before != table.view().moment:  # clocks may have run out meanwhile, one after the other
             before = table.view().moment
             table.step()
-        session = table._live.session
+        session = session_of(table)
         if session.phase is not Phase.ORDERS:
             break
         before = session.moment
@@ -52,7 +54,7 @@ def goes_on(table: Table, journal: Journal, turns: int) -> None:
             table.hand_in(
                 seat, session.moment, session.playing.format(session.playing.random_action(session.state, seat, rng))
             )
-        assert table._live.session.moment != before or table._live.session.phase is not Phase.ORDERS, (
+        assert session_of(table).moment != before or session_of(table).phase is not Phase.ORDERS, (
             "the turn does not end"
         )
     replays(table, journal)

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 from hypothesis import strategies as st
+from inside import session_of
 
 from companion.archive.history import History
 from companion.archive.replay import game_file
@@ -56,8 +57,8 @@ def play(table: Table, game: str, turns: int, seed: int) -> None:
     table.new_game(game, dict(GAMES[game].presets[0].options), seed)
     for _ in range(turns):
         while (view := table.view()).phase in (Phase.SETUP, Phase.STAGES):
-            table.confirm("host", view.moment, view.stage, force=True)
-        session = table._live.session
+            table.confirm("host", view.moment, view.turn.stage, force=True)
+        session = session_of(table)
         if session.phase is not Phase.ORDERS:
             return
         if session.paused:
@@ -106,9 +107,9 @@ def journals(folder: Path, number: int) -> Iterator[Probe]:
         except JournalError as error:
             return refused(error)
         with journal, Table(journal, FakeClock(), TableSettings(reading_time_s=0.1)) as table:
-            word = "notice" if journal.notice or table.view().notices else "whole"
+            word = "notice" if journal.notice or table.view().devices.notices else "whole"
             play(table, "outbuffered", 2, 1)
-            moment = table._live.session.moment
+            moment = session_of(table).moment
         with Journal(path) as journal:
             assert journal.restore().moment == moment, f"the new game is lost: {journal.notice}"
         return word, 1
@@ -130,7 +131,7 @@ def _finished(folder: Path, seed: int) -> list[bytes]:
             play(table, game, 6, seed + number)
             if table.view().phase is not Phase.OVER:
                 table.resign(Seat.NORTH)
-            played = game_file(journal.fold(table._live.session.number))
+            played = game_file(journal.fold(session_of(table).number))
             found += [msgspec.json.encode(played), write_sheet(played).encode()]
     return found
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from flask import Flask
 from hypothesis import strategies as st
+from inside import session_of
 
 from companion.archive.history import History
 from companion.core.clock import FakeClock
@@ -32,6 +33,7 @@ from fuzz.endings import goes_on
 from fuzz.running import Probe, Target
 from fuzz.texts import GAME, ODD_TEXTS
 from web.app import create_app
+from web.features import Features, Site
 
 SQUARES = st.builds(Square, st.integers(0, 10), st.integers(0, 10))
 FACES = sorted({face.name for game in GAMES.values() for face in game.kit(game.options({})).faces})
@@ -79,7 +81,9 @@ class Hands:
             return
         if layout is None:
             own = name == view.game
-            layout = dict(tops((view.target if self.rng.random() < 0.5 else view.layout) or {})) if own else {}
+            layout = (
+                dict(tops((view.board.target if self.rng.random() < 0.5 else view.board.layout) or {})) if own else {}
+            )
             layout.update(changes)
         squares, faces = frozenset(kit.board.squares), [face.name for face in kit.faces]
         is_of_cards = kit.deck is not None  # those are told as fans, and no face of a piece is seen
@@ -104,7 +108,7 @@ class Hands:
 
     def hand_in(self, seat: Seat, text: str | None) -> None:
         """On a phone: something legal, or any text."""
-        session = self.table._live.session
+        session = session_of(self.table)
         if text is None:
             text = (
                 session.playing.format(session.playing.random_action(session.state, seat, self.rng))
@@ -116,7 +120,7 @@ class Hands:
     def confirm(self, by: str, force: bool) -> None:
         """The board is as it should be."""
         view = self.table.view()
-        self.table.confirm(by, view.moment, view.stage, force)
+        self.table.confirm(by, view.moment, view.turn.stage, force)
 
     def ask(self, what: str, seat: Seat) -> None:
         """What people do besides."""
@@ -249,10 +253,8 @@ class Twin:
         past = History(
             self.journal, folder / name / "history", self.clock, on_table=lambda: self.table.progress().number
         )
-        self.app: Flask = create_app(
-            self.table, GAMES, settings=WebSettings(), signing_key=b"k" * 32, host_key="abcde-fghij", clock=self.clock, past=past,
-            join_urls=lambda: ("http://192.0.2.7:8080/",),
-        )  # fmt: skip
+        site = Site(WebSettings(), lambda: ("http://192.0.2.7:8080/",), b"k" * 32, "abcde-fghij")
+        self.app: Flask = create_app(self.table, GAMES, self.clock, site, Features(past=past))
         stack.callback(self.app.extensions["streams"].close)
         self.people = {role: self.app.test_client() for role in ("south", "north", "nobody")}
         for seat in SEATS:
@@ -271,7 +273,7 @@ class Twin:
         self.table.new_game(game, {}, 1)
         view = self.table.view()
         if view.phase is Phase.SETUP:
-            self.table.confirm("host", view.moment, view.stage, force=True)
+            self.table.confirm("host", view.moment, view.turn.stage, force=True)
         self.table.hand_in(Seat.SOUTH, self.table.view().moment, texts[0], "5a17")
 
     def is_over(self, path: str) -> bool:
@@ -281,7 +283,7 @@ class Twin:
 
     def place(self) -> tuple[Any, ...]:
         """Where the game is: once it is further, what was hidden may show."""
-        session = self.table._live.session
+        session = session_of(self.table)
         return session.moment, session.phase, Seat.SOUTH in session.sealed, tuple(sorted(session.seats))
 
 

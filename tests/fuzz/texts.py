@@ -15,12 +15,12 @@ import msgspec
 import numpy as np
 from hypothesis import strategies as st
 
-from companion.cli.binlog import read_log_file, report
 from companion.core.config import Settings, read_settings
 from companion.core.errors import CompanionError, ConfigError, Malformed, SystemTrouble
 from companion.core.i18n import plain_words
 from companion.core.kit import SEATS
 from companion.games import GAMES
+from companion.games.binmat.tools import read_log_file, report
 from companion.games.engine import Engine
 from companion.maintenance.settings.file import SettingsFile, flat
 from companion.table.records import AnyRecord
@@ -249,7 +249,7 @@ def logs(folder: Path, _: int) -> Iterator[Probe]:
         lines, tail, edition = case
         path.write_bytes("\n".join(lines).encode(errors="replace") + tail)
         try:
-            for _sentence in report(read_log_file(path, edition, 110)):
+            for _sentence in report(read_log_file(GAMES["binmat"], path, edition, 110)):
                 pass
         except CompanionError:
             return "refused", 1

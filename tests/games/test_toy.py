@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from web_fixtures import open_place
 
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
-from companion.printing.sheets import write_kit
+from companion.printing.kit_pages.sheets import kit_sheets
 
 
 def test_a_whole_game_on_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,12 +40,11 @@ def test_a_whole_game_on_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPat
                 )
                 assert taken.status_code == 200, taken.get_data(as_text=True)
         assert view["outcome"]["winners"] == [Seat.SOUTH]
-        assert "White wins" in browser.get("/").get_data(as_text=True)
+        assert "south wins." in browser.get("/").get_data(as_text=True)
 
 
 def test_its_kit_is_printed() -> None:
-    target = io.BytesIO()
     toy = Toy()
-    sheets = write_kit(toy.kit(toy.options({})), target)
+    pdf, sheets = kit_sheets(toy.kit(toy.options({})))
     assert sheets.pages >= 3
-    assert target.getvalue().startswith(b"%PDF")
+    assert pdf.startswith(b"%PDF")

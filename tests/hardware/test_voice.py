@@ -36,7 +36,7 @@ from companion.speech.speech_policy import SpeechPolicy
 from companion.storage.journal import Journal
 from companion.table.table import Table
 from hardware.voice import WAITING, MachineVoice
-from web.app import Welcome
+from web.features import Welcome
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NIGHT = QuietSettings("22:00", "08:00")
@@ -132,7 +132,7 @@ class Ear:
 
     def board_is_set(self) -> None:
         view = self.table.view()
-        self.table.confirm("host", view.moment, view.stage, force=True)
+        self.table.confirm("host", view.moment, view.turn.stage, force=True)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
 import sys
@@ -17,9 +18,12 @@ import pytest
 from test_backup import fill, games_of
 from test_releases import inputs, journal
 
+from companion import DEBIAN_HOME
 from companion.cli.main import main
 from companion.core.config import Settings
 from companion.core.errors import SystemTrouble
+from companion.diagnostics.machine import versions
+from companion.diagnostics.probes import Machine
 from companion.maintenance.backup import BEFORE_UPDATE
 from companion.maintenance.releases import install, releases, update
 from companion.maintenance.releases.install import Package
@@ -374,6 +378,21 @@ def test_who_may_not_update_is_told(
     assert "may only be changed by root: sudo companion update" in capsys.readouterr().err
     assert main(["update", "x.whl", "--back", *state]) == 1
     assert "one of them" in capsys.readouterr().err
+
+
+def test_debians_package_is_left_to_apt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "prefix", DEBIAN_HOME)
+    state = ["--state-dir", str(tmp_path)]
+    assert main(["update", *state]) == 0
+    assert re.fullmatch(r".*: sudo apt install \./tabletop-companion_VERSION_\w+\.deb\n", capsys.readouterr().out)
+    for asked in (["x.whl"], ["--trust", "x.pub"]):
+        assert main(["update", *asked, *state]) == 1
+        assert "sudo apt install ./tabletop" in capsys.readouterr().err
+    assert main(["update", "--back", *state]) == 1
+    assert "sudo apt install --allow-downgrades ./tabletop" in capsys.readouterr().err
+    assert "brought up to date by apt" in versions(Machine()).text
 
 
 def test_journal_is_made_as_the_real_one_is(tmp_path: Path) -> None:

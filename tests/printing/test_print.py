@@ -19,13 +19,14 @@ from companion.core.errors import Malformed
 from companion.core.kit import Kit
 from companion.core.network import Wifi
 from companion.games import GAMES
+from companion.games.aids import Extras
 from companion.printing.booklet import Booklet, booklet_pdf, booklet_sheets, imposed
 from companion.printing.join_card import join_card_pdf
+from companion.printing.kit_pages.sheets import MARGIN_MM, SIZES_MM, KitStyle, Paper, kit_pdf, kit_plan
 from companion.printing.kit_printer import KEPT_BYTES, KitPrinter
 from companion.printing.pdf_pen import broken, printable, text_width
 from companion.printing.printing import PrinterBusy
 from companion.printing.rulebook import illustrations, start_layout
-from companion.printing.sheets import MARGIN_MM, SIZES_MM, Paper, kit_pdf, kit_plan
 
 ADDRESSES = ("http://192.0.2.7:8080/", "http://table.local:8080/")
 LONGER = "¿Ñandú à l’œuvre? « "
@@ -57,6 +58,10 @@ def booklet_of(name: str) -> Booklet:
 
 def kit_of(name: str) -> Kit:
     return GAMES[name].kit(GAMES[name].options({}))
+
+
+def extras_of(name: str) -> Extras:
+    return GAMES[name].extras(GAMES[name].options({}))
 
 
 def text_of(pdf: bytes) -> list[str]:
@@ -128,7 +133,7 @@ def test_booklets_lie_across_the_sheet_and_keep_its_margins(paper: Paper) -> Non
 @needs_poppler
 @pytest.mark.parametrize("name", GAMES)
 def test_longer_words_fit_every_page_of_a_kit(name: str, long_words: str) -> None:
-    pdf = kit_pdf(kit_of(name), language=long_words)
+    pdf = kit_pdf(kit_of(name), KitStyle(spares=1, language=long_words), extras_of(name))
     for page in rastered(pdf, 30, first=1, last=9):
         clear_sides(page, MARGIN_MM - 0.9, 30)
     first = " ".join(text_of(pdf)[0].split())
@@ -156,7 +161,7 @@ def test_every_printed_word_is_translated(name: str, long_words: str, monkeypatc
         return shown
 
     monkeypatch.setattr("companion.printing.pdf_pen.printable", listening)
-    kit_pdf(kit_of(name), language=long_words)
+    kit_pdf(kit_of(name), KitStyle(spares=1, language=long_words), extras_of(name))
     booklet_pdf(booklet_of(name), language=long_words)
     join_card_pdf(ADDRESSES, Wifi("net", "key"), language=long_words)
     whole = " ".join(" ".join(said).split())
@@ -184,14 +189,14 @@ def test_unknown_languages_and_papers_are_refused() -> None:
     with pytest.raises(Malformed, match="Language “xx” is unknown: use en, es, fr"):
         booklet_pdf(booklet, language="xx")
     with pytest.raises(Malformed, match="Language “xx” is unknown"):
-        kit_pdf(booklet.kit, language="xx")
+        kit_pdf(booklet.kit, KitStyle(language="xx"))
     with pytest.raises(Malformed, match="Paper “a5” is unknown"):
         join_card_pdf(ADDRESSES, paper="a5")  # type: ignore[arg-type]  # what a careless address might ask for
 
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_plan_tells_what_is_printed(paper: Paper) -> None:
-    plan = kit_plan(kit_of("binmat"), paper)
+    plan = kit_plan(kit_of("binmat"), KitStyle(paper))
     assert plan.kinds[0] == "instructions"
     assert plan.kinds.count("cards") == plan.kinds.count("backs") == 9
     assert len(plan.kinds) == plan.pages == len(plan.names)
@@ -267,7 +272,9 @@ def test_two_who_want_the_same_get_one_print() -> None:
 
 def test_the_commands_write_sheets_in_a_language(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words, said in (
-        (("kit", "outbuffered", "--language", "es", "--spares", "0"), "print it at 100 %, on matt paper"),
+        (("kit", "outbuffered", "--language", "es", "--spares", "1"), "print it at 100 %, on matt paper"),
+        (("kit", "outbuffered", "--low-ink"), "print it at 100 %, on matt paper"),
+        (("kit", "arena", "--board-only"), "one sheet of A2; print it at 100 %, on matt paper"),
         (("booklet", "scouts", "--paper", "letter"), "print it on both sides, turned over the short edge, and fold it"),
         (("card", "192.0.2.7:8080"), "print it, and fold it along the dashes"),
     ):

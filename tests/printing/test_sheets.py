@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import subprocess
 import sys
 from collections import Counter
 from functools import cache
 from itertools import product
 from math import dist
-from pathlib import Path
 
 import cv2
 import numpy as np
@@ -17,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sheet_tools import (
+    DPI,
     PAPERS,
     PX_PER_MM,
     Image,
@@ -26,23 +25,27 @@ from sheet_tools import (
     markers_mm,
     needs_poppler,
     pictures,
+    rastered,
 )
 
-from companion.core.errors import CompanionError, Malformed
+from companion.core.errors import Malformed
 from companion.core.kit import DICTIONARY, SEATS, Board, Face, Kit, Seat, Side
 from companion.games import GAMES
-from companion.printing.pdf_pen import MODULES, marker_outline
-from companion.printing.sheets import (
+from companion.games.aids import Extras
+from companion.printing.kit_pages.sheets import (
     FOOT_MM,
     MARGIN_MM,
     SIZES_MM,
+    KitStyle,
     Paper,
-    SheetError,
     Sheets,
+    board_in_one_piece,
     kit_pdf,
-    write_kit,
+    kit_sheets,
 )
+from companion.printing.pdf_pen import MODULES, marker_outline
 from companion.printing.tiling import board_extent, quiet_mm, tile_board
+from companion.tools.bench.reading.printed import printed_tops
 from vision.pieces.tags import tags_of, top_mm
 
 BOARDS = {
@@ -171,7 +174,7 @@ def test_markers_have_their_white_round_them(name: str) -> None:
 @needs_poppler
 @pytest.mark.parametrize("name", ["scouts", "kahmate"])
 def test_both_faces_of_a_piece_fold_back_to_back(name: str) -> None:
-    """Side by side, apart by a face and the thickness between them."""
+    """One below the other, apart by a face and the thickness between them."""
     kit = KITS[name]
     sheets, pages = printed(name, "a4", 0)
     middles = {
@@ -184,7 +187,7 @@ def test_both_faces_of_a_piece_fold_back_to_back(name: str) -> None:
     assert len(pairs) >= 10
     for (face, front), (_, back) in pairs:
         wide = top_mm(kit, face)[0] + face.height_mm
-        assert middles[back] - middles[front] == pytest.approx([wide, 0], abs=0.3)
+        assert middles[back] - middles[front] == pytest.approx([0, wide], abs=0.3)
 
 
 @needs_poppler
@@ -220,7 +223,7 @@ def test_stones_are_printed_in_their_size_in_the_grey_of_stone() -> None:
 @needs_poppler
 @pytest.mark.parametrize(("name", "letters"), [("arena", "12345678"), ("kahmate", "RRBTFS")])
 def test_letters_stand_on_all_four_sides_and_in_the_picture(name: str, letters: str) -> None:
-    pdf = kit_pdf(KITS[name], spares=0)
+    pdf = kit_pdf(KITS[name])
     run = subprocess.run(["pdftotext", "-raw", "-", "-"], input=pdf, capture_output=True, check=True)
     pages = [page for page in run.stdout.decode().split("\f") if "mm high" in page]
     single = Counter(word for page in pages for word in page.split() if len(word) == 1)
@@ -261,17 +264,15 @@ def test_pages_say_what_they_are() -> None:
 # ---- the file ---------------------------------------------------------------------------------------------------
 
 
-def test_equal_kits_give_equal_bytes_of_vectors(tmp_path: Path) -> None:
-    kit, buffer = KITS["standard"], io.BytesIO()
-    sheets = write_kit(kit, buffer)
-    assert write_kit(kit, tmp_path / "kit.pdf") == sheets
-    assert kit_pdf(kit) == buffer.getvalue() == (tmp_path / "kit.pdf").read_bytes()
-    assert buffer.getvalue().startswith(b"%PDF-")
-    assert b"/Image" not in buffer.getvalue().replace(b"/ImageB /ImageC /ImageI", b"")
+def test_equal_kits_give_equal_bytes_of_vectors() -> None:
+    pdf = kit_pdf(KITS["standard"])
+    assert pdf == kit_pdf(KITS["standard"])
+    assert pdf.startswith(b"%PDF-")
+    assert b"/Image" not in pdf.replace(b"/ImageB /ImageC /ImageI", b"")
 
 
 def test_names_tell_what_is_on_each_page() -> None:
-    sheets = write_kit(KITS["large"], io.BytesIO(), spares=0)
+    sheets = kit_sheets(KITS["large"])[1]
     assert (sheets.pages, sheets.across, sheets.down) == (8, 2, 3)
     assert sheets.names[0] == ("instructions",)
     assert [names[0] for names in sheets.names[1:7]] == [f"board {c}{r}" for r in (1, 2, 3) for c in "AB"]
@@ -282,7 +283,7 @@ def test_names_tell_what_is_on_each_page() -> None:
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_game_has_a_printable_kit(game: str, paper: Paper) -> None:
     kit = GAMES[game].kit(GAMES[game].options({}))
-    sheets = write_kit(kit, io.BytesIO(), paper)
+    sheets = kit_sheets(kit, KitStyle(paper, 1))[1]
     shown = Counter(name for names in sheets.names for name in names)
     for face, times in Counter(face for piece in kit.pieces for face in piece).items():
         assert shown[face] == 2 * times, face
@@ -290,18 +291,10 @@ def test_every_game_has_a_printable_kit(game: str, paper: Paper) -> None:
 
 def test_unknown_paper_and_spares_are_refused() -> None:
     with pytest.raises(Malformed, match="Paper “a5” is unknown: use a4 or letter"):
-        kit_pdf(KITS["standard"], "a5")  # type: ignore[arg-type]  # what a careless command line might pass
+        kit_pdf(KITS["standard"], KitStyle("a5"))  # type: ignore[arg-type]  # what a careless command line might pass
     for spares in (-1, 10):
         with pytest.raises(Malformed, match=f"{spares} spare sets are not possible: use 0 to 9"):
-            kit_pdf(KITS["standard"], spares=spares)
-
-
-def test_a_path_that_cannot_be_written_is_said() -> None:
-    with pytest.raises(SheetError, match=r"kit\.pdf: cannot be written: No such file") as caught:
-        write_kit(KITS["standard"], Path("no") / "such" / "folder" / "kit.pdf")
-    assert isinstance(caught.value, CompanionError)
-    assert isinstance(caught.value, OSError)
-    assert "Choose a folder" in str(caught.value)
+            kit_pdf(KITS["standard"], KitStyle(spares=spares))
 
 
 def test_more_pieces_than_markers_are_a_defect_of_the_kit() -> None:
@@ -313,7 +306,7 @@ def test_more_pieces_than_markers_are_a_defect_of_the_kit() -> None:
 
 def test_a_kit_without_pieces_is_a_board() -> None:
     kit = KITS["standard"]
-    assert write_kit(Kit("x", "X", kit.board, kit.sides, ()), io.BytesIO()).names == (("instructions",), ("board",))
+    assert kit_sheets(Kit("x", "X", kit.board, kit.sides, ()))[1].names == (("instructions",), ("board",))
 
 
 def test_the_pdf_libraries_are_imported_only_to_print() -> None:
@@ -371,3 +364,116 @@ def test_outlines_of_markers_are_their_bits() -> None:
         for row, column in product(range(MODULES), repeat=2):
             inside = sum(cv2.pointPolygonTest(loop, (column + 0.5, row + 0.5), False) > 0 for loop in loops)
             assert (inside % 2 == 1) == (image[row, column] == 0), (marker, row, column)
+
+
+# ---- what else is printed ----------------------------------------------------------------------------------------
+
+
+def extras_of(game: str) -> Extras:
+    return GAMES[game].extras(GAMES[game].options({}))
+
+
+@cache
+def whole(game: str, low_ink: bool = False) -> tuple[Sheets, tuple[Image, ...]]:
+    kit = GAMES[game].kit(GAMES[game].options({}))
+    pdf, sheets = kit_sheets(kit, KitStyle(low_ink=low_ink), extras_of(game))
+    return sheets, rastered(pdf, DPI, 1, 12)
+
+
+@pytest.mark.parametrize("game", sorted(GAMES))
+def test_each_player_has_an_aid_and_what_the_game_holds_in_hand(game: str) -> None:
+    sheets, _ = whole(game)
+    shown = Counter(name for names in sheets.names for name in names)
+    assert shown["aid"] == 2
+    assert shown["score sheet"] == 1
+    assert {card: shown[f"strength {card}"] for card in "123456"} == dict.fromkeys("123456", 2 * (game == "kahmate"))
+    assert (shown["tiles"], shown["walls"]) == ((2, 1) if game == "outbuffered" else (0, 0))
+
+
+@needs_poppler
+@pytest.mark.parametrize("game", sorted(GAMES))
+def test_no_third_of_a_sheet_stays_empty(game: str) -> None:
+    """Of the sheets with pieces and of those below them; what a board leaves over is the board's shape."""
+    sheets, pages = whole(game)
+    for kind, page in zip(sheets.kinds, pages, strict=False):
+        if kind in ("pieces", "extras"):
+            room = page[int(MARGIN_MM * PX_PER_MM) : int((297 - MARGIN_MM - FOOT_MM - 1) * PX_PER_MM)]
+            inked = np.flatnonzero((room < 200).any(axis=1))
+            assert max(np.diff(inked).max(), len(room) - inked[-1]) < len(room) / 3
+
+
+@needs_poppler
+def test_a_piece_on_a_high_block_is_seen_from_all_sides() -> None:
+    """The top of the robot's block has a flap on each side, as deep as the block is high, with the robot on it."""
+    sheets, pages = whole("outbuffered")
+    page = pages[sheets.kinds.index("pieces")]
+    (corners,) = [corners for marker, corners in markers_mm(page) if marker == 20]
+    middle, away = corners.mean(axis=0), (corners[1][0] - corners[0][0]) * 9 / 14 + 1.4 + 5
+    for x, y in ((0, 1), (1, 0), (0, -1), (-1, 0)):
+        left, top = ((middle + np.multiply(away, (x, y)) - 4) * PX_PER_MM).astype(int)
+        flap = page[top : top + int(8 * PX_PER_MM), left : left + int(8 * PX_PER_MM)]
+        assert 0.1 < (flap < 160).mean() < 0.7, (x, y)
+
+
+@needs_poppler
+@pytest.mark.parametrize("game", ["outbuffered", "arena", "kahmate"])
+def test_low_ink_saves_ink_and_keeps_every_marker(game: str) -> None:
+    sheets, pages = whole(game)
+    lean_sheets, lean_pages = whole(game, low_ink=True)
+    assert lean_sheets == sheets
+    full = lean = 0.0
+    for kind, page, lean_page in zip(sheets.kinds, pages, lean_pages, strict=False):
+        if kind in ("pieces", "extras"):
+            assert {marker for marker, _ in markers_mm(lean_page)} == {marker for marker, _ in markers_mm(page)}
+            full, lean = full + (255.0 - page).sum(), lean + (255.0 - lean_page).sum()
+    assert lean < 0.9 * full, "markers are black in both"
+
+
+def test_low_ink_leaves_the_backs_of_cards_white() -> None:
+    binmat = GAMES["binmat"]
+    kit = binmat.kit(binmat.options({}))
+    pdf, sheets = kit_sheets(kit, KitStyle(low_ink=True))
+    page = 1 + sheets.kinds.index("backs")
+    (back,) = rastered(pdf, 40, page, page)
+    assert back.mean() > 200
+
+
+@needs_poppler
+@pytest.mark.parametrize(
+    ("game", "paper"), [("outbuffered", "a4"), ("scouts", "a2"), ("arena", "a2"), ("kahmate", "a2"), ("binmat", "a1")]
+)
+def test_a_print_shop_gets_the_board_in_one_piece(game: str, paper: Paper) -> None:
+    kit = GAMES[game].kit(GAMES[game].options({}))
+    assert board_in_one_piece(kit) == paper
+    pdf, sheets = kit_sheets(kit, KitStyle(paper, board_only=True), extras_of(game))
+    assert (sheets.names, sheets.kinds) == ((("board",),), ("board",))
+    (page,) = rastered(pdf, DPI)
+    assert sorted(page.shape) == pytest.approx([side * PX_PER_MM for side in SIZES_MM[paper]], abs=1.5)
+    found = {marker: corners.mean(axis=0) for marker, corners in markers_mm(page)}
+    assert sorted(found) == sorted(kit.board.corners)
+    assert_distances(found, kit.board, 0.2)
+
+
+def test_no_sheet_holds_a_huge_board() -> None:
+    board = Board("huge", 40, 40, 60, 0, (4, 5, 6, 7))
+    assert board_in_one_piece(Kit("x", "X", board, KITS["standard"].sides, ())) is None
+
+
+@needs_poppler
+@pytest.mark.parametrize("game", MANY_SQUARES)
+def test_every_piece_is_read_as_it_is_printed(game: str) -> None:
+    """Its own sheet's tops, with their names and signs, on a rendered table."""
+    kit = KITS[game]
+    tops = printed_tops(kit)
+    assert sorted(tops) == sorted(marker for face in kit.faces for marker in face.markers)
+    for face in kit.faces:
+        width, depth = top_mm(kit, face)
+        for marker in face.markers:
+            assert tops[marker].shape[:2] == pytest.approx((depth * 200 / 25.4, width * 200 / 25.4), abs=2)
+            assert [found for found, _ in markers_mm(cv2.cvtColor(framed(tops[marker]), cv2.COLOR_BGR2GRAY))] == [
+                marker
+            ]
+
+
+def framed(top: Image) -> Image:
+    return np.asarray(cv2.copyMakeBorder(top, 40, 40, 40, 40, cv2.BORDER_CONSTANT, value=(200, 210, 210)), np.uint8)

@@ -31,8 +31,8 @@ from sheet_tools import (
 from companion.core.errors import Malformed
 from companion.core.kit import SEATS, Board, Card, Deck, Kit, Seat, Side
 from companion.games import GAMES
-from companion.printing.deck_pages import card_grid, pile_parts
-from companion.printing.sheets import BACK, MARGIN_MM, SIZES_MM, Paper, Sheets, kit_pdf
+from companion.printing.kit_pages.deck_pages import card_grid, pile_parts
+from companion.printing.kit_pages.sheets import BACK, MARGIN_MM, SIZES_MM, KitStyle, Paper, Sheets, kit_pdf
 from companion.printing.tiling import tile_board
 
 FINE_DPI = 300
@@ -352,7 +352,7 @@ def test_names_tell_what_is_on_each_page_of_a_deck(name: str, paper: Paper) -> N
 
 
 def test_a_deck_is_printed_once_whatever_the_spares() -> None:
-    assert kit_pdf(INVENTED, spares=0) == kit_pdf(INVENTED, spares=1) == kit_pdf(INVENTED, spares=9)
+    assert kit_pdf(INVENTED) == kit_pdf(INVENTED, KitStyle(spares=1)) == kit_pdf(INVENTED, KitStyle(spares=9))
 
 
 def test_a_printed_deck_is_vectors() -> None:
@@ -362,7 +362,7 @@ def test_a_printed_deck_is_vectors() -> None:
 @needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
 def test_pages_of_a_deck_say_what_they_are(paper: Paper) -> None:
-    pdf = kit_pdf(INVENTED, paper)
+    pdf = kit_pdf(INVENTED, KitStyle(paper))
     run = subprocess.run(["pdftotext", "-layout", "-", "-"], input=pdf, capture_output=True, check=True)
     pages = [" ".join(page.split()) for page in run.stdout.decode().split("\f")]
     for words in (

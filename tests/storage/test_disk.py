@@ -17,6 +17,7 @@ from damage_tools import GOLDEN, changed, made_journal
 from history_tools import made_game
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from inside import database_of, journal_of
 from table_tools import Played, both_seats, playing
 
 from companion.archive.history import History
@@ -37,8 +38,8 @@ from companion.tools.bench.kills import KilledTable
 
 def fill_disk(journal: Journal) -> None:
     """From now on the file and its log cannot grow."""
-    pages = journal._db.execute("PRAGMA page_count").fetchone()[0]
-    journal._db.execute(f"PRAGMA max_page_count={pages}")
+    pages = database_of(journal).execute("PRAGMA page_count").fetchone()[0]
+    database_of(journal).execute(f"PRAGMA max_page_count={pages}")
 
 
 def type_much(played: Played, turns: int = 60) -> None:
@@ -52,29 +53,29 @@ def test_a_full_disk_refuses_what_it_cannot_keep_and_the_reserve_lets_the_game_g
     with playing(tmp_path) as played:
         both_seats(played)
         played.begin()
-        journal = played.table._journal
+        journal = journal_of(played.table)
         fill_disk(journal)
         with pytest.raises(JournalError, match=r"could not be kept \(database or disk is full\): nothing has changed"):
             type_much(played)
         told = played.table.view(Seat.SOUTH)
-        assert "disk is full" in told.notices[0]
+        assert "disk is full" in told.devices.notices[0]
         kept = journal.restore()
-        assert bool(kept.sealed) == (told.mine is not None), "what is shown is what is kept"
+        assert bool(kept.sealed) == (told.own.sealed is not None), "what is shown is what is kept"
         space = Space(journal.path, free=lambda _: 10**9)
         space.look()
 
         def give_up() -> bool:
             if given := space.give_up():
-                journal._db.execute("PRAGMA max_page_count=1000000")
+                database_of(journal).execute("PRAGMA max_page_count=1000000")
             return given
 
         journal.on_full = give_up
-        if told.mine:
+        if told.own.sealed:
             played.table.take_back(Seat.SOUTH, told.moment)
         type_much(played)
         assert not space.reserve.exists()
         assert not space.may_begin
-        assert played.table.view().notices == ()
+        assert played.table.view().devices.notices == ()
 
 
 def test_a_disk_that_fills_stops_comforts_first_then_new_games(tmp_path: Path) -> None:
@@ -115,7 +116,7 @@ def test_what_people_are_told_when_the_disk_is_full(tmp_path: Path) -> None:
         free = 5_000_000
         house.step()
         played.table.step()
-        assert played.table.view().notices == (house.space.sentence,)
+        assert played.table.view().devices.notices == (house.space.sentence,)
         played.turn("UUS", "UUS")
         played.finish_stages()
         with pytest.raises(OSError, match="No space left"):
@@ -128,7 +129,7 @@ def test_what_people_are_told_when_the_disk_is_full(tmp_path: Path) -> None:
         free = 10**9
         house.step()
         played.table.step()
-        assert played.table.view().notices == ()
+        assert played.table.view().devices.notices == ()
         played.table.rematch()
 
 
@@ -154,8 +155,8 @@ def test_what_the_table_does_by_itself_waits_for_a_full_disk(tmp_path: Path, mon
             assert len(versions) <= 2, "no page is drawn anew for what it says already"
         for _ in range(3):
             played.wait(1)
-        assert played.table.view().turn == 3
-        assert played.table.view().notices == ()
+        assert played.table.view().turn.number == 3
+        assert played.table.view().devices.notices == ()
 
 
 # ---- old games ---------------------------------------------------------------------------------------------------------
@@ -167,7 +168,7 @@ def a_house(
 ) -> Iterator[tuple[Played, Housekeeping, PhotographFolder, History]]:
     """A table with everything that is kept beside it, and who keeps it."""
     with playing(folder) as played:
-        journal, clock = played.table._journal, played.clock
+        journal, clock = journal_of(played.table), played.clock
         album = PhotographFolder(folder / "photographs")
         history = History(
             journal, folder / "history", clock, on_table=lambda: played.table.progress().number, album=album
@@ -197,22 +198,22 @@ def test_old_games_go_while_nobody_plays_and_never_the_one_on_the_table(tmp_path
         play_games(played, album, 5)
         number = history.bring_in(msgspec.json.encode(made_game("arena", 1, 2)))
         house.step()
-        assert played.table._journal.games() == [1, 2, 3, 4, 5], "somebody was here just now"
+        assert journal_of(played.table).games() == [1, 2, 3, 4, 5], "somebody was here just now"
         played.begin()
         house.step()
         played.wait(QUIET_S + 1)
         house.step()
-        assert len(played.table._journal.games()) == 6, "a game is on"
+        assert len(journal_of(played.table).games()) == 6, "a game is on"
         played.table.abandon()
         house.step()
         played.wait(QUIET_S + 1)
         for _ in range(5):
             house.step()
-        assert played.table._journal.games() == [5, 7]
+        assert journal_of(played.table).games() == [5, 7]
         assert album.games() == (5,)
         assert [line.number for line in history.lines()] == [7, number, 5]
-        assert all(played.table._journal.check(game) for game in (0, 5, 7))
-        assert played.table._journal.next_number() == 8
+        assert all(journal_of(played.table).check(game) for game in (0, 5, 7))
+        assert journal_of(played.table).next_number() == 8
 
 
 def test_a_game_that_cannot_be_removed_keeps_no_other_and_is_told(
@@ -228,7 +229,7 @@ def test_a_game_that_cannot_be_removed_keeps_no_other_and_is_told(
     monkeypatch.setattr(PhotographFolder, "remove", remove)
     with a_house(tmp_path, keep="games", games=1) as (played, house, album, _):
         play_games(played, album, 4)
-        journal = played.table._journal
+        journal = journal_of(played.table)
         house.step()
         played.wait(QUIET_S + 1)
         with monkeypatch.context() as patch:
@@ -238,7 +239,7 @@ def test_a_game_that_cannot_be_removed_keeps_no_other_and_is_told(
         played.table.step()
         assert journal.games() == [1, 2, 3, 4]
         sentence = "Old games that cannot be removed: 1, 2 and 3. It is tried again after the next game."
-        assert played.table.view().notices == (sentence,)
+        assert played.table.view().devices.notices == (sentence,)
         assert house._unchecked == [], "checks are done all the same"
         for left in ([1, 5], [6]):
             played.begin()
@@ -252,7 +253,7 @@ def test_a_game_that_cannot_be_removed_keeps_no_other_and_is_told(
             assert journal.games() == left
             fails.clear()
         assert album.games() == ()
-        assert played.table.view().notices == ()
+        assert played.table.view().devices.notices == ()
 
 
 def test_games_go_by_their_age_unless_nobody_knows_what_day_it_is(tmp_path: Path) -> None:
@@ -264,25 +265,25 @@ def test_games_go_by_their_age_unless_nobody_knows_what_day_it_is(tmp_path: Path
         played.clock.set_wall(1000.0)
         for _ in range(5):
             house.step()
-        assert played.table._journal.games() == [1, 2, 3, 4, 5]
+        assert journal_of(played.table).games() == [1, 2, 3, 4, 5]
         played.clock.set_wall(1_700_000_000.0 + played.clock.monotonic_s())
         for _ in range(5):
             house.step()
-        assert played.table._journal.games() == [4, 5], "three days and a minute ago is too long"
+        assert journal_of(played.table).games() == [4, 5], "three days and a minute ago is too long"
 
 
 def test_a_file_gives_back_what_old_games_took(tmp_path: Path) -> None:
     with a_house(tmp_path, keep="games", games=1) as (played, house, album, _):
         play_games(played, album, 25)
-        journal = played.table._journal
-        before = journal._db.execute("PRAGMA page_count").fetchone()[0]
+        journal = journal_of(played.table)
+        before = database_of(journal).execute("PRAGMA page_count").fetchone()[0]
         house.step()
         played.wait(QUIET_S + 1)
         for _ in range(25):
             house.step()
         assert journal.games() == [25]
-        assert journal._db.execute("PRAGMA page_count").fetchone()[0] < before
-        assert journal._db.execute("PRAGMA freelist_count").fetchone()[0] == 0
+        assert database_of(journal).execute("PRAGMA page_count").fetchone()[0] < before
+        assert database_of(journal).execute("PRAGMA freelist_count").fetchone()[0] == 0
 
 
 def test_other_damaged_games_are_found_beside_the_table(tmp_path: Path) -> None:
@@ -290,13 +291,13 @@ def test_other_damaged_games_are_found_beside_the_table(tmp_path: Path) -> None:
     made_journal(path, games=5)
     changed(path, "UPDATE entries SET at = at + 1 WHERE id = (SELECT MIN(id) + 2 FROM entries WHERE game = 2)")
     with a_house(path.parent) as (played, house, _, history):
-        assert played.table.view().notices == ()
+        assert played.table.view().devices.notices == ()
         played.table.abandon()
         house.step()
         played.wait(QUIET_S + 1)
         house.step()
         played.table.step()
-        assert played.table.view().notices == ("Games that are damaged on the disk: 2. All others are whole.",)
+        assert played.table.view().devices.notices == ("Games that are damaged on the disk: 2. All others are whole.",)
         assert "cannot be read" in history.line(2).reason  # type: ignore[union-attr] # it is listed
 
 
@@ -312,7 +313,7 @@ def test_what_passes_is_told_as_no_damage_and_looked_at_again(tmp_path: Path, mo
         house.step()
         assert house._unchecked == []
         played.table.step()
-        assert played.table.view().notices == ()
+        assert played.table.view().devices.notices == ()
 
 
 def test_damaged_pages_are_told_once_and_mended_at_the_next_start(
@@ -330,7 +331,7 @@ def test_damaged_pages_are_told_once_and_mended_at_the_next_start(
         played.table.step()
         assert (fails.call_count, migrations.is_marked(path)) == (1, True)
         sentence = "The journal is damaged. Finish the game and restart: then all that can be read is kept."
-        assert played.table.view().notices == (sentence,)
+        assert played.table.view().devices.notices == (sentence,)
 
 
 def test_the_copy_of_before_a_migration_goes_after_some_starts(tmp_path: Path) -> None:
@@ -407,7 +408,7 @@ def play_a_turn(folder: Path, clock: FakeClock) -> float:
         played.table.resume("host")
         played.wait(1.5)
         played.table.pause("host")
-        clock_now = played.table.view().clock
+        clock_now = played.table.view().time.clock
         assert clock_now is not None
         return clock_now.left_s
 
@@ -415,14 +416,14 @@ def play_a_turn(folder: Path, clock: FakeClock) -> float:
 def test_the_date_of_a_game_is_mended_when_the_clock_gets_set(tmp_path: Path) -> None:
     clock = FakeClock(20.0, 1_600_000_000.0)  # no battery: the clock says what it likes
     with playing(tmp_path, clock) as played:
-        history = History(played.table._journal, tmp_path / "history", clock)
+        history = History(journal_of(played.table), tmp_path / "history", clock)
         played.begin()
         clock.advance(100.0)
         played.table.abandon()
         assert history.lines()[0].begun == 0.0, "nobody knows"
         assert history.lines()[0].length_s == 100.0
         clock.set_wall(1_750_000_100.0)
-        played.table._journal.clock_was_set(clock.wall_s(), clock.monotonic_s())
+        journal_of(played.table).clock_was_set(clock.wall_s(), clock.monotonic_s())
         assert (history.lines()[0].begun, history.lines()[0].length_s) == (1_750_000_000.0, 100.0)
         played.begin()
         clock.advance(50.0)
@@ -444,5 +445,5 @@ def test_a_clock_behind_the_last_game_is_known_to_be_wrong_until_it_is_set(tmp_p
             played.begin()
             clock.advance(10.0)
             played.table.abandon()
-            begun = [line.begun for line in History(played.table._journal, None, clock).lines()]
+            begun = [line.begun for line in History(journal_of(played.table), None, clock).lines()]
     assert begun == [1_810_000_000.0, 0.0, 0.0, 1_800_000_000.0]

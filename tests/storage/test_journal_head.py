@@ -14,6 +14,7 @@ from random import Random
 
 import pytest
 from damage_tools import made_journal
+from inside import journal_of, pipeline_of
 from table_tools import playing
 from test_disk import a_house
 
@@ -126,7 +127,7 @@ def test_pages_doctor_and_log_say_what_is_lost_and_the_game_goes_on(
         view = played.table.view()
         assert (view.moment, view.phase) == (moment, Phase.ORDERS), "no turn that was over is lost"
         assert view.seats[Seat.SOUTH].receipt is None
-        assert view.notices[0].startswith(f"{LOST}1 input is missing, in game 1.")
+        assert view.devices.notices[0].startswith(f"{LOST}1 input is missing, in game 1.")
         played.turn("UUS", "UUS")
     assert LOST in caplog.text
 
@@ -139,7 +140,7 @@ def test_a_whole_game_that_is_lost_leaves_its_number_behind(path: Path, tmp_path
         played.begin()
     shutil.copyfile(head_path(path), head_path(before))
     with playing(before.parent) as played:
-        assert "in game 2" in played.table.view().notices[0]
+        assert "in game 2" in played.table.view().devices.notices[0]
         played.begin()
         assert played.table.progress().number == 3
 
@@ -262,15 +263,14 @@ def test_the_head_is_on_the_disk_before_anybody_sees_the_input(path: Path, monke
         done.clear()
         played.table.connect(on_round=lambda: None)
         published: list[list[str]] = []
-        real_publish = played.table._publish
-        monkeypatch.setattr(
-            played.table, "_publish", lambda *given: (published.append(done.copy()), real_publish(*given))
-        )
+        pipeline = pipeline_of(played.table)
+        real_publish = pipeline.publish
+        monkeypatch.setattr(pipeline, "publish", lambda *given: (published.append(done.copy()), real_publish(*given)))
         played.table.hand_in(Seat.SOUTH, played.table.view().moment, "UUS", "salt")
         now = read_head(path)
         assert published[0] == ["synced"]
         assert now is not None
-        assert now.count == len(played.table._journal.legible(1)[0])
+        assert now.count == len(journal_of(played.table).legible(1)[0])
 
 
 def test_games_that_are_removed_or_rolled_off_are_not_missed(path: Path, tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_games_that_are_removed_or_rolled_off_are_not_missed(path: Path, tmp_pat
         for _ in range(2):
             played.begin()
             played.table.abandon()
-        journal = played.table._journal
+        journal = journal_of(played.table)
         stale = head_path(path).read_bytes()
         journal.remove_game(2)
         cut = as_after_a_cut(path, tmp_path / "cut")
@@ -333,12 +333,12 @@ def test_a_full_disk_or_a_place_that_cannot_be_written_stops_nothing(
         with a_house(path.parent.with_name("house")) as (played, house, _, _):
             house.step()
             played.table.step()
-            assert "end of the journal cannot be written" in played.table.view().notices[0]
+            assert "end of the journal cannot be written" in played.table.view().devices.notices[0]
             patch.undo()
             played.begin()
             house.step()
             played.table.step()
-            assert played.table.view().notices == ()
+            assert played.table.view().devices.notices == ()
     assert caplog.text.count("end of the journal cannot be written") == 2, "once in each start"
     with Journal(path) as journal:
         assert (journal.notice, journal.weakness, len(journal.legible(1)[0])) == ("", "", 3)

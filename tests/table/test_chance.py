@@ -15,6 +15,7 @@ import pytest
 from chance_tools import NORTHS, SOUTHS, dealt, give, place_pieces, pledge_at, recomputed, to_placing
 from hypothesis import given
 from hypothesis import strategies as st
+from inside import database_of, journal_of, session_of
 from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of, view_of
 
 from companion.archive.replay import GameFile, game_file, retell
@@ -106,7 +107,7 @@ def test_a_contribution_is_64_digits_or_a_press(value: str, by: str) -> None:
 
 
 def test_two_phones_give_to_what_was_published_before(place: Place, tmp_path: Path) -> None:
-    journal = place.table._journal
+    journal = journal_of(place.table)
     before = view_of(place)["pledge"]
     assert before["given"] == {"south": "", "north": ""}
     assert before["opened"] is None
@@ -132,7 +133,7 @@ def test_two_phones_give_to_what_was_published_before(place: Place, tmp_path: Pa
     assert recomputed(opened) == (commitment, opened["seed"])
     assert opened["contributions"] == {"south": SOUTHS, "north": NORTHS}
     assert opened["faults"] == []
-    first = place.table._live.session.turns or place.table._live.session.state
+    first = session_of(place.table).turns or session_of(place.table).state
     assert [card for deck in first.decks for card in deck] == dealt(opened["seed"]), "the deal that was played"
     assert place.browser().post("/api/host/undo", json={}, headers=HOST).status_code == 409, "it is over for good"
 
@@ -167,16 +168,16 @@ def test_a_restart_keeps_the_commitment_and_what_was_given(tmp_path: Path) -> No
         assert told["commitment"] == commitment
         assert told["given"] == {"south": "phone", "north": "phone"}
         begin(place, "kahmate")
-        live = place.table._live.session
-        assert place.table._journal.restore() == live
+        live = session_of(place.table)
+        assert journal_of(place.table).restore() == live
     with open_place(tmp_path) as place:
-        assert place.table._live.session.chance == live.chance
+        assert session_of(place.table).chance == live.chance
 
 
 def test_without_its_secret_the_table_commits_anew(tmp_path: Path) -> None:
     with open_place(tmp_path) as place:
         _, _, commitment = both_given(place)
-        place.table._journal.renew_key("chance")
+        journal_of(place.table).renew_key("chance")
     with open_place(tmp_path) as place:
         told = view_of(place)["pledge"]
         assert told["commitment"] != commitment
@@ -205,7 +206,7 @@ def test_hostile_contributions_change_nothing(place: Place) -> None:
     begin(place, "binmat", options=FULL)
     late = north.post("/api/seat/north/contribute", json={"commitment": commitment, "value": NORTHS})
     assert error_of(late)["message"] == "Nothing can be given to the chance of this game any more"
-    fair = place.table._live.session.chance
+    fair = session_of(place.table).chance
     assert fair
     assert fair.contributions == {Seat.SOUTH: Contribution(SOUTHS, "phone")}
     assert view_of(place)["chance"]["words"] == "Chance: no contribution of North."
@@ -237,12 +238,12 @@ def test_pads_give_the_times_of_their_first_presses(place: Place) -> None:
     begin(place, "kahmate")
     place.table.pressed(Press(None, PadKey.TABLE, at_s=18.0))
     place.table.step()
-    fair = place.table._live.session.chance
+    fair = session_of(place.table).chance
     assert fair
     assert fair.contributions == {Seat.SOUTH: Contribution("pad-12500000000", "pad")}
     place.table.pressed(Press(Seat.NORTH, PadKey.UP, at_s=18.25))
     place.table.step()
-    fair = place.table._live.session.chance
+    fair = session_of(place.table).chance
     assert fair is not None
     assert fair.contributions[Seat.NORTH] == Contribution("pad-18250000000", "pad"), "nothing is drawn yet"
 
@@ -257,7 +258,7 @@ def test_the_tables_button_gives_for_seats_at_pads(place: Place) -> None:
     place.clock.advance(100)
     place.table.pressed(Press(None, PadKey.TABLE, at_s=99.5))
     place.table.step()
-    fair = place.table._live.session.chance
+    fair = session_of(place.table).chance
     assert fair
     assert {seat: each.by for seat, each in fair.contributions.items()} == {Seat.SOUTH: "table"}
     assert give(phone, "north", fair.commitment, NORTHS) == 200
@@ -280,14 +281,14 @@ def everything(place: Place, browsers: tuple[Any, ...]) -> list[str]:
 def test_secret_and_seed_are_nowhere_before_the_end(place: Place, game: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
     south, north, _ = both_given(place)
-    lobby = place.table._journal.key("chance").hex()
+    lobby = journal_of(place.table).key("chance").hex()
     seen = everything(place, (south, north, place.browser()))
     begin(place, game, options=FULL if game == "binmat" else {})
     to_placing(place)
     seen += everything(place, (south, north, place.browser()))
     place_pieces(place)
     seen += everything(place, (south, north, place.browser()))
-    fair = place.table._live.session.chance
+    fair = session_of(place.table).chance
     assert fair is not None
     assert fair.secret == lobby
     seen.append(caplog.text)
@@ -318,7 +319,7 @@ def test_games_that_differ_only_in_the_secret_look_the_same(tmp_path: Path, monk
 
 def _with_key(value: bytes) -> Any:
     def renew(journal: Journal, name: str, length: int = 32) -> bytes:
-        journal._write(lambda: journal._db.execute("INSERT OR REPLACE INTO keys VALUES (?, ?)", (name, value)))
+        journal._write(lambda: database_of(journal).execute("INSERT OR REPLACE INTO keys VALUES (?, ?)", (name, value)))
         return value
 
     return renew
@@ -332,14 +333,14 @@ def test_what_was_drawn_is_drawn_again_after_a_take_back(place: Place) -> None:
     begin(place, "kahmate")
     to_placing(place)
     place_pieces(place)
-    first = place.table._live.session
+    first = session_of(place.table)
     place.table.undo()
     to_placing(place)
     assert give(south, "south", commitment, "22" * 32) == 409, "it would draw anew"
     assert view_of(place)["chance"]["is_drawn"]
     place_pieces(place)
-    assert place.table._live.session.state == first.state
-    assert place.table._journal.restore().state == first.state
+    assert session_of(place.table).state == first.state
+    assert journal_of(place.table).restore().state == first.state
 
 
 # ---- chosen ----------------------------------------------------------------------------------------------------------
@@ -456,7 +457,7 @@ def finished(place: Place) -> GameFile:
     to_placing(place)
     place_pieces(place)
     place.table.resign(Seat.SOUTH)
-    return game_file(place.table._live.session)
+    return game_file(session_of(place.table))
 
 
 def test_file_and_notation_carry_the_proof(place: Place) -> None:
@@ -534,19 +535,19 @@ def test_a_table_that_cannot_write_still_starts(tmp_path: Path, monkeypatch: pyt
         monkeypatch.setattr(Journal, "renew_key", full)
         monkeypatch.setattr(Journal, "key", full)
         with Table(journal, FakeClock()) as table:
-            assert table.view().pledge is None
+            assert table.view().fairness.pledge is None
             with pytest.raises(JournalError):
                 table.new_game("kahmate")
             monkeypatch.undo()
             table.new_game("kahmate")
-            assert table.view().chance is not None
+            assert table.view().fairness.chance is not None
 
 
 def test_neither_backup_nor_bundle_holds_the_secret_of_a_game_that_is_on(tmp_path: Path) -> None:
     settings = Settings(state_dir=str(tmp_path))
     with open_place(tmp_path) as place:
         both_given(place)
-        journal = place.table._journal
+        journal = journal_of(place.table)
         for is_on in (False, True):
             if is_on:
                 begin(place, "kahmate")
@@ -560,7 +561,7 @@ def test_neither_backup_nor_bundle_holds_the_secret_of_a_game_that_is_on(tmp_pat
             assert b"commit" in kept
             assert secret.encode() not in kept
             assert bytes.fromhex(secret) not in kept
-        fair = place.table._live.session.chance
+        fair = session_of(place.table).chance
         assert fair is not None
         assert fair.secret == secret
         told = json.dumps(_entries_of(journal, 1), default=str)

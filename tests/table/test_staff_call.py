@@ -17,6 +17,7 @@ from companion.storage.journal import Journal
 from companion.table.seats.staff_call import BETWEEN_S, FORGOTTEN_S, Call, StaffBell
 from companion.table.table import Table
 from web.app import create_app
+from web.features import Features, Site
 
 STRANGER = {"REMOTE_ADDR": "192.0.2.9"}
 
@@ -85,16 +86,8 @@ def test_where_nobody_hears_it_there_is_no_call(bell: StaffBell) -> None:
 @contextmanager
 def pages(folder: Path, clock: FakeClock, bell: StaffBell) -> Iterator[FlaskClient]:
     with Journal(folder / "journal.sqlite") as journal, Table(journal, clock) as table:
-        app = create_app(
-            table,
-            GAMES,
-            settings=WebSettings(),
-            signing_key=b"k",
-            host_key="abcde-fghij",
-            join_urls=lambda: (),
-            clock=clock,
-            staff=bell,
-        )
+        site = Site(WebSettings(), lambda: (), b"k", "abcde-fghij")
+        app = create_app(table, GAMES, clock, site, Features(staff=bell))
         bell._when_changed = table.redraw
         yield app.test_client()
 

@@ -18,7 +18,7 @@ from vision.diagnosis import SETTLED, UNPACKED, BoardEye
 from vision.pieces.board_reader import BoardReader
 from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.simulation.view import default_view
-from vision.watcher import Watcher
+from vision.watcher import Cameras, Watcher, WatchListeners
 
 KITS = {name: game.kit(game.options({})) for name, game in GAMES.items()}
 
@@ -34,16 +34,15 @@ class Looked:
         reader = BoardReader(KITS)
         reader.use(kit)
         self.eye = BoardEye(reader, "auto", lambda: (CameraOffer("usb:0", "C920"),))
-        self.watcher = Watcher(
-            lambda: RenderedCamera(self.table, self.clock),
-            reader,
-            self.clock,
-            10,
-            lambda _: None,
-            lambda _: None,
-            on_look=self.eye.saw,
-        )
+        self.frames: list[Frame] | None = None
+        cameras = Cameras(lambda: RenderedCamera(self.table, self.clock))
+        self.watcher = Watcher(cameras, reader, self.clock, WatchListeners(on_look=self.saw))
         self.eye.steer(self.watcher)
+
+    def saw(self, frame: Frame, reading: Reading) -> None:
+        if self.frames is not None:
+            self.frames.append(frame)
+        self.eye.saw(frame, reading)
 
     def look(self, frames: int = 5) -> BoardEye:
         for _ in range(frames):
@@ -279,14 +278,10 @@ def test_the_camera_is_asked_through_the_watcher() -> None:
 
 
 def test_settled_frames_are_kept_as_they_were_in_half_the_room() -> None:
-    looked, shown = Looked("outbuffered"), {}
-
-    def saw(frame: Frame, reading: Reading) -> None:
-        shown[frame.number] = frame.luma
-        looked.eye.saw(frame, reading)
-
-    looked.watcher._on_look = saw
+    looked = Looked("outbuffered")
+    looked.frames = []
     looked.look(8)
+    shown = {frame.number: frame.luma for frame in looked.frames}
     (settled,) = looked.eye.settled()
     assert np.array_equal(settled.frame.luma, shown[settled.frame.number])
     kept = looked.eye._settled[0].frame

@@ -26,7 +26,7 @@ from vision.pose.optics import LENSES, Lens
 from vision.pose.pose import Pose
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
-from vision.watcher import Watcher
+from vision.watcher import Cameras, Watcher, WatchListeners
 
 GAME = Outbuffered()
 KIT = GAME.kit(GAME.options({}))
@@ -210,15 +210,8 @@ class Watched:
     def start(self) -> Watcher:
         settings = CameraSettings(source="usb:0", size="1280x720")
         self.reader = BoardReader({KIT.game: KIT})
-        return Watcher(
-            CameraOpener(settings, self.clock).open,
-            self.reader,
-            self.clock,
-            10,
-            self.readings.append,
-            lambda _: None,
-            lenses=LensShelf(self.path, settings),
-        )
+        cameras = Cameras(CameraOpener(settings, self.clock).open, lenses=LensShelf(self.path, settings))
+        return Watcher(cameras, self.reader, self.clock, WatchListeners(self.readings.append))
 
 
 def test_the_camera_learns_its_lens_and_has_it_at_the_next_start(

@@ -9,7 +9,7 @@ from companion.core.ports import Camera, CameraState, CameraStatus, Frame, Readi
 from companion.games.outbuffered import Outbuffered
 from vision.pieces.board_reader import BoardReader
 from vision.simulation.table import RenderedCamera, SimulatedTable
-from vision.watcher import Watcher
+from vision.watcher import Cameras, Watcher, WatchListeners
 
 KIT = Outbuffered().kit(Outbuffered().options({}))
 
@@ -48,9 +48,8 @@ class Watched:
         self.readings: list[Reading] = []
         self.statuses: list[CameraStatus] = []
         self.reader = BoardReader({KIT.game: KIT})
-        self.watcher = Watcher(
-            self.camera.open, self.reader, self.clock, 10, self.readings.append, self.statuses.append
-        )
+        listeners = WatchListeners(self.readings.append, self.statuses.append)
+        self.watcher = Watcher(Cameras(self.camera.open), self.reader, self.clock, listeners)
 
     @property
     def states(self) -> list[CameraState]:
@@ -134,7 +133,7 @@ def test_the_thread_survives_an_error_that_nobody_foresaw() -> None:
         statuses.append(status)
         done.set()
 
-    with Watcher(broken, BoardReader({}), clock, 10, lambda _: None, heard) as watcher:
+    with Watcher(Cameras(broken), BoardReader({}), clock, WatchListeners(on_status=heard)) as watcher:
         watcher.start()
         watcher.start()
         assert done.wait(5)
@@ -152,9 +151,8 @@ def test_a_camera_that_is_chosen_is_opened_at_once_even_in_a_long_pause() -> Non
         opened.set()
         return watched.camera.inner
 
-    watcher = Watcher(
-        watched.camera.open, watched.reader, watched.clock, 10, lambda _: None, lambda _: None, open_source=open_source
-    )
+    cameras = Cameras(watched.camera.open, open_source)
+    watcher = Watcher(cameras, watched.reader, watched.clock, WatchListeners())
     for _ in range(5):
         watcher.step()
         watched.clock.advance(5.0)
@@ -167,14 +165,8 @@ def test_a_camera_that_is_chosen_is_opened_at_once_even_in_a_long_pause() -> Non
 
 def test_the_watcher_in_its_thread_reads_and_gives_the_camera_back() -> None:
     watched, settled = Watched(), threading.Event()
-    watcher = Watcher(
-        watched.camera.open,
-        watched.reader,
-        watched.clock,
-        1000,
-        lambda reading: settled.set() if reading.quiet else watched.clock.advance(0.01),
-        lambda _: None,
-    )
+    listeners = WatchListeners(lambda reading: settled.set() if reading.quiet else watched.clock.advance(0.01))
+    watcher = Watcher(Cameras(watched.camera.open), watched.reader, watched.clock, listeners, 1000)
     with watcher:
         watcher.use(KIT)
         watcher.start()

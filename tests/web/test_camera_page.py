@@ -30,7 +30,7 @@ from companion.core.ports import (
     Weakness,
 )
 from companion.games import GAMES
-from web.app import CameraRoom
+from web.features import CameraRoom
 
 ELSEWHERE = {"REMOTE_ADDR": "192.0.2.44"}
 KIT = GAMES["outbuffered"].kit(GAMES["outbuffered"].options({}))

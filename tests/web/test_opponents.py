@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from inside import session_of
 from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of, view_of
 
 from companion.core.config import TableSettings
@@ -98,7 +99,7 @@ def test_a_second_one_plays_against_who_is_there(place: Place) -> None:
 @pytest.mark.parametrize("game", ["outbuffered", "scouts", "arena", "kahmate", "binmat"])
 def test_each_game_is_tried_in_a_way_that_a_machine_can_play(place: Place, game: str) -> None:
     place.browser().post("/try", data={"game": game})
-    session = place.table._live.session
+    session = session_of(place.table)
     assert session.is_machines(Seat.NORTH)
     assert not session.playing.is_dealt_by_hand(session.options)
 

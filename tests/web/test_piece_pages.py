@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inside import live_of, pipeline_of
 from web_fixtures import HOST_KEY, SALT, Place, error_of, open_place, page_of, view_of
 
 from companion.core.grid import Square
@@ -18,7 +19,8 @@ from companion.games import GAMES
 from companion.games.screen import Badge
 from companion.table.board_check import HandMove, tops
 from companion.table.session import Phase
-from web.rendering.board import BoardPicture, board_svg, board_words
+from web.rendering.board import board_svg
+from web.rendering.board_picture import BoardPicture, board_words
 from web.server.sse import message
 
 PLACES = ("c1", "c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10")
@@ -46,7 +48,7 @@ def sq(text: str) -> Square:
 def settle(place: Place) -> None:
     """Hands do what they are told, confirmed by the host."""
     while (view := place.table.view()).phase in (Phase.SETUP, Phase.STAGES):
-        place.table.confirm("host", view.moment, view.stage, force=True)
+        place.table.confirm("host", view.moment, view.turn.stage, force=True)
 
 
 def start(place: Place, game: str, **options: Any) -> None:
@@ -73,7 +75,7 @@ def to_scouts(place: Place, **options: Any) -> None:
     """All scouts stand, the clock runs."""
     start(place, "scouts", **options)
     play(place, *(f"@{square}" for square in PLACES))
-    clock = place.table.view().clock
+    clock = place.table.view().time.clock
     if clock and clock.paused:
         place.table.resume("host")
 
@@ -88,7 +90,7 @@ def to_duel(place: Place) -> None:
         (seat,) = (seat for seat in Seat if view.seats[seat].awaited)
         legal = {each.text for each in place.table.plays(seat, view.moment)}
         play(place, action if action in legal else next(text for text in sorted(legal) if text.startswith("d6-e6")))
-    assert place.table.view().standing is not None
+    assert place.table.view().board.standing is not None
 
 
 def see(place: Place, layout: Layout, game: str) -> None:
@@ -194,7 +196,7 @@ def test_coordinates_stand_outside_a_board_in_two_tones_and_turn_with_it() -> No
 def test_a_broken_rule_has_a_ring_a_cross_and_the_way_back(place: Place) -> None:
     place.sit("south"), place.sit("north")
     to_scouts(place)
-    board = dict(place.table.view().layout)
+    board = dict(place.table.view().board.layout)
     see(place, board, "scouts")
     wrong = {square: faces for square, faces in board.items() if square != sq("c1")} | {sq("c3"): ("white scout",)}
     see(place, wrong, "scouts")
@@ -257,8 +259,8 @@ def test_without_a_clock_the_turn_is_ended(place: Place) -> None:
 def test_a_question_has_one_key_for_each_play_in_words(place: Place) -> None:
     south, north = place.sit("south"), place.sit("north")
     to_scouts(place)
-    asked = replace(place.table._live, choices=("c1-c2", "c1-b2"))
-    place.table._publish(asked)
+    asked = replace(live_of(place.table), choices=("c1-c2", "c1-b2"))
+    pipeline_of(place.table).publish(asked)
     page = page_of(south, "/seat/south")
     assert "Which play is it?" in page
     assert re.search(r'"action": "c1-b2"[^>]*>Dash c1 to b2<small class="mono">c1-b2</small>', page)
@@ -333,8 +335,8 @@ def _states(place: Place) -> Iterator[str]:
     both(place, {Seat.NORTH: "1:N 2:D 3:aS"})
     while place.table.view().phase is Phase.STAGES:
         view = place.table.view()
-        yield f"stage {view.stage_title}"
-        place.table.confirm("host", view.moment, view.stage, force=True)
+        yield f"stage {view.turn.title}"
+        place.table.confirm("host", view.moment, view.turn.stage, force=True)
     place.table.abandon()
     start(place, "kahmate")
     yield "placing"

@@ -45,6 +45,21 @@ def test_the_page_offers_every_game_on_the_chosen_paper_in_the_chosen_language(p
     assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=", page)
 
 
+def test_ink_is_saved_where_that_is_chosen_and_large_boards_come_in_one_piece(place: Place) -> None:
+    browser = place.browser()
+    page = page_of(browser, "/kit?paper=a4&language=es&ink=low")
+    assert 'href="/kit/scouts.pdf?paper=a4&amp;language=es&amp;ink=low"' in page
+    assert 'href="/kit?paper=letter&amp;language=es&amp;ink=low"' in page
+    assert page.count("The board in one piece, A2") == 3
+    assert page.count("The board in one piece, A1") == 1
+    lean, full = (browser.get(f"/kit/outbuffered.pdf?paper=a4&language=es{ink}") for ink in ("&ink=low", ""))
+    assert lean.headers["Content-Disposition"] == 'inline; filename="outbuffered-kit-a4-es-low-ink.pdf"'
+    assert lean.data != full.data
+    board = browser.get("/kit/scouts-board.pdf?language=es")
+    assert board.data.startswith(b"%PDF-")
+    assert board.headers["Content-Disposition"] == 'inline; filename="scouts-board-es.pdf"'
+
+
 @pytest.mark.parametrize(
     ("accepts", "paper", "language"),
     [("en-US", "letter", "en"), ("fr-CA,en;q=.5", "letter", "fr"), ("es-ES", "a4", "es")],
@@ -102,7 +117,7 @@ def test_what_cannot_be_printed_is_said(place: Place, path: str, status: int, wo
 
 
 def test_a_busy_press_is_a_friendly_page(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    def busy(*_: object) -> bytes:
+    def busy(*_: object, **__: object) -> bytes:
         raise PrinterBusy("Wait a moment and ask again.")
 
     monkeypatch.setattr("companion.printing.kit_printer.KitPrinter.kit", busy)

@@ -25,7 +25,7 @@ def begin(place: Place, game: str) -> None:
     place.table.new_game(game, {}, 1)
     view = place.table.view()
     if view.phase == "setup":
-        place.table.confirm("host", view.moment, view.stage, force=True)
+        place.table.confirm("host", view.moment, view.turn.stage, force=True)
 
 
 def page(place: Place, path: str, seat: str = "") -> str:
@@ -61,12 +61,9 @@ def test_a_fragment_names_the_page_it_fits_and_the_styles_of_its_game(place: Pla
     for game in ("outbuffered", "kahmate", "binmat"):
         begin(place, game)
         html = page(place, "/watch")
-        styles[game] = re.findall(r' data-styles="([^"]*)"', html)[0].split()
-        assert all(f'/{name}.css">' in html for name in styles[game]), "the first fragment is drawn with its styles"
-    assert {game: {"pieces", "cards"} & {*names} for game, names in styles.items()} == {
-        "outbuffered": set(), "kahmate": {"pieces"}, "binmat": {"cards"}
-    }  # fmt: skip
-    assert all("phone" in names for names in styles.values())
+        styles[game] = re.findall(r' data-sheet="([^"]*)"', html)
+        assert all(f'/{name}.css">' in html for name in ("phone", *styles[game])), "the first fragment is drawn whole"
+    assert styles == {"outbuffered": [], "kahmate": ["phone-pieces"], "binmat": ["phone-cards"]}
 
 
 def test_all_that_a_seat_enters_lies_where_the_shutter_falls(place: Place) -> None:
@@ -119,8 +116,8 @@ def test_the_sign_shows_the_piece_that_hands_take_next(place: Place) -> None:
     view = place.table.view()
     assert view.kit is not None
     assert '<svg class="ic piece"' in told
-    assert f'href="#{view.kit.face(view.instructions[0].move.faces[-1]).drawing}"' in told
-    place.table.confirm("host", view.moment, view.stage, force=True)
+    assert f'href="#{view.kit.face(view.turn.instructions[0].move.faces[-1]).drawing}"' in told
+    place.table.confirm("host", view.moment, view.turn.stage, force=True)
     assert "<svg" not in sign(page(place, "/"))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from setup_tools import Kept, kept
+from web_fixtures import flat
 
 from companion.core.config import read_settings
 from companion.core.kit import Seat
@@ -27,7 +28,7 @@ def seen_of(page: str) -> str:
 
 
 def page_of(place: Kept) -> str:
-    return unescape(place.host.get("/settings").get_data(as_text=True))
+    return flat(unescape(place.host.get("/settings").get_data(as_text=True)))
 
 
 def save(place: Kept, **fields: str) -> Any:
@@ -54,7 +55,7 @@ def test_it_is_the_hosts_alone(tmp_path: Path) -> None:
 
 def test_every_setting_is_a_row_with_its_value_and_the_page_is_small(tmp_path: Path) -> None:
     with kept(tmp_path, OURS) as place:
-        page = place.host.get("/settings").get_data(as_text=True)
+        page = flat(place.host.get("/settings").get_data(as_text=True))
         for name in (
             "web.viewers",
             "camera.fps",
@@ -108,7 +109,7 @@ def test_an_open_table_screen_is_loaded_anew_for_other_colours(tmp_path: Path) -
 def test_what_is_wrong_is_told_at_its_field_and_nothing_is_written(tmp_path: Path) -> None:
     with kept(tmp_path, OURS) as place:
         answer = save(place, web__port="hello", camera__fps="99", table__theme="dark")
-        page = unescape(answer.get_data(as_text=True))
+        page = flat(unescape(answer.get_data(as_text=True)))
         assert answer.status_code == 400
         assert "Nothing was written: 2 fields are not right." in page
         assert "Give a whole number from 0 to 65535." in page
@@ -158,7 +159,7 @@ def test_a_stale_page_and_a_broken_file_are_told_and_nothing_is_lost(tmp_path: P
         by_hand = OURS.replace("20", "21")
         place.path.write_text(by_hand)
         answer = place.host.post("/settings", data={"seen": seen, "table.theme": "dark"})
-        page = answer.get_data(as_text=True)
+        page = flat(answer.get_data(as_text=True))
         assert answer.status_code == 409
         assert "changed by somebody else" in page
         assert re.search(r'name="web.viewers" value="21"', page)
@@ -179,7 +180,7 @@ def test_a_disk_that_refuses_is_told_and_what_was_typed_stays(tmp_path: Path, mo
 
         monkeypatch.setattr("os.fsync", full)
         answer = save(place, web__viewers="33")
-        page = unescape(answer.get_data(as_text=True))
+        page = flat(unescape(answer.get_data(as_text=True)))
         assert answer.status_code == 503
         assert "cannot be written (Read-only file system): nothing has changed." in page
         assert re.search(r'name="web.viewers" value="33"', page)
@@ -213,11 +214,11 @@ def test_a_backup_is_saved_checked_laid_ready_and_called_off(tmp_path: Path) -> 
         assert "The backup is in order. 1 game and 0 photographs." in right
         assert "is done at the next start" in right
         place.table.step()
-        told = " ".join(place.table.view().notices)
+        told = " ".join(place.table.view().devices.notices)
         assert "A backup takes the place of all games at the next start. The game that is on ends with it." in told
         assert place.post("/api/settings/unstage")[0] == 200
         place.table.step()
-        assert place.table.view().notices == ()
+        assert place.table.view().devices.notices == ()
         assert not place.upkeep.staged()
         assert sorted(each.name for each in tmp_path.iterdir() if each.name.startswith(("upload", "restore"))) == []
 

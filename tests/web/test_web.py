@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import logging
 import re
@@ -116,7 +117,7 @@ def test_a_taken_seat_says_so_and_offers_a_way_on(place: Place) -> None:
         text = page.get_data(as_text=True)
         assert "Mara sits here, on another phone." in text
         assert "Watch instead" in text
-        assert "ask the host to free the seat" in text
+        assert "ask the host to press “Free the seat”" in text
     assert other.post("/join/south", data={}).status_code == 409
 
 
@@ -398,12 +399,26 @@ def test_headers_keep_browsers_careful(place: Place) -> None:
 
 def test_static_files_are_kept_under_their_version_only(place: Place) -> None:
     browser = place.browser()
-    address = re.search(r'href="(/static/[^"]+pages\.css)"', browser.get("/").get_data(as_text=True))
+    address = re.search(r'href="(/static/[^"]+wall\.css)"', browser.get("/").get_data(as_text=True))
     assert address
     assert "immutable" in browser.get(address[1]).headers["Cache-Control"]
-    assert browser.get("/static/old/pages.css").headers["Cache-Control"] == "no-cache"
+    assert browser.get("/static/old/wall.css").headers["Cache-Control"] == "no-cache"
     for path in ("/static/old/../app.py", "/static/old/..%2fapp.py", "/static/old/none.css"):
         assert browser.get(path).status_code == 404
+
+
+def test_static_files_go_over_the_air_packed_where_the_browser_takes_that(place: Place) -> None:
+    browser = place.browser()
+    address = re.findall(r'href="(/static/[^"]+\.css)"', browser.get("/").get_data(as_text=True))[0]
+    plain, packed = browser.get(address), browser.get(address, headers={"Accept-Encoding": "br, gzip;q=0.5"})
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(packed.data) == plain.data
+    assert len(packed.data) * 2 < len(plain.data)
+    assert plain.headers["Vary"] == packed.headers["Vary"] == "Accept-Encoding"
+    assert plain.headers["ETag"] != packed.headers["ETag"]
+    refused = browser.get(address, headers={"Accept-Encoding": "gzip;q=0"})
+    page = browser.get("/", headers={"Accept-Encoding": "gzip"})
+    assert not {"Content-Encoding"} & {*refused.headers.keys(), *page.headers.keys()}, "a page's size tells no secret"
 
 
 def test_every_rule_has_an_address_and_every_game_a_page(place: Place) -> None:

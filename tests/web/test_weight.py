@@ -1,4 +1,4 @@
-"""What pages weigh: the page itself with every style and script that is loaded with it, before compression."""
+"""What pages weigh: the page itself with every style and script that is loaded with it, as it goes over the air."""
 
 from __future__ import annotations
 
@@ -10,33 +10,37 @@ from tour import Stop, touring
 
 from companion.games import GAMES
 from web.context import static_files
-from web.routes.pages import script_words
+from web.routes.pages import packed, script_words
 
 MOST = 60_000
+"""Bytes at the first load: the page as it is, styles and scripts packed."""
+MOST_UNPACKED = 90_000
+"""What the browser has to read of it."""
 LOADED = re.compile(r'(?:src|href)="/static/\w+/([\w.-]+\.(?:js|css))"')
 IMPORTED = re.compile(r'(?:from|import) ?"\./([\w.]+)"')
 
 
-def parts_of(page: str) -> dict[str, int]:
-    """Every file that is loaded with a page and what it weighs, the page as "html".
+def parts_of(page: str) -> dict[str, tuple[int, int]]:
+    """Every file that is loaded with a page and what it weighs on the air and unpacked, the page as "html".
 
     A script counts with what it imports; what it only fetches when it is needed (`await import`) does not.
     """
-    parts = {"html": len(page.encode())}
+    parts = {"html": (len(page.encode()), len(page.encode()))}
     todo = LOADED.findall(page)
     while todo:
         name = todo.pop()
         if name not in parts:
             content = script_words(name) or static_files()[name]
-            parts[name] = len(content)
+            parts[name] = (len(packed(content)), len(content))
             todo += IMPORTED.findall(content.decode().replace("'", '"')) if name.endswith(".js") else ()
     return parts
 
 
-def too_heavy(stop: Stop, parts: Mapping[str, int]) -> str:
+def too_heavy(stop: Stop, parts: Mapping[str, tuple[int, int]]) -> str:
     """What is wrong with a page, with its heaviest parts; empty when it is light enough."""
-    told = ", ".join(f"{name} {size}" for name, size in sorted(parts.items(), key=lambda each: -each[1])[:12])
-    return f"{stop.name} {sum(parts.values())}: {told}" if sum(parts.values()) > MOST else ""
+    told = ", ".join(f"{name} {size}" for name, (size, _) in sorted(parts.items(), key=lambda each: -each[1][0])[:12])
+    packed_size, size = (sum(sizes) for sizes in zip(*parts.values(), strict=True))
+    return f"{stop.name} {packed_size} ({size}): {told}" if packed_size > MOST or size > MOST_UNPACKED else ""
 
 
 def walk(games: tuple[str, ...], start: str = "") -> list[str]:
@@ -61,6 +65,6 @@ def test_no_document_weighs_too_much() -> None:
 
 
 def test_a_page_is_weighed_with_all_that_it_loads() -> None:
-    page = '<link href="/static/0/pages.css"><script src="/static/0/check.js"></script>'
-    assert {"html", "pages.css", "check.js", "say.js"} == set(parts_of(page))
+    page = '<link href="/static/0/phone.css"><script src="/static/0/check.js"></script>'
+    assert {"html", "phone.css", "check.js", "say.js"} == set(parts_of(page))
     assert "words.fr.js" in parts_of('<link rel="modulepreload" href="/static/0/words.fr.js">')

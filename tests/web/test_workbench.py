@@ -10,7 +10,7 @@ import pytest
 from web_fixtures import FakeHands, FakeWorld, Place, error_of, open_place
 
 from companion.core.grid import Square
-from web.app import Workbench
+from web.features import Workbench
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def place(tmp_path: Path, world: FakeWorld, hands: FakeHands) -> Iterator[Place]
 
 
 def test_the_page_has_the_picture_the_pads_and_ways_to_the_phones(place: Place) -> None:
-    page = place.browser().get("/workbench").get_data(as_text=True)
+    page = " ".join(place.browser().get("/workbench").get_data(as_text=True).split())
     assert 'viewBox="0 0 640 360"' in page
     assert 'data-button="south_up" aria-label="South: Up">' in page
     assert 'data-button="north_up" aria-label="North: Up" disabled>' in page
@@ -117,4 +117,4 @@ def test_the_stream_tells_panel_page_and_world_and_only_what_changes(place: Plac
 def test_all_pieces_are_put_in_place_at_once(place: Place, world: FakeWorld) -> None:
     place.to_orders()
     place.browser().post("/workbench/tidy", json={})
-    assert world.layout == place.table.view().target
+    assert world.layout == place.table.view().board.target

@@ -15,8 +15,9 @@ from companion.core.errors import Illegal
 from companion.core.grid import Square
 from companion.core.i18n import plain_words, say, translate
 from companion.core.kit import Kit, Seat
-from companion.games.screen import BoardUi, ChoiceKey, OrderSheet, Placing, Play
-from companion.table.views import ClockView, TableView
+from companion.games.screen import BoardUi, ChoiceKey, Duel, OrderSheet, Placing, Play
+from companion.table.table_view import ClockView, TableView
+from web.rendering.answers import BoardUiJson, DuelJson, ReasonJson, SheetJson
 from web.rendering.pieces import piece, side_class
 
 _TENTHS_S = 30.0
@@ -43,9 +44,9 @@ def plate(clock: ClockView) -> Markup:
 
 def press_words(view: TableView, plays: Iterable[Play]) -> str:
     """The key by which anybody ends a turn for the seat that has it; `plays` are that seat's."""
-    action = view.standing.open_action if view.standing else ""
+    action = view.board.standing.open_action if view.board.standing else ""
     told = next((play.label for play in plays if play.text == action), say("End the turn"))
-    return say("Press the clock") if view.clocks else told
+    return say("Press the clock") if view.time.clocks else told
 
 
 def play_label(labels: Iterable[Play], text: str) -> str:
@@ -65,7 +66,7 @@ def burden(view: TableView, square: Square) -> str:
     """What the piece on a square carries; empty: nothing."""
     if view.kit is None:
         return ""
-    return next((face for face in view.layout.get(square, ()) if view.kit.face(face).carried), "")
+    return next((face for face in view.board.layout.get(square, ()) if view.kit.face(face).carried), "")
 
 
 # ---- for scripts ----------------------------------------------------------------------------------------------------
@@ -81,7 +82,7 @@ def plain_keys(keys: Iterable[ChoiceKey]) -> list[dict[str, Any]]:
     return [msgspec.to_builtins(key, enc_hook=plain_words) for key in keys]
 
 
-def plain_sheet(sheet: OrderSheet) -> dict[str, Any]:
+def plain_sheet(sheet: OrderSheet) -> SheetJson:
     """The sheet of a seat's orders, squares as `c3`."""
     return {
         "units": [{"name": unit.name, "square": str(unit.square), "note": unit.note} for unit in sheet.units],
@@ -102,9 +103,9 @@ def plain_placing(kit: Kit, seat: Seat, placing: Placing) -> dict[str, Any]:
     }
 
 
-def plain_standing(standing: BoardUi) -> dict[str, Any]:
+def plain_standing(standing: BoardUi) -> BoardUiJson:
     """What a viewer sees beside the board, in plain JSON."""
-    placing, duel = standing.placing, standing.duel
+    placing = standing.placing
     return {
         "sign": standing.sign,
         "hint": standing.hint,
@@ -121,25 +122,27 @@ def plain_standing(standing: BoardUi) -> dict[str, Any]:
         "keys": [msgspec.to_builtins(key, enc_hook=plain_words) for key in standing.keys],
         "sheet": plain_sheet(standing.sheet) if standing.sheet else None,
         "placing": {
-            "pieces": [list(each) for each in placing.pieces],
+            "pieces": list(placing.pieces),
             "squares": [str(square) for square in placing.squares],
             "proposal": [str(square) for square in placing.proposal],
         }
         if placing
         else None,
-        "duel": {
-            "hint": duel.hint,
-            "sides": {
-                seat: {**msgspec.to_builtins(side, enc_hook=plain_words), "square": str(side.square)}
-                for seat, side in duel.sides.items()
-            },
-        }
-        if duel
-        else None,
+        "duel": _duel(standing.duel) if standing.duel else None,
     }
 
 
-def plain_reason(reason: Illegal | None) -> dict[str, Any] | None:
+def _duel(duel: Duel) -> DuelJson:
+    return {
+        "hint": duel.hint,
+        "sides": {
+            seat: {"face": each.face, "square": str(each.square), "text": each.text, "strengths": list(each.strengths)}
+            for seat, each in duel.sides.items()
+        },
+    }
+
+
+def plain_reason(reason: Illegal | None) -> ReasonJson | None:
     """Which rule a board breaks, in plain JSON."""
     if reason is None:
         return None

@@ -101,6 +101,12 @@ class FreeSeat(Body, frozen=True):
     sitting: Text | None = None
 
 
+class Rematch(Body, frozen=True):
+    """Once more; `swap`: with sides changed, where no pad is in the way."""
+
+    swap: bool = False
+
+
 class SwapSeats(Body, frozen=True):
     """Let both sides change places; `sittings`, where it is given, says who is meant, seat by seat."""
 
@@ -140,7 +146,7 @@ class Api:
         for door in seat_doors:
             name = door.__name__.replace("_", "-")
             api.add_url_rule(f"/seat/{SEAT}/{name}", view_func=door, methods=["POST"])
-        for table_door in (self.table_act, self.table_back, self.table_pause, self.table_resume):
+        for table_door in (self.table_act, self.table_back, self.table_pause, self.table_resume, self.table_rematch):
             name = table_door.__name__.removeprefix("table_")
             api.add_url_rule(f"/table/{name}", view_func=table_door, methods=["POST"])
         host_doors = (
@@ -190,7 +196,7 @@ class Api:
     def by_pad(self, seat: str) -> Response:
         """Go on by the pad; this phone may come back."""
         mine, _ = self._own(seat), read_body(request, Body)
-        if not self._page_context.welcome.has_pads:
+        if not self._page_context.features.welcome.has_pads:
             raise Illegal(Refusal.WRONG_PHASE, say("There are no pads here: go on by phone"))
         self._table.play_by(mine, "pad", self._page_context.guard.sitting(request, mine))
         return jsonify({})
@@ -236,11 +242,11 @@ class Api:
         """The own sealed order, asked for only while its owner looks."""
         mine, _ = self._own(seat), read_body(request, Body)
         view = self._table.view(mine)
-        if view.mine is None:
+        if view.own.sealed is None:
             return jsonify(action=None, orders=[])
-        keys = {key.letter: key for key in view.pad.keys} if view.pad and not view.standing else {}
-        spelt = [keys.get(letter) for letter in view.mine.action]
-        return jsonify(action=view.mine.action, orders=[_order(key) for key in spelt if key])
+        keys = {key.letter: key for key in view.own.pad.keys} if view.own.pad and not view.board.standing else {}
+        spelt = [keys.get(letter) for letter in view.own.sealed.action]
+        return jsonify(action=view.own.sealed.action, orders=[_order(key) for key in spelt if key])
 
     def confirm(self, seat: str) -> Response:
         """The board is as it should be, says a seat."""
@@ -294,9 +300,7 @@ class Api:
     def rematch(self, seat: str) -> Response:
         """The same once more."""
         self._sitting(seat)
-        read_body(request, Body)
-        self._table.rematch()
-        return jsonify({})
+        return self._once_more(read_body(request, Rematch))
 
     # ---- anybody at the table, while the game is as open as a chess clock ----
 
@@ -324,6 +328,11 @@ class Api:
         self._at_open_table()
         self._table.resume("table")
         return jsonify({})
+
+    def table_rematch(self) -> Response:
+        """The same once more, by the table screen."""
+        self._at_hand()
+        return self._once_more(read_body(request, Rematch))
 
     # ---- the host ----
 
@@ -377,9 +386,7 @@ class Api:
 
     def host_rematch(self) -> Response:
         """The same once more, says the host."""
-        self._host(Body)
-        self._table.rematch()
-        return jsonify({})
+        return self._once_more(self._host(Rematch))
 
     def host_disclose(self) -> Response:
         """Open what was hidden in a game that is over, says the host."""
@@ -422,8 +429,12 @@ class Api:
     def _at_open_table(self) -> None:
         self._at_hand()
         read_body(request, Body)
-        if not self._table.view().is_open:
+        if not self._table.view().turn.is_open:
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("Only a seat or the host can stop this clock, or start it again"))
+
+    def _once_more(self, wish: Rematch) -> Response:
+        self._table.rematch(wish.swap)
+        return jsonify({})
 
     def _host(self, kind: type[T]) -> T:
         self._page_context.guard.require_host(request)

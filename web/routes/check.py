@@ -106,10 +106,10 @@ class CheckPage:
                 cues=cues().items(),
                 view=view,
                 is_on=self._is_on(),
-                camera_page=self._page_context.has_camera_page,
-                workbench=self._page_context.workbench is not None,
+                camera_page=self._page_context.features.camera is not None,
+                workbench=self._page_context.features.workbench is not None,
                 urls=self._page_context.join_urls(),
-                unwell=self._page_context.health.line() if self._page_context.health else "",
+                unwell=self._page_context.features.health.line() if self._page_context.features.health else "",
             )
         )
 

@@ -13,6 +13,7 @@ from companion.table.session import Phase
 from web.context import PageContext
 from web.error_pages import status_of
 from web.routes.api import SEAT
+from web.routes.opponents import begin_lesson
 
 FRAMING = "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; frame-ancestors 'none'"
 """What a page may hold that shows two of our own side by side."""
@@ -74,6 +75,10 @@ class Joining:
 
     def try_it(self) -> Any:
         """Sit down in front of this very screen, against the machine where nobody else is there, and begin."""
+        lesson = request.form.get("lesson", "")
+        is_known = lesson in self._page_context.games
+        if is_known and (answer := self._learn(lesson)) is not None:
+            return answer
         if self._guard.seats_of(request):
             return redirect("/here", 303)
         free = [seat for seat in SEATS if self._table.view().seats[seat].name is None]
@@ -86,17 +91,33 @@ class Joining:
             if error.reason not in (Refusal.JOIN_CODE, Refusal.SEAT_TAKEN):
                 raise
             return redirect(f"/join/{free[0]}", 303)
-        if len(free) > 1 and self._page_context.opponents:
-            self._table.seat_machine(free[1], self._page_context.opponents[0].name)
-        self._begin_trial(request.form.get("game", ""))
+        if len(free) > 1 and self._page_context.features.opponents:
+            self._table.seat_machine(free[1], self._page_context.features.opponents[0].name)
+        if is_known:
+            begin_lesson(self._page_context, lesson)
+        else:
+            self._begin_trial(request.form.get("game", ""))
         answer = make_response(redirect("/here", 303))
         self._guard.seat_cookie(answer, free[0], nonce)
         return answer
 
+    def _learn(self, game: str) -> Response | None:
+        """Begin a lesson where somebody sits already, here or elsewhere; None: nobody does."""
+        is_here = bool(self._guard.seats_of(request))
+        view = self._table.view()
+        if view.phase not in (Phase.LOBBY, Phase.OVER):
+            return redirect("/here" if is_here else "/", 303)  # type: ignore[return-value]  # Flask's own response
+        if not is_here and all(view.seats[seat].name is None for seat in SEATS):
+            return None
+        if not is_here:
+            self._page_context.let_in(request, "")
+        begin_lesson(self._page_context, game)
+        return redirect("/here" if is_here else "/?screen", 303)  # type: ignore[return-value]
+
     def _begin_trial(self, wanted: str) -> None:
         """Begin the game that was asked for, that lies on the table, or that was played last, unless one is on."""
         view, games = self._table.view(), self._page_context.games
-        name = wanted if wanted in games else view.suggested or self._table.remembered or next(iter(games))
+        name = wanted if wanted in games else view.board.suggested or self._table.remembered or next(iter(games))
         if view.phase in (Phase.LOBBY, Phase.OVER):
             self._table.new_game(name, games[name].presets[0].options)
 

@@ -16,6 +16,7 @@ from werkzeug.routing import Rule
 
 from companion import __version__
 from web.context import PageContext
+from web.rendering import answers
 from web.routes import api, camera, check, history, opponents, settings, workbench
 
 PATH = "/api/openapi.json"
@@ -24,6 +25,7 @@ _PARAMETER = re.compile(r"<(?:[^:<>]+:)?([^<>:]+)>")
 _SUFFIXES = {
     ".jpg": "image/jpeg",
     ".gif": "image/gif",
+    ".webp": "image/webp",
     ".pdf": "application/pdf",
     ".zip": "application/zip",
     ".txt": "text/plain",
@@ -45,7 +47,11 @@ BODIES: Mapping[str, type[api.Body]] = {
     "api.preview": api.NewGame,
     "api.host_confirm": api.Confirm,
     "api.free_seat": api.FreeSeat,
+    "api.rematch": api.Rematch,
+    "api.table_rematch": api.Rematch,
+    "api.host_rematch": api.Rematch,
     "api.swap_seats": api.SwapSeats,
+    "lessons.begin": opponents.Learn,
     "opponents.machine": opponents.Ask,
     "opponents.machine_leaves": opponents.Leave,
     "camera.lock": camera.LockBody,
@@ -62,6 +68,39 @@ BODIES: Mapping[str, type[api.Body]] = {
     "bench.release": workbench.Finger,
 }
 """What a JSON door reads, by its endpoint; a door that is not here reads an empty object."""
+ANSWERS: Mapping[str, Any] = {
+    "api.view": answers.ViewJson,
+    "api.seat_view": answers.ViewJson,
+    "api.plays": answers.PlaysJson,
+    "api.take": answers.Seated,
+    "api.leave": answers.Seated,
+    "api.hand_in": answers.Receipt,
+    "api.plan": answers.Picture,
+    "api.mine": answers.OwnOrder,
+    "api.preview": answers.Picture,
+    "api.new_key": answers.NewHostKey,
+    "opponents.machine": answers.MachineSeated,
+    "opponents.machine_leaves": answers.Seated,
+    "staff.call": answers.StaffCall,
+    "staff.cancel": answers.StaffCall,
+    "camera.photographs": answers.PhotographsJson,
+    "check.begin": answers.TrialJson,
+    "check.light": answers.TrialJson,
+    "check.play": answers.TrialJson,
+    "history.api_games": answers.GamesJson,
+    "history.forget": answers.Forgotten,
+    "pages.clock": answers.ClockTime,
+    "health.health": answers.HealthJson,
+    "health.findings": answers.FindingsJson,
+    "bench.state": answers.WorkbenchJson,
+    "bench.piece": answers.WorldJson,
+    "bench.flip": answers.WorldJson,
+    "bench.tidy": answers.WorldJson,
+    "bench.hand": answers.WorldJson,
+}
+"""What a JSON door answers, by its endpoint; a door that is not here answers an empty object."""
+_DOCUMENTS = ("described.document", "history.as_json")
+"""Doors that answer a whole JSON document with a format of its own."""
 FORMS: Mapping[str, tuple[str, ...]] = {
     "pages.language": ("code", "back"),
     "joining.join": ("name", "known_name"),
@@ -132,7 +171,10 @@ class OpenApiRoutes:
 def describe(app: Flask) -> dict[str, Any]:
     """The OpenAPI 3.1 document of all routes of an application."""
     kinds: list[type[api.Body]] = sorted({api.Body, *BODIES.values()}, key=lambda kind: str(kind.__name__))
-    _, schemas = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
+    given = sorted({answers.Nothing, *ANSWERS.values()}, key=lambda kind: str(kind.__name__))
+    _, schemas = msgspec.json.schema_components((*kinds, *given), ref_template="#/components/schemas/{name}")
+    for schema in schemas.values():
+        schema["description"] = inspect.cleandoc(schema.get("description", ""))
     paths: dict[str, dict[str, Any]] = {}
     for rule in app.url_map.iter_rules():
         for method in sorted(set(_METHODS) & (rule.methods or set())):
@@ -223,8 +265,11 @@ def _media_type(rule: Rule, method: str) -> str:
 
 
 def _answer(rule: Rule, method: str) -> dict[str, Any]:
-    is_object = _media_type(rule, method) == "application/json"
-    return {"type": "object"} if is_object else {}
+    if _media_type(rule, method) != "application/json":
+        return {}
+    if rule.endpoint in _DOCUMENTS:
+        return {"type": "object"}
+    return {"$ref": f"#/components/schemas/{ANSWERS.get(rule.endpoint, answers.Nothing).__name__}"}
 
 
 def _security(rule: Rule) -> list[dict[str, list[str]]]:

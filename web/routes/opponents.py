@@ -1,4 +1,4 @@
-"""The doors by which somebody asks the machine to play a seat, and sends it away again."""
+"""Who plays along: the machine, asked for a seat and sent away again, and the guide of a first game."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from flask import Blueprint, Response, jsonify, request
 
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import Verbatim, listed, say
-from companion.core.kit import Seat
+from companion.core.kit import SEATS, Seat
 from companion.table.session import MACHINE, Phase
 from web.context import PageContext
 from web.routes.api import SEAT, Body, Text, read_body
@@ -23,6 +23,12 @@ class Leave(Body, frozen=True):
     """The machine is to leave; `code` as for sitting down."""
 
     code: Text = ""
+
+
+class Learn(Body, frozen=True):
+    """Begin the lesson of a game."""
+
+    game: Text
 
 
 class Opponents:
@@ -43,7 +49,7 @@ class Opponents:
         """Let a character play a free seat, or take the place of another one."""
         body = read_body(request, Ask)
         self._page_context.let_in(request, body.code)
-        known = [character.name for character in self._page_context.opponents]
+        known = [character.name for character in self._page_context.features.opponents]
         if body.name not in known:
             text = say("There is no such opponent: known are {names}", names=listed(map(Verbatim, known)))
             raise Malformed(text)
@@ -67,3 +73,50 @@ class Opponents:
         if not (is_between or guard.is_at_table(request) or guard.is_host(request)):
             text = say("A game is on: only the players, the host or the table’s own screen can change the opponent")
             raise Illegal(Refusal.NOT_YOUR_SEAT, text)
+
+
+class Lessons:
+    """The doors under `/api`; whoever sits at the table or stands before its screen may use them."""
+
+    def __init__(self, page_context: PageContext) -> None:
+        self._page_context = page_context
+        self._table = page_context.table
+
+    def blueprint(self) -> Blueprint:
+        """All routes."""
+        lessons = Blueprint("lessons", __name__, url_prefix="/api")
+        lessons.add_url_rule(f"/seat/{SEAT}/lesson", view_func=self.begin, methods=["POST"])
+        lessons.add_url_rule(f"/seat/{SEAT}/skip-lesson", view_func=self.skip, methods=["POST"])
+        lessons.add_url_rule("/table/skip-lesson", view_func=self.table_skip, methods=["POST"])
+        return lessons
+
+    def begin(self, seat: str) -> Response:
+        """Begin the lesson of a game; the machine plays a seat that is free."""
+        self._page_context.guard.require_sitting(request, Seat(seat))
+        begin_lesson(self._page_context, read_body(request, Learn).game)
+        return jsonify({})
+
+    def skip(self, seat: str) -> Response:
+        """The guide leaves, says a seat."""
+        self._page_context.guard.require_sitting(request, Seat(seat))
+        read_body(request, Body)
+        self._table.skip_lesson(seat)
+        return jsonify({})
+
+    def table_skip(self) -> Response:
+        """The guide leaves, says somebody before the table's screen."""
+        if self._page_context.needs_code(request):
+            text = say("Only a seat, the host or the table’s own screen can do that here")
+            raise Illegal(Refusal.NOT_YOUR_SEAT, text)
+        read_body(request, Body)
+        self._table.skip_lesson("table")
+        return jsonify({})
+
+
+def begin_lesson(page_context: PageContext, game: str) -> None:
+    """Begin the lesson of a game, with the first of the machine's characters at every seat that is free."""
+    table = page_context.table
+    table.begin_lesson(game)
+    for seat in SEATS:
+        if page_context.features.opponents and table.view().seats[seat].name is None:
+            table.seat_machine(seat, page_context.features.opponents[0].name)

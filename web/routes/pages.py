@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import mimetypes
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from random import randint
 from typing import Any
 from urllib.parse import quote
@@ -28,8 +29,8 @@ from werkzeug.exceptions import NotFound
 from companion.core.i18n import LANGUAGES, words_for_scripts
 from companion.core.kit import Seat
 from companion.games.base import Game
-from companion.table.views import TableView
-from web.context import PageContext, static_files, static_version
+from companion.table.table_view import TableView
+from web.context import PageContext, render_fragment, static_files, static_version
 from web.routes.api import SEAT
 from web.routes.join import Joining
 from web.routes.shared_phone import COVER, must_cover, open_to, stage_of_passing
@@ -111,7 +112,7 @@ class Pages:
         """The stream of a page that everybody may see."""
         asked, own = _this_request(), page == "table" and is_own_screen(request)
         look = request.args.get("look")
-        streams, voice = self._page_context.streams, self._page_context.welcome.voice
+        streams, voice = self._page_context.streams, self._page_context.features.welcome.voice
         if page == "watch" and not streams.has_room and "text/event-stream" in request.accept_mimetypes.values():
             return Response(message('<main id="live" data-go="/watch"></main>'), mimetype="text/event-stream")
         place, when_over = Audience.TABLE if page == "table" else Audience.SPECTATOR, _nothing
@@ -122,7 +123,8 @@ class Pages:
         def render(app: Flask) -> str:
             if page == "table" and look is not None and look != self._look():
                 return '<main id="live" data-page="other"></main>'
-            return self._page_context.fragment(app, page, None, own, page == "table" and self._guard.is_at_table(asked))
+            at_table = page == "table" and self._guard.is_at_table(asked)
+            return self._page_context.fragment(app, page, None, own, at_table).html
 
         return self._stream(render, place, when_over)
 
@@ -134,7 +136,7 @@ class Pages:
     def live_host(self) -> Response:
         """The stream of the host's page."""
         self._guard.require_host(request)
-        return self._stream(lambda app: self._page_context.fragment(app, "host", None), Audience.SEAT)
+        return self._stream(lambda app: self._page_context.fragment(app, "host", None).html, Audience.SEAT)
 
     def live_seat(self, seat: str) -> Response:
         """The stream of a seat; a seat that was freed meanwhile gets nothing but the way out."""
@@ -146,7 +148,7 @@ class Pages:
                 return f'<main id="live" data-go="/join/{mine}"></main>'
             if must_cover(self._guard, asked, mine, self._table.view):
                 return COVER
-            return self._page_context.fragment(app, _seat_part(self._table.view(), mine), mine)
+            return self._page_context.fragment(app, _seat_part(self._table.view(), mine), mine).html
 
         return self._stream(render, Audience.SEAT)
 
@@ -176,6 +178,10 @@ class Pages:
             raise NotFound
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
         answer = Response(content, mimetype=kind)
+        if request.accept_encodings.quality("gzip") > 0:
+            answer.set_data(packed(content))
+            answer.content_encoding = "gzip"
+        answer.vary.add("Accept-Encoding")
         fresh = version == self._static_version
         answer.headers["Cache-Control"] = f"public, max-age={YEAR_S}, immutable" if fresh else "no-cache"
         answer.add_etag()
@@ -193,9 +199,8 @@ class Pages:
         own = page == "table" and is_own_screen(request)
         at_table = page == "table" and self._guard.is_at_table(request)
         fragment = self._page_context.fragment(_this_app(), part or page, viewer, own, at_table)
-        return render_template(
-            f"{page}.html", fragment=fragment, live=live, viewer=viewer, page_context=self._page_context, **more
-        )
+        more |= {"live": live, "viewer": viewer, "page_context": self._page_context}
+        return render_fragment(f"{page}.html", fragment, **more)
 
     def _stream(
         self,
@@ -214,6 +219,12 @@ def _nothing() -> None:
 def _seat_part(view: TableView, seat: Seat) -> str:
     """Which fragment a seat's page shows: its own, or the way back from its pad."""
     return "at_pad" if view.seats[seat].door == "pad" else "seat"
+
+
+@cache
+def packed(content: bytes) -> bytes:
+    """A static file as it goes over the air, packed once. Pages never are: their size could tell what is secret."""
+    return gzip.compress(content, mtime=0)
 
 
 def script_words(name: str) -> bytes | None:

@@ -19,7 +19,7 @@ from web.security.auth import is_own_screen
 
 _LETTER_LANDS = ("us", "ca", "mx", "co", "cl", "ve", "ph", "gt", "cr", "sv", "ni", "pa", "do")
 """Where Letter is what lies in printers (Unicode CLDR, measurement data: paper sizes)."""
-_BOOKLET = "-rules"
+_BOOKLET, _BOARD = "-rules", "-board"
 
 
 @dataclass(frozen=True)
@@ -65,25 +65,34 @@ class KitPages:
         """What there is to print, on which paper and in which language."""
         paper, language = _paper(), _language()
         offers = [self._offer(game, paper, language) for game in self._page_context.games.values()]
-        is_short = self._page_context.welcome.wifi() is not None and not self._may_have_wifi()
+        is_short = self._page_context.features.welcome.wifi() is not None and not self._may_have_wifi()
         return render_template(
-            "kit.html", offers=offers, paper=paper, language=language, papers=PAPERS, is_short=is_short
+            "kit.html",
+            offers=offers,
+            paper=paper,
+            language=language,
+            low_ink=_low_ink(),
+            papers=PAPERS,
+            is_short=is_short,
         )
 
     def pdf(self, name: str) -> Response:
-        """A kit, a booklet (`GAME-rules`) or the card for the table (`join`)."""
+        """A kit, a booklet (`GAME-rules`), a board in one piece (`GAME-board`) or the card for the table (`join`)."""
         paper, language = _paper(), _language()
         if name == "join":
-            wifi = self._page_context.welcome.wifi() if self._may_have_wifi() else None
+            wifi = self._page_context.features.welcome.wifi() if self._may_have_wifi() else None
             card = self._printer.join_card(self._page_context.join_urls(), wifi, paper, language)
             return _answer(card, f"table-card-{paper}-{language}", kept=False)
-        game = self._page_context.games.get(name.removesuffix(_BOOKLET))
+        game = self._page_context.games.get(name.removesuffix(_BOOKLET).removesuffix(_BOARD))
         if game is None:
             raise NotFound
         if name.endswith(_BOOKLET):
             return _answer(self._printer.booklet(game.name, paper, language), f"{name}-{paper}-{language}")
-        pdf = self._printer.kit(game.name, _options(game), paper, language)
-        return _answer(pdf, f"{name}-kit-{paper}-{language}")
+        if name.endswith(_BOARD):
+            return _answer(self._printer.board(game.name, _options(game), language), f"{name}-{language}")
+        low_ink = _low_ink()
+        pdf = self._printer.kit(game.name, _options(game), paper, language, low_ink=low_ink)
+        return _answer(pdf, f"{name}-kit-{paper}-{language}{'-low-ink' if low_ink else ''}")
 
     def _may_have_wifi(self) -> bool:
         """May whoever asks have the Wi-Fi's password? Only the host, and who stands at the machine's own screen."""
@@ -128,6 +137,11 @@ def _paper() -> str:
     return "letter" if lands and lands[0] in _LETTER_LANDS else "a4"
 
 
+def _low_ink() -> bool:
+    """Does the address ask to save ink?"""
+    return request.args.get("ink", "") == "low"
+
+
 def _language() -> str:
     """The language that the address names, else the page's own."""
     return request.args.get("language", "") or spoken()
@@ -151,6 +165,8 @@ def _counted(kind: str, number: int) -> str:
         return say_n("{n} page of the board", "{n} pages of the board", number)
     if kind == "pieces":
         return say_n("{n} page of pieces", "{n} pages of pieces", number)
+    if kind == "extras":
+        return say_n("{n} page for the table", "{n} pages for the table", number)
     if kind == "places":
         return say_n("{n} page of places for piles", "{n} pages of places for piles", number)
     if kind == "cards":

@@ -15,8 +15,8 @@ from flask import Blueprint, Flask, Request, Response, current_app, make_respons
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.kit import SEATS, Seat
 from companion.table.session import Phase
-from companion.table.views import TableView
-from web.context import PageContext
+from companion.table.table_view import TableView
+from web.context import PageContext, render_fragment
 from web.error_pages import status_of
 from web.routes.join import wanted_name
 from web.security.auth import Guard
@@ -54,9 +54,9 @@ class SharedPhonePages:
         if (seat := open_to(self._table.view())) is not None:
             return self._show(seat)
         answer = make_response(
-            render_template(
+            render_fragment(
                 "pass.html",
-                fragment=self._page_context.fragment(_this_app(), "pass", None),
+                self._page_context.fragment(_this_app(), "pass", None),
                 live="/live/pass",
                 page_context=self._page_context,
             )
@@ -111,7 +111,7 @@ class SharedPhonePages:
         def render() -> str:
             if not self._guard.passes(asked) or open_to(self._table.view()) is not None:
                 return COVER
-            return self._page_context.fragment(app, "pass", None)
+            return self._page_context.fragment(app, "pass", None).html
 
         place = Audience.SEAT if self._guard.passes(asked) else Audience.SPECTATOR
         return self._page_context.streams.follow(asked.environ, render, place)
@@ -146,8 +146,8 @@ def open_to(view: TableView) -> Seat | None:
     awaited = [seat for seat in SEATS if view.seats[seat].awaited]
     if view.phase is not Phase.ORDERS or len(awaited) != 1 or any(view.seats[seat].receipt for seat in SEATS):
         return None
-    is_open_board = view.standing is not None and view.tableau is None and view.standing.duel is None
-    return awaited[0] if view.is_open or is_open_board else None
+    is_open_board = view.board.standing is not None and view.board.tableau is None and view.board.standing.duel is None
+    return awaited[0] if view.turn.is_open or is_open_board else None
 
 
 def stage_of_passing(view: TableView, seat: Seat) -> str:

@@ -17,7 +17,8 @@ from companion.core.errors import Malformed
 from companion.core.grid import Square
 from companion.core.i18n import say, translate
 from companion.core.ports import PanelView
-from web.context import PageContext, Workbench
+from web.context import PageContext
+from web.features import Workbench
 from web.routes.api import Body, Text, read_body
 from web.server.sse import PANELS, PING, RETRY_MS, Audience, message
 from web.server.stream_writer import Idle, Messages
@@ -93,15 +94,13 @@ class Bench:
 
     def page(self) -> str:
         """The page."""
-        app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way
         return render_template(
             "workbench.html",
-            fragment=self._page_context.fragment(app, "workbench", None),
             live="/workbench/live",
             buttons=frozenset(self._hands.buttons()),
             size=self._world.size_px(),
             view=self._page_context.table.view(),
-            camera_page=self._page_context.has_camera_page,
+            camera_page=self._page_context.features.camera is not None,
         )
 
     def frame(self) -> Response:
@@ -149,7 +148,7 @@ class Bench:
             heard.looked_s = now_s
             if self._page_context.table.version != heard.shown:
                 heard.shown = self._page_context.table.version
-                news += message(self._page_context.fragment(app, "workbench", None))
+                news += message(self._page_context.fragment(app, "workbench", None).html)
             world = self._world_now()
             if world["frame"] != heard.crc:
                 heard.crc = world["frame"]
@@ -199,8 +198,8 @@ class Bench:
         """Put all pieces where the table wants them."""
         read_body(request, Body)
         view = self._page_context.table.view()
-        if view.kit is not None and view.target is not None:
-            self._world.set_up(view.target)
+        if view.kit is not None and view.board.target is not None:
+            self._world.set_up(view.board.target)
         return jsonify(self._world_now())
 
     def hand(self) -> Response:

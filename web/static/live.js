@@ -47,30 +47,19 @@ function morph(old, fresh) {
   while (old.childNodes.length > children.length) old.lastChild.remove();
 }
 
-// Styles that this fragment is the first to need, put in their order: it waits for them, so that nothing is ever shown
-// bare.
+// A kind of game that this page is the first to show has a sheet of its own: it waits for that, so that nothing is ever
+// shown bare.
 const coming = new Map();
 function styles(fresh) {
-  const folder = document.body.dataset.page.replace(/[^/]*$/, '');
-  let last = document.querySelector('link[href$="/pages.css"]');
-  return fresh.flatMap(each => each.dataset.styles?.split(' ') ?? []).filter(Boolean).map(name => {
-    const href = `${folder}${name}.css`;
-    const before = last;
-    last = document.querySelector(`link[href="${href}"]`);
-    if (last) return coming.get(href);
-    last = document.createElement('link');
-    coming.set(href, new Promise(done => {
-      Object.assign(last, { rel: 'stylesheet', href, onload: done, onerror: done });
-    }).then(() => { coming.delete(href); }));
-    before.after(last);
-    return coming.get(href);
-  }).filter(Boolean);
-}
-
-// Drawings once fetched stay: whoever takes back needs them again.
-function draw(place, fresh) {
-  if (place === document.body) place.prepend(fresh);
-  else for (const each of [...fresh.children]) if (!document.getElementById(each.id)) place.append(each);
+  const sheet = fresh.find(each => each.dataset.sheet)?.dataset.sheet;
+  const href = document.body.dataset.page.replace(/[^/]*$/, `${sheet}.css`);
+  if (!sheet || document.querySelector(`link[href="${href}"]`)) return coming.get(href);
+  const link = document.createElement('link');
+  coming.set(href, new Promise(done => {
+    Object.assign(link, { rel: 'stylesheet', href, onload: done, onerror: done });
+  }).then(() => { coming.delete(href); }));
+  document.head.append(link);
+  return coming.get(href);
 }
 
 async function show(html) {
@@ -88,7 +77,7 @@ async function show(html) {
     renew();
     return;
   }
-  const missing = styles(fresh);
+  const missing = [styles(fresh)].filter(Boolean);
   // The play is there before the step is that it plays.
   if (fresh.some(each => each.dataset.scene)) missing.push(import('./motion.js').catch(() => {}));
   if (missing.length) await Promise.all(missing);
@@ -96,8 +85,7 @@ async function show(html) {
   const focused = document.activeElement;
   for (const each of fresh) {
     const old = document.getElementById(each.id);
-    if (each.id === 'sprite') draw(old ?? document.body, each);
-    else if (old) morph(old, each);
+    if (old) morph(old, each);
   }
   document.dispatchEvent(new Event('shown'));
   refocus(focused);

@@ -140,6 +140,7 @@ function paint() {
     mark('', '');
     return;
   }
+  form().dataset.taps = [key, ...taps, ''].join(' ');
   const { label, action, isEarly } = main();
   const commit = document.getElementById('commit');
   commit.className = action && !isEarly ? 'key go' : 'key off';

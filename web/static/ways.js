@@ -1,24 +1,9 @@
-// What only some pages need comes when a fragment first needs it, or while the board is set up: the ways to act, the
-// clocks, the proofs.
-const WAYS = {
-  slots: '.entry[data-length], .phone.setup:not(.cards, .pieces)',
-  cards: '.hold, .phone.setup.cards',
-  entry: '#enter',
-  plays: '#plays, .phone.setup.pieces',
-  sheet: '#sheet',
-  placing: '#placing',
-  duel: '#duel',
-  clock: '[data-limit], [data-time]',
-  look: '#look',
-  check: '[data-check]',
-  chance: '[data-pledge]',
-  voice: '#voice[data-volume], .kiosk',
-};
+// What markup needs (data-needs) comes when a fragment first shows it: the ways to act, the clocks, the proofs.
 const known = new Set();
 
 function fetchWays() {
-  for (const [way, wanted] of Object.entries(WAYS)) {
-    if (known.has(way) || !document.querySelector(wanted)) continue;
+  for (const { dataset: { needs: way } } of document.querySelectorAll('[data-needs]')) {
+    if (known.has(way)) continue;
     known.add(way);
     import(`./${way}.js`).catch(() => known.delete(way));
   }

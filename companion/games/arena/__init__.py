@@ -10,14 +10,16 @@ from companion.core.errors import Illegal
 from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
+from companion.games.aids import Extras
 from companion.games.arena.board import NAMES, SIDES, STACKS, kit_of
 from companion.games.arena.events import ArenaEvent
+from companion.games.arena.lesson import LESSON
 from companion.games.arena.orders import DEFEND, DESTRUCT, NOTHING, Orders, all_orders, parse_orders, random_orders
 from companion.games.arena.pad import pad_of
 from companion.games.arena.screen import opened_orders, plan_of, standing_of
-from companion.games.arena.state import ArenaOptions, Reason, State, check_board, first_state
+from companion.games.arena.state import ArenaOptions, Reason, State, check_board, first_state, lead
 from companion.games.arena.turn import play
-from companion.games.arena.words import OPTION_ROWS, RULES
+from companion.games.arena.words import OPTION_ROWS, RULES, extras_of
 from companion.games.base import Game, Outcome, PadGrammar, Stage, Step, View, plain_layout, plain_outcome
 from companion.games.screen import BoardUi, Play, UnitOrder
 
@@ -40,10 +42,16 @@ class Arena(Game[State, Orders]):
     events = ArenaEvent
     turn_rule = "orders"
     end_rule = "winning"
+    lesson = LESSON
+    lead_words = say("the hit points of all robots of a side")
 
     def kit(self, options: ArenaOptions) -> Kit:
         """Sixteen robots, and the board of the map."""
         return kit_of(options.board)
+
+    def extras(self, options: ArenaOptions) -> Extras:
+        """A player aid for each side."""
+        return extras_of(options)
 
     def options(self, raw: Mapping[str, Any]) -> ArenaOptions:
         """Also refuses a board that cannot be read or has too many starts."""
@@ -54,6 +62,18 @@ class Arena(Game[State, Orders]):
     def setup(self, options: ArenaOptions, rng: Random) -> State:  # noqa: ARG002
         """Robots on their starts."""
         return first_state(options)
+
+    def chosen(self, options: ArenaOptions) -> str:
+        """The start."""
+        return say("The start of this game was chosen.") if options.start else ""
+
+    def lead(self, state: State) -> float:
+        """By hit points."""
+        return lead(state)
+
+    def triumph(self, winner: str) -> str:
+        """In the arena."""
+        return say("{name} holds the arena.", name=winner)
 
     def to_act(self, state: State) -> frozenset[Seat]:
         """Both, sealed, until the game is over."""

@@ -8,7 +8,7 @@ from functools import lru_cache
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.arena.board import DIRECTIONS, WORDS
-from companion.games.arena.orders import DEFEND, DESTRUCT, NOTHING, Orders
+from companion.games.arena.orders import DEFEND, DESTRUCT, NOTHING, Orders, parse_orders
 from companion.games.base import Key, PadGrammar
 
 _READY = "ready"
@@ -42,6 +42,21 @@ class OrdersPad(PadGrammar):
         done = zip(self.numbers, self._codes(draft), strict=False)
         given = tuple((number, code) for number, code in done if code)
         return str(Orders(given or ((self.numbers[0], NOTHING),)))
+
+    def spell(self, text: str) -> tuple[str, ...]:
+        """One or two keys a robot; ready for one that does nothing."""
+        given = dict(parse_orders(text).given)
+        directions = {key.letter: key.pad for key in self.keys}
+        keys: list[str] = []
+        for number in self.numbers:
+            code = given.get(number, NOTHING)
+            if code == DESTRUCT:
+                keys += ["a", "a"]
+            elif code == NOTHING:
+                keys.append(_READY)
+            else:
+                keys += ["a", directions[code[1:]]] if code.startswith("a") else [directions[code]]
+        return tuple(keys)
 
     def _codes(self, draft: tuple[str, ...]) -> list[str]:
         """The order of each robot that is done; empty: nothing."""

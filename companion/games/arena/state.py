@@ -9,7 +9,8 @@ from typing import Annotated, NamedTuple
 from msgspec import Meta
 
 from companion.core.errors import Malformed
-from companion.core.i18n import say_n
+from companion.core.grid import parse_groups
+from companion.core.i18n import say, say_n
 from companion.core.kit import SEATS
 from companion.games.arena.board import MOST_ROBOTS, STANDARD_MAP, Ground, ground_of
 from companion.games.base import Options, Outcome
@@ -29,6 +30,8 @@ class ArenaOptions(Options, frozen=True):
     attack: _Damage = 12
     friendly: _Damage = 8
     blast: _Damage = 6
+    start: str = ""
+    """Where the robots begin instead of on the starts: South's squares, a stroke, North's; empty: on the starts."""
 
 
 class Reason(StrEnum):
@@ -65,9 +68,25 @@ class State:
         return tuple([robot.number for robot in self.robots[side]])
 
 
+def _starts(options: ArenaOptions) -> tuple[tuple[int, ...], ...]:
+    """The places on which the robots of each seat begin; raises `Malformed` for a start that cannot be read."""
+    ground = ground_of(options.board)
+    if not options.start:
+        return ground.starts
+    groups = parse_groups(options.start, ground.files, ground.ranks)
+    if (
+        len(groups) != len(SEATS)
+        or not all(groups)
+        or any(square in ground.walls for each in groups for square in each)
+    ):
+        raise Malformed(say("A start is South’s squares, a stroke and North’s, such as c4 e4 / c6 e6, none a wall"))
+    south, north = (tuple(ground.squares.index(square) for square in group) for group in groups)
+    return south, north
+
+
 def check_board(options: ArenaOptions) -> None:
     """Raise `Malformed` for a board that cannot be read or has more starts than a side may have robots."""
-    for seat, starts in zip(SEATS, ground_of(options.board).starts, strict=True):
+    for seat, starts in zip(SEATS, _starts(options), strict=True):
         if len(starts) > options.max_robots:
             text = say_n(
                 "The board has {starts} starts of {seat!c}, but a side has at most {n} robot: "
@@ -87,7 +106,7 @@ def first_state(options: ArenaOptions) -> State:
     ground = ground_of(options.board)
     south, north = (
         tuple(Robot(number, place, options.hit_points) for number, place in enumerate(starts, start=1))
-        for starts in ground.starts
+        for starts in _starts(options)
     )
     return State(options, ground, (south, north))
 
@@ -95,3 +114,9 @@ def first_state(options: ArenaOptions) -> State:
 def is_spawning(options: ArenaOptions, turn: int) -> bool:
     """Do spawn points act in this turn?"""
     return options.spawn_every > 0 and turn % options.spawn_every == 0
+
+
+def lead(state: State) -> float:
+    """How many hit points more than North's robots South's have together."""
+    south, north = (sum(robot.points for robot in robots) for robots in state.robots)
+    return float(south - north)

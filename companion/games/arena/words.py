@@ -1,7 +1,10 @@
 """Options and rules of Robot Arena in words for people; the rulebook retold, with the rulings where it is silent."""
 
 from companion.core.i18n import say, say_n
+from companion.core.kit import SEATS
+from companion.games.aids import AidPoint, AidRow, Extras, PlayerAid
 from companion.games.arena.board import STANDARD_MAP, WALLS_MAP
+from companion.games.arena.state import ArenaOptions
 from companion.games.base import Example, OptionRow, Rule
 
 
@@ -186,4 +189,54 @@ RULES = (
             "all; if these are equal too, it is a tie."
         ),
     ),
+    Rule(
+        "tips",
+        say("Tips"),
+        say(
+            "Think about where everybody will be after the moves: a step aside dodges an attack. Defend when you can "
+            "hardly escape a hit, or to hold a square. Self-destruct when the robot is as good as lost and several "
+            "enemies stand around it: the blast hits them all."
+        ),
+    ),
 )
+
+
+def extras_of(options: ArenaOptions) -> Extras:
+    """The player aid with the figures of these options, the same for both."""
+    rows = (
+        AidRow(say("Move"), say("one square"), drawing="order-up"),
+        AidRow(
+            say("Attack"),
+            say("{enemy} from an enemy, {friend} from a friend", enemy=options.attack, friend=options.friendly),
+            drawing="blade",
+        ),
+        AidRow(say("Defend"), say("halves every hit"), drawing="shield"),
+        AidRow(say("Self-destruct"), say("{points} from all eight around", points=options.blast), drawing="burst"),
+        AidRow(say("Nothing"), say("stays where it is"), drawing="order-idle"),
+    )
+    spawning = AidPoint(
+        say_n("New robots every turn", "New robots every {n} turns", options.spawn_every),
+        say("One on each free spawn point, after the moves, up to {most} robots a side.", most=options.max_robots),
+    )
+    points = (
+        AidPoint(
+            say("One order for each robot, in secret"),
+            say("North is up the ranks, for both of you. No order: it does nothing."),
+        ),
+        AidPoint(say("In each turn"), say("Shields, moves, new robots, attacks, blasts. Each of these all at once.")),
+        AidPoint(
+            say("Aim where they will be"),
+            say("An attack hits the square next to your robot after all moves, friend or enemy."),
+        ),
+        AidPoint(
+            say("A move fails"),
+            say("at the edge and at walls, when two want one square, and when that square stays taken."),
+        ),
+        *((spawning,) if options.spawn_every else ()),
+        AidPoint(
+            say("{points} hit points each", points=options.hit_points),
+            say("At 0 a robot leaves at the end of the turn. What it was told still happens."),
+        ),
+    )
+    goal = say("Knock them all out, or have more robots after turn {turns}.", turns=options.turns)
+    return Extras(dict.fromkeys(SEATS, PlayerAid(goal, say("Orders"), rows, points)))

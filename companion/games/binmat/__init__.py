@@ -8,22 +8,26 @@ from typing import Any
 
 from companion.core.i18n import say
 from companion.core.kit import Kit, Layout, Seat
+from companion.games.aids import Extras
 from companion.games.base import Drawn, Outcome, PadGrammar, Preset, Step, View
 from companion.games.binmat.counter import CounterGame, is_counted, parse_counter
 from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.full import FullGame
+from companion.games.binmat.lesson import LESSON
 from companion.games.binmat.screen import KIT, SIDES, command_word
-from companion.games.binmat.state import BinmatOptions, check_options
-from companion.games.binmat.words import OPTION_ROWS, RULES
+from companion.games.binmat.state import BinmatOptions, check_options, lead
+from companion.games.binmat.tools import tools_of_binmat
+from companion.games.binmat.words import OPTION_ROWS, RULES, extras_of
 from companion.games.mixins import CardGame, TimedGame
 from companion.games.screen import CardUi
+from companion.games.tools import GameTools, GameWithTools
 
 _COUNTER = CounterGame()
 WAYS: Mapping[str, FullGame | CounterGame] = {"full": FullGame(), "clock": _COUNTER, "referee": _COUNTER}
 """The rules of each way to play; a state knows its way by its options."""
 
 
-class Binmat(CardGame[Any, str], TimedGame[Any, str]):
+class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
     """One game in several ways: every question on a state is answered by the rules of its way.
 
     An action is its notation.
@@ -39,6 +43,8 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str]):
     events = BinmatEvent
     turn_rule = "turns"
     end_rule = "winning"
+    lesson = LESSON
+    lead_words = say("the turns that are over, against the cards that the barest lane has lost")
     presets = (
         Preset(say("Full game"), {"way": "full"}),
         Preset(say("Clock"), {"way": "clock"}),
@@ -48,6 +54,10 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str]):
     def kit(self, options: BinmatOptions) -> Kit:  # noqa: ARG002
         """78 cards and six lanes."""
         return KIT
+
+    def extras(self, options: BinmatOptions) -> Extras:
+        """A player aid for each role."""
+        return extras_of(options)
 
     def options(self, raw: Mapping[str, Any]) -> BinmatOptions:
         """Also refuses a deal that is no deck, and more players than a way has seats for."""
@@ -65,6 +75,8 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str]):
 
     def chosen(self, options: BinmatOptions) -> str:
         """The deal."""
+        if self.hides(options) and any(options.hands):
+            return say("The start of this game was chosen.")
         return say("The deal of this game was chosen by the host.") if self.hides(options) and options.deck else ""
 
     def hides(self, options: BinmatOptions) -> bool:
@@ -76,8 +88,8 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str]):
         return options.way != "full"
 
     def hidden_options(self, options: BinmatOptions) -> frozenset[str]:  # noqa: ARG002
-        """The deal."""
-        return frozenset({"deck"})
+        """The deal, and what the hands began with."""
+        return frozenset({"deck", "hands"})
 
     def to_act(self, state: Any) -> frozenset[Seat]:
         """Who must act."""
@@ -111,6 +123,10 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str]):
         """The action of a notation, whatever the way."""
         return parse_counter(text) if is_counted(text) else WAYS["full"].parse(text)
 
+    def lead(self, state: Any) -> float | None:
+        """By turns and cards; the clock and the referee know nothing of cards."""
+        return lead(state) if state.options.way == "full" else None
+
     def commands(self, action: str) -> tuple[str, ...]:
         """What was done, without cards and lanes; nothing for the clock and the referee, who know the ends alone."""
         return () if is_counted(action) else (command_word(action),)
@@ -138,6 +154,10 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str]):
     def pad(self, state: Any, seat: Seat) -> PadGrammar | None:
         """How a seat spells its action with keys."""
         return self._way(state).pad(state, seat)
+
+    def tools(self) -> GameTools:
+        """Combats explained, logs of hackmud read and written, and how self-play plays."""
+        return tools_of_binmat(self)
 
     def _way(self, state: Any) -> FullGame | CounterGame:
         return WAYS[state.options.way]

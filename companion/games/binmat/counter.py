@@ -131,6 +131,10 @@ class CounterPad(PadGrammar):
         """One key at most."""
         return not draft and self.key(pad) is not None
 
+    def spell(self, text: str) -> tuple[str, ...]:
+        """The key before ready, if there is one."""
+        return {CALL: ("a",), WON: ("b",)}.get(text, ())
+
     def is_at_once(self, draft: tuple[str, ...]) -> bool:
         """Calling a combat is one press."""
         return draft == ("a",)

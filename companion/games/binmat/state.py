@@ -31,6 +31,8 @@ class BinmatOptions(Options, frozen=True):
     way: Literal["full", "clock", "referee"] = "full"
     edition: Edition = Edition.RULEBOOK
     deck: tuple[str, ...] | None = None
+    hands: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    """Cards that defender and attacker hold from the beginning; the others are dealt."""
     turns: Annotated[int, Meta(ge=2, le=998)] = 110
     seconds: Annotated[float, Meta(ge=0, le=600)] = 5.0
     timeout: Literal["pass", "alarm"] = "pass"
@@ -39,7 +41,10 @@ class BinmatOptions(Options, frozen=True):
 
 
 def check_options(options: BinmatOptions) -> None:
-    """Raise `Malformed` for what the types cannot say: a deal that is no deck."""
+    """Raise `Malformed` for what the types cannot say: a deal that is no deck, hands that are none."""
+    held = [parse_card(card) for hand in options.hands for card in hand]
+    if len(set(held)) < len(held) or len(held) % len(LANES) or len(held) > len(DECK) // 2:
+        raise Malformed(say("Option hands: different cards, six of them or twelve … of both sides together"))
     if options.deck is not None:
         for card in options.deck:
             parse_card(card)
@@ -99,14 +104,20 @@ class State:
 
 
 def deal(options: BinmatOptions, rng: Random) -> State:
-    """Six lane decks of thirteen, those of the defender's right three lanes face up; by the option or shuffled."""
+    """Six lane decks of thirteen, those of the defender's right three lanes face up; by the option or shuffled.
+
+    What hands begin with is missing in them.
+    """
     cards = list(options.deck or DECK)
     if options.deck is None:
         rng.shuffle(cards)
+    held = {card for hand in options.hands for card in hand}
+    cards = [card for card in cards if card not in held]
+    size = len(cards) // len(LANES)
     none: tuple[Cards, ...] = ((),) * len(LANES)
     return State(
         options=options,
-        decks=tuple(tuple(cards[LANE_CARDS * lane : LANE_CARDS * (lane + 1)]) for lane in LANES),
+        decks=tuple(tuple(cards[size * lane : size * (lane + 1)]) for lane in LANES),
         are_open=tuple(lane in OPEN_LANES for lane in LANES),
         discards=none,
         defence=none,
@@ -114,7 +125,7 @@ def deal(options: BinmatOptions, rng: Random) -> State:
         attack=none,
         attacker_deck=(),
         attacker_discard=(),
-        hands=((), ()),
+        hands=options.hands,
         turns_left=options.turns,
     )
 
@@ -217,3 +228,13 @@ def _plain(
         "passes": dict(zip(SEATS, state.passes, strict=True)),
         "outcome": plain_outcome(state.outcome),
     }
+
+
+def lead(state: State) -> float:
+    """The share of the turns that have gone, less the share of the lane with the fewest cards left that has gone.
+
+    The defender wins by the former, the attacker by the latter; everybody can count both.
+    """
+    gone = 1 - state.turns_left / state.options.turns
+    fewest = min(len(state.decks[lane]) + len(state.discards[lane]) for lane in LANES)
+    return gone - max(0.0, 1 - fewest / LANE_CARDS)

@@ -1,7 +1,11 @@
 """Options and rules in words for people: the rulebook retold, with the differences of the hackmud edition."""
 
-from companion.core.i18n import say
+from companion.core.i18n import joined, say
+from companion.core.kit import Seat
+from companion.games.aids import AidPoint, AidRow, Extras, PlayerAid
 from companion.games.base import Example, OptionRow, Rule
+from companion.games.binmat.combat import Edition
+from companion.games.binmat.state import BinmatOptions
 
 OPTION_ROWS = (
     OptionRow(
@@ -240,3 +244,62 @@ RULES = (
         ),
     ),
 )
+
+_SIGNS = (
+    AidRow(say("TRAP"), say("takes their last card away"), notation="@"),
+    AidRow(say("WILD"), say("up to the next power of two"), notation="*"),
+    AidRow(say("BOUNCE"), say("ends combat without damage"), notation="?"),
+    AidRow(say("BREAK"), say("damage is the whole power"), notation=">"),
+)
+_POWER = AidPoint(
+    say("Power: only these sums count"), say("2 is 1, 4 is 2, 8 is 3, 16 is 4, 32 is 5, 64 is 6. Every other sum is 0.")
+)
+_COMBAT = AidPoint(say("Combat"), say("Turn both stacks up. TRAPs first, then BOUNCEs, then the sums, then damage."))
+_DAMAGE = AidPoint(
+    say("Damage"),
+    say("Attacker’s power less the defender’s, and one more. First it takes stack cards, then cards of the lane deck."),
+)
+
+
+def extras_of(options: BinmatOptions) -> Extras:
+    """A player aid for each role, with the figures of these options."""
+    is_rulebook = options.edition is Edition.RULEBOOK
+    combat = say("Draw, play a card, declare combat, or pass.")
+    defending = combat if is_rulebook else say("Draw, play a card, discard one, or pass.")
+    attacking = combat if is_rulebook else say("Draw, play a card, declare combat, discard one, or pass.")
+    defender = PlayerAid(
+        say("Hold every lane for {turns} turns.", turns=options.turns),
+        say("Signs"),
+        _SIGNS,
+        (
+            AidPoint(say("One action a turn"), defending),
+            AidPoint(
+                say("Your cards"),
+                say("Draw from any lane deck. A card goes face down, or face up on a stack that lies up."),
+            ),
+            _COMBAT,
+            _POWER,
+            _DAMAGE,
+        ),
+    )
+    playing = (
+        say("Cards go face down; only BOUNCE and BREAK may go face up.")
+        if is_rulebook
+        else say("Cards go face down or face up.")
+    )
+    attacker = PlayerAid(
+        say("Empty one lane, and strike it once more."),
+        say("Signs"),
+        _SIGNS,
+        (
+            AidPoint(say("One action a turn"), attacking),
+            AidPoint(
+                say("Your cards"),
+                joined(" ", [say("Draw from lanes that nobody defends, or from the attacker deck."), playing]),
+            ),
+            _COMBAT,
+            _POWER,
+            _DAMAGE,
+        ),
+    )
+    return Extras({Seat.SOUTH: defender, Seat.NORTH: attacker})

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from random import Random
+from typing import Any
 
 from companion.core.errors import Illegal
 from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
+from companion.games.aids import Extras
 from companion.games.base import Drawn, Game, Outcome, PadGrammar, Step, View
 from companion.games.kahmate import actions as notation
 from companion.games.kahmate import board, board_moves, faults, legal, moves, screen, turn
 from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
 from companion.games.kahmate.courses import course_of
 from companion.games.kahmate.events import KahmateEvent
-from companion.games.kahmate.state import KahmateOptions, State, dump, expected, to_act
-from companion.games.kahmate.words import OPTION_ROWS, RULES
+from companion.games.kahmate.lesson import LESSON
+from companion.games.kahmate.state import KahmateOptions, State, dump, expected, first_state, lead, to_act
+from companion.games.kahmate.words import EXTRAS, OPTION_ROWS, RULES
 from companion.games.screen import BoardUi, Play
 
 _COMMANDS: Mapping[type, str] = {Run: say("Run"), Pass: say("Pass"), Kick: say("Kick"), Tackle: say("Tackle")}
@@ -38,21 +41,37 @@ class Kahmate(Game[State, Action]):
     events = KahmateEvent
     turn_rule = "round"
     end_rule = "try"
+    lesson = LESSON
+    lead_words = say("how far the ball is beyond the middle of the pitch")
 
     def kit(self, options: KahmateOptions) -> Kit:  # noqa: ARG002
         """Twelve pieces with two faces, a ball, a board of 8 x 11 squares."""
         return board.kit()
 
+    def extras(self, options: KahmateOptions) -> Extras:  # noqa: ARG002
+        """A player aid for each side, the strength cards."""
+        return EXTRAS
+
     def setup(self, options: KahmateOptions, rng: Random) -> State:  # noqa: ARG002
-        """Nothing is placed, nothing is drawn yet."""
-        return State(options)
+        """Nothing is placed, nothing is drawn yet, unless another start was chosen."""
+        return first_state(options)
+
+    def options(self, raw: Mapping[str, Any]) -> KahmateOptions:
+        """Also refuses a start that cannot be."""
+        options: KahmateOptions = super().options(raw)
+        first_state(options)
+        return options
 
     def drawn(self, options: KahmateOptions) -> Drawn:
         """The ball's card and who begins, unless both are chosen."""
+        if options.start:
+            return Drawn.NEVER
         return Drawn.PLAY if options.ball_card is None or options.starter is None else Drawn.NEVER
 
     def chosen(self, options: KahmateOptions) -> str:
         """The ball's card, who begins, or both."""
+        if options.start:
+            return say("The start of this game was chosen.")
         if options.ball_card is not None and options.starter is not None:
             return say("The ball’s card and who begins were chosen by the host.")
         if options.ball_card is not None:
@@ -70,6 +89,14 @@ class Kahmate(Game[State, Action]):
     def random_action(self, state: State, seat: Seat, rng: Random) -> Action:
         """A legal action drawn without listing them all; each can come, those that bring a try nearer more often."""
         return moves.random_action(state, SEATS.index(seat), rng)
+
+    def lead(self, state: State) -> float:
+        """By where the ball is."""
+        return lead(state)
+
+    def triumph(self, winner: str) -> str:
+        """With a try."""
+        return say("{name} scores the try.", name=winner)
 
     def check(self, state: State, seat: Seat, action: Action) -> None:
         """Raise `Illegal` with one of the reasons of `legal.Reason`."""

@@ -10,21 +10,27 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from companion.core.grid import Square
+from companion.core.errors import Malformed
+from companion.core.grid import Square, parse_groups
+from companion.core.i18n import say
 from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Options, Outcome, plain_layout, plain_outcome
 from companion.games.kahmate.board import (
     AREA,
     BALL,
     DOWN_NAMES,
+    FILES,
     IN_GOAL,
     NAMES,
+    NUMBER_OF,
     PIECE_NAMES,
     PIECES,
+    RANKS,
     ROLE_OF,
     SEAT_OF,
     SOUTH,
     SQUARES,
+    TEAM,
 )
 
 EMPTY = -1
@@ -43,6 +49,8 @@ class KahmateOptions(Options, frozen=True):
     starter: Literal["south", "north"] | None = None
     round_limit: Annotated[int, Meta(ge=0, le=1000)] = 0
     quiet_limit: Annotated[int, Meta(ge=0, le=1000)] = 0
+    start: str = ""
+    """Where play begins instead of by placing: the squares of Blue's R R B T F S, of Pink's, and of the ball."""
 
 
 class Kind(StrEnum):
@@ -138,6 +146,19 @@ class State:
         return self.course.face_offs[self.won] if self.course else None
 
 
+def first_state(options: KahmateOptions) -> State:
+    """Nothing is placed, nothing is drawn yet; or the chosen start. Raises `Malformed`."""
+    if not options.start:
+        return State(options)
+    *teams, ball = options.start.split("/")
+    groups = parse_groups("/".join(teams), FILES, RANKS)
+    kick_off = Square.parse(ball.strip())
+    if [len(group) for group in groups] != [TEAM] * len(SEATS) or kick_off not in NUMBER_OF:
+        raise Malformed(say("A start is six squares of Blue, a stroke, six of Pink, a stroke, and the ball’s"))
+    places = tuple(NUMBER_OF[square] for group in groups for square in group)
+    return State(options, places, ball=NUMBER_OF[kick_off], seat=SEATS.index(Seat(options.starter or Seat.SOUTH)))
+
+
 def layout_of(places: Sequence[int], down: Sequence[int], ball: int) -> dict[Square, tuple[str, ...]]:
     """What lies where: the ball on top of the piece with which it shares a square; what is in goal is left out."""
     layout: dict[Square, tuple[str, ...]] = {
@@ -149,6 +170,16 @@ def layout_of(places: Sequence[int], down: Sequence[int], ball: int) -> dict[Squ
         square = SQUARES[ball]
         layout[square] = (*layout.get(square, ()), BALL)
     return layout
+
+
+def lead(state: State) -> float:
+    """How many ranks the ball is beyond the middle of the pitch, as South plays; 0 before it is there."""
+    if state.is_placing:
+        return 0.0
+    middle = (RANKS - 1) / 2
+    if state.ball == IN_GOAL:
+        return -middle - 1 if state.seat == SOUTH else middle + 1
+    return state.ball // FILES - middle
 
 
 def expected(state: State) -> Layout | None:

@@ -1,7 +1,10 @@
 """Options and rules of Kahmate in words for people: the rulebook retold, with the rulings where it is silent."""
 
 from companion.core.i18n import say
+from companion.core.kit import SEATS
+from companion.games.aids import AidPoint, AidRow, Extras, PlayerAid
 from companion.games.base import Example, OptionRow, Rule
+from companion.games.kahmate.board import PIECE_NAMES, ROLES, TEAM
 
 OPTION_ROWS = (
     OptionRow(
@@ -186,3 +189,44 @@ RULES = (
         ),
     ),
 )
+
+_POINTS = (
+    AidPoint(
+        say("Run with one or two players"),
+        say("Straight steps only. A rival in the way: face-off. Win and run on. Lose, lie down and drop the ball."),
+    ),
+    AidPoint(
+        say("Pass as often as you like"),
+        say("One or two squares back, up to two aside. A rival in between: face-off. Lose it and the ball is theirs."),
+    ),
+    AidPoint(
+        say("Kick once nobody of yours is ahead"),
+        say("One to three squares ahead, up to three aside. Nobody can intercept it."),
+    ),
+    AidPoint(
+        say("Tackle: it ends your round"),
+        say("One or two tacklers, then they go back. Win by more than two and the ball is yours; by less, it drops."),
+    ),
+    AidPoint(
+        say("Face-off"),
+        say("Each adds one secret card. More wins, a draw is played again. All six spent: you get them back."),
+    ),
+)
+_TWICE = say("two of them")
+
+
+def _aid(number: int) -> PlayerAid:
+    """South's and North's differ in their pieces only."""
+    rows = []
+    for index, role in enumerate(ROLES):
+        if role in ROLES[:index]:
+            continue
+        figures = tuple(f"{value:+d}" if value else "0" for value in (role.attack, role.defence))
+        words = _TWICE if ROLES.count(role) > 1 else ""
+        face = PIECE_NAMES[number * TEAM + index]
+        rows.append(AidRow(role.name, words, (str(role.speed), *figures), face=face))
+    heads = (say("squares"), say("attack"), say("defence"))
+    return PlayerAid(say("Carry the ball over the far line."), say("Players"), tuple(rows), _POINTS, heads)
+
+
+EXTRAS = Extras({seat: _aid(number) for number, seat in enumerate(SEATS)}, hand_cards=("1", "2", "3", "4", "5", "6"))

@@ -12,11 +12,13 @@ from companion.core.errors import Malformed
 from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
+from companion.games.aids import Extras
 from companion.games.base import Game, Key, Outcome, PadGrammar, Step, View, plain_layout, plain_outcome
 from companion.games.outbuffered.board import SIDES, ground_of, kit_of
 from companion.games.outbuffered.events import OutbufferedEvent
-from companion.games.outbuffered.turn import OutbufferedOptions, State, layout_of, plan, play
-from companion.games.outbuffered.words import OPTION_ROWS, RULES
+from companion.games.outbuffered.lesson import LESSON
+from companion.games.outbuffered.turn import OutbufferedOptions, State, layout_of, lead, plan, play
+from companion.games.outbuffered.words import EXTRAS, OPTION_ROWS, RULES
 
 _BUFFER = re.compile("[UDLRIS]{3}")
 _PAD = PadGrammar(
@@ -46,10 +48,16 @@ class Outbuffered(Game[State, str]):
     events = OutbufferedEvent
     turn_rule = "commands"
     end_rule = "winning"
+    lesson = LESSON
+    lead_words = say("the steps to the other flag and home with it")
 
     def kit(self, options: OutbufferedOptions) -> Kit:
         """Four pieces, and a board of separate tiles."""
         return kit_of(options.board)
+
+    def extras(self, options: OutbufferedOptions) -> Extras:  # noqa: ARG002
+        """A player aid for each side, orders as tiles."""
+        return EXTRAS
 
     def options(self, raw: Mapping[str, Any]) -> OutbufferedOptions:
         """Also refuses a board that cannot be read."""
@@ -95,6 +103,14 @@ class Outbuffered(Game[State, str]):
     def outcome(self, state: State) -> Outcome | None:
         """How it ended."""
         return state.outcome
+
+    def lead(self, state: State) -> float:
+        """By the steps that are still to go."""
+        return lead(state)
+
+    def triumph(self, winner: str) -> str:
+        """With the flag."""
+        return say("{name} brings the flag home.", name=winner)
 
     def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002
         """Everything on the board is public; sealed buffers never reach a state."""

@@ -19,8 +19,8 @@ SOUTH, NORTH = 0, 1
 STEPS = {"U": (0, 1), "D": (0, -1), "L": (-1, 0), "R": (1, 0)}
 
 SIDES = {
-    Seat.SOUTH: Side(say("purple"), "purple", "#5B2A9D", "robot-s"),
-    Seat.NORTH: Side(say("lime"), "lime", "#B4DC14", "robot-n"),
+    Seat.SOUTH: Side(say("purple"), "purple", "#5B2A9D", "robot-s", "smile-s"),
+    Seat.NORTH: Side(say("lime"), "lime", "#B4DC14", "robot-n", "smile-n"),
 }
 NAMES = tuple(SIDES[seat].name for seat in SEATS)
 ROBOTS = (say("purple robot"), say("lime robot"))
@@ -51,6 +51,15 @@ class Ground:
             square: {step: square.shifted(*step) for step in STEPS.values() if square.shifted(*step) in free}
             for square in free
         }
+
+    def distance(self, origin: Square, target: Square) -> int:
+        """The fewest steps from one square to another; where walls leave no way, as if there were none."""
+        reached, front, steps = {origin}, {origin}, 0
+        while front and target not in reached:
+            front = {there for here in front for there in self._neighbours[here].values()} - reached
+            reached |= front
+            steps += 1
+        return steps if target in reached else abs(origin.file - target.file) + abs(origin.rank - target.rank)
 
     @cached_property
     def lines_of_fire(self) -> dict[Square, frozenset[Square]]:

@@ -301,3 +301,18 @@ def _start_blocked(turn: _Turn, shut_out: list[int]) -> None:
     start = turn.state.ground.starts[loser]
     reason = sentences.shut_out(1 - loser, start, by_robot=turn.robots[1 - loser] == start)
     _finish(turn, (1 - loser,), reason, "start-blocked")
+
+
+def lead(state: State) -> float:
+    """How many steps less than North South still has to go: to the other flag, and with it home.
+
+    Walls are gone round, robots are not in the way.
+    """
+    return float(_steps_home(state, NORTH) - _steps_home(state, SOUTH))
+
+
+def _steps_home(state: State, seat: int) -> int:
+    robot, home, flag = state.robots[seat], state.ground.bases[seat], state.flags[1 - seat]
+    if flag is None:
+        return state.ground.distance(robot, home)
+    return state.ground.distance(robot, flag) + state.ground.distance(flag, home)

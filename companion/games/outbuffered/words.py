@@ -1,6 +1,8 @@
 """Options and rules of Outbuffered in words for people; the rulebook's sections 1-3 and "What if" retold."""
 
 from companion.core.i18n import say
+from companion.core.kit import SEATS
+from companion.games.aids import AidPoint, AidRow, Extras, OrderTile, PlayerAid
 from companion.games.base import Example, OptionRow, Rule
 from companion.games.outbuffered.board import STANDARD_MAP, WALLS_MAP
 
@@ -125,3 +127,36 @@ RULES = (
         ),
     ),
 )
+
+TILES = (
+    OrderTile("order-up", "U", say("up")),
+    OrderTile("order-down", "D", say("down")),
+    OrderTile("order-left", "L", say("left")),
+    OrderTile("order-right", "R", say("right")),
+    OrderTile("order-shoot", "S", say("shoot")),
+    OrderTile("order-idle", "I", say("idle")),
+)
+_AID = PlayerAid(
+    say("Bring their flag home to your base."),
+    say("Orders"),
+    tuple(AidRow(tile.word, drawing=tile.drawing) for tile in TILES),
+    (
+        AidPoint(
+            say("Three orders, in secret"),
+            say("Up is away from you. An order may repeat. Then both open them, one pair at a time."),
+        ),
+        AidPoint(
+            say("You bounce back"),
+            say(
+                "off the edge, off a wall, off the tile where your own flag lies, and when you both want the same tile."
+            ),
+        ),
+        AidPoint(
+            say("A shot flies four ways"),
+            say("along rank and file, as far as the first wall. A robot that is hit drops its flag and starts again."),
+        ),
+        AidPoint(say("The flag"), say("Stop on their flag and you carry it. It stays where you drop it.")),
+        AidPoint(say("Each step"), say("First both robots move, then both shoot.")),
+    ),
+)
+EXTRAS = Extras(dict.fromkeys(SEATS, _AID), tiles=TILES, places=3)

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from random import Random
+from typing import Any
 
 from companion.core.errors import Illegal
 from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
+from companion.games.aids import Extras
 from companion.games.base import Outcome, PadGrammar, Step, View, plain_layout, plain_outcome
 from companion.games.mixins import ChessClockGame
 from companion.games.scouts.board import KIT, NAMES, ROCK_KINDS, SIDES, squares_in
 from companion.games.scouts.events import ScoutsEvent
 from companion.games.scouts.faults import why_not
 from companion.games.scouts.legal import check
+from companion.games.scouts.lesson import LESSON
 from companion.games.scouts.moves import eagerness, perft, texts
 from companion.games.scouts.notation import Kind, read
 from companion.games.scouts.screen import END, PAD, plays, standing
-from companion.games.scouts.state import Position, ScoutsOptions, State, by_seat, layout_of
+from companion.games.scouts.state import ScoutsOptions, State, by_seat, first_state, layout_of, lead
 from companion.games.scouts.turn import play
-from companion.games.scouts.words import OPTION_ROWS, RULES
+from companion.games.scouts.words import EXTRAS, OPTION_ROWS, RULES
 from companion.games.screen import BoardUi, ChessClock, Play
 
 __all__ = ["Scouts", "perft"]
@@ -47,14 +50,30 @@ class Scouts(ChessClockGame[State, str]):
     events = ScoutsEvent
     turn_rule = "turns"
     end_rule = "winning"
+    lesson = LESSON
+    lead_words = say("the ranks that the best scout still has to go, there and home")
 
     def kit(self, options: ScoutsOptions) -> Kit:  # noqa: ARG002
         """Ten two-faced scouts, two boulders, two rocks; the same with all options."""
         return KIT
 
+    def extras(self, options: ScoutsOptions) -> Extras:  # noqa: ARG002
+        """A player aid for each side."""
+        return EXTRAS
+
     def setup(self, options: ScoutsOptions, rng: Random) -> State:  # noqa: ARG002
-        """An empty board; white places first."""
-        return State(options, Position(may_stack=options.stacking == "on"))
+        """An empty board and white places first, unless another start was chosen."""
+        return first_state(options)
+
+    def options(self, raw: Mapping[str, Any]) -> ScoutsOptions:
+        """Also refuses a start that cannot be."""
+        options: ScoutsOptions = super().options(raw)
+        first_state(options)
+        return options
+
+    def chosen(self, options: ScoutsOptions) -> str:
+        """The start."""
+        return say("The start of this game was chosen.") if options.start else ""
 
     def to_act(self, state: State) -> frozenset[Seat]:
         """The seat on turn, until somebody has brought intel home."""
@@ -90,6 +109,14 @@ class Scouts(ChessClockGame[State, str]):
     def outcome(self, state: State) -> Outcome | None:
         """How it ended."""
         return state.outcome
+
+    def lead(self, state: State) -> float:
+        """By the ranks that the best scout still has to go."""
+        return lead(state.position)
+
+    def triumph(self, winner: str) -> str:
+        """With intel."""
+        return say("{name} brings the intel home.", name=winner)
 
     def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002
         """Everything: nothing is hidden."""

@@ -1,6 +1,9 @@
 """What happens in Scouts alone."""
 
-from companion.games.events import EventKind
+from companion.core.i18n import say_n
+from companion.games.events import EventKind, Highlight, Look
+
+_INTEL = Highlight("eye", lambda n: say_n("{n} scout with intel", "{n} scouts with intel", n), 3)
 
 
 class ScoutsEvent(EventKind):
@@ -11,5 +14,5 @@ class ScoutsEvent(EventKind):
     JUMP = "jump"
     BOULDER = "boulder"
     ROCK = "rock"
-    INTEL = "intel"
+    INTEL = "intel", Look(swells=True), None, _INTEL
     ENDED = "ended"

@@ -5,16 +5,29 @@ Everything is masks of squares (see `board`), seen from the seat on turn; nothin
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta
 
-from companion.core.grid import Square
+from companion.core.errors import Malformed
+from companion.core.grid import Square, parse_groups
+from companion.core.i18n import say
 from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Options, Outcome
-from companion.games.scouts.board import FAR, HOME, ROCK_FACES, SCOUT_FACES, SQUARES, beside, squares_in
+from companion.games.scouts.board import (
+    FAR,
+    FILES,
+    HOME,
+    RANKS,
+    ROCK_FACES,
+    SCOUT_FACES,
+    SQUARES,
+    beside,
+    squares_in,
+)
 
 SCOUTS = 5
 """How many scouts each side has."""
@@ -28,6 +41,8 @@ class ScoutsOptions(Options, frozen=True):
     seconds: Annotated[float, Meta(ge=0, le=86400)] = 600
     increment: Annotated[float, Meta(ge=0, le=3600)] = 0
     stacking: Literal["on", "off"] = "on"
+    start: str = ""
+    """Where the scouts stand when play begins: White's squares, a stroke, Black's; empty: they are placed."""
 
 
 class Position(NamedTuple):
@@ -76,6 +91,18 @@ class State:
     def seat(self) -> Seat:
         """Who is on turn."""
         return SEATS[self.position.seat]
+
+
+def first_state(options: ScoutsOptions) -> State:
+    """An empty board and white places first, or the chosen start and white plays first; raises `Malformed`."""
+    position = Position(may_stack=options.stacking == "on")
+    if not options.start:
+        return State(options, position)
+    groups = parse_groups(options.start, FILES, RANKS)
+    masks = [sum(1 << square.file + FILES * square.rank for square in group) for group in groups]
+    if [len(group) for group in groups] != [SCOUTS] * len(SEATS) or any(map(operator.and_, masks, FAR)):
+        raise Malformed(say("A start is five squares of White, a stroke and five of Black, none on the far home rank"))
+    return State(options, position._replace(own=masks[0], foe=masks[1], to_place=0, due=1), turn=1)
 
 
 def is_stack(position: Position, square: int) -> bool:
@@ -169,6 +196,27 @@ def by_seat(position: Position) -> tuple[tuple[int, int], tuple[int, int]]:
     """The upper (or only) and the lower scouts of South, and those of North, as masks."""
     own, foe = (position.own, position.own_low), (position.foe, position.foe_low)
     return (foe, own) if position.seat else (own, foe)
+
+
+def lead(position: Position) -> float:
+    """How many ranks less than Black's best scout White's still has to go: to the far edge, and with intel home.
+
+    0 until both have a scout on the board.
+    """
+    (white, white_low), (black, black_low) = by_seat(position)
+    south = _ranks_to_go(position, (white, white_low), is_north=False)
+    north = _ranks_to_go(position, (black, black_low), is_north=True)
+    return 0.0 if south is None or north is None else float(north - south)
+
+
+def _ranks_to_go(position: Position, scouts: tuple[int, int], is_north: bool) -> int | None:
+    """The fewest ranks that one of a side's scouts (upper ones, lower ones) still has to go; None: it has none."""
+    last, found = RANKS - 1, []
+    for mask, turned in zip(scouts, (position.intel, position.low_intel), strict=True):
+        for number in squares_in(mask):
+            from_home = last - number // FILES if is_north else number // FILES
+            found.append(from_home if turned >> number & 1 else 2 * last - from_home)
+    return min(found, default=None)
 
 
 def layout_of(position: Position) -> Layout:

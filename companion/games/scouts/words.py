@@ -1,7 +1,10 @@
 """Options and rules of Scouts in words for people; the rulebook's sections and the rulings of the house retold."""
 
 from companion.core.i18n import say
+from companion.core.kit import SEATS
+from companion.games.aids import AidPoint, AidRow, Extras, PlayerAid
 from companion.games.base import Example, OptionRow, Rule
+from companion.games.scouts.board import ROCK_FACES, SCOUT_FACES
 
 OPTION_ROWS = (
     OptionRow(
@@ -111,6 +114,15 @@ RULES = (
         say("A scout with intel that lands on its own home rank wins the game at once."),
     ),
     Rule(
+        "mistakes",
+        say("Common mistakes"),
+        say(
+            "Nobody jumps diagonally, and nobody dashes and then jumps. The two plays of a turn belong to two "
+            "different scouts. Turning a scout over ends its play. A scout can dash from stack to stack, but not "
+            "jump. White’s first turn is one play. Press the clock when your turn is over."
+        ),
+    ),
+    Rule(
         "clock",
         say("Clock"),
         say(
@@ -129,3 +141,45 @@ RULES = (
         ),
     ),
 )
+
+_POINTS = (
+    AidPoint(
+        say("Two plays a turn"),
+        say("with two different scouts. White’s very first turn is one play. Then press the clock."),
+    ),
+    AidPoint(
+        say("Dash"), say("One square in any direction, also on top of one other scout. The lower one has to wait.")
+    ),
+    AidPoint(
+        say("Jump"),
+        say("Straight over a scout next to you, as often as you like in one play. Never over two, never over a rock."),
+    ),
+    AidPoint(
+        say("Boulder and rock"),
+        say("Lay each once, any time in your turn, on squares without scouts. Rocks never touch side by side."),
+    ),
+    AidPoint(
+        say("Intel"),
+        say("Land on their home rank: turn the scout over. That ends its play. Land back on yours to win."),
+    ),
+)
+
+
+def _aid(number: int) -> PlayerAid:
+    """South's and North's differ in their pieces only."""
+    plain, with_intel = SCOUT_FACES[number]
+    boulder, rock = ROCK_FACES[2 * number : 2 * number + 2]
+    return PlayerAid(
+        say("Cross the board, turn over, come home."),
+        say("Pieces"),
+        (
+            AidRow(say("Scout"), say("five of them"), face=plain),
+            AidRow(say("Scout with intel"), say("bring it home"), face=with_intel),
+            AidRow(say("Boulder"), say("two by two squares"), face=boulder),
+            AidRow(say("Rock"), say("two squares"), face=rock),
+        ),
+        _POINTS,
+    )
+
+
+EXTRAS = Extras({seat: _aid(number) for number, seat in enumerate(SEATS)})

@@ -36,6 +36,8 @@ class MachineTurn:
     events: tuple[tuple[Mapping[str, Any], ...], ...]
     is_due: bool
     due_s: float | None
+    asked: str | None = None
+    """The one action that a lesson wants of it; None: it chooses."""
 
 
 def machine_turns(session: Session) -> tuple[MachineTurn, ...]:
@@ -61,10 +63,11 @@ def _turn_of(session: Session, seat: Seat) -> MachineTurn:
         events=tuple(tuple(msgspec.json.decode(_encode(turn.events))) for turn in session.turns),
         is_due=seat in session.awaited and not session.paused and has_time,
         due_s=countdown.due_s if countdown else None,
+        asked=session.asked_of(seat),
     )
 
 
 def action_by_chance(session: Session, seat: Seat) -> str:
     """Any legal action of a seat that is to act, for a machine whose program has failed."""
-    game = session.playing
-    return game.format(game.random_action(session.state, seat, Random()))
+    game, asked = session.playing, session.asked_of(seat)
+    return asked if asked is not None else game.format(game.random_action(session.state, seat, Random()))

@@ -1,85 +1,148 @@
-"""How the keys of a pad become an action: pure, so that lamps and refusals can depend on nothing secret."""
+"""What the keys of the pads and the table's button do: the same as taps on a page, key by key."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import secrets
+from dataclasses import replace
 
-from companion.core.errors import Illegal, Malformed, Refusal
+import msgspec
+
+from companion.core.errors import CompanionError, Illegal, Refusal, Stale
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.core.ports import Cue, PadKey, Press
-from companion.table.records import HandIn, TakeBack
-from companion.table.session import Session
+from companion.core.ports import Cue, PadKey, Press, Signal
+from companion.table.actions.lobby import Lobby
+from companion.table.actions.turns import Turns
+from companion.table.chance.chance_keeper import ChanceKeeper
+from companion.table.pipeline import Pipeline
+from companion.table.records import HandIn, Pause, Resume, SkipLesson, TakeBack, TakeSeat
+from companion.table.seats.pad_draft import press_order
+from companion.table.seats.seat_claims import SeatClaims
+from companion.table.session import BOTH, Phase
+from companion.table.state import NO_DRAFT, Draft
 
 
-@dataclass(frozen=True)
-class PadStep:
-    """What a key does: a longer or shorter draft with its cue, or an input for the table.
+class PadInput:
+    """Plays what is pressed; what it refuses it says by a cue alone. Every method is called by the table's thread."""
 
-    `draft` are the order keys pressed so far, `count` how many orders they make.
-    """
+    def __init__(
+        self, pipeline: Pipeline, turns: Turns, lobby: Lobby, chance: ChanceKeeper, claims: SeatClaims
+    ) -> None:
+        self._pipeline = pipeline
+        self._turns = turns
+        self._lobby = lobby
+        self._chance = chance
+        self._claims = claims
+        self._refused_ready: dict[str, tuple[str, int]] = {}
 
-    draft: tuple[str, ...]
-    count: int = 0
-    cue: Cue | None = None
-    records: tuple[HandIn | TakeBack, ...] = ()
+    def pressed(self, press: Press, was_kept: bool = False) -> None:
+        """A key went down, or is held; `was_kept`: it is a short press of Back that a phone's claim had kept back."""
+        if press.seat is not None and press.key is not PadKey.BACK:
+            self._play_kept(press.seat)  # it was pressed before this one
+        try:
+            self._play(press, was_kept)
+        except CompanionError:
+            if not press.held:
+                self._refuse(press.seat)
 
+    def released(self, press: Press) -> None:
+        """The key of a press was let go."""
+        if press.seat is not None and press.key is PadKey.BACK:
+            self._play_kept(press.seat)
 
-def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Press) -> PadStep:
-    """What a key means while orders are collected; raises `Malformed` or `Illegal` for a key that is refused.
+    def _play(self, press: Press, was_kept: bool) -> None:
+        session = self._pipeline.session
+        if press.seat is None or press.seat in session.seats:
+            self._chance.note_press(press)
+        if press.seat is not None and press.seat not in session.seats:
+            self._pipeline.accept(TakeSeat(press.seat, "", secrets.token_urlsafe(18), "pad"))
+            self._chance.note_press(press)
+        elif not was_kept and self._claims.takes(press):
+            pass  # Back, while a phone asks: what it means is known once it is held or let go
+        elif press.seat is not None and session.is_machines(press.seat):
+            raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))
+        elif press.key is PadKey.BACK and press.held and session.lesson_number is not None:
+            self._pipeline.accept(SkipLesson(press.seat or "table", self._pipeline.now_s()))
+        elif session.paused and press.key in (PadKey.READY, PadKey.TABLE) and not press.held:
+            self._pipeline.accept(Resume(press.seat or "table", self._pipeline.now_s()))
+        elif press.seat is None:
+            self._press_table(press)
+        elif session.phase is Phase.ORDERS:
+            self._press_order(press.seat, press)
+        elif press.key is PadKey.A and session.phase is Phase.LOBBY and not press.held:
+            self._lobby.begin_by_key(is_guided=True)
+        elif press.key is PadKey.READY:
+            self._press_ready(press.seat, press.held)
 
-    Keys add orders, back takes one away (held: all), ready hands in; once sealed, back takes the action back. Only a
-    key that completes an order, or takes one away, is heard: how many keys an order has would tell what it is.
-    """
-    grammar = session.playing.pad(session.state, seat)
-    if press.key is PadKey.BACK and seat in session.sealed:
-        return PadStep(draft, records=() if press.held else (TakeBack(seat, session.moment, press.at_s),))
-    if press.key is PadKey.BACK and not draft and seat is session.may_revert and session.before:
-        return PadStep(draft, records=() if press.held else (TakeBack(seat, session.before.moment, press.at_s),))
-    is_key = press.key is PadKey.READY and grammar is not None and grammar.ready_is_key and seat in session.awaited
-    if press.key is PadKey.READY and press.held and not is_key:
-        return _held_ready(session, seat, draft, press)
-    moment = _moment_of(session, seat, press)
-    if grammar is None or (seat not in session.awaited and moment == session.moment):
-        raise Illegal(Refusal.NOT_TO_ACT, say("No order is wanted of this pad now"))
-    if press.key is PadKey.BACK:
-        shorter = () if press.held else draft[:-1]
-        back = Cue.KEY_BACK if grammar.count(shorter) < grammar.count(draft) or not draft else None
-        return PadStep(shorter, grammar.count(shorter), Cue.KEYS_CLEARED if press.held else back)
-    if press.held and not is_key:
-        return PadStep(draft, grammar.count(draft))
-    if press.key is PadKey.READY and (press.held or not is_key or not grammar.accepts(draft, press.key)):
-        text = grammar.text(draft)
-        if text is None:
-            raise Malformed(say("Something is missing"))
-        return PadStep((), records=(HandIn(seat, moment, text),))
-    if not grammar.accepts(draft, press.key):
-        raise Malformed(say("This key is not taken now"))
-    longer = (*draft, str(press.key))
-    text = grammar.text(longer)
-    if text is not None and grammar.is_at_once(longer):
-        return PadStep((), records=(HandIn(seat, moment, text),))
-    has_grown = grammar.count(longer) > grammar.count(draft)
-    return PadStep(longer, grammar.count(longer), Cue.KEY_TAKEN if has_grown else None)
+    def _play_kept(self, seat: Seat) -> None:
+        """Back was not held: now it does what a short press does, if it was kept back."""
+        try:
+            kept = self._claims.let_go(seat)
+        except Stale:
+            self._refuse(seat)
+            return
+        if kept is not None:
+            self.pressed(kept, was_kept=True)
 
+    def _refuse(self, seat: Seat | None) -> None:
+        self._pipeline.listeners.send(Signal(Cue.KEY_REFUSED, frozenset({seat}) if seat else BOTH))
 
-def _moment_of(session: Session, seat: Seat, press: Press) -> str:
-    """The turn that a press belongs to by its own time: the last one, if that ran out only after the press."""
-    turn = session.turns[-1] if session.turns else None
-    if turn and turn.by_time and seat in turn.sealed and turn.due_s is not None and press.at_s <= turn.due_s:
-        return turn.moment
-    return session.moment
+    def _press_table(self, press: Press) -> None:
+        """The table's one button: ready, or the shared key of a chess clock; held it takes back and stops the clock."""
+        session = self._pipeline.session
+        if not session.is_open:
+            if press.at_s < self._pipeline.live.stage_since_s:  # it comes when the button is let go: that may be later
+                raise Stale(say("That step is done already"))
+            self._press_ready("table", press.held)
+        elif press.held and session.turns and session.turns[-1].acted_s == press.at_s:
+            self._turns.undo(session.moment)
+        elif press.held:
+            self._pipeline.accept(Pause("table", press.at_s))
+        elif not any(session.is_machines(seat) for seat in session.awaited):
+            (seat,) = session.awaited
+            self._press_order(seat, replace(press, seat=seat, key=PadKey.READY))
 
+    def _press_ready(self, by: str, held: bool) -> None:
+        """The ready key moves the table on; held down after a refusal it overrules the camera."""
+        session = self._pipeline.session
+        place = (session.moment, session.stage)
+        if held:
+            if self._refused_ready.pop(by, None) == place:
+                self._turns.confirm(by, *place, force=True)
+            return
+        match session.phase:
+            case Phase.LOBBY:
+                self._lobby.begin_by_key()
+            case Phase.OVER:
+                self._lobby.rematch(swap=True)
+            case Phase.SETUP | Phase.STAGES:
+                self._refused_ready[by] = place
+                self._turns.confirm(by, *place, force=False)
+                del self._refused_ready[by]
+            case Phase.ORDERS:
+                raise Illegal(Refusal.WRONG_PHASE, say("Orders are wanted"))
 
-def _held_ready(session: Session, seat: Seat, draft: tuple[str, ...], press: Press) -> PadStep:
-    """Ready was held: its press is taken back, and what holding means is handed in for the same turn and time."""
-    grammar = session.playing.pad(session.state, seat)
-    count = grammar.count(draft) if grammar else 0
-    if session.before is None or seat is not session.may_revert or session.turns[-1].acted_s != press.at_s:
-        return PadStep(draft, count)
-    earlier = session.before
-    before_grammar = session.playing.pad(earlier.state, seat)
-    if before_grammar is None or not before_grammar.held_ready:
-        return PadStep(draft, count)
-    back = TakeBack(seat, earlier.moment, press.at_s)
-    return PadStep((), records=(back, HandIn(seat, earlier.moment, before_grammar.held_ready)))
+    def _press_order(self, seat: Seat, press: Press) -> None:
+        """Enter, change and hand in an action key by key; the draft stays here until it is handed in."""
+        live, session = self._pipeline.live, self._pipeline.session
+        laid = live.laid.get(seat)
+        if press.key is PadKey.READY and not press.held and laid and seat in session.awaited:
+            self._pipeline.hand_in(HandIn(seat, session.moment, laid, now_s=press.at_s))
+            return
+        before = live.drafts.get(seat, NO_DRAFT)
+        step = press_order(session, seat, before.keys, press)
+        for record in step.records:
+            match record:
+                case HandIn():
+                    moment = record.moment if len(step.records) == 1 else self._pipeline.session.moment
+                    self._pipeline.hand_in(msgspec.structs.replace(record, moment=moment, now_s=press.at_s))
+                case TakeBack():
+                    self._pipeline.accept(record)
+        if step.records:
+            return
+        if step.cue is None:
+            draft = Draft(step.draft, before.count)
+            self._pipeline.live = replace(live, drafts={**live.drafts, seat: draft})
+            return
+        drafts = {**live.drafts, seat: Draft(step.draft, step.count)}
+        self._pipeline.publish(replace(live, drafts=drafts), (Signal(step.cue, frozenset({seat}), step.count),))

@@ -30,7 +30,7 @@ from typing import Any
 
 from companion.core.kit import SEATS, Seat
 from companion.storage.journal import Journal
-from companion.table.deadlines import NOTE_S
+from companion.table.clocks.deadlines import NOTE_S
 from companion.table.records import Begin, HandIn, NewGame, Pause, Resign, Resume, StageDone, TakeBack
 from companion.table.session import Phase, Session, receipt
 from companion.table.state import TableState

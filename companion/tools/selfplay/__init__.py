@@ -11,9 +11,10 @@ from companion.core.clock import FakeClock
 from companion.core.config import Settings, TableSettings, WebSettings
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
+from companion.games.tools import WayToPlay, tools_of
 from companion.service.app import Companion
 from companion.table.session import chance
-from companion.tools.selfplay.cards import CardMatch, ways_to_play
+from companion.tools.selfplay.cards import CardMatch
 from companion.tools.selfplay.people import FRAME_S, Match, Phone, Report, SimulatedPlayer, Stuck
 from companion.tools.selfplay.plays import PlayMatch
 
@@ -49,9 +50,11 @@ def match_at(companion: Companion, clock: FakeClock, name: str, seed: int, again
     has_cards = game.kit(game.options({})).deck is not None
     if against and has_cards:
         raise Stuck("Nobody plays cards against the machine here: people play games of pieces")
-    options = ways_to_play(seed) if has_cards else {}
+    rehearsal = tools_of(game).rehearsal
+    way = rehearsal.way(seed) if rehearsal else WayToPlay({}, {}, True)
+    options = dict(way.options)
     at_pad = rng.choice([(), (Seat.SOUTH,), (Seat.NORTH,), SEATS])
-    if options.get("way") == "full":
+    if not way.has_real_cards:
         at_pad = ()  # hidden hands need phones
     url = f"http://127.0.0.1:{companion.server.port}"
     players = {
@@ -61,6 +64,6 @@ def match_at(companion: Companion, clock: FakeClock, name: str, seed: int, again
     if against:
         machine = Seat.SOUTH if seed % 2 else Seat.NORTH
         players[machine] = SimulatedPlayer(machine, None, players[machine].rng, against)
-    state = game.setup(game.options({**options, "way": "full"} if has_cards else {}), chance(seed, 0))
+    state = game.setup(game.options(way.own), chance(seed, 0))
     kind = CardMatch if has_cards else PlayMatch
     return kind(companion, companion.simulation, clock, game, seed, rng, options, players, state)

@@ -6,19 +6,16 @@ that hands lay open.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, field
-from random import Random
 from typing import Any
 
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Step
-from companion.games.binmat.counter import OpenCards
-from companion.games.binmat.state import LANES, State
 from companion.games.mixins import tableau_of
+from companion.games.tools import CardRehearsal, Showdown, tools_of
 from companion.table.session import Phase, chance
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Match, Stuck
 
@@ -27,14 +24,6 @@ DAWDLES = 0.02
 WAVERS = 0.1
 WRONG = 0.3
 """How often a hand leaves a strange card in a lane while a combat is put away."""
-
-_PAD_KEYS = {"c": ("a",), "!": ("b", "ready")}
-
-
-def ways_to_play(seed: int) -> dict[str, Any]:
-    """The options of a game: both ways with both editions in turn."""
-    way = ("referee", "full")[seed // 2 % 2]
-    return {"way": way, "edition": ("rulebook", "hackmud")[seed % 2]}
 
 
 @dataclass
@@ -57,8 +46,15 @@ class CardMatch(Match):
                 self._take_turn()
 
     @property
-    def _is_referee(self) -> bool:
-        return bool(self.options["way"] == "referee")
+    def _rehearsal(self) -> CardRehearsal:
+        rehearsal = tools_of(self.game).rehearsal
+        if rehearsal is None:
+            raise Stuck(f"Nobody knows how people play {self.game.name}")
+        return rehearsal
+
+    @property
+    def _has_real_cards(self) -> bool:
+        return self._rehearsal.way(self.seed).has_real_cards
 
     def check(self, before: TableView, after: TableView) -> None:
         """Turns left, and with hidden hands everything that anybody sees, must be those of the people's own game."""
@@ -81,15 +77,15 @@ class CardMatch(Match):
     def _take_turn(self) -> None:
         if not self.game.to_act(self.state):
             # Nobody can play on with the cards in hand, which the referee does not see: it counts to the last turn.
-            self._press(self._due_seat(), ".")
+            self._press(self._due_seat(), self._rehearsal.end_turn)
             return
         (seat,) = self.game.to_act(self.state)
         view, rng = self.look(), self.players[seat].rng
-        if rng.random() < DAWDLES and view.clock is not None:
-            self.clock.advance(view.clock.limit_s)
+        if rng.random() < DAWDLES and view.time.clock is not None:
+            self.clock.advance(view.time.clock.limit_s)
             self.companion.step_keys()
-            self._follow(seat, "--", view.moment)
-        elif self._is_referee:
+            self._follow(seat, self._rehearsal.pass_turn, view.moment)
+        elif self._has_real_cards:
             self._play_with_cards(seat, view)
         else:
             self._play_on_phone(seat, view)
@@ -105,16 +101,16 @@ class CardMatch(Match):
     def _compare(self) -> None:
         """What the table shows must be what the people's own game shows."""
         table = self.companion.table
-        if self._is_referee:
-            seen, mine = table.view().tableau, tableau_of(self.game, self.state, None)
+        if self._has_real_cards:
+            seen, mine = table.view().board.tableau, tableau_of(self.game, self.state, None)
             self.count.misread += seen is None or mine is None or seen.count != mine.count
             return
         for viewer in (None, *SEATS):
-            self.count.misread += table.view(viewer).tableau != tableau_of(self.game, self.state, viewer)
+            self.count.misread += table.view(viewer).board.tableau != tableau_of(self.game, self.state, viewer)
 
     def _play_on_phone(self, seat: Seat, view: TableView) -> None:
         """Hand an action in; now and then take it back first, where that is allowed."""
-        player, action = self.players[seat], _choose(list(self.game.legal_actions(self.state, seat)), self.rng)
+        player, action = self.players[seat], self._choose(list(self.game.legal_actions(self.state, seat)))
         if player.phone is None:
             raise Stuck("Hidden hands need a phone")
         if self.game.is_reversible(self.state, seat, action) and player.rng.random() < WAVERS:
@@ -132,24 +128,28 @@ class CardMatch(Match):
 
     def _play_with_cards(self, seat: Seat, view: TableView) -> None:
         before = self.state
-        legal = [action for action in self.game.legal_actions(before, seat) if _is_seen(before, action)]
-        action = _choose(legal, self.rng)
+        legal = self.game.legal_actions(before, seat)
+        action = self._choose([action for action in legal if self._rehearsal.is_seen(before, action)])
         step = self._follow(seat, action, view.moment)
         if not step.stages:
-            self._press(seat, ".")
+            self._press(seat, self._rehearsal.end_turn)
             return
-        self._lay(_open_stacks(before))
-        self._fight(seat, _stacks(before, seat, action))
+        self._lay(self._rehearsal.open_cards(before))
+        self._fight(seat, self._rehearsal.showdown(before, seat, action))
+
+    def _choose(self, legal: list[str]) -> str:
+        """An action, as people like them."""
+        return self.rng.choices(legal, [self._rehearsal.liking(action) for action in legal])[0]
 
     def _press(self, seat: Seat, action: str) -> None:
         """One press for the side on turn: its pad, its phone, or the table's button."""
         phone = self.players[seat].phone
         if phone is not None:
             phone.post("hand-in", {"moment": self.look().moment, "action": action})
-        elif action == ".":
+        elif action == self._rehearsal.end_turn:
             self._press_table() if self.rng.random() < 0.3 else self.press(seat, "ready")
         else:
-            for key in _PAD_KEYS[action]:
+            for key in self._rehearsal.keys[action]:
                 self.press(seat, key)
 
     def _press_table(self) -> None:
@@ -160,18 +160,19 @@ class CardMatch(Match):
                 self.clock.advance(0.02)
                 self.companion.step_keys()
 
-    def _fight(self, seat: Seat, stacks: OpenCards) -> None:
+    def _fight(self, seat: Seat, showdown: Showdown) -> None:
         """Call the combat, lay both stacks open, say yes to what the camera reads, and put the cards away."""
-        mine, theirs = Square(stacks.lane or 0, 1), Square(stacks.lane or 0, 0)
-        others = {zone: cards for zone, cards in _open_stacks(self.state).items() if zone != theirs}
-        self._press(seat, "c")
-        self._lay({**others, mine: stacks.attacker, theirs: stacks.defender}, askew=True)
+        mine, theirs = showdown.mine, showdown.theirs
+        others = {zone: cards for zone, cards in self._rehearsal.open_cards(self.state).items() if zone != theirs}
+        self._press(seat, self._rehearsal.call)
+        self._lay({**others, **showdown.cards}, askew=True)
         said = self._read_aloud()
-        self.count.misread += said != str(stacks)
+        self.count.misread += said != showdown.said
         self._say_yes(seat, said)
         self._put_away(others, mine, theirs)
-        if self.look().phase is Phase.ORDERS and self.look().clock is None:
-            self._press(self._due_seat(), "!" if self.game.outcome(self.state) else ".")
+        if self.look().phase is Phase.ORDERS and self.look().time.clock is None:
+            is_won = self.game.outcome(self.state) is not None
+            self._press(self._due_seat(), self._rehearsal.win if is_won else self._rehearsal.end_turn)
 
     def _lay(self, layout: Layout, askew: bool = False) -> None:
         """Lay open cards on the table, perhaps not quite straight, and let the camera look."""
@@ -187,13 +188,13 @@ class CardMatch(Match):
     def _read_aloud(self) -> str:
         """What the camera reads; hands lay the fans straight where it does not see everything."""
         for frame in range(people.PATIENCE_FRAMES):
-            laid = self.look().laid
+            laid = self.look().own.laid
             if laid is not None:
                 return laid
             if frame == people.PATIENCE_FRAMES // 2:
                 self.straighten()
             self.round()
-        raise Stuck(f"The camera does not read the cards: {self.look().fans}")
+        raise Stuck(f"The camera does not read the cards: {self.look().board.fans}")
 
     def _say_yes(self, seat: Seat, said: str) -> None:
         phone = self.players[seat].phone
@@ -207,10 +208,10 @@ class CardMatch(Match):
     def _put_away(self, others: Layout, mine: Square, theirs: Square) -> None:
         """Follow the stages of a combat; now and then a strange card is left in the lane first."""
         while (view := self.look()).phase is Phase.STAGES:
-            place = (view.moment, view.stage, view.phase)
-            if view.instructions:
-                target = view.target or {}
-                expected = _open_stacks(self.state).get(theirs, ())
+            place = (view.moment, view.turn.stage, view.phase)
+            if view.turn.instructions:
+                target = view.board.target or {}
+                expected = self._rehearsal.open_cards(self.state).get(theirs, ())
                 self.count.misread += sorted(target.get(theirs, ())) != sorted(expected)
                 kept = {zone: cards for zone, cards in target.items() if cards}
                 if self.rng.random() < WRONG:
@@ -222,51 +223,20 @@ class CardMatch(Match):
     def _leave_a_strange_card(self, layout: Layout, zone: Square) -> None:
         """A card that was in neither stack lies there: the table must name it."""
         view = self.look()
-        used = {card for cards in (*layout.values(), *view.layout.values(), *view.fans.values()) for card in cards}
+        used = {
+            card
+            for cards in (*layout.values(), *view.board.layout.values(), *view.board.fans.values())
+            for card in cards
+        }
         deck = view.kit.deck if view.kit else None
         strange = self.rng.choice([card.name for card in deck.cards if card.name not in used]) if deck else ""
         self.count.wrong += 1
         self.simulation.world.set_up({**layout, zone: (strange,)})
         for _ in range(people.PATIENCE_FRAMES):
             self.round()
-            if any(problem.face == strange for problem in self.look().problems):
+            if any(problem.face == strange for problem in self.look().board.problems):
                 self.count.noticed += 1
                 return
 
     def _due_seat(self) -> Seat:
         return next(seat for seat in SEATS if self.look().seats[seat].awaited)
-
-
-def _stacks(state: State, seat: Seat, action: str) -> OpenCards:
-    """The stacks that an action brings together, the card that it plays included."""
-    lane = int(action[-1])
-    played = (action[1:3],) if action[0] == "u" else ()
-    attacker = state.attack[lane] + (played if seat is Seat.NORTH else ())
-    defender = state.defence[lane] + (played if seat is Seat.SOUTH else ())
-    return OpenCards(lane, attacker, defender, state.is_up[lane], state.attack_up.intersection(state.attack[lane]))
-
-
-def _open_stacks(state: State) -> dict[Square, tuple[str, ...]]:
-    """The defender stacks and the attacker's cards that lie face up, by their zones."""
-    lanes = zip(itertools.count(), state.defence, state.is_up, strict=False)
-    return {Square(lane, 0): stack for lane, stack, is_up in lanes if is_up} | _open_attack(state)
-
-
-def _open_attack(state: State) -> dict[Square, tuple[str, ...]]:
-    stacks = {Square(lane, 1): tuple(filter(state.attack_up.__contains__, state.attack[lane])) for lane in LANES}
-    return {zone: cards for zone, cards in stacks.items() if cards}
-
-
-def _is_seen(state: State, action: str) -> bool:
-    """Can the camera tell which combat this would be? Stacks that lay open before, or none, have to be tapped in."""
-    if action[0] != "c":
-        return True
-    lane = int(action[-1])
-    attack, defence = state.attack[lane], state.defence[lane]
-    return bool(attack) and not (state.attack_up.issuperset(attack) and (state.is_up[lane] or not defence))
-
-
-def _choose(legal: list[str], rng: Random) -> str:
-    """An action of somebody who likes to draw, to play and to fight, and seldom passes."""
-    weights = {"d": 5.0, "p": 1.0, "u": 2.0, "c": 4.0, "x": 0.2, "-": 0.1}
-    return rng.choices(legal, [weights[action[0]] for action in legal])[0]

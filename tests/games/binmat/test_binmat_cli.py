@@ -11,11 +11,12 @@ import pytest
 from binmat_tools import GAME, RULE_IDS
 
 from companion.archive.replay import GameFile, PlayedOrder, PlayedTurn, retell
-from companion.cli.binlog import _TITLES, log_lines
+from companion.cli.history import resolved
 from companion.cli.main import main
 from companion.core.errors import Malformed
 from companion.games.base import plain_outcome
 from companion.games.binmat.state import State
+from companion.games.binmat.tools import RULE_TITLES, write_log
 from companion.table.session import chance, receipt
 
 LOG = "V000 n------\nd0 d3 / 2! hd0\nV001 n------\na0 d0 / X ha0\n"
@@ -158,7 +159,7 @@ def test_wrong_cards_are_one_line(attacker: str, defender: str, words: str, caps
 
 
 def test_every_rule_has_a_title() -> None:
-    assert set(_TITLES) == RULE_IDS
+    assert set(RULE_TITLES) == RULE_IDS
 
 
 # ---- binlog ----------------------------------------------------------------------------------------------------------
@@ -278,15 +279,19 @@ def test_the_same_game_is_still_told_in_sentences() -> None:
     assert told[-1] == played.outcome["reason"]
 
 
+def log_lines(played: GameFile) -> list[str]:
+    return list(write_log(GAME, resolved(played), "open"))
+
+
 def test_a_file_that_does_not_keep_the_rules_makes_no_log() -> None:
     played = played_game()
     first = played.turns[0]
     wrong = PlayedTurn(first.moment, {seat: PlayedOrder("c3", "s", "r") for seat in first.orders})
     with pytest.raises(Malformed, match="Turn 1 cannot be played"):
-        list(log_lines(msgspec.structs.replace(played, turns=(wrong,)), True))
+        log_lines(msgspec.structs.replace(played, turns=(wrong,)))
 
 
 def test_only_full_games_of_cards_have_a_log() -> None:
     for played in (GameFile("outbuffered", {}, 1, (), None), GameFile("binmat", {"way": "clock"}, 1, (), None)):
         with pytest.raises(Malformed, match="Only a full game of BINMAT can be written as a log"):
-            list(log_lines(played, True))
+            log_lines(played)

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from companion.core.errors import Malformed
 from companion.games.binmat.combat import ATTACKER, DEFENDER, Edition
-from companion.games.binmat.ledger import Ledger
-from companion.games.binmat.log import FindingKind, LogReport, read_log
-from companion.games.binmat.notation import MANY, CombatStacks, Header, Move, Part, Result, Sprung, parse_line
+from companion.games.binmat.logs.ledger import Ledger
+from companion.games.binmat.logs.log import FindingKind, LogReport, read_log
+from companion.games.binmat.logs.notation import MANY, CombatStacks, Header, Move, Part, Result, Sprung, parse_line
 
 # Both players take turns over a deck in which lane 0 holds & from 2 up, lane 1 %, lane 2 +, 3 !, 4 ^ and 5 #.
 GAME_LOG = """\

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from companion.core.kit import Seat
 from companion.games.base import Step
 from companion.games.binmat.combat import Edition
-from companion.games.binmat.ledger import Ledger
-from companion.games.binmat.log import FindingKind, read_log
-from companion.games.binmat.notation import Result, log_of, parse_line
+from companion.games.binmat.logs.ledger import Ledger
+from companion.games.binmat.logs.log import FindingKind, read_log
+from companion.games.binmat.logs.notation import Result, log_of, parse_line
 from companion.games.binmat.state import LANES, State
 
 

@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+from inside import session_of
 from security_tools import code_of, guarded, host_of, stranger
 from web_fixtures import HOST_KEY, FakeHands, FakeWorld, Place, error_of, open_place, page_of
 
@@ -23,7 +24,7 @@ from companion.core.kit import Seat
 from companion.core.network import Wifi, host_key_text, page_urls, plain_code, shown_code
 from companion.service.app import Companion
 from companion.storage.journal import Journal
-from web.app import Welcome, Workbench
+from web.features import Welcome, Workbench
 from web.security.host_names import Names
 
 PAGE = {"Accept": "text/html"}
@@ -53,9 +54,8 @@ def doors(place: Place) -> list[tuple[str, str]]:
 
 def state_of(place: Place) -> tuple[object, ...]:
     """All that a request could change, but what pages look like."""
-    with place.table._owner._turn:
-        session = place.table._live.session
-        return session.seats, session.number, session.phase, session.tick, session.sealed, session.paused
+    session = session_of(place.table)
+    return session.seats, session.number, session.phase, session.tick, session.sealed, session.paused
 
 
 def test_no_other_site_changes_anything_by_any_route(place: Place) -> None:

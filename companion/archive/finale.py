@@ -1,0 +1,160 @@
+"""The end of a game for those who were there: where it turned, what each side did best, the score of the evening.
+
+All of it is worked out of what everybody at the table may know the moment a game is over, because the last turn may
+still be taken back: boards, open cards, events that were told, and receipts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+
+from companion.archive.played_games import NOBODY, Ending, Finale, GameLine, Still
+from companion.archive.retelling import Retelling
+from companion.core.i18n import Verbatim, say
+from companion.core.kit import SEATS, Seat
+from companion.games.base import Event
+from companion.games.events import EventKind
+
+_MORNING_H = 5
+"""An evening ends at this hour, not at midnight."""
+_MOST_COUNTS = 3
+
+
+def finale_of(told: Retelling, evening: Iterable[GameLine]) -> Finale:
+    """The end of a game; `evening` are the games of its evening, itself among them."""
+    line, turns = told.line, len(told.turns)
+    counted = told.turns[-1].counted if turns else 0
+    turn = turning_point(told.leads, line.winners)
+    return Finale(
+        number=line.number,
+        kit=told.kit,
+        turns=counted,
+        winners=line.winners,
+        names=_names(told),
+        headline=_headline(told),
+        counts=_counts(told),
+        stills=tuple(_still(told, number) for number in _shown(turn or turns, turns)),
+        turning=_still(told, turn, line.winners[0]) if turn else None,
+        best={seat: _still(told, best, seat) for seat in SEATS if (best := _best(told, seat))},
+        proofs=told.proofs,
+        fits=not told.trouble,
+        evening=score_of(line, evening),
+        has_replay=line.has_replay,
+    )
+
+
+def turning_point(leads: Sequence[float], winners: Sequence[Seat]) -> int | None:
+    """The turn after which the winner led to the end; None: nobody has won alone, or the winner did not lead.
+
+    >>> turning_point((0, 1, -2, 0, 3, 4), (Seat.SOUTH,)), turning_point((0, 2, 1), (Seat.NORTH,))
+    (4, None)
+    """
+    if len(winners) != 1 or not leads:
+        return None
+    sign = 1 if winners[0] is Seat.SOUTH else -1
+    since = len(leads)
+    while since and leads[since - 1] * sign > 0:
+        since -= 1
+    return since if 0 < since < len(leads) else None
+
+
+def best_turn(leads: Sequence[float], seat: Seat, turns: Iterable[int]) -> int | None:
+    """The first of some turns after which a seat led most, or was least behind; None: there are none.
+
+    >>> best_turn((0, -1, 2, 2, -3), Seat.SOUTH, range(1, 4)), best_turn((0, 1), Seat.NORTH, ())
+    (2, None)
+    """
+    sign = 1 if seat is Seat.SOUTH else -1
+    return max(turns, key=lambda turn: leads[turn] * sign, default=None)
+
+
+def _best(told: Retelling, seat: Seat) -> int | None:
+    """The best turn of those in which a seat did something, but for the last one of the game."""
+    own = [each for each in range(1, len(told.turns)) if any(event.seat is seat for event in told.events_of(each))]
+    return best_turn(told.leads, seat, own) if told.leads else None
+
+
+def evening_of(at: float) -> date:
+    """The day to which somebody who is still up counts a time (Unix time)."""
+    return (datetime.fromtimestamp(at, UTC).astimezone() - timedelta(hours=_MORNING_H)).date()
+
+
+def score_of(line: GameLine, evening: Iterable[GameLine]) -> Mapping[Seat, int] | None:
+    """How many games of an evening each of the two has won against the other, whatever the game and the side.
+
+    None: one of them has no name, or both have the same.
+    """
+    pair = _pair(line)
+    if pair is None:
+        return None
+    wins: Counter[str] = Counter()
+    for other in evening:
+        sides = _pair(other)
+        if sides and {*sides.values()} == {*pair.values()} and other.ending is Ending.WON and not other.is_imported:
+            wins.update(sides[winner] for winner in other.winners)
+    return {seat: wins[name] for seat, name in pair.items()}
+
+
+def _pair(line: GameLine) -> dict[Seat, str] | None:
+    """The names of both who sat there last, as they are told apart."""
+    names = {seat: sitters[-1].name.casefold() for seat, sitters in line.players.items() if sitters}
+    told_apart = len(set(names.values()) - {"", NOBODY}) == len(SEATS)
+    return names if told_apart else None
+
+
+def _names(told: Retelling) -> dict[Seat, str]:
+    last = {seat: sitters[-1].name for seat, sitters in told.line.players.items() if sitters}
+    sides = told.game.sides
+    return {seat: Verbatim(last[seat]) if last.get(seat) else say("{side!c}", side=sides[seat].name) for seat in SEATS}
+
+
+def _headline(told: Retelling) -> str:
+    winners = told.line.winners
+    if len(winners) != 1:
+        return say("Nobody wins.")
+    name = _names(told)[winners[0]]
+    return told.game.triumph(name) if told.outcome() else say("{name} wins.", name=name)
+
+
+def _counts(told: Retelling) -> tuple[str, ...]:
+    """How often the things happened that people remember, those that weigh most first."""
+    counted: Counter[EventKind] = Counter(each.event.kind for each in told.highlights)
+    kinds = sorted((kind.highlight.weight, kind) for kind in counted if kind.highlight)
+    weighty = [kind for _, kind in reversed(kinds)][:_MOST_COUNTS]
+    return tuple(kind.highlight.counted(counted[kind]) for kind in weighty if kind.highlight)
+
+
+def _shown(turn: int, turns: int) -> tuple[int, ...]:
+    """The three turns of the tableau: that before the one that is framed, this, and the last; fewer in a short game.
+
+    >>> _shown(4, 9), _shown(9, 9), _shown(1, 5), _shown(1, 1)
+    ((3, 4, 9), (7, 8, 9), (1, 2, 5), (1,))
+    """
+    wanted = {turn - 1, turn, turns} if turn < turns else {turns - 2, turns - 1, turns}
+    if 0 in wanted:
+        wanted.add(turn + 1)
+    return tuple(sorted(number for number in wanted if 0 < number <= turns))
+
+
+def _still(told: Retelling, turn: int, seat: Seat | None = None) -> Still:
+    """A turn at its end, told of a seat if it did anything; hands that were hidden stay so."""
+    past = told.turns[turn - 1]
+    scene = told.scene(past.last)
+    events = told.events_of(turn)
+    event = _memorable([event for event in events if seat and event.seat is seat] or events)
+    return Still(
+        replace(scene, hands={}, facts={}),
+        past.counted,
+        told.photograph(turn),
+        event.text if event else "",
+        ((event.to or event.square) if event else None) or "",
+    )
+
+
+def _memorable(events: Sequence[Event]) -> Event | None:
+    """What people remember most of a turn, else the last thing that happened in it."""
+    weighed = [(event.kind.highlight.weight, event) for event in events if event.kind.highlight]
+    return max(weighed, key=lambda each: each[0])[1] if weighed else events[-1] if events else None

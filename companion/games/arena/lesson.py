@@ -1,0 +1,53 @@
+"""The first game of Robot Arena with a guide: move, hit, defend."""
+
+from companion.core.i18n import say
+from companion.core.kit import Seat
+from companion.games.arena.events import ArenaEvent
+from companion.games.events import CommonEvent
+from companion.games.lesson import Lesson, LessonStep
+
+SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
+
+LESSON = Lesson(
+    goal=say("Break their robots before yours break."),
+    picture=((("disc", "petrol"),), (("blade", "plain"),), (("diamond", "coral"), ("burst", "plain"))),
+    options={"start": "c4 e4 g3 / c6 e6 g7"},
+    steps=(
+        LessonStep(
+            say("Move"),
+            {SOUTH: "1:N 2:N 3:N", NORTH: "1:S 2:D 3:S"},
+            say("Both want c5. Nobody gets it."),
+            say("All robots move at once. If two want one square, both stay."),
+            {
+                SOUTH: say("All three go north. Robot 1 will find somebody in its way."),
+                NORTH: say("1 and 3 go south, 2 defends. Robot 1 will find somebody in its way."),
+            },
+            say("Robots 1 bumped and stayed. The others are a step nearer."),
+            (CommonEvent.BOUNCE, CommonEvent.BOUNCE, CommonEvent.MOVE),
+        ),
+        LessonStep(
+            say("Hit"),
+            {SOUTH: "1:D 2:aN 3:N", NORTH: "1:D 2:aS 3:D"},
+            say("Robots 2 stand face to face and hit."),
+            say("An attack hits the next square and takes 12 of 30 points."),
+            {
+                SOUTH: say("Robot 2 attacks north. 3 goes on, 1 defends."),
+                NORTH: say("Robot 2 attacks south. The others defend."),
+            },
+            say("Each has lost 12 points. At 0 a robot leaves the board."),
+            (CommonEvent.SHOT, CommonEvent.SHOT),
+        ),
+        LessonStep(
+            say("Defend"),
+            {SOUTH: "1:N 2:D 3:aN", NORTH: "1:D 2:aS 3:aS"},
+            say("Coral hits robot 2, and it defends."),
+            say("A robot that defends loses only half. Guess where they will hit."),
+            {
+                SOUTH: say("Coral hits your robot 2 again: this time it defends. 3 attacks north."),
+                NORTH: say("2 and 3 attack south. Watch what is left of 12."),
+            },
+            say("Only 6 points instead of 12. From here on orders are secret."),
+            (ArenaEvent.DEFEND, CommonEvent.SHOT),
+        ),
+    ),
+)

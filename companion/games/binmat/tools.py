@@ -1,0 +1,317 @@
+"""What BINMAT brings beside its rules: combats explained, logs read and written, and how people play it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from companion.core.errors import Malformed
+from companion.core.files import open_file
+from companion.core.grid import Square
+from companion.core.i18n import say
+from companion.core.kit import Layout, Seat
+from companion.games.base import Game
+from companion.games.binmat.cards import Cards, listed, parse_cards
+from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Edition, Fight, plain, resolve
+from companion.games.binmat.counter import OpenCards
+from companion.games.binmat.state import LANES, State
+from companion.games.binmat.words import RULES
+from companion.games.tools import Command, GameTools, GameWriter, PlayedGame, Showdown, WayToPlay
+
+if TYPE_CHECKING:
+    from companion.games.binmat.logs.ledger import Ledger
+    from companion.games.binmat.logs.log import LogReport
+
+RULE_TITLES = {rule.id: rule.title for rule in RULES}
+_LARGEST = 1_000_000
+"""Bytes of the largest file that is read; a game is some ten thousand, and a million take seconds."""
+
+# ---- one combat ------------------------------------------------------------------------------------------------------
+
+
+def combat_of(stacks: tuple[str, str], open_before: tuple[str, bool], edition: str, initiator: str) -> Combat:
+    """The combat of two stacks given as text, bottom first; raises `Malformed` when they cannot fight.
+
+    Pairs are (attacker, defender); `open_before`: the attacker's cards that lay face up before, and whether the
+    defender's stack did.
+    """
+    seat = DEFENDER if initiator == "defender" else ATTACKER
+    attacker, defender = (parse_cards(stack) for stack in stacks)
+    named, is_open = open_before
+    lay_open = parse_cards(named)
+    if strange := [card for card in lay_open if card not in attacker]:
+        raise Malformed(f"{strange[0]} is not in the attacker stack, so it cannot have lain face up there")
+    if lay_open and edition == Edition.RULEBOOK:
+        raise Malformed("In the rulebook edition no card of an attacker stack lies face up before a combat")
+    return resolve(Fight(attacker, defender, seat, is_open, frozenset(lay_open)), Edition(edition))
+
+
+def explain(combat: Combat) -> Iterator[str]:
+    """A combat in sentences, step by step with the rules' titles, then where every card is."""
+    for step in combat.steps:
+        yield step.title
+        for event in step.events:
+            why = f" {event.why}" if event.why else ""
+            rule = f"  [{RULE_TITLES[event.rule]}]" if event.rule else ""
+            yield f"  {event.text}{why}{rule}"
+    yield "Afterwards"
+    yield f"  Defender stack      {_named(combat.defender)}"
+    yield f"  Attacker discard    {_named(combat.to_attacker_discard)}"
+    yield f"  Lane discard        {_named(combat.to_lane_discard)}"
+    yield f"  Lane deck owes      {combat.due} card{'' if combat.due == 1 else 's'}"
+
+
+def plain_combat(combat: Combat) -> dict[str, Any]:
+    """A combat in plain JSON. Powers are None where it was bounced; the four lists hold every card once, afterwards.
+
+    `attacker_stack` is always empty then; what the stacks held before is `attacker` and `defender`.
+    """
+    whole = plain(combat)
+    return {
+        "edition": whole["edition"],
+        "initiator": ROLES[combat.fight.initiator],
+        "defender_open": combat.fight.defender_open,
+        "attacker_open": sorted(combat.fight.attacker_open),
+        "attacker": whole["attacker"],
+        "defender": whole["defender"],
+        "bounced": combat.bounced,
+        "attacker_power": combat.attack.power if combat.attack else None,
+        "defender_power": combat.defence.power if combat.defence else None,
+        "attacker_sum": combat.attack.total if combat.attack else None,
+        "defender_sum": combat.defence.total if combat.defence else None,
+        "damage": combat.damage,
+        "due": combat.due,
+        "attacker_stack": [],
+        "defender_stack": whole["defender_after"],
+        "attacker_discard": whole["to_attacker_discard"],
+        "lane_discard": whole["to_lane_discard"],
+        "steps": [
+            {
+                "title": step.title,
+                "sentences": [
+                    {
+                        "text": event.text,
+                        "why": event.why,
+                        "rule": RULE_TITLES[event.rule] if event.rule else None,
+                    }
+                    for event in step.events
+                ],
+            }
+            for step in combat.steps
+        ],
+    }
+
+
+def _named(cards: Cards) -> str:
+    return listed(cards) or "none"
+
+
+# ---- logs ------------------------------------------------------------------------------------------------------------
+
+
+def read_log_file(game: Game[Any, Any], path: Path, edition: str, turns: int | None) -> LogReport:
+    """Read a file and check what it tells, as `read_log` does; raises `Malformed` when it is no log at all."""
+    from companion.games.binmat.logs.log import read_log  # noqa: PLC0415 - for this command alone
+
+    options = game.options({"edition": edition} | ({} if turns is None else {"turns": turns}))
+    reading = read_log(_lines_of(path), options.edition, turns)
+    if not reading.turns and not reading.moves:
+        raise Malformed(
+            f"{path} is no log of this game: no line of it is a turn such as V012 n------ or a move such as a0 d3"
+        )
+    return reading
+
+
+def _lines_of(path: Path) -> list[str]:
+    try:
+        with open_file(path) as file:
+            content = file.read(_LARGEST + 1)
+    except OSError as error:
+        raise Malformed(f"{path} cannot be read: {error.strerror}") from None
+    if len(content) > _LARGEST:
+        raise Malformed(f"{path} is too large for a log: more than {_LARGEST // 1_000_000} MB")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise Malformed(f"{path} is no text: expected a log with a line for every turn and move")
+    if not text.strip():
+        raise Malformed(f"{path} is empty: expected a log with a line for every turn and move")
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def report(reading: LogReport) -> Iterator[str]:
+    """What was found, line by line, and a summary."""
+    from companion.games.binmat.logs.log import FindingKind  # noqa: PLC0415 - for this command alone
+
+    for finding in reading.findings:
+        turn = "" if finding.turn is None else f"turn {finding.turn}, "
+        yield f"line {finding.line:<4} {finding.kind:<9} {turn}{finding.text}"
+    if reading.ledger:
+        yield from _position(reading.ledger)
+    combats = reading.agree + reading.differ + reading.unchecked
+    yield (
+        f"{_counted(reading.turns, 'turn')}, {_counted(reading.moves, 'move')}, {_counted(combats, 'combat')}: "
+        f"{reading.agree} agree, {reading.differ} differ, {reading.unchecked} not checkable."
+    )
+    unread = sum(finding.kind is FindingKind.UNREAD for finding in reading.findings)
+    if unread:
+        yield f"{_counted(unread, 'line')} could not be read and {'was' if unread == 1 else 'were'} skipped."
+    if reading.outcome:
+        yield reading.outcome.reason
+    differing = sum(finding.kind is FindingKind.DIFFERS for finding in reading.findings)
+    yield f"Log and rules differ in {_counted(differing, 'point')}." if differing else "Log and rules agree."
+
+
+def _position(ledger: Ledger) -> Iterator[str]:
+    """Where the cards are at the end, as far as they are known."""
+    yield "Lane  deck  discard  defender stack / attacker stack"
+    for lane in LANES:
+        defender, attacker = ledger.cards(f"d{lane}"), ledger.cards(f"a{lane}")
+        stacks = (
+            f"{' '.join(defender) or '-'}{' (face up)' if ledger.is_up[lane] else ''} / {' '.join(attacker) or '-'}"
+        )
+        yield f"{lane:>4}  {len(ledger.cards(f'l{lane}')):>4}  {len(ledger.cards(f'x{lane}')):>7}  {stacks}"
+    yield f"Attacker deck {len(ledger.cards('la'))}, attacker discard {len(ledger.cards('xa'))}"
+    for name in sorted(ledger.piles):
+        if name.startswith("h"):
+            yield f"Hand of {name[1:]}: {' '.join(ledger.cards(name)) or '-'}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def write_log(game: Game[Any, Any], played: PlayedGame, choice: str) -> Iterator[str]:
+    """A finished full game as a log; raises `Malformed` for other games and where file and rules disagree."""
+    from companion.games.binmat.logs.notation import log_of  # noqa: PLC0415 - for this command alone
+
+    if played.game != game.name or played.options.get("way", "full") != "full":
+        raise Malformed(say("Only a full game of BINMAT can be written as a log: the program knows its cards"))
+    first, plays = None, []
+    for before, actions, step in played.turns:
+        first = first or before
+        ((seat, action),) = actions.items()
+        plays.append((seat, action, step))
+    if first:
+        yield from log_of(first, plays, choice == OPEN)
+
+
+# ---- the command line ------------------------------------------------------------------------------------------------
+
+OPEN = "open"
+
+
+def tools_of_binmat(game: Game[Any, Any]) -> GameTools:
+    """The commands `combat` and `binlog`, the log that `replay` writes, and how self-play plays."""
+    log = GameWriter(
+        "binlog",
+        "print a game of cards as a log of hackmud instead, all cards named or hidden ones as X",
+        (OPEN, "hidden"),
+        lambda played, choice: write_log(game, played, choice),
+    )
+    combat = Command("combat", "work a combat of BINMAT out and say why it ends so", _add_combat, _combat)
+    words = "read a log of hackmud's BINMAT and say where it differs from the rules"
+    binlog = Command("binlog", words, _add_binlog, lambda options: _binlog(game, options))
+    return GameTools((combat, binlog), (log,), Rehearsal())
+
+
+def _add_combat(command: argparse.ArgumentParser) -> None:
+    command.add_argument("attacker", help="the attacker stack, bottom first, such as '5& 3%% >+'; '' in hackmud alone")
+    command.add_argument("--attacker-open", metavar="CARDS", default="", help="its cards that lay face up before")
+    command.add_argument("defender", help="the defender stack, '' for an empty one")
+    command.add_argument("--edition", choices=("rulebook", "hackmud"), default="rulebook")
+    command.add_argument("--initiator", choices=("attacker", "defender"), default="attacker", help="who began it")
+    command.add_argument("--defender-open", action="store_true", help="the defender stack lay face up before")
+    command.add_argument("--json", action="store_true", help="the same for machines")
+
+
+def _combat(options: argparse.Namespace) -> int:
+    stacks = options.attacker, options.defender
+    open_before = options.attacker_open, options.defender_open
+    combat = combat_of(stacks, open_before, options.edition, options.initiator)
+    if options.json:
+        print(json.dumps(plain_combat(combat), ensure_ascii=False))
+        return 0
+    for sentence in explain(combat):
+        print(sentence)
+    return 0
+
+
+def _add_binlog(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file", type=Path, metavar="FILE")
+    command.add_argument("--edition", choices=("hackmud", "rulebook"), default="hackmud")
+    command.add_argument(
+        "--turns", type=_count, metavar="N", help="of the game (rulebook: 110; hackmud: as many as the log has)"
+    )
+    command.add_argument("--json", action="store_true", help="the same for machines")
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError(text)
+    return number
+
+
+def _binlog(game: Game[Any, Any], options: argparse.Namespace) -> int:
+    reading = read_log_file(game, options.file, options.edition, options.turns)
+    if options.json:
+        print(json.dumps(reading.plain(), ensure_ascii=False))
+    else:
+        for sentence in report(reading):
+            print(sentence)
+    return 0 if reading.is_right else 1
+
+
+# ---- self-play -------------------------------------------------------------------------------------------------------
+
+
+class Rehearsal:
+    """How people play: somebody who likes to draw, to play and to fight, and seldom passes; a `CardRehearsal`."""
+
+    end_turn = "."
+    call = "c"
+    pass_turn = "--"
+    win = "!"
+    keys: Mapping[str, tuple[str, ...]] = {"c": ("a",), "!": ("b", "ready")}
+
+    def way(self, seed: int) -> WayToPlay:
+        """Both ways with both editions in turn."""
+        way = ("referee", "full")[seed // 2 % 2]
+        options = {"way": way, "edition": ("rulebook", "hackmud")[seed % 2]}
+        return WayToPlay(options, {**options, "way": "full"}, way == "referee")
+
+    def liking(self, action: str) -> float:
+        """By the letter with which it begins."""
+        return {"d": 5.0, "p": 1.0, "u": 2.0, "c": 4.0, "x": 0.2, "-": 0.1}[action[0]]
+
+    def open_cards(self, state: State) -> Layout:
+        """The defender stacks and the attacker's cards that lie face up, by their zones."""
+        defence = {Square(lane, 0): state.defence[lane] for lane in LANES if state.is_up[lane]}
+        up = state.attack_up
+        attack = {Square(lane, 1): tuple(filter(up.__contains__, state.attack[lane])) for lane in LANES}
+        return defence | {zone: cards for zone, cards in attack.items() if cards}
+
+    def is_seen(self, state: State, action: str) -> bool:
+        """Not where stacks lay open before, or there is none: those have to be tapped in."""
+        if action[0] != "c":
+            return True
+        lane = int(action[-1])
+        attack, defence = state.attack[lane], state.defence[lane]
+        return bool(attack) and not (state.attack_up.issuperset(attack) and (state.is_up[lane] or not defence))
+
+    def showdown(self, state: State, seat: Seat, action: str) -> Showdown:
+        """Both stacks of a lane."""
+        lane = int(action[-1])
+        played = (action[1:3],) if action[0] == "u" else ()
+        attacker = state.attack[lane] + (played if seat is Seat.NORTH else ())
+        defender = state.defence[lane] + (played if seat is Seat.SOUTH else ())
+        up_before = state.attack_up.intersection(state.attack[lane])
+        said = OpenCards(lane, attacker, defender, state.is_up[lane], up_before)
+        mine, theirs = Square(lane, 1), Square(lane, 0)
+        return Showdown(mine, theirs, {mine: attacker, theirs: defender}, str(said))

@@ -1,0 +1,65 @@
+"""The first game of Kahmate with a guide: run, pass, tackle."""
+
+from companion.core.i18n import say
+from companion.core.kit import Seat
+from companion.games.kahmate.events import KahmateEvent
+from companion.games.lesson import Lesson, LessonStep
+
+SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
+_PASS, _TACKLE = say("Pass"), say("Tackle")
+
+LESSON = Lesson(
+    goal=say("Run the ball over their line."),
+    picture=((("disc", "blue"),), (("disc", "blue"), ("ball", "plain")), (("spawn-n", "pink"), ("ball", "plain"))),
+    options={"start": "e5 c4 d3 b3 f3 d2 / c8 g8 e6 d8 b9 d10 / f3", "starter": "south"},
+    steps=(
+        LessonStep(
+            say("Run"),
+            {SOUTH: "f3-f4-f5-f6"},
+            say("Blue’s fast piece runs f3 to f6."),
+            say("Two pieces may run in a round. Fast goes four squares, big only two."),
+            {SOUTH: say("Fast has the ball. Tap it and its way: f3, f4, f5, f6.")},
+            say("A runner takes the ball along."),
+            (KahmateEvent.RUN,),
+        ),
+        LessonStep(
+            _PASS,
+            {SOUTH: "f6*e5"},
+            say("Blue passes back, f6 to e5."),
+            say("As in rugby, a pass goes back. Only a kick goes forward."),
+            {SOUTH: say("Pass, then f6 and e5: a pass always goes back.")},
+            say("The ball is on e5, and pink’s big one stands beside it."),
+            (KahmateEvent.PASS,),
+        ),
+        LessonStep(
+            _PASS,
+            {SOUTH: "."},
+            say("Blue ends the round."),
+            say("You may run, pass and kick as long as you can. Then end the round."),
+            {SOUTH: say("End the round: now pink may do something about it.")},
+            say("Pink’s round."),
+            (KahmateEvent.ROUND_END,),
+        ),
+        LessonStep(
+            _TACKLE,
+            {NORTH: "e6xe5"},
+            say("Pink’s big piece tackles on e5."),
+            say("A tackle asks both for a secret card."),
+            {NORTH: say("Tackle, then e6 and e5: your big one goes for the ball.")},
+            say("Strength and card decide."),
+            (KahmateEvent.TACKLE,),
+        ),
+        LessonStep(
+            _TACKLE,
+            {SOUTH: "2", NORTH: "5"},
+            say("Both choose a card in secret."),
+            say("Card and strength count. More than 2 ahead takes the ball."),
+            {
+                SOUTH: say("Give a small card away: 2. The big ones come in handy later."),
+                NORTH: say("Big adds 2 to your card. Play 5: that makes 7."),
+            },
+            say("7 against 2: pink has the ball. From here on cards are secret."),
+            (KahmateEvent.FACE_OFF, KahmateEvent.TURNED_OVER),
+        ),
+    ),
+)

@@ -1,0 +1,56 @@
+"""The first game of Outbuffered with a guide: move, bounce, shoot."""
+
+from companion.core.i18n import say
+from companion.core.kit import Seat
+from companion.games.events import CommonEvent
+from companion.games.lesson import Lesson, LessonStep
+from companion.games.outbuffered.events import OutbufferedEvent
+
+SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
+
+LESSON = Lesson(
+    goal=say("Fetch their flag, bring it home."),
+    picture=(
+        (("robot-s", "purple"),),
+        (("base-n", "lime"), ("flag-n", "lime")),
+        (("base-s", "purple"), ("robot-s", "purple"), ("flag-n", "lime")),
+    ),
+    steps=(
+        LessonStep(
+            say("Move"),
+            {SOUTH: "URI", NORTH: "UII"},
+            say("Three orders each, then all at once"),
+            say("Each order is one step. Up is always away from you."),
+            {
+                SOUTH: say("Up and right take you to b2, on the way to their flag."),
+                NORTH: say("Up takes you to c3. Then wait and watch purple."),
+            },
+            say("Both have moved, one order after the other."),
+            (CommonEvent.MOVE, CommonEvent.MOVE, CommonEvent.MOVE),
+        ),
+        LessonStep(
+            say("Bounce"),
+            {SOUTH: "UUU", NORTH: "RUI"},
+            say("Both want b3. Nobody gets it."),
+            say("They bump and stay. Guessing what the other one does is the whole game."),
+            {
+                SOUTH: say("Lime goes for b3 too. Go up three times all the same: their flag is on b4."),
+                NORTH: say("Purple goes for b3 too: you bump. Then you slip past it."),
+            },
+            say("First they bumped. Then the way was free, as far as the flag."),
+            (CommonEvent.BOUNCE, CommonEvent.BOUNCE, OutbufferedEvent.FLAG_TAKEN),
+        ),
+        LessonStep(
+            say("Shoot"),
+            {SOUTH: "DDU", NORTH: "RSI"},
+            say("Purple runs home. Lime shoots."),
+            say("A shot goes along the rank and the file, as far as there is no wall."),
+            {
+                SOUTH: say("Run home with the flag. Lime has other plans, but you get up again."),
+                NORTH: say("Step to b2, below purple, and shoot: a robot that is hit drops the flag."),
+            },
+            say("Hit: the flag lies there, and purple starts again. From here on orders are secret."),
+            (CommonEvent.SHOT, OutbufferedEvent.FLAG_DROPPED),
+        ),
+    ),
+)

@@ -1,0 +1,90 @@
+"""The first game of Scouts with a guide: jump, flip, carry."""
+
+from companion.core.i18n import say
+from companion.core.kit import Seat
+from companion.games.lesson import Lesson, LessonStep
+from companion.games.scouts.events import ScoutsEvent
+
+SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
+_JUMP, _FLIP, _CARRY = say("Jump"), say("Flip"), say("Carry")
+_CLOCK = say("A turn ends when you press the clock.")
+
+LESSON = Lesson(
+    goal=say("Cross the board, gather intel, carry it home."),
+    picture=((("scout-s", "white"),), (("scout-s2", "white"),), (("spawn-s", "plain"), ("scout-s2", "white"))),
+    options={"start": "c6 e2 f1 g1 h1 / c7 c9 e3 g10 h10"},
+    steps=(
+        LessonStep(
+            _JUMP,
+            {SOUTH: "c6^c8^c10"},
+            say("White jumps c6 to c8 to c10."),
+            say("A scout jumps over the one beside it, friend or not, and may jump on at once."),
+            {SOUTH: say("Jump over both black scouts in one play: c6, c8, c10.")},
+            say("Two jumps, one play. On the far rank a scout turns over: it has intel."),
+            (ScoutsEvent.JUMP, ScoutsEvent.INTEL),
+        ),
+        LessonStep(
+            _JUMP,
+            {SOUTH: "."},
+            say("White ends the turn."),
+            say("White’s first turn has one play, every other turn two."),
+            {SOUTH: _CLOCK},
+            say("Black is on turn."),
+            (ScoutsEvent.ENDED,),
+        ),
+        LessonStep(
+            _FLIP,
+            {NORTH: "e3^e1"},
+            say("Black jumps e3 to e1 and turns over."),
+            say("Nobody is taken in this game: scouts are there to be jumped over."),
+            {NORTH: say("Jump over white’s scout on e2 to e1: yours gathers intel there.")},
+            say("Both have intel now. The first to carry it home wins."),
+            (ScoutsEvent.JUMP, ScoutsEvent.INTEL),
+        ),
+        LessonStep(
+            _FLIP,
+            {NORTH: "h10-h9"},
+            say("Black dashes h10 to h9."),
+            say("A dash is one step in any direction. The second play is another scout’s."),
+            {NORTH: say("The second play is another scout’s: dash one step, h10 to h9.")},
+            say("Two plays are made."),
+            (ScoutsEvent.DASH,),
+        ),
+        LessonStep(
+            _FLIP,
+            {NORTH: "."},
+            say("Black ends the turn."),
+            _CLOCK,
+            {NORTH: _CLOCK},
+            say("White is on turn."),
+            (ScoutsEvent.ENDED,),
+        ),
+        LessonStep(
+            _CARRY,
+            {SOUTH: "c10^c8^c6"},
+            say("White carries the intel back to c6."),
+            say("The way back is the same ladder: both sides can climb it."),
+            {SOUTH: say("Take the same way back: c10, c8, c6.")},
+            say("Over half the way home in one play."),
+            (ScoutsEvent.JUMP,),
+        ),
+        LessonStep(
+            _CARRY,
+            {SOUTH: "g1-g2"},
+            say("White dashes g1 to g2."),
+            say("Rocks can close a way. Each side has two, and may lay them in any of its turns."),
+            {SOUTH: say("Another scout makes the second play: dash g1 to g2.")},
+            say("Two plays are made."),
+            (ScoutsEvent.DASH,),
+        ),
+        LessonStep(
+            _CARRY,
+            {SOUTH: "."},
+            say("White ends the turn."),
+            say("From here on you are on your own: home with the intel."),
+            {SOUTH: _CLOCK},
+            say("Now it is your own game: home with the intel."),
+            (ScoutsEvent.ENDED,),
+        ),
+    ),
+)

@@ -1,0 +1,92 @@
+"""An action in words and drawings, as its seat gives it: by keys, by taps on squares or cards, on a sheet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from companion.core.grid import Square
+from companion.core.i18n import listed, say
+from companion.core.kit import SEATS, Seat
+from companion.games.base import Game, Stage
+from companion.games.mixins import tableau_of
+from companion.games.screen import CardUi, Choice, Play
+
+
+@dataclass(frozen=True)
+class SpeltOrder:
+    """A part of an action as people read it: a drawing where there is one, a letter or name, and words."""
+
+    drawing: str
+    letter: str
+    words: str
+
+
+def spelt(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[SpeltOrder, ...]:
+    """An action in words and drawings, by the means with which its seat gives it."""
+    if play := play_of(game, state, seat, text):
+        return (SpeltOrder("", text, play.label),)
+    standing = game.standing(state, seat)
+    if standing and standing.sheet:
+        return tuple(_spelt_units(game, state, seat, text))
+    if tableau := tableau_of(game, state, seat):
+        return (SpeltOrder("", text, _spelt_choice(tableau, text)),)
+    grammar = game.pad(state, seat)
+    if grammar is None:
+        return (SpeltOrder("", text, text),)
+    keys = [next(key for key in grammar.keys if key.pad == pad) for pad in grammar.spell(text)]
+    return tuple(SpeltOrder(key.drawing, key.letter, key.label) for key in keys)
+
+
+def asked_again(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> str:
+    """What the guide answers to another order than the one that it asks for."""
+    words = listed([order.words for order in spelt(game, state, seat, text)])
+    return say("That is allowed in a game. In the lesson now: {order}.", order=words)
+
+
+def play_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Play | None:
+    """The play of a text, where the seat gives it by tapping squares or keys."""
+    standing = game.standing(state, seat)
+    if standing is None or standing.sheet or standing.duel or standing.placing:
+        return None
+    return next((play for play in game.plays(state, seat) if play.text == text), None)
+
+
+def _spelt_units(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Iterator[SpeltOrder]:
+    stages = (Stage("", {}, (), None),)  # the last one: all is open
+    opened = game.opened(state, {each: game.parse(text) for each in SEATS}, stages, 0)
+    for unit in opened.get(seat, ()):
+        if unit.order is not None:
+            yield SpeltOrder(unit.drawing, unit.unit, unit.words)
+
+
+def choice_of(tableau: CardUi | None, text: str) -> Choice | None:
+    """The choice of a text, where the seat gives it by tapping cards, lanes and keys."""
+    return next((choice for choice in tableau.choices if choice.text == text), None) if tableau else None
+
+
+def _spelt_choice(tableau: CardUi, text: str) -> str:
+    choice = choice_of(tableau, text)
+    key = next((key for key in tableau.keys if choice and key.name == choice.key), None)
+    if choice is None or key is None:
+        return text
+    if choice.lane is None:
+        return key.label
+    return say("{key}, lane {lane}", key=key.label, lane=choice.lane)
+
+
+Way = tuple[Square | None, Square | None]
+"""From where to where something goes; from None: it is the seat's one piece."""
+
+
+def ways_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[Way, ...]:
+    """Where an action leads on the board, for pictures: square by square, piece by piece, or its first order."""
+    if play := play_of(game, state, seat, text):
+        return tuple(pairwise(play.squares))
+    ends = game.plan(state, seat, text)
+    standing = game.standing(state, seat)
+    if standing and standing.sheet:
+        return tuple(zip((unit.square for unit in standing.sheet.units), ends, strict=False))
+    return tuple((None, end) for end in ends[:1])

@@ -1,0 +1,126 @@
+"""What a game may bring beside its rules: commands, other ways to write a finished game down, and how people play it.
+
+The command line and self-play find it through `tools_of` and know no game by name.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from companion.core.grid import Square
+from companion.core.kit import Layout, Seat
+from companion.games.base import Game, Step
+
+S = TypeVar("S")
+A = TypeVar("A")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command `companion NAME`: `add` adds its arguments, `run` is given what was typed and answers the exit status.
+
+    `run` raises a `CompanionError`, of which one line is printed.
+    """
+
+    name: str
+    help: str
+    add: Callable[[ArgumentParser], None]
+    run: Callable[[Namespace], int]
+
+
+@dataclass(frozen=True)
+class PlayedGame:
+    """A finished game as it is resolved anew: every turn's state before it, its actions, and what came of them."""
+
+    game: str
+    options: Mapping[str, Any]
+    turns: Iterable[tuple[Any, Mapping[Seat, str], Step[Any]]]
+
+
+@dataclass(frozen=True)
+class GameWriter:
+    """An option `--NAME` of `companion replay` that prints a game in another form, of which there are `choices`.
+
+    The first of them is meant where none is named. `write` raises `Malformed` for a game that has no such form.
+    """
+
+    name: str
+    help: str
+    choices: tuple[str, ...]
+    write: Callable[[PlayedGame, str], Iterator[str]]
+
+
+@dataclass(frozen=True)
+class Showdown:
+    """Cards that come together: whose zone is which, what lies in both, and what the camera should read of it."""
+
+    mine: Square
+    theirs: Square
+    cards: Layout
+    said: str
+
+
+@dataclass(frozen=True)
+class WayToPlay:
+    """Options of a rehearsed game; `own` are those of the game that the people know, with every card in it.
+
+    `has_real_cards`: people hold real cards, and the table hears of turns and showdowns only.
+    """
+
+    options: Mapping[str, Any]
+    own: Mapping[str, Any]
+    has_real_cards: bool
+
+
+class CardRehearsal(Protocol):
+    """How people play a game of cards, on phones or with real cards under the camera; for self-play."""
+
+    end_turn: str
+    """The action that ends a turn with real cards, `call` begins a showdown, `pass_turn` is handed in by the clock."""
+    call: str
+    pass_turn: str
+    win: str
+    """What the winner says at the end of a game without a clock."""
+    keys: Mapping[str, tuple[str, ...]]
+    """The keys of a pad for `call` and `win`."""
+
+    def way(self, seed: int) -> WayToPlay:
+        """How the game with this seed is played."""
+
+    def liking(self, action: str) -> float:
+        """How gladly somebody takes this action, against the others that are legal."""
+
+    def open_cards(self, state: Any) -> Layout:
+        """The cards that lie face up."""
+
+    def is_seen(self, state: Any, action: str) -> bool:
+        """Can the camera tell what this action is?"""
+
+    def showdown(self, state: Any, seat: Seat, action: str) -> Showdown:
+        """The cards that an action brings together, the one that it plays included."""
+
+
+@dataclass(frozen=True)
+class GameTools:
+    """Everything that one game brings."""
+
+    commands: tuple[Command, ...] = ()
+    writers: tuple[GameWriter, ...] = ()
+    rehearsal: CardRehearsal | None = None
+
+
+class GameWithTools(Game[S, A]):
+    """A game that brings tools of its own."""
+
+    @abstractmethod
+    def tools(self) -> GameTools:
+        """What it brings; it is asked for whenever the command line is put together, so it should import little."""
+
+
+def tools_of(game: Game[Any, Any]) -> GameTools:
+    """What a game brings; mostly nothing."""
+    return game.tools() if isinstance(game, GameWithTools) else GameTools()

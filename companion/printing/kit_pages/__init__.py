@@ -1,0 +1,1 @@
+"""The pages of a printable kit: instructions, board, pieces, cards. May import what `companion.printing` may."""

@@ -1,0 +1,214 @@
+"""What is printed below a kit's pieces: player aids, cards for the hand, tiles and walls for orders, a score sheet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from companion.core.i18n import say
+from companion.core.kit import SEATS, Kit, Seat, Side
+from companion.games.aids import AidRow, Extras, OrderTile, PlayerAid
+from companion.printing.kit_pages.board_pages import seat_words
+from companion.printing.kit_pages.tag_faces import print_picture
+from companion.printing.kit_pages.tag_pages import Block
+from companion.printing.tiling import Extent
+
+if TYPE_CHECKING:
+    from companion.printing.pdf_pen import Pen
+
+_PAD_MM = 5.0
+_GOAL_MM, _TITLE_MM, _TEXT_MM, _SMALL_MM = 8.0, 4.2, 3.6, 3.1
+_HEAD_MM, _ROW_MM, _HEADS_MM = 16.0, 9.5, 6.0
+_LIST_SHARE = 0.42
+_CARD_MM = (30.0, 42.0)
+_TILE_MM = 30.0
+_COPIES = 3
+"""Tiles of each order: as many as may be laid at once."""
+_WALL_MM, _PLACES_MM, _FOOT_MM = 48.0, 44.0, 12.0
+"""A wall stands on its foot between the tiles and the other player."""
+_SCORE_HEAD_MM, _SCORE_ROW_MM, _SCORE_ROWS = 12.0, 8.0, 8
+
+
+def blocks_of(kit: Kit, extras: Extras, room: Extent) -> Iterator[Block]:
+    """Everything that stands below the pieces, in the order in which it is wanted."""
+    for seat, aid in extras.aids.items():
+        height = _aid_height(aid, room.width)
+        yield Block(height, ("aid",), partial(_aid, kit=kit, seat=seat, aid=aid, width=room.width))
+    for seat in SEATS if extras.hand_cards else ():
+        names = tuple(f"strength {card}" for card in extras.hand_cards)
+        yield Block(_CARD_MM[1], names, partial(_hand_cards, side=kit.sides[seat], cards=extras.hand_cards))
+    for seat in SEATS if extras.tiles else ():
+        across = int(room.width // _TILE_MM)
+        rows = -(-_COPIES * len(extras.tiles) // across)
+        draw = partial(_tiles, kit=kit, seat=seat, tiles=extras.tiles, across=across)
+        yield Block(rows * _TILE_MM, ("tiles",), draw)
+    if extras.tiles:
+        height = _WALL_MM + _FOOT_MM + _PLACES_MM
+        yield Block(height, ("walls",), partial(_walls, kit=kit, places=extras.places, width=room.width))
+    if extras.aids:
+        height = _SCORE_HEAD_MM + _SCORE_ROWS * _SCORE_ROW_MM
+        yield Block(height, ("score sheet",), partial(_score_sheet, kit=kit, width=room.width), grows=True)
+
+
+# ---- the player aid ---------------------------------------------------------------------------------------------
+
+
+def _aid_height(aid: PlayerAid, width: float) -> float:
+    from companion.printing.pdf_pen import LEADING, broken  # noqa: PLC0415  imported late, with the pen
+
+    text = _points_width(width)
+    lines = sum(len(broken(point.words, text, _TEXT_MM)) for point in aid.points)
+    points = len(aid.points) * (LEADING * _TITLE_MM + 1.6) + lines * LEADING * _TEXT_MM
+    rows = len(aid.rows) * _ROW_MM + _HEADS_MM
+    return _HEAD_MM + 1.5 + max(points, rows) + _PAD_MM
+
+
+def _points_width(width: float) -> float:
+    return (1 - _LIST_SHARE) * width - 2 * _PAD_MM
+
+
+def _aid(pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width: float) -> None:
+    """A card: whose it is and the goal, the list at the left, the rules in brief at the right."""
+    from companion.printing.pdf_pen import RULE, text_width  # noqa: PLC0415  imported late, with the pen
+
+    side = kit.sides[seat]
+    pen.rectangle(0, 0, width, height, stroke_mm=0.8)
+    pen.drawing(side.drawing, _PAD_MM, height - 12.5, 10, side)
+    whose = seat_words(kit, seat)
+    right = width - _PAD_MM
+    pen.text(right, height - 9.6, whose, _SMALL_MM, anchor="right")
+    pen.text(
+        _PAD_MM + 13, height - 10.4, aid.goal, _GOAL_MM, bold=True, room=right - 18 - text_width(whose, _SMALL_MM) - 4
+    )
+    pen.line((_PAD_MM, height - _HEAD_MM + 1), (right, height - _HEAD_MM + 1), width=0.6)
+    middle = _LIST_SHARE * width
+    pen.line((middle, _PAD_MM), (middle, height - _HEAD_MM - 2), width=0.3, colour=RULE)
+    with pen.at(_PAD_MM, height - _HEAD_MM):
+        _aid_list(pen, kit, aid, (middle - 2 * _PAD_MM, height - _HEAD_MM - _PAD_MM))
+    y = height - _HEAD_MM - 1.5
+    for point in aid.points:
+        y = pen.paragraph(middle + _PAD_MM, y, _points_width(width), point.title, _TITLE_MM, bold=True)
+        y = pen.paragraph(middle + _PAD_MM, y, _points_width(width), point.words, _TEXT_MM) - 1.6
+
+
+def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, room: tuple[float, float]) -> None:
+    """The list below its heading, the origin at its upper left; its rows share the height."""
+    from companion.printing.pdf_pen import INK_2, RULE  # noqa: PLC0415  imported late, with the pen
+
+    column, (width, height) = 15.0, room
+    high = min(1.5 * _ROW_MM, (height - _HEADS_MM) / len(aid.rows))
+    first = width - column * len(aid.heads)
+    pen.text(0, -_HEADS_MM + 1.6, aid.list_title, _SMALL_MM, colour=INK_2)
+    for place, head in enumerate(aid.heads):
+        x = first + (place + 0.5) * column
+        pen.text(x, -_HEADS_MM + 1.6, head, _SMALL_MM, colour=INK_2, anchor="middle", room=column - 1)
+    for number, row in enumerate(aid.rows):
+        y = -_HEADS_MM - (number + 0.5) * high
+        pen.line((0, y + high / 2), (width, y + high / 2), width=0.2, colour=RULE)
+        _aid_sign(pen, kit, row, y)
+        wide = first - 13
+        if row.words:
+            pen.text(12, y + 0.5, row.name.capitalize(), _TEXT_MM, bold=True, room=wide)
+            pen.text(12, y - 3.3, row.words, _SMALL_MM, colour=INK_2, room=wide)
+        else:
+            pen.text(12, y - 1.4, row.name.capitalize(), _TEXT_MM, bold=True, room=wide)
+        for place, figure in enumerate(row.figures):
+            pen.text(first + (place + 0.5) * column, y - 1.8, figure, 5.0, bold=True, anchor="middle")
+
+
+def _aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
+    """What a row shows at its left, eight millimetres high."""
+    from companion.printing.pdf_pen import INK  # noqa: PLC0415  imported late, with the pen
+
+    if row.face:
+        face = kit.face(row.face)
+        with pen.at(4.2, y):
+            print_picture(pen, face, 8.0, kit.sides[face.seat] if face.seat else None)
+    elif row.drawing:
+        pen.drawing(row.drawing, 1, y - 3.2, 6.4, None, fill=INK)
+    elif row.notation:
+        pen.notation(1.6, y - 2.4, row.notation, 6.8)
+
+
+# ---- parts ------------------------------------------------------------------------------------------------------
+
+
+def _hand_cards(pen: Pen, high: float, *, side: Side, cards: tuple[str, ...]) -> None:
+    """Cards with a big figure and whose they are, side by side."""
+    wide = _CARD_MM[0]
+    for number, card in enumerate(cards):
+        with pen.at(number * (wide + 2.4), 0):
+            pen.outline(0, 0, wide, high)
+            pen.text(wide / 2, high / 2 - 8, card, 22, bold=True, anchor="middle")
+            pen.drawing(side.drawing, 2, high - 7.5, 5.5, side)
+            pen.drawing(side.drawing, wide - 7.5, 2, 5.5, side)
+
+
+def _tiles(pen: Pen, _: float, *, kit: Kit, seat: Seat, tiles: tuple[OrderTile, ...], across: int) -> None:
+    """Tiles edge to edge, every order as often as it may be laid."""
+    from companion.printing.pdf_pen import printed_on  # noqa: PLC0415  imported late, with the pen
+
+    side, size = kit.sides[seat], _TILE_MM
+    ink = printed_on(side.rgb)
+    laid = [tile for _ in range(_COPIES) for tile in tiles]
+    rows = -(-len(laid) // across)
+    for number, tile in enumerate(laid):
+        with pen.at(number % across * size, (rows - 1 - number // across) * size):
+            pen.rectangle(0, 0, size, size, fill=side.rgb)
+            if seat is Seat.NORTH:
+                _dots(pen, size, ink)
+            pen.outline(0, 0, size, size)
+            pen.text(2.2, size - 6.0, tile.letter, 4.4, bold=True, colour=ink)
+            pen.drawing(tile.drawing, size / 2 - 6.5, size / 2 - 4.5, 13, None, fill=ink)
+            pen.text(size / 2, 2.8, tile.word.capitalize(), 4.2, bold=True, colour=ink, anchor="middle", room=size - 3)
+
+
+def _dots(pen: Pen, size: float, ink: str) -> None:
+    """North's pattern along two edges, clear of letter, drawing and word."""
+    for step in range(1, 8):
+        y = size * step / 8
+        for x in (1.0, size - 1.0):
+            if not (x < 2 and y > size - 7):
+                pen.dot(x, y, 0.45, fill=ink)
+
+
+def _walls(pen: Pen, _: float, *, kit: Kit, places: int, width: float) -> None:
+    """For each side a wall to fold up, and behind it the numbered places for its tiles."""
+    wide = places * (_TILE_MM + 1.0) + 1.0
+    for seat, x in zip(SEATS, (0.0, width - wide), strict=True):
+        side = kit.sides[seat]
+        foot, wall = _PLACES_MM, _PLACES_MM + _FOOT_MM
+        with pen.at(x, 0):
+            for place in range(places):
+                left = 1.0 + place * (_TILE_MM + 1.0)
+                pen.rectangle(left, 1.0, _TILE_MM, _PLACES_MM - 2.0, stroke_mm=0.3)
+                pen.text(left + _TILE_MM / 2, _PLACES_MM / 2 - 4, str(place + 1), 12, bold=True, anchor="middle")
+            with pen.at(0, wall):
+                pen.shutter(wide, _WALL_MM, Extent(0, 0, wide, _WALL_MM))
+            pen.dot(wide / 2, wall + _WALL_MM / 2, 15, fill="#FFFFFF")
+            pen.drawing(side.drawing, wide / 2 - 10, wall + _WALL_MM / 2 - 10, 20, side)
+            pen.rectangle(0, foot, wide, _FOOT_MM, fill="#FFFFFF")
+            pen.text(wide / 2, foot + 4.6, seat_words(kit, seat), 4.2, bold=True, anchor="middle", room=wide - 6)
+            pen.outline(0, 0, wide, wall + _WALL_MM)
+            for y in (foot, wall):
+                pen.fold((-0.6, y), (wide + 0.6, y))
+
+
+def _score_sheet(pen: Pen, height: float, *, kit: Kit, width: float) -> None:
+    """A table for names, who won, and in how many turns."""
+    from companion.printing.pdf_pen import INK_2, RULE  # noqa: PLC0415  imported late, with the pen
+
+    south, north = (kit.sides[seat] for seat in SEATS)
+    pen.text(0, height - 5.0, say("Score sheet"), 5.2, bold=True)
+    edges = (0.0, 0.14 * width, 0.42 * width, 0.70 * width, 0.86 * width, width)
+    heads = (say("date"), south.name, north.name, say("winner"), say("turns"))
+    top = height - _SCORE_HEAD_MM
+    rows = int(top / _SCORE_ROW_MM)
+    for left, head in zip(edges, heads, strict=False):
+        pen.text(left + 1, top + 1.6, head.capitalize(), _SMALL_MM, colour=INK_2)
+    for row in range(rows + 1):
+        y = top - row * _SCORE_ROW_MM
+        pen.line((0, y), (width, y), width=0.25 if row else 0.5, colour=RULE if row else INK_2)
+    for x in edges[1:-1]:
+        pen.line((x, top + 5), (x, top - rows * _SCORE_ROW_MM), width=0.2, colour=RULE)

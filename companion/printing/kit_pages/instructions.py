@@ -1,0 +1,360 @@
+"""The first page of a printed kit: how to print, join, glue, place the camera and start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby, product
+from typing import NamedTuple
+
+from companion.core.i18n import joined, say, say_n
+from companion.core.kit import SEATS, Deck, Kit
+from companion.printing.kit_pages.deck_pages import print_card
+from companion.printing.pdf_pen import (
+    BAR_MM,
+    HATCH,
+    INK,
+    INK_2,
+    LEADING,
+    RULE,
+    SIGN,
+    TILE_2,
+    WHITE,
+    Pen,
+    broken,
+)
+from companion.printing.tiling import Extent, Tiling
+
+_TEXT_SIZES_MM = (4.0, 3.8, 3.6, 3.4, 3.2, 3.0, 2.8, 2.6, 2.4)
+_PICTURE_SCALES = (1.0, 0.85, 0.7, 0.6)
+"""The largest text, and with it the largest pictures, with which the page holds all steps are taken."""
+_HEAD_MM, _FIGURE_MM = 6.4, 14.0
+_TEXT_X, _PICTURE_WIDTH, _PICTURE_HEIGHT = 16.0, 58.0, 36.0
+
+_PRINT = (
+    say(
+        "Matt white paper of 160 to 200 g. In the print dialogue choose 100 % or “actual size”, never “fit to page”. "
+        "Then measure the black and white bar below: it must be 100 mm long."
+    ),
+    say("Glossy paper and plastic film mirror the lamp, and the camera reads nothing there."),
+)
+_WHOLE = (say("Cut along the thin line round the board and glue it on stiff card, so that it lies flat."),)
+_JOIN = (
+    say("Lay out the pages as in the picture. Where a page shows scissors (left and below), cut along that line."),
+    say(
+        "Glue its cut edge on the edge of the other page that says so: crosses with equal numbers come together to "
+        "whole ones. First the pages of a row, then the rows. Last, cut along the thin line round the board and glue "
+        "it on card."
+    ),
+)
+_CUT = say(
+    "Cut out the tags along the thin lines and fold them along the dashes: flaps go down over the sides of the block, "
+    "two faces go round the piece."
+)
+_SPARES = say("Keep the spare tags: they are the same once more.")
+_CAMERA = (
+    say(
+        "Anywhere round the table, so high that its picture shows all four corner squares of the board and a hand’s "
+        "width more. Higher is better; it may look down askew, up to some 45 degrees."
+    ),
+    say("Light from the side, so that no lamp mirrors on the board. Nothing has to be calibrated."),
+)
+_SWITCH_ON = say(
+    "Switch the companion on, or run “companion play” on a computer. Open the address that the table screen shows; "
+    "phones scan its code."
+)
+_SET_UP_PIECES = say("Lay the board in view of the camera and set up the pieces as the screen says.")
+_SET_UP_CARDS = say("Lay the board in view of the camera and set up the cards as the screen says.")
+_PLACES = say("Cut out the places for piles as well. They lie beside the board, where the camera need not see them.")
+_KINDS = {
+    "board": say("board"),
+    "pieces": say("pieces"),
+    "extras": say("for the table"),
+    "places": say("places for piles"),
+    "cards": say("cards and backs"),
+}
+
+_SHEET_CELLS = {
+    "pieces": (3.0, 0.8, 3, 3),
+    "extras": (10.0, 1.4, 1, 1),
+    "places": (4.6, 1.4, 2, 2),
+    "cards": (3.4, 0.6, 3, 3),
+}
+"""What a page looks like from afar: the cells' width and distance, and how many stand side by side and below, mm."""
+
+Picture = Callable[[Pen], None]
+"""Draws in a box of 58 x 36 mm, the origin at its lower left corner."""
+
+
+class _Setting(NamedTuple):
+    """How all steps are set: the page's width within its margins and the size of the text, mm, and of the pictures."""
+
+    width: float
+    text_mm: float
+    pictures: float
+
+
+@dataclass(frozen=True)
+class _Step:
+    title: str
+    paragraphs: tuple[str, ...]
+    picture: Picture | None = None
+
+    def text_width(self, setting: _Setting) -> float:
+        """Width that the text has beside the picture, mm."""
+        return setting.width - _TEXT_X - (_PICTURE_WIDTH * setting.pictures + 6 if self.picture else 0)
+
+    def height(self, setting: _Setting) -> float:
+        """Height of text or picture, mm."""
+        size = setting.text_mm
+        lines = sum(len(broken(words, self.text_width(setting), size)) for words in self.paragraphs)
+        text = 4.5 + LEADING * _HEAD_MM + lines * LEADING * size + 1.5 * len(self.paragraphs)
+        return max(text, _PICTURE_HEIGHT * setting.pictures + 6 if self.picture else 0.0)
+
+
+def print_instructions(
+    pen: Pen, kit: Kit, tiling: Tiling, room: Extent, *, spares: bool, kinds: tuple[str, ...]
+) -> None:
+    """Fill the room of the current page; `kinds` are those of the pages that follow, see `Sheets.kinds`.
+
+    Raises ValueError when the kit's notes do not fit: a defect of the kit.
+    """
+    left, right, top, floor = room.left, room.right, room.top, room.bottom
+    pen.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
+    taken = pen.text(left, top - 16, kit.title, 16, bold=True, room=0.7 * (right - left))
+    pen.text(right, top - 16, say("Print, cut, glue, play"), 5.0, anchor="right", room=right - left - taken - 6)
+    pen.sign(left, top - 40, right - left, 18, words=say("Print at 100 % on matt paper"))
+    steps = tuple(_steps(kit, tiling, spares, kinds))
+    y = top - 44.0
+    setting, spare = _setting(kit, steps, right - left, y - floor)
+    gap = min(6.0, spare / len(steps))
+    for number, step in enumerate(steps, start=1):
+        pen.line((left, y), (right, y), width=0.5)
+        with pen.at(left, y):
+            _print_step(pen, number, step, setting)
+        y -= step.height(setting) + gap
+
+
+def _setting(kit: Kit, steps: tuple[_Step, ...], width: float, height: float) -> tuple[_Setting, float]:
+    """The largest setting that fits, and the height that it leaves."""
+    for text_mm, pictures in product(_TEXT_SIZES_MM, _PICTURE_SCALES):
+        setting = _Setting(width, text_mm, pictures)
+        spare = height - sum(step.height(setting) for step in steps)
+        if spare >= 0:
+            return setting, spare
+    raise ValueError(f"the notes in the kit of {kit.game} do not fit the page of instructions: make them shorter")
+
+
+def _print_step(pen: Pen, number: int, step: _Step, setting: _Setting) -> None:
+    """One step below its rule, the origin at the rule's left end: big figure, title and text, picture."""
+    width, scale = setting.width, setting.pictures
+    pen.text(0, -3 - 0.72 * _FIGURE_MM, str(number), _FIGURE_MM, bold=True)
+    y = pen.paragraph(_TEXT_X, -2.2, width - _TEXT_X, step.title, _HEAD_MM, bold=True)
+    for words in step.paragraphs:
+        y = pen.paragraph(_TEXT_X, y, step.text_width(setting), words, setting.text_mm) - 1.5
+    if step.picture:
+        with pen.at(width - _PICTURE_WIDTH * scale, -_PICTURE_HEIGHT * scale - 3, scale=scale):
+            step.picture(pen)
+
+
+def _steps(kit: Kit, tiling: Tiling, spares: bool, kinds: tuple[str, ...]) -> Iterator[_Step]:
+    yield _Step(say("Print this file"), _PRINT, partial(_sheets_picture, kinds=kinds))
+    title = (
+        say("Cut out the board, one page")
+        if tiling.pages == 1
+        else say_n("Join the board, {n} page", "Join the board, {n} pages", tiling.pages)
+    )
+    joining = _WHOLE if tiling.pages == 1 else _JOIN
+    yield _Step(title, (*joining, _PLACES) if kit.deck else joining, partial(_board_picture, kit=kit, tiling=tiling))
+    notes = kit.notes
+    if kit.deck:
+        first = kinds.index("cards") + 2
+        yield from _card_steps(kit.deck, notes, first, first + kinds.count("cards") + kinds.count("backs") - 1)
+        notes = ()
+    if kit.pieces:
+        cutting = joined(" ", [_CUT, _SPARES]) if spares else _CUT
+        yield _Step(say("Make the pieces"), (cutting, *notes), partial(_piece_picture, kit=kit))
+    yield _Step(say("Place the camera"), _CAMERA, _camera_picture)
+    setting_up = _SET_UP_PIECES if kit.pieces or not kit.deck else _SET_UP_CARDS
+    yield _Step(say("Start"), (_SWITCH_ON, setting_up), _start_picture)
+
+
+def _card_steps(deck: Deck, notes: tuple[str, ...], first: int, last: int) -> Iterator[_Step]:
+    """How to print cards, which are on pages `first` to `last`, and how to lay them."""
+    both_sides = say(
+        "Pages {first} to {last} are cards, each page followed by its backs: print these alone, on both sides of "
+        "strong matt paper, turned over the long edge. Cut from cross to cross: neighbours share their edge.",
+        first=first,
+        last=last,
+    )
+    one_side = say(
+        "Or print only every other page from {first} on, and put each card into a matt sleeve before an old playing "
+        "card. A lost card is printed again; a card that is on the table twice is refused.",
+        first=first,
+    )
+    title = say_n("Make the {n} card", "Make the {n} cards", len(deck.cards))
+    yield _Step(title, (both_sides, one_side), partial(_card_picture, deck=deck))
+    laying = say(
+        "The first card lies on its outline at your edge, each next one {step:g} mm farther from you and upon the "
+        "last: marks in the lane show the steps. Askew or upside down does no harm.",
+        step=deck.step_mm,
+    )
+    yield _Step(say("Lay cards open in a fan"), (laying, *notes), partial(_fan_picture, deck=deck))
+
+
+def _sheets_picture(pen: Pen, kinds: tuple[str, ...]) -> None:
+    """The pages that follow in their order: a small pile for each kind, its page numbers and its name."""
+    numbered = groupby(enumerate(kinds, start=2), key=lambda page: _group(page[1]))
+    shown = [(kind, list(pages)) for kind, pages in numbered]
+    wide, high, apart = 14.0, 19.0, 5.5
+    x = _PICTURE_WIDTH - len(shown) * (wide + apart) + apart / 2
+    for kind, pages in shown:
+        first, last = pages[0][0], pages[-1][0]
+        for back in range(min(2, len(pages) - 1), -1, -1):
+            pen.rectangle(x + 0.9 * back, 12 + 0.9 * back, wide, high, fill=WHITE, stroke_mm=0.35)
+        with pen.at(x, 12):
+            _sheet(pen, kind, wide, high)
+        numbers = str(first) if first == last else f"{first}-{last}"
+        pen.text(x + wide / 2, 6.6, numbers, 4.2, bold=True, anchor="middle")
+        pen.text(x + wide / 2, 2.6, _KINDS[kind], 2.8, anchor="middle", room=wide + apart - 1)
+        x += wide + apart
+
+
+def _group(kind: str) -> str:
+    """Backs belong to the cards that they follow."""
+    return "cards" if kind == "backs" else kind
+
+
+def _sheet(pen: Pen, kind: str, wide: float, high: float) -> None:
+    """What a page of this kind looks like from afar, its lower left corner at the origin."""
+    if kind == "board":
+        for column, row in product(range(3), range(4)):
+            pen.rectangle(1.6 + 3.6 * column, 2.3 + 3.6 * row, 3.6, 3.6, stroke_mm=0.25)
+        return
+    size, gap, columns, rows = _SHEET_CELLS[kind]
+    tall = size if kind == "pieces" else 1.4 * size
+    left, low = (wide - columns * (size + gap) + gap) / 2, (high - rows * (tall + gap) + gap) / 2
+    for column, row in product(range(columns), range(rows)):
+        x, y = left + column * (size + gap), low + row * (tall + gap)
+        fills = {"pieces": INK, "cards": HATCH if (column + row) % 2 else None}
+        pen.rectangle(x, y, size, tall, fill=fills.get(kind), stroke_mm=0.25)
+        if kind == "pieces":
+            pen.rectangle(x + 0.8, y + 0.8, 0.7, 0.7, fill=WHITE)
+
+
+def _start_picture(pen: Pen) -> None:
+    """A phone that is held over the code on a screen."""
+    pen.rectangle(4, 5, 34, 22, fill=WHITE, stroke_mm=0.9)
+    pen.rectangle(16, 1.5, 10, 3.5, fill=INK)
+    pen.shape((5, 6.2), (35, 6.2), (37, 8.2), (35, 10.2), (5, 10.2), fill=SIGN)
+    for dx, dy in ((0, 0), (0, 7), (7, 7)):
+        pen.rectangle(24 + dx, 13 + dy, 4, 4, fill=INK)
+        pen.rectangle(25 + dx, 14 + dy, 2, 2, fill=WHITE)
+    for column, row in ((5, 1), (7, 0), (9, 2), (7, 3), (10, 0), (5, 6), (5, 9), (1, 5), (3, 5), (9, 5)):
+        pen.rectangle(24 + column, 13 + row, 1, 1, fill=INK)
+    for row in range(3):
+        pen.line((7, 23 - 4 * row), (19 - 3 * row, 23 - 4 * row), width=1.0)
+    pen.rectangle(43, 6, 14, 26, fill=WHITE, stroke_mm=0.9)
+    pen.rectangle(45, 20, 10, 8, stroke_mm=0.5)
+    for column, row in product(range(3), range(2)):
+        pen.rectangle(45 + 3.5 * column, 9 + 4 * row, 3, 3, fill=RULE)
+    pen.line((42, 24), (36.5, 20), width=0.35, dash=(1.2, 1.0))
+    pen.line((42, 16), (36.5, 15), width=0.35, dash=(1.2, 1.0))
+
+
+def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
+    """The whole board, small, with its pages' names."""
+    whole = tiling.extent
+    scale = min(_PICTURE_WIDTH / whole.width, _PICTURE_HEIGHT / whole.height)
+    with pen.at(_PICTURE_WIDTH - whole.right * scale, -whole.bottom * scale, scale=scale):
+        pen.rectangle(whole.left, whole.bottom, whole.width, whole.height, stroke_mm=0.3 / scale)
+        for square in kit.board.squares:
+            wide, deep = kit.board.square_mm, kit.board.depth_mm or kit.board.square_mm
+            x, y = kit.board.centre_mm(square)
+            pen.rectangle(x - wide / 2, y - deep / 2, wide, deep, fill=TILE_2, stroke_mm=0.15 / scale)
+        for x, y in kit.board.corner_centres_mm.values():  # plain squares: a camera must not take this for a board
+            side = kit.board.corner_mm
+            pen.rectangle(x - side / 2, y - side / 2, side, side, fill=INK)
+        for cut in tiling.cuts_x:
+            pen.line((cut, whole.bottom), (cut, whole.top), width=1.0 / scale, colour=WHITE)
+            pen.line((cut, whole.bottom), (cut, whole.top), width=0.5 / scale)
+        for cut in tiling.cuts_y:
+            pen.line((whole.left, cut), (whole.right, cut), width=1.0 / scale, colour=WHITE)
+            pen.line((whole.left, cut), (whole.right, cut), width=0.5 / scale)
+        for window in tiling.windows if tiling.pages > 1 else ():
+            core = window.core
+            x, y = (core.left + core.right) / 2, (core.bottom + core.top) / 2
+            size = min(6.0 / scale, 0.35 * core.width)
+            pen.rectangle(x - size, y - 0.7 * size, 2 * size, 1.4 * size, fill=WHITE)
+            pen.text(x, y - 0.36 * size, window.label, size, bold=True, anchor="middle")
+
+
+def _piece_picture(pen: Pen, kit: Kit) -> None:
+    """A tag glued on its block, seen from in front."""
+    face = kit.face(kit.pieces[0][0])
+    side = kit.sides.get(face.seat) if face.seat else kit.sides[SEATS[0]]
+    wide, deep = 30.0, 30.0
+    high = max(1.5, min(14.0, wide * face.height_mm / (kit.tag_mm * 9 / 7)))
+    x, lean = 12.0, 0.45 * deep
+    pen.rectangle(x, 1, wide, high, fill=WHITE, stroke_mm=0.4)
+    if high >= 6:
+        pen.drawing(face.drawing, x + wide / 2 - (high - 1.4) / 2, 1.7, high - 1.4, side)
+    right, top = x + wide, 1 + high
+    corners = ((right, 1.0), (right + lean, 1 + 0.5 * deep), (right + lean, top + 0.5 * deep), (right, top))
+    pen.shape(*corners, fill=RULE)
+    pen.line(*corners, corners[0], width=0.4)
+    with pen.lying(x, top):
+        pen.rectangle(0, 0, wide, deep, fill=WHITE)
+        pen.rim(wide, 1.4, side, dotted=face.seat is SEATS[1])
+        pen.marker(face.markers[0], wide / 2, deep / 2, 0.7 * wide)
+
+
+def _card_picture(pen: Pen, deck: Deck) -> None:
+    """A card and its back, with the crosses along which they are cut out."""
+    scale = (_PICTURE_HEIGHT - 5) / deck.height_mm
+    wide, high, apart = deck.width_mm * scale, deck.height_mm * scale, 4.0
+    left, low = _PICTURE_WIDTH - 1.5 - 2 * wide - apart, 2.5
+    for x in (left, left + wide + apart):
+        for dx in (0.0, wide):
+            for y in (low, low + high):
+                pen.hairline((x + dx - 1.5, y), (x + dx + 1.5, y))
+                pen.hairline((x + dx, y - 1.5), (x + dx, y + 1.5))
+    with pen.at(left, low, scale=scale):
+        _card(pen, deck, len(deck.cards) // 2)
+    with pen.at(left + wide + apart, low, scale=scale):
+        pen.shutter(deck.width_mm, deck.height_mm, Extent(0, 0, deck.width_mm, deck.height_mm))
+
+
+def _fan_picture(pen: Pen, deck: Deck) -> None:
+    """Four open cards of one stack, seen from the side of who laid them: he sits at the left."""
+    count = min(4, len(deck.cards))
+    long = deck.height_mm + (count - 1) * deck.step_mm
+    scale = min(_PICTURE_WIDTH / long, (_PICTURE_HEIGHT - 8) / deck.width_mm)
+    with pen.at(_PICTURE_WIDTH - long * scale, _PICTURE_HEIGHT, turn_deg=-90, scale=scale):
+        for number in range(count):
+            with pen.at(0, number * deck.step_mm):
+                _card(pen, deck, 19 * number % len(deck.cards))  # of several suits and values
+    left = _PICTURE_WIDTH - long * scale
+    width = pen.text(left, 1.2, say("your edge"), 3.4, room=32)
+    pen.line((left + width + 3, 2.4), (_PICTURE_WIDTH - 4, 2.4), width=0.8)
+    pen.shape((_PICTURE_WIDTH - 5, 0.4), (_PICTURE_WIDTH - 5, 4.4), (_PICTURE_WIDTH, 2.4))
+
+
+def _card(pen: Pen, deck: Deck, number: int) -> None:
+    """A card of the deck on white; no camera takes it for one."""
+    pen.rectangle(0, 0, deck.width_mm, deck.height_mm, fill=WHITE, stroke_mm=0.8)
+    print_card(pen, deck, deck.cards[number], readable=False)
+
+
+def _camera_picture(pen: Pen) -> None:
+    """Table, board and camera from the side."""
+    pen.line((0, 3), (58, 3), width=1.2)
+    pen.line((6, 4.3), (40, 4.3), width=1.4, colour=INK_2)
+    pen.line((54, 3), (54, 31), (46, 33), width=0.8)
+    lens = (44.0, 31.6)
+    for x in (2.0, 44.0):
+        pen.line(lens, (x, 4.0), width=0.3, dash=(1.2, 1.0))
+    pen.shape((42, 33.2), (47, 36), (49, 33.4), (44, 30.6))
+    pen.text(23, 6.4, say("board"), 3.4, anchor="middle")
+    pen.text(40, 33.5, say("camera"), 3.4, anchor="right")

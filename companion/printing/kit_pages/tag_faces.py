@@ -1,0 +1,105 @@
+"""What is printed round a piece's marker: its rim with letters or drawings, or the stone of one of several squares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from companion.core.kit import Face, Kit, Seat, Side
+from companion.printing.tiling import Extent, quiet_mm
+from vision.pieces.tags import has_wide_rim
+
+if TYPE_CHECKING:
+    from companion.printing.pdf_pen import Pen
+
+_LEAST_RIM_MM = 2.4
+"""Nothing is written into a narrower rim: it could not be read."""
+_THIN_MM = 1.0
+_MAGNIFIED = 1.8
+"""Size of a drawing by the rim through which its middle shows: an eye or a ring has to be told from a step away."""
+_STONE_SIGN_MM = 10.0
+
+
+def print_face(pen: Pen, kit: Kit, face: Face, outer: float, rim: float) -> None:
+    """The rim of a tag at the origin, `outer` mm wide; a wide one tells from all sides what it is.
+
+    What has a sign shows it with its name to both players. A face that lies is white with a thin edge, and its letters
+    are turned by a right angle.
+    """
+    side = kit.sides.get(face.seat) if face.seat else None
+    from companion.printing.pdf_pen import STONE, WHITE  # noqa: PLC0415  imported late, with the pen
+
+    pen.rim(outer, min(rim, _THIN_MM) if face.lies else rim, side, dotted=face.seat is Seat.NORTH)
+    if not has_wide_rim(kit, face) or rim < _LEAST_RIM_MM:
+        return
+    fill = WHITE if face.lies else side.rgb if side else STONE
+    for turn in (0, 90, 180, 270):
+        with pen.at(outer / 2, outer / 2, turn_deg=turn), pen.at(0, (rim - outer) / 2):
+            if face.sign and turn % 180 == 0:
+                _named(pen, face, kit.letters.get(face.letter, face.letter), (0.72 * outer, rim), fill)
+            else:
+                _sign(pen, face, rim, fill, side)
+
+
+def _named(pen: Pen, face: Face, name: str, room: tuple[float, float], fill: str) -> None:
+    """A sign and a name side by side in the middle of a rim at the origin, on a plain core."""
+    from companion.printing.pdf_pen import DIGIT, printed_on, text_width  # noqa: PLC0415  imported late, with the pen
+
+    width, rim = room
+    words = name.capitalize()
+    picture, gap = 0.9 * rim, 0.2 * rim
+    size = min(0.6 * rim / DIGIT, (width - picture - gap) / text_width(words, 1.0, bold=True))
+    wide = picture + gap + text_width(words, size, bold=True)
+    pen.rectangle(-wide / 2 - 0.4, -0.47 * rim, wide + 0.8, 0.94 * rim, fill=fill)
+    ink = printed_on(fill)
+    pen.drawing(face.sign, -wide / 2, -picture / 2, picture, None, fill=ink)
+    pen.text(wide / 2, -DIGIT * size / 2, words, size, bold=True, colour=ink, anchor="right")
+
+
+def _sign(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> None:
+    """A letter on a plain core, or the middle of a drawing, in the middle of a rim at the origin."""
+    from companion.printing.pdf_pen import DIGIT, printed_on, text_width  # noqa: PLC0415  imported late, with the pen
+
+    if not face.letter:
+        size, reach, half = _MAGNIFIED * rim, 0.5 * _MAGNIFIED * rim, 0.47 * rim
+        pen.rectangle(-reach, -half, 2 * reach, 2 * half, fill=fill)
+        with pen.at(0, 0, clip=Extent(-reach, -half, reach, half)):
+            pen.drawing(face.drawing, -size / 2, -size / 2, size, side)
+        return
+    size = 0.78 * rim / DIGIT
+    with pen.at(0, 0, turn_deg=90 if face.lies else 0):
+        wide = text_width(face.letter, size, bold=True)
+        core = max(wide, 0.78 * rim) + 0.5
+        pen.rectangle(-core / 2, -0.47 * rim, core, 0.94 * rim, fill=fill)
+        pen.text(0, -DIGIT * size / 2, face.letter, size, bold=True, colour=printed_on(fill), anchor="middle")
+
+
+def print_picture(pen: Pen, face: Face, size: float, side: Side | None) -> None:
+    """A face as screens show it, `size` mm wide round the origin: its drawing and its letter; only lines if it lies."""
+    from companion.printing.pdf_pen import DIGIT, WHITE, printed_on  # noqa: PLC0415  imported late, with the pen
+
+    pen.drawing(face.drawing, -size / 2, -size / 2, size, None if face.lies else side, plain=face.lies)
+    if face.letter:
+        colour = printed_on(WHITE if face.lies or not side else side.rgb)
+        high = 0.46 * size / DIGIT
+        with pen.at(0, 0, turn_deg=90 if face.lies else 0):
+            pen.text(0, -DIGIT * high / 2, face.letter, high, bold=True, colour=colour, anchor="middle")
+
+
+def print_big_face(pen: Pen, face: Face, size: tuple[float, float], tag_mm: float, side: Side | None) -> None:
+    """The top of a piece of several squares, its lower left corner at the origin: stone, whose it is, white middle."""
+    from companion.printing.pdf_pen import INK, STONE, WHITE  # noqa: PLC0415  imported late, with the pen
+
+    width, depth = size
+    pen.rectangle(0, 0, width, depth, fill=STONE)
+    with pen.at(width / 2, depth / 2, turn_deg=0 if width <= depth else 90):
+        long = max(size)  # drawings of pieces are upright
+        pen.drawing(face.drawing, -long / 2, -long / 2, long, None)
+    if side:
+        away = (width / 2 + tag_mm / 2 + quiet_mm(tag_mm)) / 2
+        for turn in (0, 180):
+            with pen.at(width / 2, depth / 2, turn_deg=turn), pen.at(away, 0):
+                pen.dot(0, 0, 0.62 * _STONE_SIGN_MM, fill=WHITE)
+                pen.drawing(side.drawing, -_STONE_SIGN_MM / 2, -_STONE_SIGN_MM / 2, _STONE_SIGN_MM, side)
+    white = tag_mm + 2 * quiet_mm(tag_mm)
+    pen.rectangle((width - white) / 2, (depth - white) / 2, white, white, fill=WHITE)
+    pen.line((0, 0), (width, 0), (width, depth), (0, depth), (0, 0), width=0.3, colour=INK)

@@ -1,0 +1,101 @@
+"""Between two games: what is played next, with which options, and who changes places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from companion.core.errors import Illegal, JournalError, Malformed, Refusal
+from companion.core.i18n import say
+from companion.games import GAMES, game_named
+from companion.table.chance.chance_keeper import ChanceKeeper
+from companion.table.pipeline import Pipeline
+from companion.table.ports import LastChoices
+from companion.table.seats.seating import Seating
+from companion.table.session import Phase
+
+
+class Lobby:
+    """Begins games; every method is called by the table's thread."""
+
+    def __init__(self, pipeline: Pipeline, seating: Seating, chance: ChanceKeeper, choices: LastChoices) -> None:
+        self._pipeline = pipeline
+        self._seating = seating
+        self._chance = chance
+        self._choices = choices
+        self.has_room = True
+        """Is there enough room on the disk for a game?"""
+        remembered = choices.last if choices.last in GAMES else None
+        pipeline.live = replace(pipeline.live, remembered=remembered)
+
+    def begin(
+        self,
+        game: str,
+        options: Mapping[str, Any],
+        seed: int | None = None,
+        score: tuple[int, int, int] = (0, 0, 0),
+    ) -> None:
+        """Start a game with its set-up; raises `Malformed` for unknown games and options."""
+        self._require_room()
+        self._pipeline.accept(self._chance.beginning(game, options, seed, score))
+
+    def begin_lesson(self, game: str) -> None:
+        """Start the first game with a guide; raises `Malformed` for a game that has none."""
+        lesson = game_named(game).lesson
+        if lesson is None:
+            raise Malformed(say("{game} has no lesson", game=game_named(game).title))
+        self._require_room()
+        record = self._chance.beginning(game, lesson.options, None, (0, 0, 0))
+        self._pipeline.accept(msgspec.structs.replace(record, is_guided=True))
+
+    def begin_chosen(self, game: str, options: Mapping[str, Any], seed: int | None) -> None:
+        """Start a game as the host has chosen, and remember the choice."""
+        self.begin(game, options, seed)
+        self._choices.keep(game, options)
+        self._pipeline.publish(replace(self._pipeline.live, remembered=game))
+
+    def begin_by_key(self, is_guided: bool = False) -> None:
+        """Start the game whose board lies there, else the one of last time; raises `Illegal` where there is none."""
+        live = self._pipeline.live
+        game = live.suggested or live.remembered
+        if game is None:
+            raise Illegal(Refusal.NO_GAME, say("No board lies on the table"))
+        if is_guided:
+            self.begin_lesson(game)
+        else:
+            self.begin(game, self._options_of(game))
+
+    def rematch(self, swap: bool = False) -> None:
+        """The same game with the same options once more; the match goes on. `swap`: with sides changed, if possible."""
+        session = self._pipeline.session
+        if session.phase is not Phase.OVER:
+            raise Illegal(Refusal.WRONG_PHASE, say("The game is not over yet"))
+        south, north, ties = session.score
+        if swap and session.can_swap and self.has_room:
+            self._seating.swap({})
+            south, north = north, south
+        name = session.playing.name
+        options = self._options_of(name) if session.is_guided else session.raw_options
+        self.begin(name, options, None, (south, north, ties))
+
+    @property
+    def must_replay(self) -> bool:
+        """Is the game over with a tie that is played again at once?"""
+        return self.has_room and self._pipeline.session.is_tie_to_replay
+
+    def _require_room(self) -> None:
+        if not self.has_room:
+            raise JournalError(say("The disk is full: no game can begin. Remove old games or other files first."))
+
+    def _options_of(self, game: str) -> Mapping[str, Any]:
+        """With which options a game begins by a key: as the host chose last, else by its last way."""
+        kept = self._choices.options(game)
+        if kept is not None:
+            try:
+                game_named(game).options(kept)
+            except Malformed:  # chosen in an older version of the program
+                kept = None
+        return game_named(game).presets[-1].options if kept is None else kept

@@ -1,0 +1,79 @@
+"""The clock of a turn: when it runs out, which alarms are due until then, and what a restart must know of it."""
+
+from __future__ import annotations
+
+import math
+
+from companion.core.kit import Seat
+from companion.core.ports import Alarm, Cue, Signal
+from companion.table.clocks.countdown import Countdown
+from companion.table.ports import RecordJournal
+from companion.table.records import Pause, TimeOut
+from companion.table.session import Session
+
+NOTE_S = 0.5
+"""How often a running clock is written down: so much a power cut may give back to the turn that it hits."""
+LAST_SECONDS_S = (2.0, 1.0)
+"""The last seconds tick so long before the end, in turns that are longer than both (CUES: last two seconds)."""
+LOW_S = 30.0
+LAST_S = 10
+"""A chess clock is heard once when so much is left, and then in each of so many last seconds (CUES: own clock)."""
+
+
+def alarms_of(session: Session) -> tuple[Alarm, ...]:
+    """All that sounds in this turn, and when, unless somebody acts before; empty while the clock stands still."""
+    countdown, seats = session.countdown, session.awaited
+    due_s = countdown.due_s if countdown else None
+    if countdown is None or due_s is None:
+        return ()
+    if session.bank:
+        return _last_seconds(countdown, round(due_s, 4), seats)
+    ticks = [due_s - left_s for left_s in LAST_SECONDS_S if countdown.limit_s > max(LAST_SECONDS_S)]
+    return (*(Alarm(at_s, Signal(Cue.TIME_SHORT, seats)) for at_s in ticks), Alarm(due_s, Signal(Cue.TIME_OUT, seats)))
+
+
+def _last_seconds(countdown: Countdown, due_s: float, seats: frozenset[Seat]) -> tuple[Alarm, ...]:
+    """What a chess clock of the seat on turn says; what was due before this turn shows, but is not heard again.
+
+    The same clock always gives the same times, whatever was played meanwhile.
+    """
+    lasts = [left_s for left_s in range(LAST_S, 0, -1) if left_s < countdown.left_s + 1]
+    return (
+        Alarm(due_s - LOW_S, Signal(Cue.CLOCK_LOW, seats)),
+        *(Alarm(due_s - left_s, Signal(Cue.CLOCK_LAST, seats)) for left_s in lasts),
+        Alarm(due_s, Signal(Cue.TIME_OUT, seats)),
+    )
+
+
+class Timekeeper:
+    """Watches the clock of the session's turn for the table; every method is called by the table's thread."""
+
+    def __init__(self, journal: RecordJournal) -> None:
+        self._journal = journal
+        self._noted_s = -math.inf
+
+    def after_restart(self, session: Session) -> Pause | None:
+        """The pause with which a turn that was running comes back, at the last time that was noted for it."""
+        countdown = session.countdown
+        if countdown is None or countdown.since_s is None:
+            return None
+        noted_s = self._journal.clock_of(session.moment)
+        now_s = countdown.since_s if noted_s is None else max(noted_s, countdown.since_s)
+        return Pause("restart", now_s)
+
+    def time_out(self, session: Session, now_s: float) -> TimeOut | None:
+        """The end of the turn, if it is due."""
+        due_s = session.countdown.due_s if session.countdown else None
+        return TimeOut(session.moment, due_s) if due_s is not None and now_s >= due_s else None
+
+    def note(self, session: Session, now_s: float) -> None:
+        """Write a running clock down every now and then; raises `JournalError`."""
+        is_running = session.countdown is not None and session.countdown.since_s is not None
+        if is_running and now_s - self._noted_s >= NOTE_S:
+            self._noted_s = now_s
+            self._journal.note_clock(session.moment, now_s)
+
+    def pause_s(self, session: Session, now_s: float) -> float:
+        """How many seconds the table may sleep before this clock wants something; infinite while it stands still."""
+        due_s = session.countdown.due_s if session.countdown else None
+        return math.inf if due_s is None else max(0.0, due_s - now_s)

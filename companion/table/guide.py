@@ -1,0 +1,86 @@
+"""The guide of a first game: what of its lesson is shown, and the sign meanwhile.
+
+In a lesson nothing is secret: its orders are part of the program, and the table takes no others. So the table screen
+shows those of both seats, and who plays by a pad needs no phone. The views of a guided game say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from companion.core.i18n import listed, say
+from companion.core.kit import Seat
+from companion.games.lesson import Lesson, LessonStep
+from companion.games.mixins import tableau_of
+from companion.games.spelling import SpeltOrder, Way, spelt, ways_of
+from companion.table.session import Phase, Session, chance
+
+
+@dataclass(frozen=True)
+class GuideView:
+    """The step of the lesson that is on: `number` counts from 0, `part` too. `is_over`: all of it has happened.
+
+    `orders` are those of both seats in words and drawings, `ways` where they lead.
+    """
+
+    lesson: Lesson
+    step: LessonStep
+    number: int
+    part: int
+    is_over: bool
+    orders: Mapping[Seat, tuple[SpeltOrder, ...]]
+    ways: Mapping[Seat, tuple[Way, ...]]
+
+
+def guide_of(session: Session) -> GuideView | None:
+    """What of the lesson is shown; None: no guide is here."""
+    number, step = session.lesson_number, session.lesson_step
+    lesson = session.game.lesson if session.game else None
+    if number is None or step is None or lesson is None:
+        return None
+    game = session.playing
+    before = session.before if session.phase is Phase.STAGES else session
+    state = before.state if before else session.state
+    orders = {seat: spelt(game, state, seat, text) for seat, text in step.orders.items()}
+    return GuideView(
+        lesson,
+        step,
+        number,
+        lesson.part_of(number),
+        session.phase is Phase.STAGES and session.stage + 1 == len(session.stages),
+        _as_on_board(session, state, step, orders),
+        {seat: ways_of(game, state, seat, text) for seat, text in step.orders.items()},
+    )
+
+
+def _as_on_board(
+    session: Session, state: Any, step: LessonStep, orders: Mapping[Seat, tuple[SpeltOrder, ...]]
+) -> Mapping[Seat, tuple[SpeltOrder, ...]]:
+    """Orders that are keys, drawn as they lead on a picture with South below."""
+    game = session.playing
+    if game.standing(state, None) or tableau_of(game, state, None):
+        return orders
+    played = game.apply(state, {seat: game.parse(text) for seat, text in step.orders.items()}, chance(0, 0))
+    return {
+        seat: tuple(
+            replace(order, drawing=stage.orders[seat].on_board if seat in stage.orders else order.drawing)
+            for order, stage in zip(each, played.stages, strict=False)
+        )
+        for seat, each in orders.items()
+    }
+
+
+def lesson_words(session: Session, step: LessonStep, viewer: Seat | None) -> tuple[str, str]:
+    """What the sign says while the lesson waits for orders, and the smaller line below it."""
+    sides = session.playing.sides
+    awaited = sorted(session.awaited)
+    if viewer in awaited:
+        return step.head, step.told[viewer]
+    people = [seat for seat in awaited if not session.is_machines(seat)]
+    if viewer is not None or not people:
+        return say("Waiting for {sides}", sides=listed(sides[seat].name for seat in awaited)), step.why
+    if len(people) > 1:
+        return say("Both: give the orders shown here"), step.why
+    return say("{side!c}: give the order shown here", side=sides[people[0]].name), step.why

@@ -1,0 +1,119 @@
+"""Who is told of the table: pages that wait for a change, lamps, cues, alarms, and the kit that lies there."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+
+from companion.core.clock import Clock
+from companion.core.kit import Kit, Seat
+from companion.core.ports import Alarm, Cue, SeatLamps, Signal
+from companion.table.clocks.deadlines import alarms_of
+from companion.table.prompts import lamps_of
+from companion.table.state import TableState
+
+REVEAL_S = 0.6
+"""How long the reveal's own cue has the lamps and the buzzer before the first step's begins."""
+
+OnSignal = Callable[[Signal], None]
+OnLamps = Callable[[Mapping[Seat, SeatLamps], bool], None]
+OnKit = Callable[[Kit | None], None]
+OnAlarms = Callable[[tuple[Alarm, ...]], None]
+
+
+class Listeners:
+    """Tells everybody in the table's thread; what is called must not block. `wait` may be called from any thread."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._changed = threading.Condition()
+        self._version = 0
+        self._closed = False
+        self._when_changed: list[Callable[[], None]] = []
+        self._on_signal: list[OnSignal] = []
+        self._on_lamps: list[OnLamps] = []
+        self._on_kit: list[OnKit] = []
+        self._on_alarms: list[OnAlarms] = []
+        self._alarms: tuple[Alarm, ...] = ()
+        self._put_off: tuple[float, tuple[Signal, ...]] = (0.0, ())
+
+    # ---- whoever listens ---------------------------------------------------------------------------------------
+
+    def wait(self, version: int, timeout_s: float) -> int:
+        """Wait until the table has changed since `version`, at most so long; answers the newest version."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._version != version or self._closed, timeout_s)
+        return self._version
+
+    def when_changed(self, call: Callable[[], None]) -> None:
+        """Have this called after every change that a page could show."""
+        self._when_changed.append(call)
+
+    def hear_signals(self, on_signal: OnSignal) -> None:
+        """Have this called with every cue to come."""
+        self._on_signal.append(on_signal)
+
+    def hear_lamps(self, on_lamps: OnLamps, live: TableState, in_trouble: bool) -> None:
+        """Have this called with the steady lamps, now and after every change."""
+        self._on_lamps.append(on_lamps)
+        on_lamps(lamps_of(live), in_trouble)
+
+    def hear_kit(self, on_kit: OnKit, kit: Kit | None) -> None:
+        """Have this called with the kit on the table, now and whenever another one lies there."""
+        self._on_kit.append(on_kit)
+        on_kit(kit)
+
+    def hear_alarms(self, on_alarms: OnAlarms) -> None:
+        """Have this called with all alarms of the turn, now and whenever they change."""
+        self._on_alarms.append(on_alarms)
+        on_alarms(self._alarms)
+
+    # ---- telling them ------------------------------------------------------------------------------------------
+
+    def kit_is(self, kit: Kit | None) -> None:
+        """Another kit lies on the table."""
+        for on_kit in self._on_kit:
+            on_kit(kit)
+
+    def show(self, live: TableState, in_trouble: bool, signals: tuple[Signal, ...] = ()) -> None:
+        """The table looks like this now: lamps, alarms and cues first, who are waited for by a finger; then pages."""
+        lamps = lamps_of(live)
+        for on_lamps in self._on_lamps:
+            on_lamps(lamps, in_trouble)
+        alarms = alarms_of(live.session)
+        if alarms != self._alarms:  # after the lamps: what still blinks for the old turn ends in the same instant
+            self._alarms = alarms
+            for on_alarms in self._on_alarms:
+                on_alarms(alarms)
+        self.send(*signals)
+        with self._changed:
+            self._version = live.version
+            self._changed.notify_all()
+        for call in self._when_changed:
+            call()
+
+    def send(self, *signals: Signal) -> None:
+        """Give cues; what comes with a reveal waits until the reveal itself has been seen and heard."""
+        cues = [signal.cue for signal in signals]
+        if Cue.REVEAL in cues:
+            cut = cues.index(Cue.REVEAL) + 1
+            self._put_off = (self._clock.monotonic_s() + REVEAL_S, signals[cut:])
+            signals = signals[:cut]
+        elif signals:
+            self._put_off = (0.0, ())
+        for signal in signals:
+            for on_signal in self._on_signal:
+                on_signal(signal)
+
+    def send_put_off(self) -> None:
+        """Give the cues that have waited for a reveal, once it is their time."""
+        due_s, waiting = self._put_off
+        if waiting and self._clock.monotonic_s() >= due_s:
+            self._put_off = (0.0, ())
+            self.send(*waiting)
+
+    def close(self) -> None:
+        """Nobody waits any longer."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()

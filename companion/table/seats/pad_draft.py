@@ -1,0 +1,88 @@
+"""How the keys of a pad become an order: pure, so that lamps and refusals can depend on nothing secret."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.i18n import say
+from companion.core.kit import Seat
+from companion.core.ports import Cue, PadKey, Press
+from companion.table.records import HandIn, TakeBack
+from companion.table.session import Session
+
+
+@dataclass(frozen=True)
+class PadStep:
+    """What a key does: a longer or shorter draft with its cue, or an input for the table.
+
+    `draft` are the order keys pressed so far, `count` how many orders they make.
+    """
+
+    draft: tuple[str, ...]
+    count: int = 0
+    cue: Cue | None = None
+    records: tuple[HandIn | TakeBack, ...] = ()
+
+
+def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Press) -> PadStep:
+    """What a key means while orders are collected; raises `Malformed` or `Illegal` for a key that is refused.
+
+    Keys add orders, back takes one away (held: all), ready hands in; once sealed, back takes the action back. Only a
+    key that completes an order, or takes one away, is heard: how many keys an order has would tell what it is.
+    """
+    grammar = session.playing.pad(session.state, seat)
+    if press.key is PadKey.BACK and seat in session.sealed:
+        return PadStep(draft, records=() if press.held else (TakeBack(seat, session.moment, press.at_s),))
+    if press.key is PadKey.BACK and not draft and seat is session.may_revert and session.before:
+        return PadStep(draft, records=() if press.held else (TakeBack(seat, session.before.moment, press.at_s),))
+    is_key = press.key is PadKey.READY and grammar is not None and grammar.ready_is_key and seat in session.awaited
+    if press.key is PadKey.READY and press.held and not is_key:
+        return _held_ready(session, seat, draft, press)
+    moment = _moment_of(session, seat, press)
+    if grammar is None or (seat not in session.awaited and moment == session.moment):
+        raise Illegal(Refusal.NOT_TO_ACT, say("No order is wanted of this pad now"))
+    if press.key is PadKey.BACK:
+        shorter = () if press.held else draft[:-1]
+        back = Cue.KEY_BACK if grammar.count(shorter) < grammar.count(draft) or not draft else None
+        return PadStep(shorter, grammar.count(shorter), Cue.KEYS_CLEARED if press.held else back)
+    if press.held and not is_key:
+        return PadStep(draft, grammar.count(draft))
+    if press.key is PadKey.READY and (press.held or not is_key or not grammar.accepts(draft, press.key)):
+        text = grammar.text(draft)
+        if text is None:
+            raise Malformed(say("Something is missing"))
+        return PadStep((), records=(HandIn(seat, moment, text),))
+    if not grammar.accepts(draft, press.key):
+        raise Malformed(say("This key is not taken now"))
+    longer = (*draft, str(press.key))
+    asked = session.asked_of(seat)
+    if asked is not None and longer != grammar.spell(asked)[: len(longer)]:
+        raise Illegal(Refusal.LESSON, say("The lesson asks for another key"))
+    text = grammar.text(longer)
+    if text is not None and grammar.is_at_once(longer):
+        return PadStep((), records=(HandIn(seat, moment, text),))
+    has_grown = grammar.count(longer) > grammar.count(draft)
+    return PadStep(longer, grammar.count(longer), Cue.KEY_TAKEN if has_grown else None)
+
+
+def _moment_of(session: Session, seat: Seat, press: Press) -> str:
+    """The turn that a press belongs to by its own time: the last one, if that ran out only after the press."""
+    turn = session.turns[-1] if session.turns else None
+    if turn and turn.by_time and seat in turn.sealed and turn.due_s is not None and press.at_s <= turn.due_s:
+        return turn.moment
+    return session.moment
+
+
+def _held_ready(session: Session, seat: Seat, draft: tuple[str, ...], press: Press) -> PadStep:
+    """Ready was held: its press is taken back, and what holding means is handed in for the same turn and time."""
+    grammar = session.playing.pad(session.state, seat)
+    count = grammar.count(draft) if grammar else 0
+    if session.before is None or seat is not session.may_revert or session.turns[-1].acted_s != press.at_s:
+        return PadStep(draft, count)
+    earlier = session.before
+    before_grammar = session.playing.pad(earlier.state, seat)
+    if before_grammar is None or not before_grammar.held_ready:
+        return PadStep(draft, count)
+    back = TakeBack(seat, earlier.moment, press.at_s)
+    return PadStep((), records=(back, HandIn(seat, earlier.moment, before_grammar.held_ready)))

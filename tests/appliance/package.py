@@ -1,0 +1,77 @@
+"""Roots of Debian to install the package in: a distribution as it is, without the program, and no network inside.
+
+Each is kept like the machine's base, under a name made of what went into it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from appliance import build
+
+SUITES = {"bookworm": "3.11", "trixie": "3.13"}
+"""The distributions, and the Python of each."""
+PACKAGES = ("python3", "systemd", "udev", "zlib1g", "libstdc++6")
+"""What a Raspberry Pi has by itself, and the package asks for."""
+NEEDED = ("mmdebstrap", "unshare", "ip")
+
+
+def distribution(suite: str, architecture: str = "amd64") -> Path:
+    """A root with nothing of ours in it; raises `CannotBuild`."""
+    if missing := [tool for tool in NEEDED if not shutil.which(tool)]:
+        raise build.CannotBuild(f"{', '.join(missing)} not found: sudo apt install mmdebstrap iproute2")
+    if os.geteuid():
+        raise build.CannotBuild("a root is built as root")
+    folder = build.cache() / f"root-{suite}-{architecture}-{build.mark(*PACKAGES)}"
+    if not folder.exists():
+        print(f"Building a root of {suite}, some minutes …", file=sys.stderr, flush=True)
+        try:
+            with build.work(folder) as made:
+                _make(made, suite, architecture)
+        except subprocess.CalledProcessError as error:
+            raise build.CannotBuild(build.told(error)) from None
+    return folder
+
+
+def _make(root: Path, suite: str, architecture: str) -> None:
+    options = ['--aptopt=APT::Install-Recommends "false"', f"--architectures={architecture}"]
+    options += [f'--aptopt={key} "{value}"' for key, value in build.apt_settings()]
+    options += [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "locale", "man")]
+    build.do("mmdebstrap", "--variant=minbase", "--mode=root", f"--include={','.join(PACKAGES)}", *options,
+        suite, str(root), f"deb {build.mirror()} {suite} main")  # fmt: skip
+
+
+@contextmanager
+def copy_of(root: Path, target: Path) -> Iterator[Inside]:
+    """A copy to install in, with `/proc` and `/dev` for as long as it lasts."""
+    build.do("cp", "-a", "--reflink=auto", str(root), str(target))
+    with ExitStack() as stack:
+        for kind, name in (("proc", "proc"), ("tmpfs", "dev"), ("tmpfs", "run")):
+            build.do("mount", "-t", kind, kind, str(target / name))
+            stack.callback(build.do, "umount", "--lazy", str(target / name))
+        for device in ("null", "zero", "random", "urandom"):
+            build.do("cp", "-a", f"/dev/{device}", str(target / "dev"))
+        yield Inside(target)
+
+
+class Inside:
+    """A shell in that copy, which reaches no network."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def __call__(self, script: str, status: int = 0, **environment: str) -> str:
+        """What a script says, both streams; it has to end with that status."""
+        given = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8"} | environment
+        alone = 'ip link set lo up && exec chroot "$0" /bin/sh -ec "$1"'
+        command = ["unshare", "--net", "sh", "-c", alone, str(self.root), script]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=given)
+        said = done.stdout + done.stderr
+        assert done.returncode == status, f"{script}\nended with {done.returncode}:\n{said}"
+        return said

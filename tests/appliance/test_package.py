@@ -1,0 +1,220 @@
+"""Debian's packages: installed, upgraded, removed and purged by plain apt, offline; and what is in the one for arm64."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from appliance import build, package
+from appliance.package import Inside
+from companion import DEBIAN_HOME, __version__
+from companion.maintenance.settings.template import settings_text
+
+sys.path.append(str(build.ROOT / "tests/maintenance"))
+from test_backup import fill
+
+STATE, CONFIG = "/var/lib/tabletop-companion", "/etc/tabletop-companion"
+SOURCES = ("companion", "hardware", "vision", "web", "systemd", "debian", "pyproject.toml", "README.md", "Makefile")
+NEWER = "99.0"
+COMPILED = {"aarch64": b"\xb7\x00", "x86_64": b"\x3e\x00"}
+"""Bytes 18 and 19 of an ELF file: the machine it is for."""
+HERE = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, "")
+Packages = Callable[[str], Path]
+
+
+@pytest.fixture(scope="session")
+def deb(figures: list[str], short: bool) -> Packages:
+    """Answers the package of the tree as it is, built or taken from the cache."""
+    if short:
+        pytest.skip("the packages are no part of the short form")
+    if missing := [tool for tool in ("dpkg-deb", "dh") if not shutil.which(tool)]:
+        pytest.skip(f"{', '.join(missing)} not found: sudo apt install debhelper")
+    folder = build.cache() / f"deb-{build.mark(*(build.ROOT / name for name in SOURCES))}"
+
+    def packaged(architecture: str) -> Path:
+        name = f"tabletop-companion_{__version__}_{architecture}.deb"
+        if not (folder / name).exists():
+            build.drop("deb-", keep=1)
+            folder.mkdir(parents=True, exist_ok=True)
+            build.do("make", "-C", str(build.ROOT), "deb", f"ARCHITECTURES={architecture}")
+            shutil.copyfile(build.ROOT / "dist" / name, folder / f"{name}.new")
+            (folder / f"{name}.new").rename(folder / name)
+        figures.append(f"{name}: {(folder / name).stat().st_size / 1e6:.0f} MB")
+        return folder / name
+
+    return packaged
+
+
+@pytest.fixture(params=package.SUITES)
+def machine(request: pytest.FixtureRequest, deb: Packages, tmp_path: Path) -> Iterator[Inside]:
+    """A distribution without the program, the package in `/root`."""
+    if not HERE:
+        pytest.skip("no package is built for this machine")
+    try:
+        root = package.distribution(request.param, HERE)
+    except build.CannotBuild as reason:
+        pytest.skip(f"no root can be built: {reason}")
+    with package.copy_of(root, tmp_path / "root") as inside:
+        shutil.copyfile(deb(HERE), inside.root / "root/companion.deb")
+        yield inside
+
+
+def install(inside: Inside, file: str = "/root/companion.deb") -> str:
+    return inside(f"apt-get install -y {file}", DEBIAN_FRONTEND="noninteractive")
+
+
+def newer(inside: Inside, folder: Path) -> None:
+    """The same package once more, as a later version."""
+    tree = folder / "newer"
+    build.do("dpkg-deb", "-R", str(inside.root / "root/companion.deb"), str(tree))
+    control = tree / "DEBIAN/control"
+    control.write_text(re.sub(r"(?m)^Version: .*$", f"Version: {NEWER}", control.read_text()))
+    (program,) = tree.glob(f"{DEBIAN_HOME[1:]}/lib/python3/site-packages/companion/__init__.py")
+    program.write_text(program.read_text().replace(__version__, NEWER))
+    build.do("dpkg-deb", "-Zzstd", "-z1", "--root-owner-group", "-b", str(tree), str(inside.root / "root/newer.deb"))
+    shutil.rmtree(tree)
+
+
+def play_games(inside: Inside, folder: Path) -> None:
+    """Three games that are over, as the service would have left them."""
+    fill(folder / "games", games=3)
+    for path in (folder / "games").iterdir():
+        if path.name != "settings.toml":
+            build.do("cp", "-r", str(path), str(inside.root / STATE[1:]))
+    inside(f"chown -R companion:companion {STATE}")
+
+
+def games(inside: Inside) -> int:
+    return len(inside("companion history --json").strip().splitlines())
+
+
+# ---- a life ----------------------------------------------------------------------------------------------------------
+
+
+def test_installed_upgraded_removed_and_purged(machine: Inside, tmp_path: Path) -> None:
+    """One machine from the first installation to the last word."""
+    said = install(machine)
+    assert "No systemd is running here" in said
+    assert machine("companion --version") == f"companion {__version__}\n"
+    assert machine("stat -c '%U %a' /var/lib/tabletop-companion /etc/tabletop-companion").split() == [
+        "companion", "700", "companion", "750",
+    ]  # fmt: skip
+    assert machine(f"cat {CONFIG}/settings.toml") == settings_text(STATE)
+    for unit, state in (
+        ("companion.service", "enabled"),
+        ("companion-lamp.service", "enabled"),
+        ("companion-poweroff.path", "enabled"),
+        ("companion-kiosk.service", "disabled"),
+    ):
+        assert machine(f"systemctl is-enabled {unit} || true").strip() == state
+    assert "<port>8080</port>" in (machine.root / "etc/avahi/services/tabletop-companion.service").read_text()
+    units = machine("systemd-analyze verify companion.service companion-lamp.service 2>&1 || true")
+    assert not re.search(r"(?i)no such file|not executable|failed to", units), units
+    assert machine(f"find {DEBIAN_HOME} -name '*.pyc' | head -1"), "compiled once, not at every start"
+
+    play_games(machine, tmp_path)
+    before = games(machine)
+    assert before
+    machine(
+        f"printf '\\n[web]\\nport = 9000\\n' >>{CONFIG}/settings.toml && sed -i '0,/^\\[web\\]$/s///' {CONFIG}/settings.toml"
+    )
+    settings = machine(f"cat {CONFIG}/settings.toml")
+
+    newer(machine, tmp_path)
+    install(machine, "/root/newer.deb")
+    assert machine("companion --version") == f"companion {NEWER}\n"
+    assert (games(machine), machine(f"cat {CONFIG}/settings.toml")) == (before, settings)
+    assert machine(f"stat -c %U {STATE}/before-update.zip").strip() == "companion"
+    assert "<port>9000</port>" in (machine.root / "etc/avahi/services/tabletop-companion.service").read_text()
+    assert "PORT=9000" in (machine.root / "etc/systemd/system/companion-kiosk.service.d/port.conf").read_text()
+
+    said = machine("apt-get remove -y tabletop-companion", DEBIAN_FRONTEND="noninteractive")
+    assert f"Games are in {STATE}, settings in {CONFIG}" in said
+    assert not (machine.root / DEBIAN_HOME[1:]).exists()
+    assert not (machine.root / "usr/bin/companion").exists()
+    assert not (machine.root / "etc/avahi/services/tabletop-companion.service").exists()
+    install(machine)
+    assert games(machine) == before, "an older version, and the games that were here"
+
+    machine("echo 'tabletop-companion tabletop-companion/remove-games boolean false' | debconf-set-selections")
+    said = machine("apt-get purge -y tabletop-companion", DEBIAN_FRONTEND="noninteractive")
+    assert f"Games and settings stay: {STATE}, {CONFIG}" in said
+    assert (machine.root / STATE[1:] / "journal.sqlite").exists()
+    install(machine)
+    assert games(machine) == before
+    said = machine("apt-get purge -y tabletop-companion", DEBIAN_FRONTEND="noninteractive")
+    assert f"Games and settings go: {STATE}, {CONFIG}" in said
+    assert not (machine.root / STATE[1:]).exists()
+    assert not (machine.root / CONFIG[1:]).exists()
+    assert not list((machine.root / "etc/systemd/system").rglob("companion*"))
+    assert not list((machine.root / "usr/share/python3/runtime.d").glob("tabletop*"))
+
+
+def test_what_it_says_of_itself(machine: Inside) -> None:
+    """Doctor and update; and where the other installation is, the package stays out."""
+    (machine.root / "opt/tabletop-companion/current").mkdir(parents=True)
+    said = machine("apt-get install -y /root/companion.deb", status=100, DEBIAN_FRONTEND="noninteractive")
+    assert "install.sh uninstall" in said
+    shutil.rmtree(machine.root / "opt/tabletop-companion")
+    install(machine)
+    doctor = machine("companion doctor || [ $? = 1 ] || [ $? = 3 ]")
+    assert f"companion {__version__} (Debian package, brought up to date by apt)" in doctor
+    apt = f"sudo apt install ./tabletop-companion_VERSION_{HERE}.deb"
+    assert apt in machine("companion update")
+    assert apt in machine("companion update other.whl", status=1)
+    assert apt.replace("install ", "install --allow-downgrades ") in machine("companion update --back", status=1)
+    assert "games are read, pages answer, a turn is played and kept" in machine(
+        f"setpriv --reuid=companion --regid=companion --init-groups /usr/bin/companion update --check"
+        f" --settings {CONFIG}/settings.toml"
+    )
+    own = package.SUITES["bookworm" if "bookworm" in machine("cat /etc/os-release") else "trixie"]
+    said = machine("sh -x /usr/share/python3/runtime.d/tabletop-companion.rtupdate rtupdate 2>&1")
+    assert f"lib/python{own}" in said
+
+
+# ---- what is in it ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("architecture", "elf"), [("arm64", "aarch64"), ("amd64", "x86_64")])
+def test_everything_in_it_is_for_that_machine(deb: Packages, architecture: str, elf: str, tmp_path: Path) -> None:
+    file = deb(architecture)
+    assert build.do("dpkg-deb", "-f", str(file), "Architecture").strip() == architecture
+    build.do("dpkg-deb", "-x", str(file), str(tmp_path))
+    home = tmp_path / DEBIAN_HOME[1:]
+    compiled = [path for path in home.rglob("*") if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
+    assert {path.read_bytes()[18:20] for path in compiled} == {COMPILED[elf]}
+    for python in package.SUITES.values():
+        assert_whole(home, python)
+        names = [path.name for path in (home / f"lib/python{python}").rglob("*.so") if "cpython" in path.name]
+        assert names
+        assert all(f"cpython-{python.replace('.', '')}-{elf}" in name for name in names)
+    left = subprocess.run(["grep", "-rlE", "/opt/tabletop|pending.json", str(tmp_path / "lib"), str(tmp_path / "usr/bin")],
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    assert left.stdout == ""
+    assert not [path for path in (tmp_path / "opt", tmp_path / "etc", tmp_path / "var") if path.exists()]
+
+
+def assert_whole(home: Path, python: str) -> None:
+    """Every entry of the lock for this Python is there, in its version, and nothing else."""
+    from test_lock import locked  # noqa: PLC0415 - of the tests beside
+
+    here = {"python_version": python, "python_full_version": f"{python}.2", "sys_platform": "linux"}
+    wanted = {
+        entry.name.lower().replace("-", "_"): str(entry.specifier)[2:]
+        for entry, _ in locked()
+        if entry.marker is None or entry.marker.evaluate(here)
+    }
+    notes = [
+        *home.glob("lib/python3/site-packages/*.dist-info"),
+        *home.glob(f"lib/python{python}/site-packages/*.dist-info"),
+    ]
+    found = dict(note.name.removesuffix(".dist-info").lower().split("-") for note in notes)
+    assert found.pop("tabletop_companion") == __version__
+    assert found == wanted

@@ -1,0 +1,173 @@
+"""The end of a game: where it turned, what each side did best, the score of the evening, and nothing hidden in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+from history_tools import SHORT
+from test_history import Room, a_room
+
+from companion.archive.finale import score_of
+from companion.archive.played_games import Ending, Finale, GameLine, SeatedPlayer
+from companion.core.kit import SEATS, Seat
+from companion.games import GAMES
+from companion.games.binmat.cards import DECK
+
+_HOUR = 3600.0
+WIN = ({"board": ".N\nsn\nS."}, ("URI", "LDD"))
+"""A board and South's orders that bring the flag home in the second turn."""
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Room]:
+    with a_room(tmp_path) as opened:
+        yield opened
+
+
+def seat_both(room: Room, south: str = "Mara", north: str = "Jonas") -> None:
+    room.table.take_seat(Seat.SOUTH, south)
+    room.table.take_seat(Seat.NORTH, north)
+
+
+def win(room: Room) -> Finale:
+    """South wins a short game by its rules."""
+    options, orders = WIN
+    room.table.new_game("outbuffered", options, 1)
+    for buffer in orders:
+        confirm_all(room)
+        moment = room.table.view().moment
+        room.table.hand_in(Seat.SOUTH, moment, buffer)
+        room.table.hand_in(Seat.NORTH, moment, "III")
+    confirm_all(room)
+    return finale(room)
+
+
+def confirm_all(room: Room) -> None:
+    while (view := room.table.view()).phase in ("setup", "stages"):
+        room.table.confirm("host", view.moment, view.turn.stage)
+
+
+def finale(room: Room) -> Finale:
+    told = room.past.finale(room.table.progress().number)
+    assert told is not None
+    return told
+
+
+def test_a_win_by_the_rules_has_a_headline_and_a_turning_point(room: Room) -> None:
+    seat_both(room)
+    told = win(room)
+    assert (told.headline, told.turns, told.winners) == ("Mara brings the flag home.", 2, (Seat.SOUTH,))
+    assert told.turning is not None
+    assert (told.turning.turn, told.turning.words) == (1, "Purple takes lime’s flag on b3.")
+    assert [still.turn for still in told.stills] == [1, 2]
+    assert (told.proofs, told.fits) == (4, True)
+    assert "1 flag taken" in told.counts
+    assert told.best[Seat.NORTH].turn == 1
+
+
+def test_whoever_resigns_while_leading_leaves_no_turning_point(room: Room) -> None:
+    seat_both(room, "Mara", "")
+    options, orders = WIN
+    room.table.new_game("outbuffered", options, 1)
+    confirm_all(room)
+    moment = room.table.view().moment
+    room.table.hand_in(Seat.SOUTH, moment, orders[0])
+    room.table.hand_in(Seat.NORTH, moment, "III")
+    confirm_all(room)
+    room.table.resign(Seat.SOUTH)
+    told = finale(room)
+    assert (told.headline, told.turning, told.evening) == ("Lime wins.", None, None)
+    assert told.turns == 1, "the turn that was due is not played"
+
+
+def test_no_end_is_told_of_a_game_that_is_on(room: Room) -> None:
+    assert room.past.finale(1) is None
+    room.play(end="")
+    assert room.past.finale(1) is None
+    room.table.resign(Seat.SOUTH)
+    assert finale(room).headline == "Lime wins."
+    room.table.undo()
+    assert room.past.finale(1) is None, "it goes on"
+
+
+def test_the_evening_counts_these_two_whatever_their_sides(room: Room) -> None:
+    seat_both(room)
+    assert win(room).evening == {Seat.SOUTH: 1, Seat.NORTH: 0}
+    room.table.rematch(swap=True)
+    assert [room.table.view().seats[seat].name for seat in SEATS] == ["Jonas", "Mara"]
+    assert room.table.view().match.score == (0, 1, 0), "the match goes with whoever has won"
+    confirm_all(room)
+    room.table.resign(Seat.SOUTH)
+    assert finale(room).evening == {Seat.SOUTH: 0, Seat.NORTH: 2}
+    room.clock.advance(20 * _HOUR)
+    room.table.rematch(swap=True)
+    confirm_all(room)
+    room.table.resign(Seat.SOUTH)
+    assert finale(room).evening == {Seat.SOUTH: 0, Seat.NORTH: 1}, "another day"
+    room.table.free_seat(Seat.SOUTH)
+    room.table.take_seat(Seat.SOUTH, "Ada")
+    room.table.rematch()
+    confirm_all(room)
+    room.table.resign(Seat.NORTH)
+    assert finale(room).evening == {Seat.SOUTH: 1, Seat.NORTH: 0}, "Mara’s game against Jonas is none of Ada’s"
+
+
+def test_two_of_one_name_have_no_score() -> None:
+    both = {seat: (SeatedPlayer("Ann"),) for seat in SEATS}
+    line = GameLine(1, "outbuffered", "", 1.0, 1.0, both, (), 1, Ending.WON, (Seat.SOUTH,))
+    assert score_of(line, [line]) is None
+
+
+def test_a_pad_stays_at_its_side(room: Room) -> None:
+    room.table.take_seat(Seat.SOUTH, "Mara", "pad")
+    room.table.take_seat(Seat.NORTH, "Jonas")
+    win(room)
+    assert not room.table.view().match.can_swap
+    room.table.rematch(swap=True)
+    assert [room.table.view().seats[seat].name for seat in SEATS] == ["Mara", "Jonas"]
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_every_game_says_who_leads(name: str) -> None:
+    """The lead changes its sign nowhere but between two states, and the same state gives the same lead."""
+    game, rng = GAMES[name], Random(5)
+    state = game.setup(game.options(SHORT[name]), Random(1))
+    leads = [game.lead(state)]
+    while game.to_act(state) and len(leads) < 60:
+        actions = {seat: game.random_action(state, seat, rng) for seat in sorted(game.to_act(state))}
+        state = game.apply(state, actions, Random(1)).state
+        leads.append(game.lead(state))
+    assert None not in leads
+    assert leads[0] == 0
+    assert len(set(leads)) > 1, "it says something"
+    assert game.lead_words
+
+
+def test_the_end_of_a_game_that_hides_cards_is_the_same_whatever_they_are(room: Room, tmp_path: Path) -> None:
+    """Two games of cards with other hidden cards and the same public moves end in the same words and pictures."""
+    told = []
+    for place, deck in enumerate((DECK, (DECK[1], DECK[0], *DECK[2:]))):
+        (tmp_path / str(place)).mkdir()
+        with a_room(tmp_path / str(place)) as each:
+            told.append(hidden_game(each, deck))
+    assert told[0] == told[1]
+
+
+def hidden_game(room: Room, deck: tuple[str, ...]) -> Any:
+    """The defender draws from a lane that lies face down and resigns."""
+    room.table.new_game("binmat", {"way": "full", "deck": list(deck), "seconds": 0}, 1)
+    confirm_all(room)
+    for action in ("d0", "--"):
+        view = room.table.view()
+        (seat,) = [seat for seat in SEATS if view.seats[seat].awaited]
+        room.table.hand_in(seat, view.moment, action)
+        confirm_all(room)
+    room.table.resign(Seat.SOUTH)
+    told = finale(room)
+    assert not told.has_replay
+    return msgspec.to_builtins(told.stills, enc_hook=str), told.counts, told.headline, told.proofs

@@ -1,0 +1,120 @@
+"""Every lesson is played through the rules: what it promises happens, and its words fit where they stand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pytest
+
+from companion.core.drawings import DRAWINGS
+from companion.core.kit import SEATS
+from companion.games import GAMES
+from companion.games.base import Event, Game
+from companion.games.lesson import Lesson, LessonStep
+from companion.games.mixins import tableau_of
+from companion.games.spelling import choice_of, play_of, spelt, ways_of
+
+EACH = pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
+SIGN_LETTERS = 40
+
+
+def lesson_of(game: Game[Any, Any]) -> Lesson:
+    assert game.lesson is not None
+    return game.lesson
+
+
+def played(game: Game[Any, Any]) -> Iterator[tuple[Any, LessonStep, tuple[Event, ...]]]:
+    """Every step with the state before it and what happened."""
+    lesson = lesson_of(game)
+    state = game.setup(game.options(lesson.options), Random(1))
+    for step in lesson.steps:
+        actions = {seat: game.parse(text) for seat, text in step.orders.items()}
+        game.require(state, actions)
+        done = game.apply(state, actions, Random(1))
+        yield state, step, done.events
+        state = done.state
+    assert game.outcome(state) is None, "the game goes on"
+
+
+@EACH
+def test_a_lesson_shows_what_it_promises(game: Game[Any, Any]) -> None:
+    for _, step, events in played(game):
+        assert step.shows
+        assert not Counter(step.shows) - Counter(event.kind for event in events), step.title
+
+
+@EACH
+def test_a_lesson_has_three_parts_and_words_that_fit(game: Game[Any, Any]) -> None:
+    lesson = lesson_of(game)
+    assert len(lesson.titles) == 3
+    assert {drawing for tile in lesson.picture for drawing, _ in tile} <= set(DRAWINGS)
+    for step in lesson.steps:
+        assert len(step.head) <= SIGN_LETTERS, step.head
+        assert step.told.keys() == step.orders.keys()
+
+
+@EACH
+def test_the_orders_of_a_lesson_can_be_tapped(game: Game[Any, Any]) -> None:
+    """As a seat taps them they spell the very text that the table asks for."""
+    for state, step, _ in played(game):
+        for seat, text in step.orders.items():
+            assert game.format(game.parse(text)) == text
+            assert all(order.words for order in spelt(game, state, seat, text))
+            standing, tableau = game.standing(state, seat), tableau_of(game, state, seat)
+            if tableau:
+                assert choice_of(tableau, text)
+            elif standing and standing.sheet:
+                assert len(game.parse(text).given) == len(standing.sheet.units), "nothing is left open on the sheet"
+            elif standing and not standing.duel:
+                assert play_of(game, state, seat, text)
+
+
+@EACH
+def test_pads_can_spell_the_orders_of_a_lesson(game: Game[Any, Any]) -> None:
+    spelled = 0
+    for state, step, _ in played(game):
+        for seat, text in step.orders.items():
+            grammar = game.pad(state, seat)
+            if grammar and grammar.text(grammar.spell(text)) == text:
+                spelled += 1
+    assert spelled or game.name == "binmat", "hands are on phones there"
+
+
+def test_ways_lead_over_the_board() -> None:
+    game = GAMES["scouts"]
+    state, step, _ = next(played(game))
+    (seat,) = step.orders
+    assert [tuple(map(str, way)) for way in ways_of(game, state, seat, step.orders[seat])] == [
+        ("c6", "c8"),
+        ("c8", "c10"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("scouts", "a1 a1 b1 c1 d1 / a9 b9 c9 d9 e9"),
+        ("scouts", "a10 b1 c1 d1 e1 / a9 b9 c9 d9 e9"),
+        ("arena", "c4"),
+        ("arena", "z9 / c4"),
+        ("kahmate", "a1 b1 / c1 / d1"),
+    ],
+)
+def test_a_start_that_cannot_be_is_refused(name: str, start: str) -> None:
+    with pytest.raises(ValueError, match=r"start|off the board|square"):
+        GAMES[name].options({"start": start})
+
+
+def test_hands_that_cannot_be_are_refused() -> None:
+    for hands in ((("2&",), ()), (("2&", "3&", "4&"), ("2&", "5&", "6&"))):
+        with pytest.raises(ValueError, match="Option hands"):
+            GAMES["binmat"].options({"hands": hands})
+
+
+def test_all_seats_have_an_order_where_all_act() -> None:
+    for game in GAMES.values():
+        for state, step, _ in played(game):
+            assert set(step.orders) == game.to_act(state) <= set(SEATS)

@@ -1,0 +1,44 @@
+"""What tests look at behind the public surface of things: every private name that they need stands here, once."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from companion.storage.journal import Journal
+from companion.table.mailbox import Mailbox
+from companion.table.pipeline import Pipeline
+from companion.table.session import Session
+from companion.table.state import TableState
+from companion.table.table import Table
+
+
+def pipeline_of(table: Table) -> Pipeline:
+    """What accepts and shows, with the whole state."""
+    return table._pipeline
+
+
+def live_of(table: Table) -> TableState:
+    """All that the table knows, what is sealed included."""
+    return pipeline_of(table).live
+
+
+def session_of(table: Table) -> Session:
+    """All that the table's journal can make again, what is sealed included."""
+    return live_of(table).session
+
+
+def mailbox_of(table: Table) -> Mailbox:
+    """The queue of the table's thread."""
+    return table._owner
+
+
+def journal_of(table: Table) -> Journal:
+    """Where the table keeps its records."""
+    journal = pipeline_of(table).journal
+    assert isinstance(journal, Journal)
+    return journal
+
+
+def database_of(journal: Journal) -> sqlite3.Connection:
+    """The open file of a journal."""
+    return journal._db

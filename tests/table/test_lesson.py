@@ -1,0 +1,191 @@
+"""A guided first game at the table: it asks for exactly its orders, is resumed after a restart, can be skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from table_tools import Played, both_seats, playing
+
+from companion.core.clock import FakeClock
+from companion.core.errors import Illegal, Malformed
+from companion.core.kit import SEATS, Seat
+from companion.games import GAMES
+from companion.table.session import Phase
+
+SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
+EACH = pytest.mark.parametrize("name", GAMES)
+
+
+@pytest.fixture
+def played(tmp_path: Path) -> Iterator[Played]:
+    with playing(tmp_path) as played:
+        both_seats(played)
+        yield played
+
+
+def begin(played: Played, name: str) -> None:
+    """The lesson of a game, its board set up by hand."""
+    played.table.begin_lesson(name)
+    if played.table.view().phase is Phase.SETUP:
+        played.table.confirm("host", played.table.view().moment, 0)
+
+
+def follow(played: Played, steps: int = 100) -> int:
+    """Everybody does as the guide says, at most so many steps; answers how many were taken."""
+    for taken in range(steps):
+        guide = played.table.view().guide
+        if guide is None:
+            return taken
+        moment = played.table.view().moment
+        for seat, text in guide.step.orders.items():
+            played.table.hand_in(seat, moment, text)
+        played.finish_stages()
+    return steps
+
+
+@EACH
+def test_a_lesson_is_followed_and_the_game_goes_on(played: Played, name: str) -> None:
+    begin(played, name)
+    lesson = GAMES[name].lesson
+    assert lesson is not None
+    assert follow(played) == len(lesson.steps)
+    view = played.table.view()
+    assert view.phase is Phase.ORDERS
+    assert view.guide is None
+    if view.time.clock:
+        assert view.time.clock.paused == "start", "nobody is hurried out of a lesson"
+
+
+@EACH
+def test_a_lesson_has_no_clock_and_says_the_same_to_all(played: Played, name: str) -> None:
+    begin(played, name)
+    for viewer in (None, *SEATS):
+        view = played.table.view(viewer)
+        assert view.time.clock is None
+        assert view.guide is not None
+        assert view.sign.text
+    played.wait(700)
+    assert played.table.view().guide is not None, "no time runs out"
+
+
+@EACH
+def test_a_lesson_goes_on_where_it_was_after_a_restart(tmp_path: Path, name: str) -> None:
+    with playing(tmp_path) as played:
+        both_seats(played)
+        begin(played, name)
+        follow(played, 1)
+        before = played.table.view()
+    with playing(tmp_path, FakeClock(9000.0)) as again:
+        after = again.table.view()
+        assert (after.moment, after.guide) == (before.moment, before.guide)
+        follow(again)
+        assert again.table.view().guide is None
+
+
+@EACH
+def test_a_skipped_lesson_is_a_game_and_stays_one(tmp_path: Path, name: str) -> None:
+    with playing(tmp_path) as played:
+        both_seats(played)
+        begin(played, name)
+        follow(played, 1)
+        played.table.skip_lesson("south")
+        assert played.table.view().guide is None
+        with pytest.raises(Illegal, match="No lesson is on"):
+            played.table.skip_lesson("south")
+        played.table.undo()
+        assert played.table.view().guide is None, "a turn that is taken back brings no guide back"
+    with playing(tmp_path, FakeClock(9000.0)) as again:
+        assert again.table.view().guide is None
+
+
+def test_another_order_is_asked_again_and_changes_nothing(played: Played) -> None:
+    begin(played, "outbuffered")
+    moment = played.table.view().moment
+    with pytest.raises(Illegal, match="In the lesson now: up, right and idle"):
+        played.table.hand_in(SOUTH, moment, "SSS")
+    assert played.table.view().seats[SOUTH].receipt is None
+    played.table.hand_in(SOUTH, moment, "URI")
+    assert played.table.view().seats[SOUTH].receipt
+
+
+def test_after_the_lesson_any_order_is_taken(played: Played) -> None:
+    begin(played, "outbuffered")
+    follow(played)
+    played.turn("SSS", "LLL")
+    assert played.table.view().phase is Phase.STAGES
+
+
+def test_a_rematch_is_no_lesson(played: Played) -> None:
+    begin(played, "scouts")
+    played.table.resign(NORTH)
+    played.table.rematch()
+    view = played.table.view()
+    assert view.guide is None
+    assert not view.board.target, "scouts are placed as in any game"
+
+
+def test_a_game_without_a_lesson_is_refused(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(GAMES["arena"]), "lesson", None)
+    with pytest.raises(Malformed, match="has no lesson"):
+        played.table.begin_lesson("arena")
+
+
+def test_the_clock_of_a_skipped_lesson_waits_for_somebody(played: Played) -> None:
+    begin(played, "scouts")
+    played.table.skip_lesson("table")
+    clock = played.table.view().time.clock
+    assert clock is not None
+    assert clock.paused == "start"
+
+
+# ---- pads ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["outbuffered", "arena"])
+def test_pads_alone_play_a_whole_lesson(tmp_path: Path, name: str) -> None:
+    with playing(tmp_path) as played:
+        played.press(SOUTH, "up")
+        played.press(NORTH, "up")
+        begin(played, name)
+        while guide := played.table.view().guide:
+            for seat in SEATS:
+                grammar = played.table.view(seat).own.pad
+                assert grammar is not None
+                keys = grammar.spell(guide.step.orders[seat])
+                wrong = next(key.pad for key in grammar.keys if key.pad != keys[0])
+                played.press(seat, wrong)
+                assert played.table.view().seats[seat].entered == 0, "another key is not taken, whosever it is"
+                assert played.cues[-1] == "key_refused"
+                played.press(seat, *keys, "ready")
+            played.wait(1)
+            while (view := played.table.view()).phase is Phase.STAGES:
+                played.press(SOUTH, "ready")
+                assert (played.table.view().moment, played.table.view().turn.stage) != (view.moment, view.turn.stage)
+        assert played.table.view().phase is Phase.ORDERS
+
+
+def test_back_held_lets_the_guide_leave(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        played.press(SOUTH, "up")
+        played.press(NORTH, "up")
+        begin(played, "outbuffered")
+        played.press(SOUTH, "back")
+        assert played.table.view().guide is not None
+        played.press(SOUTH, "back", held=True)
+        assert played.table.view().guide is None
+
+
+def test_key_a_begins_the_lesson_of_the_last_game(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        played.press(SOUTH, "up")
+        played.press(SOUTH, "a")
+        assert played.table.view().phase is Phase.LOBBY, "no game is known yet"
+        game = GAMES["outbuffered"]
+        played.show(game.expected(game.setup(game.options({}), Random(1))) or {})
+        played.press(SOUTH, "a")
+        guide = played.table.view().guide
+        assert guide is not None
+        assert guide.number == 0

@@ -1,0 +1,113 @@
+"""Debian's package: what holds its parts together with the program; tests/appliance installs it."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from companion import DEBIAN_HOME, __version__
+
+ROOT = Path(__file__).parent.parent
+DEBIAN = ROOT / "debian"
+SCRIPTS = sorted(
+    [*DEBIAN.glob("*.p*inst"), *DEBIAN.glob("*.p*rm"), *DEBIAN.glob("*.config"), *DEBIAN.glob("*.rtupdate")]
+)
+
+
+@pytest.fixture(scope="module")
+def environment() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("environment", DEBIAN / "environment.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_its_version_is_that_of_the_program() -> None:
+    newest = (DEBIAN / "changelog").read_text().splitlines()[0]
+    assert newest.startswith(f"tabletop-companion ({__version__}) ")
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == __version__
+
+
+def test_it_is_for_the_pythons_that_are_in_it(environment: ModuleType) -> None:
+    assert f"/{environment.HOME}" == DEBIAN_HOME
+    control = " ".join((DEBIAN / "control").read_text().split())
+    assert environment.PYTHONS == ("3.11", "3.13")
+    assert "python3 (>= 3.11), python3 (<< 3.12) | python3 (>= 3.13), python3 (<< 3.14)," in control, (
+        "neither older nor newer, and not the one between"
+    )
+    assert set(environment.PLATFORMS) == set(re.search(r"Architecture: (\w+ \w+)", control)[1].split())  # type: ignore[index]
+
+
+def test_units_and_commands_lead_to_the_packages_environment(environment: ModuleType, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "systemd", tmp_path / "systemd")
+    environment.system(tmp_path, tmp_path / "systemd")
+    for path in (path for place in ("lib", "usr") for path in (tmp_path / place).rglob("*") if path.is_file()):
+        text = path.read_text()
+        assert "/opt/" not in text, path.name
+        assert "pending" not in text, path.name
+        assert "make install" not in text, path.name
+    service = (tmp_path / "lib/systemd/system/companion.service").read_text()
+    assert re.findall(r"(?m)^Exec\w+=.*", service) == [
+        f"ExecStart={DEBIAN_HOME}/bin/companion play --settings /etc/tabletop-companion/settings.toml "
+        "--state-dir /var/lib/tabletop-companion"
+    ]
+    assert f"program={DEBIAN_HOME}/bin/companion\n" in (tmp_path / "usr/bin/companion").read_text()
+    assert (tmp_path / "usr/bin/companion").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.slow
+def test_one_environment_serves_every_python(environment: ModuleType, tmp_path: Path) -> None:
+    """What is shared is found, what is a Python's own as well, before what the distribution has."""
+    home = tmp_path / "home"
+    own = f"{sys.version_info.major}.{sys.version_info.minor}"
+    environment.PYTHONS = (own, "3.99")
+    for python in environment.PYTHONS:
+        folder = environment.site_packages(home, python)
+        for name, tag in (("pure", "py3-none-any"), ("fast", f"cp{python}-linux")):
+            (folder / f"{name}-1.dist-info").mkdir(parents=True)
+            (folder / f"{name}-1.dist-info/WHEEL").write_text(f"Wheel-Version: 1.0\nTag: {tag}\n")
+            (folder / f"{name}-1.dist-info/RECORD").write_text(
+                f"{name}.py,,\n{name}-1.dist-info/RECORD,,\n../bin/x,,\n"
+            )
+            (folder / f"{name}.py").write_text(f"python = {python!r}\n")
+    environment.share(home)
+    environment.environment(home)
+    (home / "bin/python3").unlink()
+    (home / "bin/python3").symlink_to(
+        sys.executable if sys.prefix == sys.base_prefix else Path(sys.executable).resolve()
+    )
+    assert sorted(path.name for path in environment.site_packages(home, "").iterdir()) == [
+        "pure-1.dist-info",
+        "pure.py",
+    ]
+    script = "import sys, pure, fast; print(sys.prefix, pure.__file__, fast.python)"
+    said = subprocess.run([home / "bin/python3", "-I", "-c", script], capture_output=True, text=True, check=True).stdout
+    assert said.split() == [str(home), str(environment.site_packages(home, "").resolve() / "pure.py"), own]
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_its_scripts_end_at_the_first_error(script: Path) -> None:
+    lines = script.read_text().splitlines()
+    assert lines[0] == "#!/bin/sh"
+    assert "set -e" in lines
+    subprocess.run(["sh", "-n", str(script)], check=True)
+    if shutil.which("shellcheck"):
+        ended = subprocess.run(["shellcheck", "-e", "SC1091", str(script)], capture_output=True, text=True, check=False)
+        assert ended.returncode == 0, ended.stdout
+
+
+def test_what_a_purge_asks_is_asked_in_every_language() -> None:
+    for language in ("es", "fr"):
+        text = (DEBIAN / f"po/{language}.po").read_text()
+        assert re.findall(r'msgstr (?!""\n"Project)', text)
+        assert 'msgstr ""\n\n' not in text + "\n"

@@ -1,0 +1,52 @@
+"""What templates name is there, nothing in `web/static` is idle, and their lines can be read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import web
+from web.context import static_files
+from web.rendering.stylesheets import STYLESHEETS
+
+WEB = Path(web.__file__).parent
+TEMPLATES = sorted((WEB / "templates").glob("*.html"))
+MOST_LETTERS = 160
+
+
+def named(call: str) -> set[str]:
+    """The words in quotes in every call of one function in all templates."""
+    calls = re.findall(rf"{re.escape(call)}\(([^{{}}]*?)\) *\}}\}}|{re.escape(call)}\(([^()]*)\)", all_templates())
+    return set(re.findall(r'"([\w-]+)"', " ".join("".join(parts) for parts in calls)))
+
+
+def all_templates() -> str:
+    return "\n".join(path.read_text(encoding="utf-8") for path in TEMPLATES)
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
+def test_lines_of_templates_can_be_read(path: Path) -> None:
+    lines = enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+    assert not [f"line {number}: {len(line)}" for number, line in lines if len(line) > MOST_LETTERS]
+
+
+def test_every_stylesheet_that_is_named_is_served_and_every_file_is_in_one() -> None:
+    assert {"document", "host", "here"} <= named("styles") <= set(STYLESHEETS)
+    files = {path.stem for path in (WEB / "static").glob("*.css")}
+    assert files == {part for parts in STYLESHEETS.values() for part in parts}
+    assert {name for name in static_files() if name.endswith(".css")} == {f"{name}.css" for name in STYLESHEETS}
+    kinds = {f"{surface}-{kind}" for surface in ("phone", "wall") for kind in ("cards", "pieces")}
+    assert named("styles") | kinds | {"phone", "wall"} == set(STYLESHEETS), "a sheet is there that no page names"
+
+
+def test_every_script_that_is_named_is_there_and_none_is_idle() -> None:
+    scripts = {path.stem for path in (WEB / "static").glob("*.js")}
+    wanted = named("scripts") | named("needs.module") | named("needs.later") | {"covered"}
+    assert {"live", "slots", "chance"} <= wanted
+    imported = re.findall(r"(?:from|import\()\s*['`]\./([\w-]+)\.js", "".join(
+        path.read_text(encoding="utf-8") for path in (WEB / "static").glob("*.js")
+    ))  # fmt: skip
+    later = {"turn", "look", "sha256"}  # fetched by name in a loop, by seat.js
+    assert scripts == wanted | set(imported) | later

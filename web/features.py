@@ -1,0 +1,81 @@
+"""What the application of the pages is given: where it is served, and what the installation has beside its table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from companion.archive.played_games import Past
+from companion.bots.characters import Character
+from companion.core.config import WebSettings
+from companion.core.network import Wifi
+from companion.core.ports import Album, Eye, PanelHands, Spoken, World
+from companion.diagnostics.findings import HealthRoom
+from companion.maintenance.requests import CheckRoom, Upkeep
+from companion.printing.printing import Printer
+from companion.table.seats.staff_call import StaffBell
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where the pages are served, and the secrets by which they know people.
+
+    `join_urls` answers the addresses of the table screen, the best one for phones first. `signing_key` signs the
+    cookies of seats and host; `host_key` is what a person types to become the host, `make_host_key` makes another one
+    and keeps it. `compiled` is a folder for compiled templates.
+    """
+
+    settings: WebSettings
+    join_urls: Callable[[], tuple[str, ...]]
+    signing_key: bytes
+    host_key: str
+    make_host_key: Callable[[], str] | None = None
+    compiled: Path | None = None
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """The simulated table and panel, where there is no hardware."""
+
+    world: World
+    hands: PanelHands
+
+
+@dataclass(frozen=True)
+class Welcome:
+    """What helps people in and along: the Wi-Fi (None: no code for it), a screen’s voice, whether there are pads."""
+
+    wifi: Callable[[], Wifi | None] = lambda: None
+    voice: Spoken | None = None
+    has_pads: bool = False
+
+
+@dataclass(frozen=True)
+class CameraRoom:
+    """What the camera page needs: the eye (None: no camera), the photographs, and how a bug bundle is made."""
+
+    eye: Eye | None
+    album: Album
+    bundle: Callable[[], bytes]
+
+
+@dataclass(frozen=True)
+class Features:
+    """What an installation has beside its table; most of it has pages of its own, and None means that there are none.
+
+    `upkeep` is what the settings page writes, `check` tries pads and lamps, `past` are the games that were played,
+    `health` says how the service is, `staff` is the key that calls somebody. `workbench` is there in simulation only.
+    `opponents` are the characters that the machine can play as.
+    """
+
+    welcome: Welcome = field(default_factory=Welcome)
+    workbench: Workbench | None = None
+    camera: CameraRoom | None = None
+    printer: Printer | None = None
+    upkeep: Upkeep | None = None
+    check: CheckRoom | None = None
+    past: Past | None = None
+    health: HealthRoom | None = None
+    staff: StaffBell | None = None
+    opponents: tuple[Character, ...] = ()

@@ -1,0 +1,104 @@
+"""The end of a game as pages show it: its words for the winner, the other one and everybody else, and its pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from companion.archive.played_games import Finale, Still
+from companion.core.grid import Square
+from companion.core.i18n import joined, say, say_n
+from companion.core.kit import SEATS, Seat
+from companion.table.table_view import TableView
+from web.rendering.board import board_part
+from web.rendering.board_picture import BoardPicture
+
+
+@dataclass(frozen=True)
+class EndWords:
+    """The sign's two lines, and the moment that this viewer is shown: its picture, and what it is called."""
+
+    text: str
+    small: str
+    moment: Still | None = None
+    moment_title: str = ""
+
+
+def end_words(view: TableView, finale: Finale | None) -> EndWords | None:
+    """The words for a viewer; None while there is no end, or nothing is known of it."""
+    if finale is None or view.match.outcome is None:
+        return None
+    shown = finale.turning or (finale.stills[-1] if finale.stills else None)
+    turned = _turned(shown, shown is finale.turning) if shown else ""
+    if view.viewer is None:
+        return EndWords(_for_all(view, finale), view.match.outcome.reason, shown, turned)
+    if not view.match.outcome.winners:
+        return EndWords(say("Nobody won"), say("Nobody minds. Again?"), shown, turned)
+    name = view.seats[view.viewer].name
+    if view.viewer in view.match.outcome.winners:
+        text = say("You win, {name}", name=name) if name else say("You win")
+        return EndWords(text, _for_winner(view, finale), shown, turned)
+    best = finale.best.get(view.viewer)
+    title = say("Your best moment: turn {number}.", number=best.turn) if best else ""
+    text = say("Good game, {name}", name=name) if name else say("Good game")
+    return EndWords(text, _for_other(view, finale, view.viewer), best, title)
+
+
+def _turned(still: Still, is_turning: bool) -> str:
+    if is_turning:
+        return say("Turn {number}: it turned here.", number=still.turn)
+    return say("Turn {number} was the last one.", number=still.turn)
+
+
+def _for_winner(view: TableView, finale: Finale) -> str:
+    if finale.turning is None and view.match.outcome:
+        return view.match.outcome.reason
+    return say("Look as if you had planned it all along.")
+
+
+def _for_other(view: TableView, finale: Finale, seat: Seat) -> str:
+    """A joke at a square, at the seat or at the machine, never at a person."""
+    if view.seats[seat.other].door == "machine":
+        return say("{name} is as surprised as you are.", name=finale.names[seat.other])
+    if finale.turning and finale.turning.square:
+        return say("{square} owes you an apology.", square=finale.turning.square)
+    return say("It was the seat, surely.")
+
+
+def _for_all(view: TableView, finale: Finale) -> str:
+    if view.match.outcome is None or len(view.match.outcome.winners) != 1:
+        return say("Nobody wins")
+    name = finale.names[next(iter(view.match.outcome.winners))]
+    return say_n("{name} wins after {n} turn", "{name} wins after {n} turns", finale.turns, name=name)
+
+
+def again_words(view: TableView) -> str:
+    """What the table screen's sign asks for when a game is over."""
+    if any(view.seats[seat].door == "pad" for seat in SEATS):
+        return say("Both: press Ready for the rematch")
+    return say("Once more? Tap it here or on a phone")
+
+
+def tale_of(view: TableView, finale: Finale) -> str:
+    """The game in figures, for both."""
+    figures = joined(", ", [say_n("{n} turn", "{n} turns", finale.turns), *finale.counts])
+    if any(view.seats[seat].door == "machine" for seat in SEATS) or not finale.winners:
+        return joined("", (figures, "."))
+    return say("{figures}. Take a bow, both of you.", figures=figures)
+
+
+def still_board(finale: Finale, still: Still) -> Markup:
+    """The part of the board where a turn of a game that is over happened, as South sees it."""
+    scene = still.scene
+    traces = frozenset(origin for origin, _ in scene.moves)
+    picture = BoardPicture(finale.kit, scene.layout, events=scene.events, came_from=traces, badges=scene.badges)
+    return board_part(picture, Square.parse(still.square) if still.square else None)
+
+
+def nearest_tenth(finale: Finale, still: Still) -> int:
+    """How far down the board is the square of a turn, in tenths; the middle where it is nowhere."""
+    if not still.square:
+        return 5
+    ranks = finale.kit.board.ranks
+    return round(10 * (ranks - 0.5 - Square.parse(still.square).rank) / ranks)

@@ -1,0 +1,35 @@
+"""One stylesheet a surface: a phone, the table screen, or a document such as the host's page.
+
+Each is served as one file, `phone.css`, and is made of some in `web/static`, in the order in which they apply. Games of
+pieces and of cards need more of their surface: `phone-cards` comes on top of `phone`. A document loads `document` and
+a sheet of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_BASE = ("tokens", "pages", "parts")
+STYLESHEETS: Mapping[str, tuple[str, ...]] = {
+    "phone": (*_BASE, "phone"),
+    "phone-cards": ("cards", "hand"),
+    "phone-pieces": ("pieces",),
+    "wall": (*_BASE, "wall"),
+    "wall-cards": ("cards", "wall-cards"),
+    "wall-pieces": ("pieces", "wall-pieces"),
+    "document": _BASE,
+    "host": ("host",),
+    "rules": ("rules",),
+    "rules-cards": ("cards", "rules"),
+    "history": ("history",),
+    "camera": ("camera",),
+    "check": ("check",),
+    "workbench": ("workbench",),
+    "here": ("tokens", "here"),
+}
+"""The sheets that are served, without their ending, and the files of each."""
+
+
+def stylesheets(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Every sheet by the name that pages ask for, put together from the files of `web/static` by name."""
+    return {f"{name}.css": b"\n".join(files[f"{part}.css"] for part in parts) for name, parts in STYLESHEETS.items()}
