@@ -26,6 +26,8 @@ Tone = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
 _DARK, _DIM, _BRIGHT = 0.50, 0.86, 1.20
+_GLINT, _MOST_GLINT = 1.35, 0.25
+"""Times as bright as a cell's paper is a reflection; over more of a cell than this it is light, or hides too much."""
 _LINE = 0.05
 """An outline this much darker than its surroundings is one."""
 _GENTLE_MM, _GENTLE = 2.0, 0.2
@@ -153,6 +155,8 @@ class EmptySquares:
         has_glare = bool(glare.any())
         visible = inside & (hidden == 0)
         cells, seen = np.array([tone[place] for place in places]), np.array([visible[place] for place in places])
+        glints = self._glints(cells)
+        seen &= ~glints
         lines, shades = self._outlines(cells, seen)
         walled = self._walled[[self._numbers[square] for square in chosen]]
         lines[walled], shades[walled] = np.nan, np.nan
@@ -164,8 +168,8 @@ class EmptySquares:
             dict(zip(chosen, cells, strict=True)),
             dict(zip(chosen, seen, strict=True)),
             {
-                square: float(glare[place].mean()) if has_glare else 0.0
-                for square, place in zip(chosen, places, strict=True)
+                square: float((glare[place] & ~glint).mean()) if has_glare else 0.0
+                for square, place, glint in zip(chosen, places, glints, strict=True)
             },
             dict(zip(chosen, lines, strict=True)),
             dict(zip(chosen, shades, strict=True)),
@@ -393,6 +397,20 @@ class EmptySquares:
         along = (self._paper[0] + self._paper[1] * x).astype(np.float32)
         across = (self._paper[2] * y).astype(np.float32)
         return np.asarray((along[None, :] + across[:, None]).clip(*self._paper_range), dtype=np.float32)
+
+    def _glints(self, tones: Tone) -> Mask:
+        """(N, h, h): which pixels of cells show reflections of a lamp: much brighter than the cell's paper, and few.
+
+        Nothing that lies on a square is so bright, and of a piece's marker they leave most in sight.
+        """
+        found = np.zeros(tones.shape, bool)
+        for number in np.flatnonzero(tones.reshape(len(tones), -1).max(axis=1, initial=0) > _GLINT):
+            tone = tones[number]
+            bright = (tone > _GLINT * max(1.0, median(tone))).astype(np.uint8)
+            wide = cv2.dilate(bright, np.ones((3, 3), np.uint8), iterations=self._rim) > 0
+            if bright.any() and wide.mean() <= _MOST_GLINT:
+                found[number] = wide
+        return found
 
     def _outlines(self, tones: Tone, visible: Mask) -> tuple[Tone, Tone]:
         """Depth of the outlines and brightness along them, (N, 12): top, right, bottom, left, three parts each.
