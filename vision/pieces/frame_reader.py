@@ -160,7 +160,7 @@ class FrameReader:
             return self._blind()
         sightings = self._precise(luma, kit, found.sightings)
         pose = self.locator.locate(kit, sightings, size)
-        if pose is not None and not kit.deck:
+        if pose is not None:
             pose = self.locator.align(luma, kit.board)
         self.pose = pose
         if pose is None:
@@ -224,9 +224,9 @@ class FrameReader:
         """The kit in view and the markers; False: perhaps not all of them. A single corner marker of a board that lies
         `still` is worth the time to look for a second one."""
         is_cards = self.kit is not None and self.kit.deck is not None
-        quick = None if is_cards else self._scanner.quickly(luma)
+        quick = self._scanner.quickly(luma)
         kit = self._kit_in_view(quick) if quick else None
-        if quick and kit and not kit.deck and len(_corners(kit, quick)) >= 2:
+        if quick and kit and len(_corners(kit, quick)) >= 2:
             return kit, self._with_corners(luma, kit, quick), False
         found = self._scanner.whole(luma)
         kit = self._kit_in_view(found)
@@ -237,7 +237,7 @@ class FrameReader:
             if still and kit and not kit.deck and len(_corners(kit, found)) == 1:
                 more = self._scanner.patiently(luma).sightings
                 found = Found((*found.sightings, *_others(more, found.sightings)), found.rejected)
-        return kit, self._with_corners(luma, kit, found) if kit and not kit.deck else found, True
+        return kit, self._with_corners(luma, kit, found) if kit else found, True
 
     def _with_corners(self, luma: Luma, kit: Kit, found: Found) -> Found:
         """Add corner markers that the picture does not show by itself, when there are two at least to go by."""

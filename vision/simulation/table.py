@@ -22,7 +22,7 @@ from companion.core.kit import DICTIONARY, Kit, Layout, Seat
 from companion.core.ports import Frame, WorldPiece
 from vision.cameras import colours
 from vision.cameras.colours import Colours
-from vision.pose.pose import Points
+from vision.pose.pose import Points, flat
 from vision.simulation.artwork import Bgr
 from vision.simulation.degradations import flickering
 from vision.simulation.ground_truth import Label, Print, prints_of
@@ -291,12 +291,15 @@ class SimulatedTable:
             self._stage = build_stage(self._kit, self._view, self._dictionary)
         return self._stage
 
+    def to_px(self, points_mm: Points) -> Points:
+        """(N, 2) pixels: where the picture shows (N, 2) points of the board."""
+        with self._lock:
+            return self._staged().pose.to_px(flat(points_mm))
+
     def square_px(self, square: Square) -> tuple[float, float]:
         """Where the picture shows the middle of a square."""
-        with self._lock:
-            x, y = self._kit.board.centre_mm(square)
-            px = self._staged().pose.to_px(np.array([[x, y, 0.0]]))[0]
-            return float(px[0]), float(px[1])
+        x, y = self.to_px(np.array([self._kit.board.centre_mm(square)]))[0]
+        return float(x), float(y)
 
     def hold_view(self, **changes: object) -> None:
         """Change some parameters of the view."""
