@@ -198,15 +198,15 @@ class FrameReader:
             luma, list(_corners(seen.kit, found).values())
         ):
             return True
+        quads = np.array(found.rejected).reshape(-1, 4, 2)
+        sides = np.linalg.norm(quads - np.roll(quads, -1, axis=1), axis=2)
+        is_like = (sides.min(axis=1) >= _LIKE_A_TAG[0] * seen.tag_px) & (
+            sides.max(axis=1) <= _LIKE_A_TAG[1] * seen.tag_px
+        )
+        quads = quads[is_like]
         known = np.array([sighting.centre_px for sighting in seen.sightings]).reshape(-1, 2)
-        for quad in found.rejected:
-            sides = np.linalg.norm(quad - np.roll(quad, -1, axis=0), axis=1)
-            if sides.min() < _LIKE_A_TAG[0] * seen.tag_px or sides.max() > _LIKE_A_TAG[1] * seen.tag_px:
-                continue
-            is_known = (np.abs(known - quad.mean(axis=0)).max(axis=1) < 0.7 * seen.tag_px).any()
-            if not is_known and resembles_marker(luma, quad):
-                return True
-        return False
+        away = np.abs(quads.mean(axis=1)[:, None] - known).max(axis=2).min(axis=1, initial=np.inf)
+        return any(resembles_marker(luma, quad) for quad in quads[away >= 0.7 * seen.tag_px])
 
     def _at_unknown(self, luma: Luma, seen: LastLook) -> tuple[Sighting, ...]:
         """Markers on and round the unknown squares that no other look has found."""
@@ -340,9 +340,9 @@ class FrameReader:
         if ask:
             bodies = placer.bodies(placed, ask)
             shot = self._empties.snapshot(luma, pose, corners, bodies, None if asked is None else ask)
-            empty = self._empties.empty_among(shot, ask - doubtful - vague, shaded=self._shaded)
+            empty = self._empties.empty_among(shot, ask - doubtful - vague, shaded=self._shaded and not closely)
         missing = ask - empty
-        if closely and missing:
+        if shot is not None and closely and missing:
             # What does not lie as a marker should may have been seen badly.
             shaky = {p.sighting.marker for p in placed if not (p.fits and p.sure)} - set(strangers)
             known = {sighting.marker for sighting in sightings} - shaky
@@ -355,13 +355,10 @@ class FrameReader:
                 empty -= doubtful | set(seen)
                 # What these pieces hide is no longer taken for something that lies there.
                 missing -= doubtful | set(seen)
-                if missing:
-                    bodies = placer.bodies(placed, missing)
-                    empty |= self._empties.empty_among(
-                        self._empties.snapshot(luma, pose, corners, bodies, missing),
-                        missing - vague,
-                        shaded=self._shaded,
-                    )
+            if missing:
+                bodies = placer.bodies(placed, missing)
+                again = self._empties.snapshot(luma, pose, corners, bodies, missing) if more else shot
+                empty |= self._empties.empty_among(again, missing - doubtful - vague, shaded=self._shaded)
         self._shot = (shot, frozenset(empty)) if shot is not None else None
         if before is not None:
             empty |= before.empty - ask - doubtful - set(seen)
