@@ -94,7 +94,7 @@ def bracketed(language: str, one: str, many: str, n: int | None) -> str:
 @pytest.fixture
 def brackets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every language but English is the one that nobody speaks."""
-    monkeypatch.setattr("companion.core.i18n._lookup", bracketed)
+    monkeypatch.setattr("companion.core.i18n.lookup", bracketed)
 
 
 def outside(text: str) -> str:
