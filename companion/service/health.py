@@ -200,7 +200,7 @@ class ServiceHealth:
         if companion.broker.sentence:
             yield broker_finding(companion.broker.is_connected, companion.broker.sentence)
         yield from machinery.thorough_look(machine, self._folder)
-        yield self._games()
+        yield self.journal_finding()
         yield from games_from_outside()
         found = companion.network.wifi()
         yield from network.reach([shown(url) for url in companion.urls()], "" if found is None else found.name)
@@ -228,7 +228,7 @@ class ServiceHealth:
             )
             yield Finding("service", Grade.FAIL, text)
 
-    def _games(self) -> Finding:
+    def journal_finding(self) -> Finding:
         """What the journal holds."""
         journal = self._companion.journal
         count = len(journal.games())
