@@ -99,7 +99,7 @@ class BoardReader:
         if self.frame_reader.locator.twin:
             found.append(Advice(say("Put the second board away"), say("The same board is seen twice."), Weakness.TWIN))
         if self.frame_reader.vague:
-            why = say("Two corners are hidden, so nobody can tell where the farther squares lie.")
+            why = say("Two corners are hidden, so the position of the farther squares is uncertain.")
             found.append(Advice(say("Show a third corner of the board"), why, Weakness.CUT))
         return tuple(found)
 
