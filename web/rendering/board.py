@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from markupsafe import Markup, escape
 
@@ -43,12 +44,17 @@ def board_svg(scene: BoardPicture, turned: bool = False) -> Markup:
 
 
 def board_part(scene: BoardPicture, square: Square | None) -> Markup:
-    """A strip of a board, half as tall as it is wide, round a square (None: the middle); scripts draw nothing on it."""
+    """A strip of a board, half as tall as it is wide, round a square (None: the middle), and only what is in it.
+
+    Scripts draw nothing on it.
+    """
     sketch = _Sketch(scene, False)
     x, top, width, height = sketch.box()
     tall = min(height, width / 2)
     middle = sketch.centre(square)[1] if square else top + height / 2
-    return _whole(sketch, (x, min(max(middle - tall / 2, top), top + height - tall), width, tall))
+    upper = min(max(middle - tall / 2, top), top + height - tall)
+    shown = {at: faces for at, faces in scene.layout.items() if upper - 50 < sketch.centre(at)[1] < upper + tall + 50}
+    return _whole(_Sketch(replace(scene, layout=shown), False, (upper, upper + tall)), (x, upper, width, tall))
 
 
 def _whole(sketch: _Sketch, box: tuple[float, float, float, float], under: str = "", plan: str = "") -> Markup:
@@ -65,8 +71,10 @@ def _whole(sketch: _Sketch, box: tuple[float, float, float, float], under: str =
 class _Sketch:
     """One picture being drawn."""
 
-    def __init__(self, scene: BoardPicture, turned: bool) -> None:
+    def __init__(self, scene: BoardPicture, turned: bool, seen: tuple[float, float] = (-math.inf, math.inf)) -> None:
         self.scene = scene
+        self.seen = seen
+        """From where to where, downwards, labels are seen."""
         self.board: Board = scene.kit.board
         self.turned = turned
         self.beats = beats_of(scene.events)
@@ -153,8 +161,9 @@ class _Sketch:
         below = self.height + 38 + (_GOAL if self.board.has_goals else 0)
         files = [(self.centre(Square(f, 0))[0], chr(97 + f)) for f in range(self.board.files)]
         ranks = [(self.centre(Square(0, r))[1], str(r + 1)) for r in range(self.board.ranks)]
-        along = "".join(f'<text x="{x:g}" y="{below:g}">{t}</text>' for x, t in files)
-        beside = "".join(f'<text x="-25" y="{y + 11:g}">{t}</text>' for y, t in ranks)
+        upper, lower = self.seen
+        along = "".join(f'<text x="{x:g}" y="{below:g}">{t}</text>' for x, t in files if below < lower)
+        beside = "".join(f'<text x="-25" y="{y + 11:g}">{t}</text>' for y, t in ranks if upper < y < lower)
         return f'<g class="lab edge">{along}{beside}</g>'
 
     # ---- pieces ----
