@@ -44,7 +44,7 @@ def board_svg(scene: BoardPicture, turned: bool = False) -> Markup:
 
 
 def board_part(scene: BoardPicture, square: Square | None) -> Markup:
-    """A strip of a board, half as tall as it is wide, round a square (None: the middle), and only what is in it.
+    """A strip of a board, half as tall as it is wide, round a square (None: the middle), with what lies in it.
 
     Scripts draw nothing on it.
     """
@@ -52,9 +52,10 @@ def board_part(scene: BoardPicture, square: Square | None) -> Markup:
     x, top, width, height = sketch.box()
     tall = min(height, width / 2)
     middle = sketch.centre(square)[1] if square else top + height / 2
-    upper = min(max(middle - tall / 2, top), top + height - tall)
-    shown = {at: faces for at, faces in scene.layout.items() if upper - 50 < sketch.centre(at)[1] < upper + tall + 50}
-    return _whole(_Sketch(replace(scene, layout=shown), False, (upper, upper + tall)), (x, upper, width, tall))
+    y = min(max(middle - tall / 2, top), top + height - tall)
+    seen = {each: faces for each, faces in scene.layout.items() if y - 50 < sketch.centre(each)[1] < y + tall + 50}
+    badges = {each: replace(badge, text="") for each, badge in scene.badges.items() if each in seen}
+    return _whole(_Sketch(replace(scene, layout=seen, badges=badges), False, (y, y + tall)), (x, y, width, tall))
 
 
 def _whole(sketch: _Sketch, box: tuple[float, float, float, float], under: str = "", plan: str = "") -> Markup:
