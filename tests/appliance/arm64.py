@@ -38,7 +38,7 @@ def main(chosen: list[str]) -> int:
             build.do("cp", "-a", str(build.ROOT / name), str(source))
         command = ["python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", MARKS, *(chosen or FOLDERS)]
         given = {
-            "PATH": "/usr/bin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", "QEMU_CPU": PROCESSOR,
+            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", "QEMU_CPU": PROCESSOR,
             "PYTHONPATH": f"/src:{_LENT}", "PYTHONDONTWRITEBYTECODE": "1",
         }  # fmt: skip
         shell = 'cd /src && exec "$@"'
