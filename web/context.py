@@ -22,7 +22,7 @@ from markupsafe import Markup
 from companion.core import i18n
 from companion.core.clock import Clock
 from companion.core.config import TableSettings
-from companion.core.drawings import DRAWINGS, sprite
+from companion.core.drawings import DRAWINGS, ON_PAPER, sprite
 from companion.core.grid import Square
 from companion.core.i18n import LANGUAGES, Said, joined, listed, say, say_n, spoken, to_owner, translate
 from companion.core.kit import SEAT_WORDS, SEATS, Kit, Seat, Side
@@ -35,7 +35,9 @@ from companion.table.table import Table
 from companion.table.table_view import TableView
 from web.features import Features
 from web.rendering import cards, guide, piece_controls
-from web.rendering.board import BoardPicture, board_svg, board_words, scene_of
+from web.rendering.beats import tones_of
+from web.rendering.board import board_svg
+from web.rendering.board_picture import BoardPicture, board_words, scene_of
 from web.rendering.cards import lanes_sign
 from web.rendering.finale import again_words, end_words, nearest_tenth, still_board, tale_of
 from web.rendering.pieces import picture
@@ -197,7 +199,7 @@ def register_template_helpers(app: Flask) -> None:
         mark_words=mark_words,
         spoken=spoken,
         LANGUAGES=LANGUAGES,
-        sprite=lambda: _sprite(tuple(DRAWINGS)),
+        sprite=lambda: _sprite(tuple(name for name in DRAWINGS if name not in ON_PAPER)),
         styles=partial(_styles, version),
         scripts=partial(_scripts, version),
         asset=lambda name: f"/static/{version}/{name}",
@@ -210,6 +212,7 @@ def register_template_helpers(app: Flask) -> None:
         beside=piece_controls,
         tale_of=tale_of,
         again_words=again_words,
+        tones_of=tones_of,
         still_board=still_board,
         nearest_tenth=nearest_tenth,
         picture=picture,

@@ -31,6 +31,10 @@ OWN_LINE = (0, RANKS - 1)
 """The rank, from 0, of each seat's own goal line; the other one is the line it runs for."""
 BALL_RANK = 5
 """The rank, from 0, on which the ball begins."""
+PASS_REACH, KICK_REACH = 2, 3
+"""So many ranks and files a pass and a kick go at most ("pass", "kick"). A test holds the sentences that say so."""
+CLEAR_LEAD = 2
+"""By more than so much a tackle must win for the tackler to have the ball ("tackled-ball")."""
 
 SIDES = {
     Seat.SOUTH: Side(say("blue"), "blue", "#1C4FB0", "disc"),
@@ -132,7 +136,8 @@ def _faces(seat: Seat) -> list[Face]:
     for piece in TEAMS[SEATS.index(seat)][1:]:
         letter = ROLE_OF[piece].letter
         markers = tuple(_FIRST_MARKER[seat] + place for place in _STANDING[letter])
-        faces.append(Face(PIECE_NAMES[piece], drawing, markers, _HEIGHT_MM, seat, letter=letter))
+        sign = f"player-{letter.lower()}"
+        faces.append(Face(PIECE_NAMES[piece], drawing, markers, _HEIGHT_MM, seat, letter=letter, sign=sign))
         under = tuple(marker + TEAM for marker in markers)
         faces.append(Face(DOWN_NAMES[piece], drawing, under, _HEIGHT_MM, seat, letter=letter, lies=True))
     return faces
