@@ -26,7 +26,7 @@ from vision.pose.pose import Points, flat
 from vision.simulation.artwork import Bgr
 from vision.simulation.degradations import flickering
 from vision.simulation.ground_truth import Label, Print, prints_of
-from vision.simulation.objects import Block, draw_block, draw_hand, hand_px
+from vision.simulation.objects import RenderedBlock, draw_block, draw_hand, hand_px
 from vision.simulation.pieces import Piece, pieces_of
 from vision.simulation.render import LitTable, blurred, build_stage
 from vision.simulation.view import View, default_view
@@ -235,7 +235,7 @@ class SimulatedTable:
         """Where the picture shows which marker, those of the board first: what there is to read."""
         with self._lock:
             lying = {piece.id: piece for piece in self._pieces}
-            blocks: list[tuple[Block, Label]] = []
+            blocks: list[tuple[RenderedBlock, Label]] = []
             for block in self._blocks():
                 piece = lying[block.piece]
                 if piece.top.marker is not None:
@@ -275,7 +275,7 @@ class SimulatedTable:
         self._pieces.append(piece)
         self._changed()
 
-    def _blocks(self) -> list[Block]:
+    def _blocks(self) -> list[RenderedBlock]:
         """What there is to draw, in the order of drawing."""
         return self._things.blocks(self._pieces, self._staged().pose.eye_mm)
 
