@@ -16,8 +16,9 @@ from companion.core.i18n import Verbatim, joined, say
 from companion.core.kit import SEATS, Kit, Layout, Seat, Side
 from companion.core.ports import CameraState, CameraStatus
 from companion.games.base import Event, Order, Outcome, PadGrammar
+from companion.games.help import public_possibilities
 from companion.games.mixins import tableau_of
-from companion.games.screen import BoardUi, CardUi, Tally, UnitOrder
+from companion.games.screen import BoardUi, CardUi, Possible, Tally, UnitOrder
 from companion.table.board_check import Problem
 from companion.table.chance.chance_view import ChanceView, chance_of, pledge_of
 from companion.table.clocks.countdown import Countdown
@@ -149,6 +150,8 @@ class TableView:
     """Where the chance of this game comes from; None: there is none in it."""
     pledge: ChanceView | None = None
     """The chance that seats can give to now; None: they cannot."""
+    help: tuple[Possible, ...] = ()
+    """What the rules allow now, once somebody at the table has asked; nothing that only a seat may know."""
     guide: GuideView | None = None
     """The lesson of a guided first game, as far as it has come; None: there is none, or it is over."""
     can_swap: bool = False
@@ -250,10 +253,17 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         claims={seat: ClaimSign(tuple(sorted(mark)), sentence_of(seat)) for seat, mark in sorted(live.claims.items())},
         chance=chance_of(session),
         pledge=pledge_of(session),
+        help=_help(live),
         guide=guide_of(session),
         can_swap=session.can_swap,
         can_disclose=session.phase is Phase.OVER and not session.is_opened and session.chance is not None,
     )
+
+
+def _help(live: TableState) -> tuple[Possible, ...]:
+    session = live.session
+    is_due = live.is_helping and session.phase is Phase.ORDERS
+    return public_possibilities(session.playing, session.state) if is_due else ()
 
 
 def _tableau(live: TableState, viewer: Seat | None) -> CardUi | None:
