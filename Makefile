@@ -17,7 +17,7 @@ MINUTES ?= 60
 N ?= 1000000
 SCREENSHOTS ?= /tmp/companion-screenshots
 
-.PHONY: play install uninstall wheel deb lock test quick test-opencv4 check messages format lint types bench bench-bots appliance selfplay night fuzz screenshots docs-pictures tools clean
+.PHONY: play install uninstall wheel deb lock test quick test-opencv4 check messages format lint types bench bench-bots bench-pi appliance selfplay night fuzz screenshots docs-pictures tools clean
 
 play: $(VENV)/.runs
 	@$(BIN)/companion play $(ARGS)
@@ -100,6 +100,12 @@ bench: $(VENV)/.tests
 # A look in between: `companion bench bots --only scouts --matches 20`.
 bench-bots: $(VENV)/.tests
 	$(BIN)/companion bench bots $(ARGS)
+
+# The service with the processor time of a Raspberry Pi 4 and of a 3B+, a share of one core of this machine; ten minutes,
+# as root, on a machine that has nothing else to do. `companion bench pi --only 3B` is a half of it; --real-time takes
+# turns of five seconds.
+bench-pi: $(VENV)/.tests
+	$(BIN)/companion bench pi $(ARGS)
 
 # The whole machine under QEMU: installed, booted, played on, its plug pulled; ARGS=--short for the main things. The
 # first run fetches Debian's packages, later ones take what it has built from the cache (APPLIANCE_CACHE).

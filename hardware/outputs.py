@@ -34,8 +34,9 @@ LATE_S = 0.25
 """An alarm that is later than this (the machine slept) shows, but makes no sound."""
 GAP_S = 0.04
 """So long before an alarm its own note, if something else holds it, falls silent: else nobody could hear it begin."""
-_EARLY_S = 0.002
-"""So long before an alarm the thread stops sleeping and watches the clock."""
+_EARLY_S, _EARLY_FIRST_S = 0.002, 0.0005
+"""So long before an alarm the thread stops sleeping and watches the clock; and where it goes before all others, which
+wakes it in time: on a small machine watching takes time from the rest of the service just then."""
 _TURN_S = 0.0005
 """So long a thread may keep the interpreter while another one waits for it; Python's own 5 ms is all an alarm has."""
 
@@ -97,6 +98,7 @@ class Outputs:
         self._schedule = Schedule()
         self._tried_out: TryOut | None = None
         self._trial = CuePlayer()
+        self._early_s = _EARLY_S
 
     def tell(self, order: _Order | None) -> None:
         """Take an order; returns at once. None: end the thread."""
@@ -112,7 +114,8 @@ class Outputs:
 
     def run(self) -> None:
         """Do what is due when it is due, until told to end: the whole work of the output thread."""
-        with _hurry():
+        with _hurry() as goes_first:
+            self._early_s = _EARLY_FIRST_S if goes_first else _EARLY_S
             while True:
                 try:
                     order = self._orders.get(timeout=self._rest_s())
@@ -134,16 +137,16 @@ class Outputs:
         if self._tried_out is not None:
             change_s = min(change_s, self._tried_out.until_s - now_s)
         alarm_s = self._schedule.next_s - now_s
-        if alarm_s <= _EARLY_S:
+        if alarm_s <= self._early_s:
             return 0.0
         gap_s = alarm_s - GAP_S if alarm_s > GAP_S else math.inf
-        rest_s = min(max(0.001, change_s), gap_s, alarm_s - _EARLY_S)
+        rest_s = min(max(0.001, change_s), gap_s, alarm_s - self._early_s)
         return rest_s if math.isfinite(rest_s) else None
 
     def _watch_the_clock(self) -> None:
         """Wait for an alarm that is near, without sleeping; an order ends it too."""
-        due_s, end_s = self._schedule.next_s, time.monotonic() + _EARLY_S
-        if due_s - self._clock.monotonic_s() <= _EARLY_S:
+        due_s, end_s = self._schedule.next_s, time.monotonic() + self._early_s
+        if due_s - self._clock.monotonic_s() <= self._early_s:
             while self._clock.monotonic_s() < due_s and self._orders.empty() and time.monotonic() < end_s:
                 pass
 
@@ -220,15 +223,18 @@ def _ms(at_s: float) -> float:
 
 
 @contextmanager
-def _hurry() -> Iterator[None]:
-    """Meanwhile this thread is served before the ordinary ones, where the system permits that, and soon in any case."""
+def _hurry() -> Iterator[bool]:
+    """Meanwhile this thread is served before the ordinary ones, where the system permits that (True), and soon in any
+    case."""
+    goes_first = False
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        goes_first = True
     except (OSError, AttributeError):
         _log.debug("The lamps and the buzzer have no real-time priority: not permitted here")
     before_s = sys.getswitchinterval()
     sys.setswitchinterval(min(before_s, _TURN_S))
     try:
-        yield
+        yield goes_first
     finally:
         sys.setswitchinterval(before_s)

@@ -85,6 +85,10 @@ class SimulatedPanelHands:
         hz = self._buzzer.frequency if self._buzzer is not None and self._buzzer.state else None
         return PanelView(lamps, hz)
 
+    def lit_s(self, lamp: str) -> tuple[float, ...]:
+        """When a lamp wired to ground came on, as `tones_began_s`. Raises KeyError for one that is not wired."""
+        return tuple(self._lamps[lamp][0].began_s)
+
     def tones_began_s(self) -> tuple[float, ...]:
         """When the buzzer's pin began each tone, in seconds of the machine's monotonic clock; the last thousand."""
         return tuple(self._buzzer.began_s) if self._buzzer is not None else ()

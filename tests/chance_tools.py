@@ -44,7 +44,7 @@ def give(browser: Any, seat: str, commitment: Any, value: Any) -> int:
 def to_placing(place: Place) -> None:
     """Hands have done what a set-up asks for."""
     while (view := place.table.view()).phase is Phase.SETUP:
-        place.table.confirm("host", view.moment, view.stage, force=True)
+        place.table.confirm("host", view.moment, view.turn.stage, force=True)
 
 
 def place_pieces(place: Place, most: int = 1) -> None:
@@ -56,4 +56,4 @@ def place_pieces(place: Place, most: int = 1) -> None:
             play = next(iter(session.playing.legal_actions(session.state, seat)))
             place.table.hand_in(seat, moment, session.playing.format(play))
         while (view := place.table.view()).phase is Phase.STAGES:
-            place.table.confirm("host", view.moment, view.stage, force=True)
+            place.table.confirm("host", view.moment, view.turn.stage, force=True)

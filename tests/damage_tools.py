@@ -63,8 +63,8 @@ def _play(table: Table, clock: FakeClock, is_last: bool) -> None:
         for seat in Seat:
             clock.advance(1.0)
             table.hand_in(seat, table.view().moment, orders, f"{int(clock.monotonic_s())}x")
-        while (view := table.view()).phase == "stages" and not (is_last and orders == "RIS" and view.stage == 1):
-            table.confirm("host", view.moment, view.stage)
+        while (view := table.view()).phase == "stages" and not (is_last and orders == "RIS" and view.turn.stage == 1):
+            table.confirm("host", view.moment, view.turn.stage)
     if not is_last:
         table.abandon()
 

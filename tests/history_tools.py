@@ -59,7 +59,7 @@ def play(table: Table, clock: FakeClock, name: str, turns: int, seed: int = 1, e
         clock.advance(2.0)
         view = table.view()
         if session.phase in (Phase.SETUP, Phase.STAGES):
-            table.confirm("host", view.moment, view.stage)
+            table.confirm("host", view.moment, view.turn.stage)
         elif session.paused:
             table.resume("host")
         else:
@@ -68,7 +68,7 @@ def play(table: Table, clock: FakeClock, name: str, turns: int, seed: int = 1, e
                 table.hand_in(seat, session.moment, game.format(game.random_action(session.state, seat, rng)))
             turns -= 1
     while (view := table.view()).phase is Phase.STAGES:
-        table.confirm("host", view.moment, view.stage)
+        table.confirm("host", view.moment, view.turn.stage)
     if end == "resign" and table.view().phase is not Phase.OVER:
         table.resign(Seat.SOUTH)
     elif end == "abandon":

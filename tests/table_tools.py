@@ -46,7 +46,7 @@ class Played:
     def finish_stages(self) -> None:
         """Hands do everything, confirmed by taps."""
         while (view := self.table.view()).phase is Phase.STAGES:
-            self.table.confirm("south", view.moment, view.stage)
+            self.table.confirm("south", view.moment, view.turn.stage)
 
     def show(self, layout: Layout, unknown: str = "", quiet: bool = True, game: str | None = "outbuffered") -> None:
         """The camera sees this."""

@@ -197,7 +197,7 @@ def test_every_answer_of_a_whole_game_is_as_described(watched: Watched, game: st
             break
         if step < 150 or step % 10 == 0:
             watched.look()
-        if view.phase is not Phase.ORDERS or (table.view().clock and table.view().clock.paused):
+        if view.phase is not Phase.ORDERS or (table.view().time.clock and table.view().time.clock.paused):
             tour.go_on()
             continue
         seat, action = tour.next_action()
@@ -235,7 +235,7 @@ def test_every_other_answer_is_as_described(watched: Watched) -> None:
     ):
         post(f"/workbench/{door}", **body)
     view = table.view()
-    table.confirm("host", view.moment, view.stage, force=True)
+    table.confirm("host", view.moment, view.turn.stage, force=True)
     post("/api/seat/south/plan", moment=table.view().moment, entered="U")
     post("/api/seat/south/hand-in", moment=table.view().moment, action="UUU")
     post("/api/seat/south/mine")

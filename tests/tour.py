@@ -138,7 +138,10 @@ class Tour:
     def _state(self) -> str:
         """What is going on, in a word: the phase, whether a placing or a duel is on, whether somebody has sealed."""
         view = self.table.view(Seat.SOUTH)
-        kinds = {"placing": view.standing and view.standing.placing, "duel": view.standing and view.standing.duel}
+        kinds = {
+            "placing": view.board.standing and view.board.standing.placing,
+            "duel": view.board.standing and view.board.standing.duel,
+        }
         kinds["sealed"] = any(each.sealed_at for each in view.seats.values())
         return "-".join([str(view.phase), *(kind for kind, holds in kinds.items() if holds)])
 
@@ -152,7 +155,7 @@ class Tour:
         """One step of the game that is on: the board is confirmed, the clock started, or an action handed in."""
         view = self.table.view()
         if view.phase in (Phase.SETUP, Phase.STAGES):
-            self.table.confirm("host", view.moment, view.stage, force=True)
+            self.table.confirm("host", view.moment, view.turn.stage, force=True)
         elif session_of(self.table).paused:
             self.table.resume("host")
         else:

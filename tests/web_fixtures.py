@@ -74,13 +74,13 @@ class Place:
         """Start a game and say that the board is set; answers the moment."""
         self.table.new_game("outbuffered", {}, 1)
         view = self.table.view()
-        self.table.confirm("host", view.moment, view.stage)
+        self.table.confirm("host", view.moment, view.turn.stage)
         return self.table.view().moment
 
     def to_clock(self, way: str = "clock", **options: Any) -> str:
         """Start a game of cards and its clock; answers the moment."""
         self.table.new_game("binmat", {"way": way, **options}, 1)
-        if self.table.view().clock:
+        if self.table.view().time.clock:
             self.table.resume("host")
         return self.table.view().moment
 

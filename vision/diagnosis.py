@@ -48,8 +48,8 @@ Picture = NDArray[np.uint8]
 """What is shown: (height, width) in grey, or (height, width, 3) in BGR."""
 Area = tuple[float, float, float, float]
 """Low x, low y, high x, high y in board mm."""
-SETTLED = 10
-"""So many settled frames are kept: at 1080p some 1 MB each packed, 2 MB unpacked."""
+SETTLED, SETTLED_IF_SMALL = 10, 4
+"""So many settled frames are kept: at 1080p some 1 MB each packed, 2 MB unpacked; and on a machine of little memory."""
 UNPACKED = 2
 """So many of them wait to be packed until a frame says nothing new; of more the oldest is packed at once."""
 _PACKING = (cv2.IMWRITE_PNG_COMPRESSION, 1, cv2.IMWRITE_PNG_STRATEGY, cv2.IMWRITE_PNG_STRATEGY_HUFFMAN_ONLY)
@@ -124,11 +124,15 @@ class _Look:
 class BoardEye:
     """Implements `companion.core.ports.Eye` on a reader's frames.
 
-    `source` is the camera of the settings; `offers` answers which there are.
+    `source` is the camera of the settings; `offers` answers which there are; `kept` is how many settled frames are.
     """
 
     def __init__(
-        self, reader: BoardReader, source: str = "", offers: Callable[[], tuple[CameraOffer, ...]] = lambda: ()
+        self,
+        reader: BoardReader,
+        source: str = "",
+        offers: Callable[[], tuple[CameraOffer, ...]] = lambda: (),
+        kept: int = SETTLED,
     ) -> None:
         self._reader = reader
         self._steering: Steering | None = None
@@ -139,7 +143,7 @@ class BoardEye:
         self._maps: tuple[tuple[Pose, Area, int], Maps] | None = None
         self._measured: tuple[Pose, int, Mapping[Square, Measure]] | None = None
         self._lock = threading.Lock()
-        self._settled: deque[_Look] = deque(maxlen=SETTLED)
+        self._settled: deque[_Look] = deque(maxlen=kept)
 
     def steer(self, steering: Steering) -> None:
         """From now on the camera of this watcher is asked to lock, and to give way to another one."""

@@ -13,10 +13,12 @@ from companion.core.errors import CameraError
 from companion.core.i18n import joined, say
 from companion.core.kit import Kit
 from companion.core.ports import Camera, CameraState, CameraStatus, Frame, Reading
+from companion.core.resources import READING, give_way
 from vision.cameras.blank_detector import Sight
 from vision.cameras.exposure import LightKeeper
 from vision.cameras.lenses import LensShelf
 from vision.cameras.source import Device, Locks
+from vision.pace import Pace
 from vision.pieces.board_reader import BoardReader
 
 _LOG = logging.getLogger(__name__)
@@ -77,7 +79,7 @@ class Watcher:
         self._reader = reader
         self._clock = clock
         self._expected = cameras.expected
-        self._period_s = min(1 / fps, SLOWEST_S)
+        self.pace = Pace(min(1 / fps, SLOWEST_S))
         self._camera: Camera | None = None
         self._status: CameraStatus | None = None
         self._failures = 0
@@ -171,6 +173,7 @@ class Watcher:
         self.close()
 
     def _run(self) -> None:
+        give_way(READING)
         while not self._stop.is_set():
             try:
                 self.step()
@@ -189,7 +192,7 @@ class Watcher:
         now = self._clock.monotonic_s()
         if self._camera is None and now < self._next_s:
             return None
-        self._next_s = now + self._period_s
+        self._next_s = now + self.pace.period_s
         try:
             self._set_locks()
             frame = self._grab()
@@ -199,8 +202,10 @@ class Watcher:
             self._in_trouble(error.message)
             return None
         begun_s = self._clock.monotonic_s()
-        reading = self._reader.read(frame)
-        self._listeners.on_read_s(self._clock.monotonic_s() - begun_s)
+        reading = self._reader.read(frame, glance=self.pace.glances(begun_s))
+        ended_s = self._clock.monotonic_s()
+        self._listeners.on_read_s(ended_s - begun_s)
+        self._next_s = max(self._next_s, ended_s + self.pace.read(ended_s, ended_s - begun_s, self._reader.is_stirred))
         self._listeners.on_look(frame, reading)
         if reading.game is not None:
             self._board_s = now

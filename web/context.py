@@ -22,7 +22,7 @@ from markupsafe import Markup
 from companion.core import i18n
 from companion.core.clock import Clock
 from companion.core.config import TableSettings
-from companion.core.drawings import DRAWINGS, sprite
+from companion.core.drawings import DRAWINGS, ON_PAPER, sprite
 from companion.core.grid import Square
 from companion.core.i18n import LANGUAGES, Said, joined, listed, say, say_n, spoken, to_owner, translate
 from companion.core.kit import SEAT_WORDS, SEATS, Kit, Seat, Side
@@ -32,7 +32,7 @@ from companion.games.base import Game
 from companion.table.seats.claims import mark_words
 from companion.table.session import Phase
 from companion.table.table import Table
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 from web.features import Features
 from web.rendering import cards, guide, piece_controls
 from web.rendering.board import BoardPicture, board_svg, board_words, scene_of
@@ -139,7 +139,7 @@ class PageContext:
 
     def _names_plays(self, view: TableView) -> bool:
         """Does the page say what single plays are?"""
-        return bool(view.choices) or view.is_open or view.guide is not None
+        return bool(view.own.choices) or view.turn.is_open or view.guide is not None
 
     def _draw(
         self, app: Flask, page: str, viewer: Seat | None, own_screen: bool, at_table: bool
@@ -150,15 +150,15 @@ class PageContext:
             view, known = self.table.view(viewer), self.table.view()
         past = self.features.past if view.phase is Phase.OVER else None
         finale = past.finale(int(view.moment.partition(".")[0])) if past else None
-        acting = cards.acting_seat(view) if view.standing else None
+        acting = cards.acting_seat(view) if view.board.standing else None
         needs = Needs()
         html = app.jinja_env.get_template(f"_{page}.html").render(
             needs=needs,
             view=view,
-            known=known.tableau,
+            known=known.board.tableau,
             finale=finale,
             end=end_words(view, finale),
-            opened=view.suggested or self.table.remembered or next(iter(self.games)),
+            opened=view.board.suggested or self.table.remembered or next(iter(self.games)),
             plays=self.table.plays(acting, view.moment) if acting and self._names_plays(view) else (),
             south=self.table_settings.tip_south,
             viewer=viewer,
@@ -179,7 +179,7 @@ class PageContext:
             staff=self.features.staff if self.features.staff and self.features.staff.is_heard else None,
             own_screen=own_screen,
             unwell=self.features.health.line() if self.features.health and page == "host" else None,
-            pads={seat: self.table.view(seat).pad for seat in SEATS} if page == "workbench" else {},
+            pads={seat: self.table.view(seat).own.pad for seat in SEATS} if page == "workbench" else {},
         )
         return view.version, Fragment(html, needs)
 
@@ -197,7 +197,7 @@ def register_template_helpers(app: Flask) -> None:
         mark_words=mark_words,
         spoken=spoken,
         LANGUAGES=LANGUAGES,
-        sprite=lambda: _sprite(tuple(DRAWINGS)),
+        sprite=lambda: _sprite(tuple(name for name in DRAWINGS if name not in ON_PAPER)),
         styles=partial(_styles, version),
         scripts=partial(_scripts, version),
         asset=lambda name: f"/static/{version}/{name}",
@@ -397,8 +397,8 @@ def device_words(view: TableView) -> str:
         CameraState.SEES_BOARD: say("Camera sees the board."),
         CameraState.NO_BOARD: say("Camera sees no board."),
         CameraState.TROUBLE: say("Camera in trouble."),
-    }[view.camera.state]
-    told = (view.camera.sentence or camera, view.panel)
+    }[view.devices.camera.state]
+    told = (view.devices.camera.sentence or camera, view.devices.panel)
     return joined(
         " ", [sentence if sentence.endswith(".") else joined("", (sentence, ".")) for sentence in told if sentence]
     )
@@ -411,7 +411,7 @@ def own_square(view: TableView, seat: Seat) -> Square | None:
     drawing = view.kit.sides[seat].drawing
     found = [
         square
-        for square, faces in view.layout.items()
+        for square, faces in view.board.layout.items()
         if any(view.kit.face(face).seat is seat and view.kit.face(face).drawing == drawing for face in faces)
     ]
     return found[0] if len(found) == 1 else None

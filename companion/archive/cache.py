@@ -75,17 +75,17 @@ class PictureFolder:
             unfinished = self._path(number, stamp).with_suffix(".part")
             unfinished.write_bytes(picture)
             unfinished.replace(self._path(number, stamp))
-            kept = sorted(self._folder.glob("*.gif"), key=lambda path: path.stat().st_mtime, reverse=True)
+            kept = sorted(self._folder.glob("*.picture"), key=lambda path: path.stat().st_mtime, reverse=True)
             for path in kept[self.MOST :]:
                 path.unlink(missing_ok=True)
 
     def remove(self, number: int) -> None:
         """Forget the pictures of a game."""
-        self._unlink(f"{number}-*.gif")
+        self._unlink(f"{number}-*.picture")
 
     def clear(self) -> None:
         """Forget all pictures: a name in them is to be forgotten."""
-        self._unlink("*.gif")
+        self._unlink("*.picture")
 
     def _unlink(self, pattern: str) -> None:
         with contextlib.suppress(OSError):
@@ -93,4 +93,4 @@ class PictureFolder:
                 path.unlink(missing_ok=True)
 
     def _path(self, number: int, stamp: str) -> Path:
-        return self._folder / f"{number}-{hashlib.sha256(stamp.encode()).hexdigest()[:16]}.gif"
+        return self._folder / f"{number}-{hashlib.sha256(stamp.encode()).hexdigest()[:16]}.picture"

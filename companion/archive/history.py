@@ -10,6 +10,7 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,16 @@ import msgspec
 from companion.archive.cache import PictureFolder, SummaryFolder
 from companion.archive.finale import evening_of, finale_of
 from companion.archive.photographs import PhotographFolder
-from companion.archive.played_games import MOST_BYTES, NOBODY, Ending, Finale, GameLine, PlayerRecord, SeatedPlayer
+from companion.archive.played_games import (
+    MOST_BYTES,
+    NOBODY,
+    Ending,
+    Finale,
+    GameLine,
+    PictureKind,
+    PlayerRecord,
+    SeatedPlayer,
+)
 from companion.archive.replay import GameFile, game_file
 from companion.archive.retelling import HOST_ENDED, Retelling, ended_by_word
 from companion.archive.scoresheet import read_sheet, write_sheet
@@ -43,7 +53,8 @@ _LONGEST_NAME = 24
 _BROUGHT = "brought "
 """How the stamp of a game from elsewhere begins."""
 
-Painter = Callable[[Retelling], bytes]
+Painter = Callable[[Retelling, PictureKind, int, Callable[[str], bytes | None]], bytes]
+"""Draws a game or one of its turns; the last is asked for photographs by their moments."""
 
 _LARGEST = 2**63 - 1
 """Of the numbers that SQLite knows."""
@@ -272,10 +283,12 @@ class History:
         self.replay(number)
         return write_sheet(self.file(number))
 
-    def picture(self, number: int) -> bytes:
-        """The board through the game as a GIF; raises as `replay`, and `Illegal` while others are being drawn."""
+    def picture(self, number: int, kind: PictureKind = PictureKind.GIF, turn: int = 0) -> bytes:
+        """The board through the game, or a turn (from 1); raises as `replay`, and `Illegal` while others are drawn."""
         told = self.replay(number)
-        stamp = str(self._stamp(number))
+        if not 0 <= turn <= len(told.turns):
+            raise Malformed(say("The game has no turn {number}", number=turn))
+        stamp = f"{self._stamp(number)} {kind} {turn} {len(told.photographs)}"
         kept = self._pictures.get(number, stamp) if self._pictures else None
         if kept is not None:
             return kept
@@ -284,12 +297,15 @@ class History:
         if not self._drawing.acquire(timeout=5):
             raise Illegal(Refusal.WRONG_PHASE, say("Other pictures are being drawn: try again in some seconds"))
         try:
-            picture = self._paint(told)
+            picture = self._paint(told, kind, turn, partial(self._photograph, number))
         finally:
             self._drawing.release()
         if self._pictures and self.has_room():
             self._pictures.keep(number, stamp, picture)
         return picture
+
+    def _photograph(self, number: int, moment: str) -> bytes | None:
+        return self._album.photograph(number, moment) if self._album else None
 
     def _imported(self, number: int) -> GameFile:
         content = self._journal.imported_file(number)

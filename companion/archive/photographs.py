@@ -18,9 +18,10 @@ from pathlib import Path
 
 from companion.core.clock import Clock
 from companion.core.i18n import say
+from companion.core.resources import TIDYING, give_way
 from companion.table.session import Phase
 from companion.table.table import Table
-from companion.table.views import Progress
+from companion.table.table_view import Progress
 
 log = logging.getLogger(__name__)
 
@@ -184,6 +185,7 @@ class Photographer:
         self.close()
 
     def _run(self) -> None:
+        give_way(TIDYING)
         version = -1
         while not self._stop.is_set():
             try:

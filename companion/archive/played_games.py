@@ -13,7 +13,7 @@ from typing import Protocol
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout, Seat
 from companion.games.base import Event, Order
-from companion.games.screen import Badge, HandCard, Lane, Pile, Tally
+from companion.games.screen import Badge, HandCard, Lane, Pile, Tally, UnitOrder
 from companion.table.chance.chance_view import ChanceView
 
 NOBODY = "—"
@@ -33,6 +33,13 @@ class Ending(StrEnum):
     """It lies on no table any more, and nobody ended it."""
     BROKEN = "broken"
     """Its rules or its inputs cannot be read any more."""
+
+
+class PictureKind(StrEnum):
+    """A moving picture: the drawn board alone, or with the photographs beside it."""
+
+    GIF = "gif"
+    WEBP = "webp"
 
 
 @dataclass(frozen=True)
@@ -125,6 +132,8 @@ class ReplayStep:
     moves: tuple[tuple[Square, Square], ...] = ()
     events: tuple[Event, ...] = ()
     orders: tuple[Mapping[Seat, Order], ...] = ()
+    sheets: Mapping[Seat, tuple[UnitOrder, ...]] = field(default_factory=dict)
+    """The orders of each seat's pieces in a game of sheets, as far as they are open."""
     tallies: tuple[Tally, ...] = ()
     badges: Mapping[Square, Badge] = field(default_factory=dict)
     facts: Mapping[Seat, str] = field(default_factory=dict)
@@ -156,6 +165,10 @@ class Replay(Protocol):
     @property
     def trouble(self) -> str:
         """What does not fit."""
+
+    @property
+    def lead_words(self) -> str:
+        """What `leads` count, as the middle of a sentence."""
 
     @property
     def leads(self) -> tuple[float, ...]:
@@ -265,8 +278,8 @@ class Past(Protocol):
     def as_text(self, number: int) -> str:
         """The game in notation; raises as `replay`."""
 
-    def picture(self, number: int) -> bytes:
-        """The board through the game as a GIF; raises as `replay`, and `Illegal` while others are being drawn."""
+    def picture(self, number: int, kind: PictureKind = PictureKind.GIF, turn: int = 0) -> bytes:
+        """The board through the game, or a turn (from 1); raises as `replay`, and `Illegal` while others are drawn."""
 
     def bring_in(self, content: bytes) -> int:
         """Play a file again, check its receipts and keep it; answers its number. Raises `Malformed` or `Illegal`."""

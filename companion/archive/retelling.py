@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,7 @@ from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games import game_named
 from companion.games.base import Event, Game, Outcome, Stage, Step
 from companion.games.mixins import tableau_of
-from companion.games.screen import CardUi
+from companion.games.screen import CardUi, UnitOrder
 from companion.table.board_check import hand_moves
 from companion.table.session import chance
 
@@ -41,7 +41,8 @@ class Retelling:
     def __init__(self, line: GameLine, played: GameFile, photographs: Sequence[str] = ()) -> None:
         self.line = line
         self.trouble = ""
-        self._photographs = frozenset(photographs)
+        self.photographs = frozenset(photographs)
+        """The moments of which there is one."""
         self._game: Game[Any, Any] = game_named(played.game)
         self._options = self._game.options(played.options)
         self.kit: Kit = self._game.kit(self._options)
@@ -79,7 +80,7 @@ class Retelling:
     def photograph(self, turn: int) -> str:
         """The moment of the photograph that shows the board after a turn (0: the set-up); empty: there is none."""
         moment = self._turns[turn - 1].turn.moment if turn else f"{self.line.number}{_SET_UP}"
-        return moment if moment in self._photographs else ""
+        return moment if moment in self.photographs else ""
 
     @cached_property
     def leads(self) -> tuple[float, ...]:
@@ -97,6 +98,11 @@ class Retelling:
             most = max(1.0, *map(abs, known)) if len(known) > 1 else 1.0
             known[-1] = most if Seat.SOUTH in outcome.winners else -most
         return tuple(known)
+
+    @property
+    def lead_words(self) -> str:
+        """What `leads` count."""
+        return self._game.lead_words
 
     @cached_property
     def highlights(self) -> tuple[HighlightedEvent, ...]:
@@ -155,9 +161,14 @@ class Retelling:
             ),
             events=stages[index].events if stages else played.step.events,
             orders=tuple(stage.orders for stage in stages[: index + 1] if stage.orders),
+            sheets=self._sheets(played, index),
             tallies=_tallies(stages[: index + 1]),
         )
         return self._shown(bare, played.step.state if is_last else played.state, is_last)
+
+    def _sheets(self, played: _Played, index: int) -> Mapping[Seat, tuple[UnitOrder, ...]]:
+        actions = {proof.seat: self._game.parse(proof.action) for proof in played.turn.proofs}
+        return self._game.opened(played.state, actions, played.step.stages, index)
 
     def _before(self, played: _Played, index: int) -> Layout:
         """How the board lay before a stage."""

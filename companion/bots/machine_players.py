@@ -200,7 +200,7 @@ class _MachinePlayer:
     def _contribute(self) -> None:
         """Give to chance what the table cannot foresee, as a phone does."""
         view = self._table.view()
-        pledge = view.pledge
+        pledge = view.fairness.pledge
         if view.seats[self._seat].door != MACHINE or pledge is None or (pledge.given or {}).get(self._seat):
             return
         with suppress(CompanionError):

@@ -64,7 +64,8 @@ def measure_folder(settings: Settings, folder: Path, tell: Callable[[str], None]
     for number, path in enumerate(paths, start=1):
         luma = load_luma(path)
         if (luma.shape[1], luma.shape[0]) != settings.camera.size_px:
-            tell(f"{path.name}: {luma.shape[1]} x {luma.shape[0]}, not {settings.camera.size} as the camera is set.")
+            wanted = "{} x {}".format(*settings.camera.size_px)
+            tell(f"{path.name}: {luma.shape[1]} x {luma.shape[0]}, not {wanted} as the camera is set.")
         trouble = work.add(luma)
         tell(f"{number} of {len(paths)}, {path.name}: {trouble or 'taken'}.")
     for words in work.missing():

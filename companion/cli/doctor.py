@@ -31,7 +31,7 @@ from companion.diagnostics.findings import EXIT_STATUS, Finding, Grade, worst
 from companion.diagnostics.games import games_from_outside
 from companion.diagnostics.probes import Machine
 from companion.mqtt.trial import examine_broker
-from companion.service.device_findings import tone, voice
+from companion.service.device_findings import profile, tone, voice
 from companion.service.settings_finding import settings_put_back
 from companion.storage.journal import Journal
 from hardware.panel import Panel, panel_reason, pin_conflicts
@@ -167,6 +167,7 @@ def examine(settings: Settings, machine: Machine | None = None) -> Iterator[Find
     """Look at everything once, while no companion runs."""
     machine = machine or Machine()
     yield from _camera(settings)
+    yield from profile(settings.camera)
     yield from _pins(settings, machine)
     yield voice(settings.voice)
     yield from examine_broker(settings.mqtt)

@@ -312,7 +312,7 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command.add_argument("--games", type=_count, default=100_000, metavar="N", help="random games through the engine")
     command.add_argument("--real-time", action="store_true", help="a game on the clock at its real length, too")
     command.add_argument(
-        "part", nargs="?", choices=("vision", "kills", "memory", "bots"), help="measure nothing but that"
+        "part", nargs="?", choices=("vision", "kills", "memory", "bots", "pi"), help="measure nothing but that"
     )
     command.add_argument("--kills", type=_count, default=1000, metavar="N", help="SIGKILLs of the service at random")
     command.add_argument("--matches", type=_count, metavar="N", help="bots: so many games of each pairing")
@@ -323,7 +323,7 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default="",
         metavar="NAME",
         help="vision: scenes whose name begins so, such as tilt-3; or game, cost, photograph, corners, lens. "
-        "bots: the game of that name",
+        "bots: the game of that name. pi: the board of that name",
     )
     command.add_argument("--keep", type=Path, metavar="DIR", help="vision: keep pictures that were not read, and why")
     command.set_defaults(run=_bench)
@@ -348,6 +348,10 @@ def _bench(options: argparse.Namespace) -> int:
 
         is_good = bench_bots(options.matches, options.only)
         return 0 if is_good or options.matches else 1
+    if options.part == "pi" and not (options.quick or options.json or options.keep):
+        from companion.tools.bench.pi.measure import bench_pi  # noqa: PLC0415
+
+        return 0 if bench_pi(options.only, options.real_time) else 1
     if options.quick or options.json or options.only or options.keep:
         raise Malformed("--quick, --json, --only and --keep are for: companion bench vision")
     from companion.tools.bench import run  # noqa: PLC0415

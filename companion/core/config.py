@@ -13,6 +13,7 @@ from msgspec import Meta
 from companion.core.errors import ConfigError
 from companion.core.files import MAX_TEXT, expanded, read_file
 from companion.core.i18n import Verbatim, joined, say
+from companion.core.resources import is_small_machine
 
 Pin = Annotated[int, Meta(ge=0, le=27)]
 TimeOfDay = Annotated[str, Meta(pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9])?$")]
@@ -73,14 +74,15 @@ class CameraSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """Where frames come from: `auto`, `none`, `picamera`, `usb:0`, a path of an image, a folder or a video file.
 
     `picamera:imx708` is the Raspberry Pi camera with this sensor, `picamera:/base/…` that of libcamera's id,
-    `picamera:1` the second one; `usb:C920` is the USB camera with these words in its name, whatever
-    its number. `size` is asked of cameras. `model` gives nominal lens data, `auto` guesses it from the sensor;
-    `field_of_view_deg` is the horizontal angle of any other lens, from its data sheet. `fps` bounds the work of the
-    reader. `mains_hz` is the mains frequency of the lamps: exposures of whole periods show no bands.
+    `picamera:1` the second one; `usb:C920` is the USB camera with these words in its name, whatever its number. `size`
+    is asked of cameras; `auto` is 1920x1080, on boards with little memory 1280x720. `model` gives nominal lens data,
+    `auto` guesses it from the sensor; `field_of_view_deg` is the horizontal angle of any other lens, from its data
+    sheet. `fps` bounds the work of the reader. `mains_hz` is the mains frequency of the lamps: exposures of whole
+    periods show no bands.
     """
 
     source: str = "auto"
-    size: Literal["1280x720", "1920x1080"] = "1920x1080"
+    size: Literal["auto", "1280x720", "1920x1080"] = "auto"
     model: Literal[
         "auto", "camera-module-1", "camera-module-2", "camera-module-3", "camera-module-3-wide", "hq-6mm", "webcam"
     ] = "auto"
@@ -93,8 +95,15 @@ class CameraSettings(_Section, frozen=True, forbid_unknown_fields=True):
     @property
     def size_px(self) -> tuple[int, int]:
         """Width and height of the picture."""
+        if self.size == "auto":
+            return (1280, 720) if self.is_small else (1920, 1080)
         width, height = self.size.split("x")
         return int(width), int(height)
+
+    @property
+    def is_small(self) -> bool:
+        """Are pictures small and few boards kept, because the machine has little memory and nobody said otherwise?"""
+        return self.size == "auto" and is_small_machine()
 
 
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9:]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$")]

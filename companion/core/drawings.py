@@ -162,6 +162,25 @@ _SUITS = {
 
 _LINE = f'fill="none" stroke="{_EDGE}" stroke-width="5"'
 _PLATE = f'fill="var(--face,#fff)" stroke="{_EDGE}" stroke-width="5"{_ROUND}'
+_RUN = 'fill="none" stroke="currentColor" stroke-width="11" stroke-linecap="round" stroke-linejoin="round"'
+
+
+def _player(head: tuple[int, int], limbs: str, speed: str = "") -> str:
+    """Somebody who plays rugby: a head, limbs, and lines behind a fast one."""
+    trail = f'<path d="{speed}" stroke="currentColor" stroke-width="7" stroke-linecap="round"/>' if speed else ""
+    return f'<circle cx="{head[0]}" cy="{head[1]}" r="11" fill="currentColor"/><path d="{limbs}" {_RUN}/>{trail}'
+
+
+_PLAYERS = {
+    "player-r": _player((62, 15), "M56 34L46 58L62 70L56 92M46 58L36 76L16 78M56 36L74 46L86 36M56 36L38 40L30 54"),
+    "player-b": _player((50, 15), "M30 38H70L62 62H38zM42 62L38 92M58 62L62 92M30 38L16 62M70 38L84 62"),
+    "player-t": _player((78, 34), "M66 44L38 58L52 74L42 94M38 58L24 78L8 80M64 46L74 64L90 62"),
+    "player-f": _player(
+        (70, 15), "M62 34L54 58L70 68L84 88M54 58L44 80L24 84M62 36L80 44L92 34M62 36L46 42", "M6 30H34M2 48H28M8 66H30"
+    ),
+    "player-s": _player((44, 15), "M44 36V60L32 92M44 60L58 92M44 38L66 36L88 20M44 38L28 54L34 66"),
+}
+
 _FACES = {
     # The machine's three characters: neither round like South nor angular like North, in plate and ink.
     "face-pip": (
@@ -237,8 +256,20 @@ _KEYS = {
     ),
 }
 
-DRAWINGS: dict[str, str] = {**_PIECES, **_ORDERS, **_SIGNS, **_GROUND, **_SUITS, **_FACES, **_CHEERING, **_KEYS}
+DRAWINGS: dict[str, str] = {
+    **_PIECES,
+    **_ORDERS,
+    **_SIGNS,
+    **_GROUND,
+    **_SUITS,
+    **_PLAYERS,
+    **_FACES,
+    **_CHEERING,
+    **_KEYS,
+}
 """The inside of every drawing, by name; those of games that come from outside are added when the program starts."""
+ON_PAPER = frozenset(_PLAYERS)
+"""Drawings that only what is printed shows: no page carries them."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 

@@ -81,6 +81,8 @@ class Face:
     """What is written on it, one or two characters such as a number or a role."""
     size: tuple[int, int] = (1, 1)
     """How many squares it covers, across and along; it may be turned by a right angle. It lies in all of them."""
+    sign: str = ""
+    """Name of a drawing that is printed on the piece beside its letter, so that it looks like what it is."""
     lies: bool = False
     """True for a piece that is turned over: only its outline is drawn, and its letter lies on its side."""
 

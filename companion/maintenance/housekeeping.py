@@ -16,11 +16,11 @@ from pathlib import Path
 
 from companion.archive.history import History
 from companion.archive.photographs import PhotographFolder
-from companion.core.allocator import give_back
 from companion.core.clock import Clock
 from companion.core.config import HistorySettings
 from companion.core.errors import CompanionError, JournalError
 from companion.core.i18n import joined, listed, say
+from companion.core.resources import TIDYING, give_back, give_way
 from companion.storage import migrations
 from companion.storage.disk_space import Space
 from companion.storage.journal import Journal
@@ -100,6 +100,7 @@ class Housekeeping:
         self.close()
 
     def _run(self) -> None:
+        give_way(TIDYING)
         self.step()
         while not self._stop.wait(ROUND_S):
             self.step()

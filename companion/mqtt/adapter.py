@@ -23,7 +23,7 @@ from companion.mqtt.discovery import OFFLINE, ONLINE, birth_topic, config_topic,
 from companion.mqtt.topics import packed
 from companion.table.seats.staff_call import Call, StaffBell
 from companion.table.table import Table
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 
 log = logging.getLogger(__name__)
 
@@ -248,7 +248,7 @@ class MqttAdapter:
 
     def _clock_words(self, view: TableView) -> bytes:
         """As it was told, as long as the clock runs on as it did: every look would find other seconds."""
-        seen = (view.clock, tuple(view.clocks.items()))
+        seen = (view.time.clock, tuple(view.time.clocks.items()))
         if seen != self._clock_seen:
             self._clock_seen = seen
             self._clock_told = packed(told.clock_of(view, self._table.now_s(), self._clock.wall_s()))

@@ -17,7 +17,7 @@ from companion.games import event_cues
 from companion.table.chance.chance_view import ChanceView
 from companion.table.seats.staff_call import Call, StaffBell
 from companion.table.session import Phase
-from companion.table.views import ClockView, TableView
+from companion.table.table_view import ClockView, TableView
 
 AVAILABILITY, STATE, TURN, CLOCK, SEATS_TAKEN, DEVICES = "availability", "state", "turn", "clock", "seats", "devices"
 EVENT, STAFF, STAFF_SET, PAUSED_SET = "event", "staff", "staff/set", "paused/set"
@@ -46,21 +46,23 @@ def event_types() -> tuple[str, ...]:
 
 def state_of(view: TableView, language: str) -> Mapping[str, Any]:
     """What is played, how far, and the words of the sign."""
-    south, north, ties = view.score
+    south, north, ties = view.match.score
     return {
         "phase": view.phase.value,
-        "paused": bool(view.clock and view.clock.paused),
+        "paused": bool(view.time.clock and view.time.clock.paused),
         "game": view.game,
         "title": translate(view.title, language),
-        "turn": view.turn if view.game else 0,
-        "step": translate(view.stage_title, language),
+        "turn": view.turn.number if view.game else 0,
+        "step": translate(view.turn.title, language),
         "sign": translate(view.sign.text, language),
         "why": translate(view.sign.small, language),
         "waiting_for": sorted(view.sign.seats),
-        "winners": sorted(view.outcome.winners) if view.outcome and view.phase is Phase.OVER else [],
-        "result": translate(view.outcome.reason, language) if view.outcome and view.phase is Phase.OVER else "",
+        "winners": sorted(view.match.outcome.winners) if view.match.outcome and view.phase is Phase.OVER else [],
+        "result": translate(view.match.outcome.reason, language)
+        if view.match.outcome and view.phase is Phase.OVER
+        else "",
         "score": {"south": south, "north": north, "ties": ties},
-        "chance": _chance(view.chance, language),
+        "chance": _chance(view.fairness.chance, language),
     }
 
 
@@ -80,7 +82,7 @@ def turn_of(view: TableView, language: str) -> Mapping[str, Any]:
     """Whom the table waits for, and the colour that a lamp may show; when a game is over, who has won."""
     seats = view.sign.seats
     if view.phase is Phase.OVER:
-        seats = view.outcome.winners if view.outcome else frozenset()
+        seats = view.match.outcome.winners if view.match.outcome else frozenset()
     one = next(iter(seats)) if len(seats) == 1 else None
     side = view.seats[one].side if one else None
     colour = side.rgb if side else BOTH_COLOUR if len(seats) > 1 else NOBODYS_COLOUR
@@ -97,8 +99,8 @@ def clock_of(view: TableView, now_s: float, wall_s: float) -> Mapping[str, Any]:
 
     `now_s` is the table's time, `wall_s` Unix time of the same moment.
     """
-    clock = view.clock
-    left = {seat.value: _left_s(each, now_s) for seat, each in view.clocks.items()}
+    clock = view.time.clock
+    left = {seat.value: _left_s(each, now_s) for seat, each in view.time.clocks.items()}
     if clock is None:
         return {"runs": False, "left_s": None, "limit_s": None, "ends_at": None, "seats": left}
     ends_s = None if clock.due_s is None else wall_s + clock.due_s - now_s
@@ -132,11 +134,11 @@ def seats_of(view: TableView, language: str, names: bool) -> Mapping[str, Any]:
 def devices_of(view: TableView, language: str) -> Mapping[str, Any]:
     """Camera, pads, and what is wrong, in the words of the pages."""
     return {
-        "camera": view.camera.state.value,
-        "camera_words": translate(view.camera.sentence, language),
-        "pads": translate(view.panel, language),
-        "trouble": view.camera.state is CameraState.TROUBLE or bool(view.notices),
-        "notices": [translate(notice, language) for notice in view.notices],
+        "camera": view.devices.camera.state.value,
+        "camera_words": translate(view.devices.camera.sentence, language),
+        "pads": translate(view.devices.panel, language),
+        "trouble": view.devices.camera.state is CameraState.TROUBLE or bool(view.devices.notices),
+        "notices": [translate(notice, language) for notice in view.devices.notices],
     }
 
 
@@ -168,9 +170,9 @@ def _event(kind: str, seats: frozenset[Seat], view: TableView, language: str) ->
         "event_type": kind,
         "seats": sorted(seats),
         "sign": translate(view.sign.text, language),
-        "happened": [translate(event.text, language) for event in view.events],
+        "happened": [translate(event.text, language) for event in view.turn.events],
         "game": view.game,
-        "turn": view.turn if view.game else 0,
+        "turn": view.turn.number if view.game else 0,
     }
 
 

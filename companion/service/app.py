@@ -50,7 +50,7 @@ from hardware.simulated import SimulatedPanelHands, simulated_panel
 from hardware.voice import MachineVoice
 from vision.cameras.catalogue import CameraOpener, cameras, is_device
 from vision.cameras.lenses import LensShelf
-from vision.diagnosis import BoardEye
+from vision.diagnosis import SETTLED, SETTLED_IF_SMALL, BoardEye
 from vision.pieces.board_reader import BoardReader
 from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.watcher import Cameras, Watcher, WatchListeners
@@ -267,7 +267,8 @@ class Companion:
         kits = {name: game.kit(game.options({})) for name, game in GAMES.items()}
         settings = self.settings.camera
         reader = BoardReader(kits)
-        self.eye = eye = BoardEye(reader, settings.source, _offers if opener else lambda: ())
+        kept = SETTLED_IF_SMALL if settings.is_small else SETTLED
+        self.eye = eye = BoardEye(reader, settings.source, _offers if opener else lambda: (), kept)
         watched = Cameras(
             open_camera,
             open_other=opener.open if opener else None,
@@ -310,7 +311,7 @@ class Companion:
         def lay_out(kit: Kit | None) -> None:
             if kit is not None:
                 world.use(kit)
-                world.set_up(self.table.view().layout)
+                world.set_up(self.table.view().board.layout)
 
         self.table.connect(on_kit=lay_out)
         self._say("Simulation: a rendered table and a panel without pins, on the workbench page.")

@@ -101,7 +101,7 @@ def make_bundle(eye: Eye, table: Table, journal: Journal, settings: Settings, cl
         format=FORMAT,
         made_at=clock.wall_s(),
         versions=_versions(),
-        camera=_camera_words(view.camera, eye.source()),
+        camera=_camera_words(view.devices.camera, eye.source()),
         settings=_plain_settings(settings),
         game=view.game,
         options=next((dict(entry["options"]) for entry in entries if entry["is"] == "new_game"), {}),
@@ -185,15 +185,15 @@ def _public(table: Table) -> dict[str, Any]:
     return {
         "phase": view.phase,
         "moment": view.moment,
-        "turn": view.turn,
-        "stage": view.stage,
+        "turn": view.turn.number,
+        "stage": view.turn.stage,
         "sign": [view.sign.text, view.sign.small],
-        "problems": [problem.text for problem in view.problems],
-        "instructions": [item.text for item in view.instructions],
-        "unknown": [str(square) for square in sorted(view.unknown)],
-        "layout": {str(square): list(faces) for square, faces in sorted(view.layout.items())},
-        "log": list(view.log),
-        "outcome": view.outcome.reason if view.outcome else None,
+        "problems": [problem.text for problem in view.board.problems],
+        "instructions": [item.text for item in view.turn.instructions],
+        "unknown": [str(square) for square in sorted(view.board.unknown)],
+        "layout": {str(square): list(faces) for square, faces in sorted(view.board.layout.items())},
+        "log": list(view.match.log),
+        "outcome": view.match.outcome.reason if view.match.outcome else None,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 
-from companion.core.config import VoiceSettings
+from companion.core.config import CameraSettings, VoiceSettings
 from companion.core.i18n import joined, say, say_n
 from companion.core.ports import CameraState, CameraStatus
 from companion.diagnostics.findings import Finding, Grade
@@ -22,6 +22,23 @@ def board_camera(status: CameraStatus, name: str | None) -> Finding:
     sentence = status.sentence if status.sentence.endswith(".") else joined("", (status.sentence, "."))
     text = say("{name!c}: {sentence}", name=name, sentence=sentence)
     return Finding("camera", grades[status.state], text)
+
+
+def profile(settings: CameraSettings) -> Iterator[Finding]:
+    """What a machine with little memory does without, unless the settings say otherwise."""
+    if settings.is_small:
+        text = say(
+            "This machine has little memory: pictures are {size}, and fewer boards are kept for the camera page. "
+            "[camera] size sets another size.",
+            size="1280 x 720",
+        )
+        yield Finding("profile", Grade.NOTE, text)
+
+
+def pace(sentence: str) -> Iterator[Finding]:
+    """What of the reading gives way on a slow machine, if anything does."""
+    if sentence:
+        yield Finding("camera", Grade.NOTE, sentence)
 
 
 def pads(panel: Panel | None, is_simulated: bool) -> Iterator[Finding]:

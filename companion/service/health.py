@@ -23,7 +23,7 @@ from companion.diagnostics.findings import Finding, Grade, Health, Meter, Refusa
 from companion.diagnostics.games import games_from_outside
 from companion.diagnostics.probes import Machine
 from companion.mqtt.trial import broker_finding
-from companion.service.device_findings import board_camera, pads, voice
+from companion.service.device_findings import board_camera, pace, pads, profile, voice
 from companion.service.settings_finding import settings_put_back
 from companion.storage.disk_space import FULL_BYTES
 
@@ -190,7 +190,11 @@ class ServiceHealth:
         companion, machine = self._companion, self._machine
         yield from self._loops()
         yield from settings_put_back(companion.settings_path)
-        yield board_camera(companion.table.view().camera, companion.watcher.camera if companion.watcher else None)
+        yield board_camera(
+            companion.table.view().devices.camera, companion.watcher.camera if companion.watcher else None
+        )
+        yield from profile(companion.settings.camera)
+        yield from pace(companion.watcher.pace.sentence if companion.watcher else "")
         yield from pads(companion.panel, companion.simulation is not None)
         yield voice(companion.settings.voice)
         if companion.broker.sentence:

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from companion.core.allocator import save_memory
 from companion.core.config import Settings
 from companion.core.errors import CompanionError, JournalError, SystemTrouble
 from companion.core.i18n import joined, say
+from companion.core.resources import save_memory
 from companion.maintenance.releases.releases import TOLD
 from companion.maintenance.settings.trial import PROBATION_S, SettingsTrial
 from companion.service.systemd import Manager, ManagerNotifier, Word

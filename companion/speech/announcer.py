@@ -14,7 +14,7 @@ from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import CameraState, Utterance
 from companion.table.session import Phase
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 
 KEPT = 4
 """So many sentences are kept for a screen that is a little behind."""
@@ -58,7 +58,7 @@ class Announcer:
         if before.moment != view.moment:
             self._said.clear()
         for text in sentences(before, view, self.everything):
-            place = (view.moment, view.stage, str.__str__(text))
+            place = (view.moment, view.turn.stage, str.__str__(text))
             if text and place not in self._said:
                 self._said.add(place)
                 self._number += 1
@@ -69,16 +69,16 @@ def sentences(before: TableView, view: TableView, everything: bool) -> Iterator[
     """What is to be said after a change; both views are those of nobody in particular."""
     if view.viewer is not None or before.viewer is not None:
         raise ValueError("a voice knows what everybody knows")
-    yield from (notice for notice in view.notices if notice not in before.notices)
-    if view.camera.state is CameraState.TROUBLE and before.camera.state is not CameraState.TROUBLE:
-        yield view.camera.sentence
+    yield from (notice for notice in view.devices.notices if notice not in before.devices.notices)
+    if view.devices.camera.state is CameraState.TROUBLE and before.devices.camera.state is not CameraState.TROUBLE:
+        yield view.devices.camera.sentence
     if everything:
         yield from _newly_seated(before, view)
     yield from _happened(before, view, everything)
     if view.help and not before.help:
         yield from (say("{word!c}: {result}.", word=row.word, result=row.result) for row in view.help if row.result)
-    if view.draw_offer is not None and view.draw_offer is not before.draw_offer:
-        yield say("{side!c} offers a draw.", side=_side(view, view.draw_offer))
+    if view.match.draw_offer is not None and view.match.draw_offer is not before.match.draw_offer:
+        yield say("{side!c} offers a draw.", side=_side(view, view.match.draw_offer))
     if view.phase is Phase.OVER:
         if before.phase is not Phase.OVER:
             yield view.sign.text
@@ -96,32 +96,41 @@ def _newly_seated(before: TableView, view: TableView) -> Iterator[str]:
 def _happened(before: TableView, view: TableView, everything: bool) -> Iterator[str]:
     """The events of a stage that has just been opened, or of a turn without stages."""
     if view.phase is Phase.STAGES:
-        if (before.phase, before.moment, before.stage) != (view.phase, view.moment, view.stage):
-            yield from (event.text for event in view.events if everything or event.kind.cue)
+        if (before.phase, before.moment, before.turn.stage) != (view.phase, view.moment, view.turn.stage):
+            yield from (event.text for event in view.turn.events if everything or event.kind.cue)
     elif (
-        everything and before.phase is Phase.ORDERS and before.moment != view.moment and view.log[:1] != before.log[:1]
+        everything
+        and before.phase is Phase.ORDERS
+        and before.moment != view.moment
+        and view.match.log[:1] != before.match.log[:1]
     ):
-        yield from view.log[:1]
+        yield from view.match.log[:1]
 
 
 def _kind(view: TableView, everything: bool) -> tuple[object, ...]:
     """What the table waits for, without the details that change while hands are at it."""
-    step = (view.phase, view.moment, view.stage)
-    if view.problems:
-        return (*step, view.problems[0].sign)
+    step = (view.phase, view.moment, view.turn.stage)
+    if view.board.problems:
+        return (*step, view.board.problems[0].sign)
     if view.phase in (Phase.SETUP, Phase.STAGES):
         return (*step, view.sign.text) if everything else step
     if view.phase is Phase.LOBBY:
         return (*step, view.sign.text)
-    return (*step, view.sign.seats, bool(view.choices), bool(view.clock and view.clock.paused))
+    return (*step, view.sign.seats, bool(view.own.choices), bool(view.time.clock and view.time.clock.paused))
 
 
 def _awaited(view: TableView, everything: bool) -> str:
     """The sign's sentence, or a shorter one; empty: nothing needs to be said."""
-    if view.phase is Phase.SETUP and not view.problems and not everything:
+    if view.phase is Phase.SETUP and not view.board.problems and not everything:
         return say("Set up the board.")
-    clock = view.clock
-    if view.phase is Phase.ORDERS and clock and not view.clocks and clock.limit_s <= HURRIED_S and not clock.paused:
+    clock = view.time.clock
+    if (
+        view.phase is Phase.ORDERS
+        and clock
+        and not view.time.clocks
+        and clock.limit_s <= HURRIED_S
+        and not clock.paused
+    ):
         seats = view.sign.seats
         return _side(view, next(iter(seats))).capitalize() if everything and len(seats) == 1 else ""
     return view.sign.text

@@ -75,13 +75,8 @@ class Listeners:
         for on_kit in self._on_kit:
             on_kit(kit)
 
-    def show(self, live: TableState, in_trouble: bool) -> None:
-        """The table looks like this now: pages first, then lamps, then alarms."""
-        with self._changed:
-            self._version = live.version
-            self._changed.notify_all()
-        for call in self._when_changed:
-            call()
+    def show(self, live: TableState, in_trouble: bool, signals: tuple[Signal, ...] = ()) -> None:
+        """The table looks like this now: lamps, alarms and cues first, who are waited for by a finger; then pages."""
         lamps = lamps_of(live)
         for on_lamps in self._on_lamps:
             on_lamps(lamps, in_trouble)
@@ -90,6 +85,12 @@ class Listeners:
             self._alarms = alarms
             for on_alarms in self._on_alarms:
                 on_alarms(alarms)
+        self.send(*signals)
+        with self._changed:
+            self._version = live.version
+            self._changed.notify_all()
+        for call in self._when_changed:
+            call()
 
     def send(self, *signals: Signal) -> None:
         """Give cues; what comes with a reveal waits until the reveal itself has been seen and heard."""

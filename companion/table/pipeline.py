@@ -126,10 +126,9 @@ class Pipeline:
     # ---- showing -------------------------------------------------------------------------------------------------
 
     def publish(self, live: TableState, signals: tuple[Signal, ...] = ()) -> None:
-        """Make this state visible to everybody, then give cues."""
+        """Make this state visible to everybody, and give cues."""
         self.live = replace(live, version=self.live.version + 1)
-        self.listeners.show(self.live, self.in_trouble)
-        self.listeners.send(*signals)
+        self.listeners.show(self.live, self.in_trouble, signals)
 
     def notice(self, about: str, sentence: str) -> None:
         """Show a standing trouble that stops nothing, beside what is wrong with the journal; empty: none any more."""

@@ -18,10 +18,11 @@ from companion.core.kit import Seat
 from companion.core.ports import CameraStatus, Press, Reading
 from companion.games.help import possibilities
 from companion.games.screen import Play, Possible
+from companion.table.actions.lobby import Lobby
+from companion.table.actions.turns import Turns
 from companion.table.board_follower import BoardFollower
 from companion.table.chance.chance_keeper import ChanceKeeper
 from companion.table.listeners import Listeners, OnAlarms, OnKit, OnLamps, OnSignal
-from companion.table.lobby import Lobby
 from companion.table.mailbox import Mailbox
 from companion.table.pipeline import WRITE_AGAIN_S, Pipeline
 from companion.table.ports import ForgetfulChoices, LastChoices, RecordJournal
@@ -45,8 +46,8 @@ from companion.table.seats.pad_input import PadInput
 from companion.table.seats.seat_claims import ClaimPort, SeatClaims
 from companion.table.seats.seating import Seating
 from companion.table.session import MACHINE, Phase
-from companion.table.turns import Turns
-from companion.table.views import Progress, TableView, progress_of, view_of
+from companion.table.table_view import Progress, TableView
+from companion.table.views import progress_of, view_of
 
 Topic = Literal["memory", "power", "photographs", "trial", "upkeep", "machines"]
 """What a notice may be about: games kept in memory only, the machine that is switched off, photographs, keys tried out,

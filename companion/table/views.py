@@ -8,172 +8,36 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from companion.core.errors import Illegal
 from companion.core.grid import Square
 from companion.core.i18n import Verbatim, joined, say
-from companion.core.kit import SEATS, Kit, Layout, Seat, Side
-from companion.core.ports import CameraState, CameraStatus
-from companion.games.base import Event, Order, Outcome, PadGrammar
+from companion.core.kit import SEATS, Seat
 from companion.games.help import public_possibilities
 from companion.games.mixins import tableau_of
 from companion.games.screen import BoardUi, CardUi, Possible, Tally, UnitOrder
-from companion.table.board_check import Problem
-from companion.table.chance.chance_view import ChanceView, chance_of, pledge_of
+from companion.table.chance.chance_view import chance_of, pledge_of
 from companion.table.clocks.countdown import Countdown
-from companion.table.guide import GuideView, guide_of
-from companion.table.prompts import Sign, sign_of
+from companion.table.guide import guide_of
+from companion.table.prompts import sign_of
 from companion.table.seats.claims import sentence_of
 from companion.table.session import Phase, Sealed, Session
-from companion.table.state import NO_DRAFT, Instruction, TableState, instructions
-
-
-@dataclass(frozen=True)
-class SeatView:
-    """A seat as everybody may see it. `name` is as it was typed (None: free), `entered`: orders on the pad so far.
-
-    `sitting` changes with whoever sits there and tells nothing else: who acts on what is shown names it.
-    """
-
-    seat: Seat
-    side: Side | None
-    name: str | None
-    door: str
-    awaited: bool
-    sealed_at: float | None
-    receipt: str | None
-    entered: int
-    sitting: str
-
-
-@dataclass(frozen=True)
-class ClaimSign:
-    """That a phone asks for a pad's seat: the numbers of the order lamps that blink, and the notice that says so."""
-
-    lamps: tuple[int, ...]
-    notice: str
-
-
-@dataclass(frozen=True)
-class Opened:
-    """An order that everybody may check: `receipt` is SHA-256 of `"moment seat action salt"`."""
-
-    seat: Seat
-    moment: str
-    action: str
-    salt: str
-    receipt: str
-
-
-@dataclass(frozen=True)
-class ClockView:
-    """The clock of the decision that is due. Times are those of `Table.now_s`, seconds.
-
-    `due_s`: when it runs out (None: it stands still with `left_s`). `paused` says who stopped it (`start`: nobody has
-    started it yet; `restart`, `undo`); `has_run_out`: the time is over and only the alarm sounded.
-    """
-
-    limit_s: float
-    left_s: float
-    due_s: float | None
-    paused: str
-    has_run_out: bool
-
-
-@dataclass(frozen=True)
-class TableView:
-    """Everything that a page may show to one viewer (`viewer` None: everybody)."""
-
-    version: int
-    viewer: Seat | None
-    phase: Phase
-    moment: str
-    game: str | None
-    title: str
-    turn: int
-    stage: int
-    stage_title: str
-    sign: Sign
-    kit: Kit | None
-    layout: Layout
-    """What lay on the board before the stage that is shown."""
-    target: Layout | None
-    """What should lie there when hands are done; None: nobody checks."""
-    unknown: frozenset[Square]
-    problems: tuple[Problem, ...]
-    instructions: tuple[Instruction, ...]
-    seats: Mapping[Seat, SeatView]
-    orders: tuple[Mapping[Seat, Order], ...]
-    """The orders of the turn's stages that are open."""
-    steps: int
-    """How many stages a turn can have; how many this one has is not told before the last."""
-    events: tuple[Event, ...]
-    opened: tuple[Opened, ...]
-    tallies: tuple[Tally, ...]
-    """Sums to be shown with the stage: its own, or the last ones before it in this turn."""
-    tableau: CardUi | None
-    """What a game of cards and counters shows this viewer; None: the board says it all."""
-    standing: BoardUi | None
-    """What a game of pieces shows this viewer beside its board; None: the board says it all."""
-    sheets: Mapping[Seat, tuple[UnitOrder, ...]]
-    """The orders of each seat's pieces, as far as the stages that were shown have opened them."""
-    clock: ClockView | None
-    clocks: Mapping[Seat, ClockView]
-    """Both seats' chess clocks, of which `clock` runs; empty: there are none."""
-    laid: str | None
-    """The action that cards or pieces laid open mean: ready says yes."""
-    fans: Layout
-    """The open cards that the camera reads, by zone."""
-    is_open: bool
-    """Anybody at the table may act for the seat on turn."""
-    pad: PadGrammar | None
-    mine: Sealed | None
-    back: str | None
-    """The moment to name in order to take back what the viewer handed in or did last; None: nothing."""
-    score: tuple[int, int, int]
-    outcome: Outcome | None
-    draw_offer: Seat | None
-    can_undo: bool
-    log: tuple[str, ...]
-    camera: CameraStatus
-    watched: bool
-    panel: str
-    suggested: str | None
-    choices: tuple[str, ...]
-    why_not: Illegal | None
-    """The rule that the board breaks as hands have left it."""
-    notices: tuple[str, ...]
-    claims: Mapping[Seat, ClaimSign]
-    """The phones that ask for a pad's seat: for the table screen, and nothing of them but the pad's mark."""
-    chance: ChanceView | None = None
-    """Where the chance of this game comes from; None: there is none in it."""
-    pledge: ChanceView | None = None
-    """The chance that seats can give to now; None: they cannot."""
-    help: tuple[Possible, ...] = ()
-    """What the rules allow now, once somebody at the table has asked; nothing that only a seat may know."""
-    guide: GuideView | None = None
-    """The lesson of a guided first game, as far as it has come; None: there is none, or it is over."""
-    can_swap: bool = False
-    """Can a rematch be played with sides changed?"""
-    can_disclose: bool = False
-    """Is it over, but still hides where its chance came from because it can be taken back?"""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a game has come, and whether the camera works; cheap to ask.
-
-    `turns` are the moments of the turns so far, `number` is the game's.
-    """
-
-    number: int
-    phase: Phase
-    moment: str
-    turns: tuple[str, ...]
-    is_right: bool
-    """Nothing is known to be wrong on the board."""
-    camera: CameraState
+from companion.table.state import NO_DRAFT, TableState, instructions
+from companion.table.table_view import (
+    BoardView,
+    ClaimSign,
+    ClockView,
+    DevicesView,
+    FairnessView,
+    MatchView,
+    Opened,
+    OwnView,
+    Progress,
+    SeatView,
+    TableView,
+    TimeView,
+    TurnView,
+)
 
 
 def progress_of(live: TableState) -> Progress:
@@ -198,12 +62,6 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
     """The table as `viewer` may know it."""
     session = live.session
     game = session.game
-    in_stages = session.phase is Phase.STAGES
-    stages = session.stages if in_stages or session.phase is Phase.OVER else ()
-    open_stages = stages[: session.stage + 1] if in_stages else stages
-    playing = session.phase in (Phase.ORDERS, Phase.STAGES)
-    mine = _own_sealed(session, viewer)
-    standing = _standing(session, viewer)
     return TableView(
         version=live.version,
         viewer=viewer,
@@ -211,52 +69,38 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         moment=session.moment,
         game=game.name if game else None,
         title=game.title if game else "Tabletop Companion",
-        turn=session.turn_shown,
-        stage=session.stage,
-        stage_title=session.stages[session.stage].title if in_stages else "",
-        sign=sign_of(live, viewer),
         kit=session.kit,
-        layout=session.board or {},
-        target=session.target,
-        unknown=live.reading.unknown if live.reading and live.watched else frozenset(),
-        problems=live.problems,
-        instructions=instructions(live),
+        sign=sign_of(live, viewer),
         seats={seat: _seat_view(live, seat) for seat in SEATS},
-        orders=tuple(stage.orders for stage in open_stages),
+        turn=_turn_view(live),
+        board=_board_view(live, viewer),
+        own=_own_view(live, viewer),
+        time=TimeView(_clock_view(session.countdown, session.paused), _chess_clocks(session)),
+        match=_match_view(session),
+        devices=DevicesView(live.camera, live.panel, live.notices, _claims(live)),
+        fairness=_fairness_view(session),
+        guide=guide_of(session),
+        help=_help(live),
+    )
+
+
+def _turn_view(live: TableState) -> TurnView:
+    session = live.session
+    in_stages = session.phase is Phase.STAGES
+    stages = session.stages if in_stages or session.phase is Phase.OVER else ()
+    open_stages = stages[: session.stage + 1] if in_stages else stages
+    return TurnView(
+        number=session.turn_shown,
+        stage=session.stage,
+        title=session.stages[session.stage].title if in_stages else "",
         steps=_steps(session) if stages else 0,
+        instructions=instructions(live),
+        orders=tuple(stage.orders for stage in open_stages),
+        sheets=_sheets(session),
         events=session.stages[session.stage].events if in_stages else (),
         opened=_opened(session),
         tallies=_tallies(session) if in_stages else (),
-        tableau=_tableau(live, viewer),
-        standing=standing,
-        sheets=_sheets(session),
-        clock=_clock_view(session.countdown, session.paused),
-        clocks=_chess_clocks(session),
-        laid=_laid(live, viewer),
-        fans=live.reading.fans if live.reading and live.watched else {},
         is_open=session.is_open,
-        pad=game.pad(session.state, viewer) if game and viewer and playing else None,
-        mine=mine,
-        back=_back(session, viewer),
-        score=session.score,
-        outcome=session.outcome,
-        draw_offer=session.draw_offer,
-        can_undo=session.before is not None,
-        log=_log(session),
-        camera=live.camera,
-        watched=live.watched,
-        panel=live.panel,
-        suggested=live.suggested,
-        choices=live.choices if viewer in session.awaited else (),
-        why_not=live.why_not if live.problems else None,
-        notices=live.notices,
-        claims={seat: ClaimSign(tuple(sorted(mark)), sentence_of(seat)) for seat, mark in sorted(live.claims.items())},
-        chance=chance_of(session),
-        pledge=pledge_of(session),
-        help=_help(live),
-        guide=guide_of(session),
-        can_swap=session.can_swap,
-        can_disclose=session.phase is Phase.OVER and not session.is_opened and session.chance is not None,
     )
 
 
@@ -264,6 +108,55 @@ def _help(live: TableState) -> tuple[Possible, ...]:
     session = live.session
     is_due = live.is_helping and session.phase is Phase.ORDERS
     return public_possibilities(session.playing, session.state) if is_due else ()
+
+
+def _board_view(live: TableState, viewer: Seat | None) -> BoardView:
+    session = live.session
+    reading = live.reading if live.watched else None
+    return BoardView(
+        layout=session.board or {},
+        target=session.target,
+        unknown=reading.unknown if reading else frozenset(),
+        problems=live.problems,
+        why_not=live.why_not if live.problems else None,
+        watched=live.watched,
+        suggested=live.suggested,
+        fans=reading.fans if reading else {},
+        tableau=_tableau(live, viewer),
+        standing=_standing(session, viewer),
+    )
+
+
+def _own_view(live: TableState, viewer: Seat | None) -> OwnView:
+    session, game = live.session, live.session.game
+    is_on = session.phase in (Phase.ORDERS, Phase.STAGES)
+    return OwnView(
+        pad=game.pad(session.state, viewer) if game and viewer and is_on else None,
+        sealed=_own_sealed(session, viewer),
+        back=_back(session, viewer),
+        laid=_laid(live, viewer),
+        choices=live.choices if viewer in session.awaited else (),
+    )
+
+
+def _match_view(session: Session) -> MatchView:
+    return MatchView(
+        session.score,
+        session.outcome,
+        session.draw_offer,
+        can_undo=session.before is not None,
+        can_swap=session.can_swap,
+        log=_log(session),
+    )
+
+
+def _fairness_view(session: Session) -> FairnessView:
+    hides = session.phase is Phase.OVER and not session.is_opened and session.chance is not None
+    return FairnessView(chance_of(session), pledge_of(session), hides)
+
+
+def _claims(live: TableState) -> Mapping[Seat, ClaimSign]:
+    return {seat: ClaimSign(tuple(sorted(mark)), sentence_of(seat)) for seat, mark in sorted(live.claims.items())}
 
 
 def _tableau(live: TableState, viewer: Seat | None) -> CardUi | None:

@@ -24,7 +24,7 @@ from companion.storage.journal import Journal
 from companion.table.records import HandIn
 from companion.table.session import Phase
 from companion.table.table import Table
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 from web.rendering.json_view import plain_view
 
 STATE = "/var/lib/tabletop-companion"

@@ -49,7 +49,7 @@ def win(room: Room) -> Finale:
 
 def confirm_all(room: Room) -> None:
     while (view := room.table.view()).phase in ("setup", "stages"):
-        room.table.confirm("host", view.moment, view.stage)
+        room.table.confirm("host", view.moment, view.turn.stage)
 
 
 def finale(room: Room) -> Finale:
@@ -100,7 +100,7 @@ def test_the_evening_counts_these_two_whatever_their_sides(room: Room) -> None:
     assert win(room).evening == {Seat.SOUTH: 1, Seat.NORTH: 0}
     room.table.rematch(swap=True)
     assert [room.table.view().seats[seat].name for seat in SEATS] == ["Jonas", "Mara"]
-    assert room.table.view().score == (0, 1, 0), "the match goes with whoever has won"
+    assert room.table.view().match.score == (0, 1, 0), "the match goes with whoever has won"
     confirm_all(room)
     room.table.resign(Seat.SOUTH)
     assert finale(room).evening == {Seat.SOUTH: 0, Seat.NORTH: 2}
@@ -127,7 +127,7 @@ def test_a_pad_stays_at_its_side(room: Room) -> None:
     room.table.take_seat(Seat.SOUTH, "Mara", "pad")
     room.table.take_seat(Seat.NORTH, "Jonas")
     win(room)
-    assert not room.table.view().can_swap
+    assert not room.table.view().match.can_swap
     room.table.rematch(swap=True)
     assert [room.table.view().seats[seat].name for seat in SEATS] == ["Mara", "Jonas"]
 

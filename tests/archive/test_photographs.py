@@ -150,10 +150,10 @@ def test_a_full_disk_is_told_once_and_harms_nothing(
 def test_the_pages_say_that_photographs_are_not_kept(played: Played) -> None:
     played.table.notice("photographs", "Photographs of the turns cannot be kept: free some space.")
     played.table.step()
-    assert played.table.view().notices == ("Photographs of the turns cannot be kept: free some space.",)
+    assert played.table.view().devices.notices == ("Photographs of the turns cannot be kept: free some space.",)
     played.table.notice("photographs", "")
     played.table.step()
-    assert played.table.view().notices == ()
+    assert played.table.view().devices.notices == ()
 
 
 def test_nothing_half_written_is_ever_a_photograph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,7 +256,7 @@ def test_a_game_leaves_its_photographs_for_replay(tmp_path: Path, capsys: pytest
         table.hand_in("north", table.view().moment, "DII", "bb")
         for _ in range(3):
             assert companion.simulation is not None
-            companion.simulation.world.set_up(table.view().target or {})
+            companion.simulation.world.set_up(table.view().board.target or {})
             rounds(companion, clock)
             clock.advance(5)
             rounds(companion, clock)

@@ -180,7 +180,7 @@ def test_hands_on_the_machines_turn_are_no_play_of_it(tmp_path: Path) -> None:
         moment = session.moment
         played.show(layouts[0], game="kahmate")
         assert played.table.view().moment == moment
-        assert played.table.view().problems
+        assert played.table.view().board.problems
 
 
 def test_a_failed_program_is_begun_anew_and_at_last_chance_decides(against: Set) -> None:
@@ -193,7 +193,7 @@ def test_a_failed_program_is_begun_anew_and_at_last_chance_decides(against: Set)
     against.round(3.1)
     view = against.played.table.view()
     assert view.seats[Seat.NORTH].receipt
-    assert view.notices == ()
+    assert view.devices.notices == ()
     against.played.table.hand_in(Seat.SOUTH, view.moment, "RRS")
     against.played.finish_stages()
     against.programs.failures = ["it hung"] * TRIES
@@ -201,7 +201,7 @@ def test_a_failed_program_is_begun_anew_and_at_last_chance_decides(against: Set)
     against.round(3.1)
     view = against.played.table.view()
     assert view.seats[Seat.NORTH].receipt
-    assert [str(notice) for notice in view.notices] == ["Bo’s program does not answer: it plays by chance."]
+    assert [str(notice) for notice in view.devices.notices] == ["Bo’s program does not answer: it plays by chance."]
 
 
 @pytest.mark.parametrize("nonsense", ["", "XYZ", "UUUUUUUU", "\x00"])
@@ -286,7 +286,7 @@ def test_only_a_machine_is_sent_away_as_one(against: Set) -> None:
 def test_a_machine_gives_to_chance_once(against: Set) -> None:
     against.round()
     against.round()
-    pledge = against.played.table.view().pledge
+    pledge = against.played.table.view().fairness.pledge
     assert pledge is not None
     assert dict(pledge.given or {}) == {Seat.NORTH: MACHINE}
 
@@ -301,7 +301,7 @@ def test_people_deal_their_own_cards_with_clock_and_referee(tmp_path: Path) -> N
             assert played.table.machine_turns() == ()
             assert programs.commands == []
             played.press(None, "table")
-            assert not played.table.view().clock or not played.table.view().clock.paused
+            assert not played.table.view().time.clock or not played.table.view().time.clock.paused
 
 
 def test_an_engine_from_outside_plays_under_its_own_name(tmp_path: Path) -> None:
@@ -329,6 +329,6 @@ def test_a_game_that_it_does_not_know_it_plays_by_chance(tmp_path: Path, monkeyp
             played.wait(3.1)
             machines.step()
             assert played.table.view().seats[Seat.NORTH].receipt
-            told = [str(notice) for notice in played.table.view().notices]
+            told = [str(notice) for notice in played.table.view().devices.notices]
             assert told == ["Bo does not know this game: it plays by chance."]
     assert programs.commands == []

@@ -30,7 +30,7 @@ def at_a_phone(folder: Path) -> Iterator[tuple[Place, WebDriver, str]]:
         url = f"http://127.0.0.1:{server.port}"
         window.get(f"{url}/join")
         window.find_element(By.CSS_SELECTOR, 'button[formaction="/join/south"]').click()
-        until("South's part", lambda: place.table.view().pledge.given.get(Seat.SOUTH) == "phone")  # type: ignore[union-attr] # a game is offered
+        until("South's part", lambda: place.table.view().fairness.pledge.given.get(Seat.SOUTH) == "phone")  # type: ignore[union-attr] # a game is offered
         assert give(place.sit("north"), "north", pledge_at(place), NORTHS) == 200
         yield place, window, url
 
@@ -60,8 +60,8 @@ def test_a_phone_gives_and_checks_that_it_was_used(tmp_path: Path) -> None:
         assert verdicts(window) == fits, "and on the replay's"
         place.table.redraw()
         window.get(f"{url}/seat/south")
-        given = place.table.view().pledge
-        until("its part for the next game", lambda: given and place.table.view().pledge.given.get(Seat.SOUTH))  # type: ignore[union-attr] # a game is offered
+        given = place.table.view().fairness.pledge
+        until("its part for the next game", lambda: given and place.table.view().fairness.pledge.given.get(Seat.SOUTH))  # type: ignore[union-attr] # a game is offered
         assert not [line for line in window.get_log("browser") if line["level"] == "SEVERE"]
 
 

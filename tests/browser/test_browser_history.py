@@ -31,6 +31,10 @@ def shown(window: WebDriver) -> str:
     return str(window.execute_script("return document.querySelector('#scene .at')?.innerText"))
 
 
+def said(window: WebDriver) -> str:
+    return str(window.execute_script("return document.getElementById('share').textContent"))
+
+
 def now(window: WebDriver) -> str:
     return str(window.execute_script("return document.querySelector('#turns [aria-current]').innerText"))
 
@@ -77,6 +81,20 @@ def _steps(window: WebDriver) -> None:
     assert window.find_element(By.ID, "back").get_attribute("href").endswith("?at=9")
     tap(window, '#turns a[href="?at=6"]')
     until("turn 2 by the notation", lambda: "Turn 2" in shown(window))
+    press(window, Keys.HOME, "The start")
+    marks = window.find_elements(By.CSS_SELECTOR, ".mark")
+    first = str(marks[0].get_dom_attribute("href"))
+    window.find_element(By.TAG_NAME, "body").send_keys(Keys.PAGE_DOWN)
+    until("the first marked moment", lambda: window.current_url.endswith(first))
+    assert marks[0].get_dom_attribute("aria-current") == "step"
+    assert marks[0].get_dom_attribute("aria-label").split(":")[0] in shown(window)
+    window.find_element(By.TAG_NAME, "body").send_keys(Keys.PAGE_UP)
+    assert window.current_url.endswith(first), "there is none before it"
+    assert window.find_element(By.ID, "film").get_attribute("href").endswith("/turn/1.webp")
+    tap(window, "#share")
+    until("the link to be copied", lambda: "copied" in said(window))
+    tap(window, '#turns a[href="?at=6"]')
+    until("turn 2 once more", lambda: "Turn 2" in shown(window))
     tap(window, "#play")
     assert window.find_element(By.ID, "play").get_attribute("aria-pressed") == "true"
     until("the game to play by itself", lambda: "Turn 3" in shown(window))

@@ -227,7 +227,7 @@ class Reader:
 def hands_follow(reader: Reader) -> None:
     """Hands at the table do all that is to be done."""
     while (view := reader.table.view()).phase in (Phase.SETUP, Phase.STAGES):
-        reader.table.confirm("host", view.moment, view.stage, force=True)
+        reader.table.confirm("host", view.moment, view.turn.stage, force=True)
 
 
 def plays(reader: Reader, seat: Seat, action: str = "") -> None:
@@ -261,7 +261,7 @@ def playing(window: WebDriver, folder: Path, game: str, **options: Any) -> Itera
 
 def run_into_somebody(reader: Reader) -> None:
     """Both run ahead until there is a face-off."""
-    while not ((view := reader.table.view()).standing and view.standing.duel):
+    while not ((view := reader.table.view()).board.standing and view.board.standing.duel):
         (seat,) = (seat for seat in SEATS if view.seats[seat].awaited)
         legal = [play for play in reader.table.plays(seat, view.moment) if not play.key]
         ahead = 1 if seat is Seat.SOUTH else -1

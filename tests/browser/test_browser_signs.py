@@ -38,7 +38,7 @@ def begin(tour: Tour, game: str = "outbuffered") -> None:
     """A game whose board is set."""
     tour.table.new_game(game, {}, 7)
     while tour.table.view().phase is Phase.SETUP:
-        tour.table.confirm("host", tour.table.view().moment, tour.table.view().stage, force=True)
+        tour.table.confirm("host", tour.table.view().moment, tour.table.view().turn.stage, force=True)
 
 
 def test_the_sign_counts_the_orders_down(window: WebDriver, tour: Tour) -> None:
@@ -77,7 +77,7 @@ def test_a_wrong_placement_is_said_once(window: WebDriver, tour: Tour) -> None:
     begin(tour)
     tour.table.hand_in(Seat.SOUTH, tour.table.view().moment, "UII")
     tour.table.hand_in(Seat.NORTH, tour.table.view().moment, "III")
-    astray = dict(tour.table.view().target or {})
+    astray = dict(tour.table.view().board.target or {})
     astray[Square.parse("c2")] = astray.pop(Square.parse("a2"))
     tour.table.saw(Reading(tops(astray), frozenset(), quiet=True, game="outbuffered", at_s=tour.clock.monotonic_s()))
     tour.table.step()
@@ -114,9 +114,9 @@ def test_revealed_orders_of_robots_stand_in_a_table(window: WebDriver, tour: Tou
     closed = ["1closed", "2Defend", "3closed"], ["1closed", "2closed", "3closed"]
     assert window.execute_script(table) == list(closed)
     view = tour.table.view()
-    while tour.table.view().phase is Phase.STAGES and tour.table.view().stage_title != "Attacks":
+    while tour.table.view().phase is Phase.STAGES and tour.table.view().turn.title != "Attacks":
         view = tour.table.view()
-        tour.table.confirm("host", view.moment, view.stage, force=True)
+        tour.table.confirm("host", view.moment, view.turn.stage, force=True)
     opened = [
         ["1Move north", "2Defend", "3–no order"],
         ["1Move south", "2Attack north", "3–no order"],

@@ -208,7 +208,7 @@ def test_a_phone_is_let_in_by_the_pads_back_key(place: Place) -> None:
     phone = place.browser()
     assert "Take it to this phone" in page_of(phone, "/join/south")
     assert phone.post("/join/south/claim").location == "/seat/south"
-    assert place.table.view().notices == (
+    assert place.table.view().devices.notices == (
         "A phone asks for South’s seat. If it shows the pad’s mark, hold Back there to let it in.",
     )
     place.clock.advance(SEEN_S)
@@ -219,7 +219,7 @@ def test_a_phone_is_let_in_by_the_pads_back_key(place: Place) -> None:
     press(place, PadKey.BACK)
     assert place.table.view().seats[Seat.SOUTH].receipt == receipt, "the key answers the phone and does nothing else"
     press(place, PadKey.BACK, held=True)
-    assert place.table.view().notices == ()
+    assert place.table.view().devices.notices == ()
     page = page_of(phone, "/seat/south")
     assert "Sealed at" in page
     assert "UUS" not in page
@@ -233,7 +233,7 @@ def test_a_claim_waits_a_minute_and_for_pads_only(place: Place) -> None:
     phone.post("/join/south/claim")
     place.clock.advance(61)
     place.table.step()
-    assert place.table.view().notices == ()
+    assert place.table.view().devices.notices == ()
     press(place, PadKey.BACK, held=True)
     assert phone.get("/seat/south").status_code == 403
     place.sit("north")
@@ -241,7 +241,7 @@ def test_a_claim_waits_a_minute_and_for_pads_only(place: Place) -> None:
     place.browser().post("/join/south/claim")
     place.table.free_seat(Seat.SOUTH)
     place.table.step()
-    assert place.table.view().notices == (), "a seat that was freed is free"
+    assert place.table.view().devices.notices == (), "a seat that was freed is free"
 
 
 def test_the_journal_folds_to_the_same_seats(place: Place, tmp_path: Path) -> None:

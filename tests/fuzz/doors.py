@@ -32,7 +32,7 @@ from fuzz.texts import GAME, JSON, ODD_NUMBERS, ODD_TEXTS
 from web.routes.openapi import BODIES, PATH, describe
 
 ROLES = ("nobody", "south", "north", "host")
-SLOW = ("/kit/", ".gif", "backup.zip", "bundle.zip")
+SLOW = ("/kit/", ".gif", ".webp", "backup.zip", "bundle.zip")
 """Doors that work for a good part of a second: they are asked seldom."""
 SELDOM = 1000
 WIFI_PASSWORD = "nobody-tells-this-one"
@@ -79,8 +79,8 @@ class Room:
             view = self.table.view()
             if view.phase not in (Phase.SETUP, Phase.STAGES):
                 break
-            self.table.confirm("host", view.moment, view.stage, force=True)
-        if view.clock is not None and view.clock.paused:
+            self.table.confirm("host", view.moment, view.turn.stage, force=True)
+        if view.time.clock is not None and view.time.clock.paused:
             self.table.resume("host")
 
     def pass_time(self) -> None:
@@ -285,7 +285,7 @@ def _filled(room: Room, seat: Seat, value: Any, name: str = "") -> Any:
         return {key: _filled(room, seat, inner, key) for key, inner in value.items()}
     if value == "NOW":
         view = room.table.view()
-        return view.stage if name == "stage" else view.moment
+        return view.turn.stage if name == "stage" else view.moment
     if value == "LEGAL":
         session = session_of(room.table)
         if session.game is None or seat not in session.game.to_act(session.state):

@@ -39,7 +39,7 @@ def goes_on(table: Table, journal: Journal, turns: int) -> None:
             view = table.view()
             if view.phase not in (Phase.SETUP, Phase.STAGES):
                 break
-            table.confirm("host", view.moment, view.stage, force=True)
+            table.confirm("host", view.moment, view.turn.stage, force=True)
         if session_of(table).paused:
             table.resume("host")
         before = ""

@@ -57,7 +57,7 @@ def play(table: Table, game: str, turns: int, seed: int) -> None:
     table.new_game(game, dict(GAMES[game].presets[0].options), seed)
     for _ in range(turns):
         while (view := table.view()).phase in (Phase.SETUP, Phase.STAGES):
-            table.confirm("host", view.moment, view.stage, force=True)
+            table.confirm("host", view.moment, view.turn.stage, force=True)
         session = session_of(table)
         if session.phase is not Phase.ORDERS:
             return
@@ -107,7 +107,7 @@ def journals(folder: Path, number: int) -> Iterator[Probe]:
         except JournalError as error:
             return refused(error)
         with journal, Table(journal, FakeClock(), TableSettings(reading_time_s=0.1)) as table:
-            word = "notice" if journal.notice or table.view().notices else "whole"
+            word = "notice" if journal.notice or table.view().devices.notices else "whole"
             play(table, "outbuffered", 2, 1)
             moment = session_of(table).moment
         with Journal(path) as journal:

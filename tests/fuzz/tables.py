@@ -81,7 +81,9 @@ class Hands:
             return
         if layout is None:
             own = name == view.game
-            layout = dict(tops((view.target if self.rng.random() < 0.5 else view.layout) or {})) if own else {}
+            layout = (
+                dict(tops((view.board.target if self.rng.random() < 0.5 else view.board.layout) or {})) if own else {}
+            )
             layout.update(changes)
         squares, faces = frozenset(kit.board.squares), [face.name for face in kit.faces]
         is_of_cards = kit.deck is not None  # those are told as fans, and no face of a piece is seen
@@ -118,7 +120,7 @@ class Hands:
     def confirm(self, by: str, force: bool) -> None:
         """The board is as it should be."""
         view = self.table.view()
-        self.table.confirm(by, view.moment, view.stage, force)
+        self.table.confirm(by, view.moment, view.turn.stage, force)
 
     def ask(self, what: str, seat: Seat) -> None:
         """What people do besides."""
@@ -271,7 +273,7 @@ class Twin:
         self.table.new_game(game, {}, 1)
         view = self.table.view()
         if view.phase is Phase.SETUP:
-            self.table.confirm("host", view.moment, view.stage, force=True)
+            self.table.confirm("host", view.moment, view.turn.stage, force=True)
         self.table.hand_in(Seat.SOUTH, self.table.view().moment, texts[0], "5a17")
 
     def is_over(self, path: str) -> bool:

@@ -212,7 +212,7 @@ with open_place(Path(sys.argv[1])) as place:
             for seat, action in zip(SEATS, "21"):
                 place.table.hand_in(seat, moment, action)
             place.table.confirm("host", moment, 0)
-    print(place.table.view().phase, *place.table.view().notices)
+    print(place.table.view().phase, *place.table.view().devices.notices)
     pages = ["/", "/watch", "/history", "/history/1", "/rules/outbuffered"]
     print(*[browser.get(page).status_code for page in pages])
 """

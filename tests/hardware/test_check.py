@@ -171,10 +171,10 @@ def test_the_stream_tells_what_is_pressed_and_its_end_ends_the_check(place: Kept
         assert told.startswith("event: trial")
         assert json.loads(told.partition("data: ")[2])["on"] is True
         place.table.step()
-        assert "are being tried out" in " ".join(place.table.view().notices)
+        assert "are being tried out" in " ".join(place.table.view().devices.notices)
     assert place.check.trial().left_s == 0
     place.table.step()
-    assert place.table.view().notices == ()
+    assert place.table.view().devices.notices == ()
 
 
 def _bytes(chunk: object) -> bytes:

@@ -187,7 +187,7 @@ def hold(companion: Companion, clock: FakeClock, seconds: float) -> list[str]:
     for _ in range(round(seconds * 10)):
         clock.advance(0.1)
         companion.step_keys()
-        told += [notice for notice in companion.table.view().notices if notice not in told]
+        told += [notice for notice in companion.table.view().devices.notices if notice not in told]
     companion.simulation.hands.release("table")
     clock.advance(0.1)
     companion.step_keys()
@@ -225,7 +225,7 @@ def test_holding_it_to_switch_off_plays_nothing(seconds: float, by: str | None, 
             clock.advance(0.1)
             companion.step()
         hold(companion, clock, seconds)
-        assert table.view().stage == (1 if by else 0)
+        assert table.view().turn.stage == (1 if by else 0)
         record = list(companion.journal.entries())[-1].record
         assert getattr(record, "by", None) == by
         table.abandon()
@@ -244,7 +244,7 @@ def test_a_press_for_a_step_that_is_over_is_not_one_for_the_next(tmp_path: Path)
         played.table.confirm("host", played.table.view().moment, 0, force=True)
         played.table.pressed(Press(None, PadKey.TABLE, stamp_s))
         played.table.step()
-        assert played.table.view().stage == 1
+        assert played.table.view().turn.stage == 1
         assert played.signals[-1].cue is Cue.KEY_REFUSED
 
 
@@ -267,4 +267,4 @@ def test_an_installed_service_asks_the_unit_that_may(
             key.step()
             assert (tmp_path / "run/poweroff").exists() is (key.step() and rig.clock.monotonic_s() >= 105.0)
         table.step()
-        assert wait in table.view().notices[-1]
+        assert wait in table.view().devices.notices[-1]

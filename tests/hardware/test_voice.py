@@ -132,7 +132,7 @@ class Ear:
 
     def board_is_set(self) -> None:
         view = self.table.view()
-        self.table.confirm("host", view.moment, view.stage, force=True)
+        self.table.confirm("host", view.moment, view.turn.stage, force=True)
 
 
 @pytest.fixture

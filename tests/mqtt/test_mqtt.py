@@ -76,16 +76,16 @@ def test_a_whole_game_is_told_and_no_order_before_its_step(tmp_path: Path, broke
             if view.phase is Phase.ORDERS:
                 hand_in_all(companion, rng)
             else:
-                table.confirm("host", view.moment, view.stage, force=True)
+                table.confirm("host", view.moment, view.turn.stage, force=True)
             tell(companion)
             now = table.view()
-            sign = (now.phase.value, now.turn, now.stage_title, now.sign.text, sorted(now.sign.seats))
+            sign = (now.phase.value, now.turn.number, now.turn.title, now.sign.text, sorted(now.sign.seats))
             signs += [sign] if signs[-1:] != [sign] else []
         ear.sync()
         heard = [json.loads(payload) for topic, payload, _ in ear.heard if topic == "tabletop/state"]
         words = [(each["phase"], each["turn"], each["step"], each["sign"], each["waiting_for"]) for each in heard]
         assert words[-len(signs) :] == signs
-        outcome = table.view().outcome
+        outcome = table.view().match.outcome
         assert outcome
         assert told_of(ear, "state")["result"] == outcome.reason
         assert told_of(ear, "turn")["seat"] == (next(iter(outcome.winners)) if outcome.winners else "none")
@@ -155,7 +155,7 @@ def test_a_running_clock_is_told_once_and_says_when_it_runs_out(tmp_path: Path, 
         ear.sync()
         assert len([topic for topic, _, _ in ear.heard if topic == "tabletop/clock"]) == heard
         ear.say("tabletop/paused/set", b"ON")
-        until("the clock stops", lambda: (companion.table.step(), companion.table.view().clock)[1].paused)  # type: ignore[union-attr]  # a clock is there
+        until("the clock stops", lambda: (companion.table.step(), companion.table.view().time.clock)[1].paused)  # type: ignore[union-attr]  # a clock is there
         tell(companion)
         ear.sync()
         stopped = told_of(ear, "clock")

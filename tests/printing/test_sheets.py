@@ -45,6 +45,7 @@ from companion.printing.kit_pages.sheets import (
 )
 from companion.printing.pdf_pen import MODULES, marker_outline
 from companion.printing.tiling import board_extent, quiet_mm, tile_board
+from companion.tools.bench.reading.printed import printed_tops
 from vision.pieces.tags import tags_of, top_mm
 
 BOARDS = {
@@ -456,3 +457,23 @@ def test_a_print_shop_gets_the_board_in_one_piece(game: str, paper: Paper) -> No
 def test_no_sheet_holds_a_huge_board() -> None:
     board = Board("huge", 40, 40, 60, 0, (4, 5, 6, 7))
     assert board_in_one_piece(Kit("x", "X", board, KITS["standard"].sides, ())) is None
+
+
+@needs_poppler
+@pytest.mark.parametrize("game", MANY_SQUARES)
+def test_every_piece_is_read_as_it_is_printed(game: str) -> None:
+    """Its own sheet's tops, with their names and signs, on a rendered table."""
+    kit = KITS[game]
+    tops = printed_tops(kit)
+    assert sorted(tops) == sorted(marker for face in kit.faces for marker in face.markers)
+    for face in kit.faces:
+        width, depth = top_mm(kit, face)
+        for marker in face.markers:
+            assert tops[marker].shape[:2] == pytest.approx((depth * 200 / 25.4, width * 200 / 25.4), abs=2)
+            assert [found for found, _ in markers_mm(cv2.cvtColor(framed(tops[marker]), cv2.COLOR_BGR2GRAY))] == [
+                marker
+            ]
+
+
+def framed(top: Image) -> Image:
+    return np.asarray(cv2.copyMakeBorder(top, 40, 40, 40, 40, cv2.BORDER_CONSTANT, value=(200, 210, 210)), np.uint8)

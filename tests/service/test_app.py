@@ -41,7 +41,7 @@ def test_it_says_what_it_found(tmp_path: Path) -> None:
         assert companion.found[1] == "No camera: switched off in the settings."
         assert companion.simulation is None
         companion.step()
-        assert companion.table.view().panel == "No pads: phones only."
+        assert companion.table.view().devices.panel == "No pads: phones only."
 
 
 def test_what_cannot_start_leaves_nothing_open(tmp_path: Path) -> None:
@@ -78,6 +78,6 @@ def test_pages_do_not_wait_for_a_camera_that_takes_its_time(tmp_path: Path, monk
             assert answer.status == 200
         version = companion.table.version
         ready.set()
-        while companion.table.view().camera.state is not CameraState.TROUBLE:
+        while companion.table.view().devices.camera.state is not CameraState.TROUBLE:
             assert (version := companion.table.wait(version, 20))
-        assert companion.table.view().camera.sentence == "It is broken"
+        assert companion.table.view().devices.camera.sentence == "It is broken"

@@ -151,7 +151,7 @@ def test_orders_are_told_once_their_turn_is_open(tmp_path: Path) -> None:
         assert '"action"' not in text, "the first of three steps is shown"
         for _ in range(3):
             view = table.view()
-            table.confirm("host", view.moment, view.stage, force=True)
+            table.confirm("host", view.moment, view.turn.stage, force=True)
         note = json.loads(parts_of(saved(companion, tmp_path))[NOTE])
         assert [entry.get("action") for entry in note["journal"] if entry["is"] == "hand_in"] == ["UII", "DII"]
 
@@ -164,7 +164,7 @@ def test_a_single_seats_action_is_never_told(tmp_path: Path) -> None:
         before = table.view().moment
         played = next(choice for choice in GAMES["binmat"].legal_actions(*state_of(companion)))
         action = GAMES["binmat"].format(played)
-        if table.view().clock and table.view().clock.paused:  # type: ignore[union-attr] # asked just before
+        if table.view().time.clock and table.view().time.clock.paused:  # type: ignore[union-attr] # asked just before
             table.resume("host")
         (seat,) = [seat for seat in Seat if table.view(seat).seats[seat].awaited]
         table.hand_in(seat, before, action, "aa")

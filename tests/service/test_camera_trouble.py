@@ -172,9 +172,9 @@ def test_a_trouble_is_told_everywhere_play_goes_on_and_the_camera_comes_back(
         for seat in SEATS:
             table.hand_in(seat, moment, "UUS")
         while (view := table.view()).phase == "stages":
-            table.confirm("south", view.moment, view.stage)
+            table.confirm("south", view.moment, view.turn.stage)
         assert table.view().phase == "orders", "play does not go on by taps"
-        house.world.set_up(table.view().layout)
+        house.world.set_up(table.view().board.layout)
         end(house)
         for _ in range(12):
             house.clock.advance(1.0)
@@ -183,7 +183,7 @@ def test_a_trouble_is_told_everywhere_play_goes_on_and_the_camera_comes_back(
         assert house.camera["state"] == "sees_board"
         house.world.set_up({})
         house.frames(8)
-        assert table.view().problems, "the board is not followed any more"
+        assert table.view().board.problems, "the board is not followed any more"
 
 
 def test_a_number_that_changes_while_unplugged_does_no_harm(house: House) -> None:

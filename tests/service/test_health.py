@@ -297,7 +297,7 @@ def test_metrics_tell_what_happens_and_no_secret(tmp_path: Path, monkeypatch: py
         client.post("/api/seat/south/take", name="Mara-5ecret")
         companion.table.new_game("outbuffered", seed=1)
         view = companion.table.view()
-        companion.table.confirm("host", view.moment, view.stage, force=True)
+        companion.table.confirm("host", view.moment, view.turn.stage, force=True)
         moment = companion.table.view().moment
         client.post("/api/seat/south/hand-in", moment=moment, action="UDS", salt="5a17beef5a17")
         client.send("/api/seat/north/hand-in", b"{}", {"Content-Type": "application/json"})
@@ -334,7 +334,7 @@ def test_metrics_do_not_depend_on_a_secret_order(tmp_path: Path) -> None:
         with house(tmp_path / action, metrics=True) as (companion, _):
             companion.table.new_game("outbuffered", seed=1)
             view = companion.table.view()
-            companion.table.confirm("host", view.moment, view.stage, force=True)
+            companion.table.confirm("host", view.moment, view.turn.stage, force=True)
             companion.table.hand_in(Seat.SOUTH, companion.table.view().moment, action, "5a17")
             assert companion.metrics
             text = companion.metrics.page("")[0].decode()

@@ -58,9 +58,9 @@ def test_a_full_disk_refuses_what_it_cannot_keep_and_the_reserve_lets_the_game_g
         with pytest.raises(JournalError, match=r"could not be kept \(database or disk is full\): nothing has changed"):
             type_much(played)
         told = played.table.view(Seat.SOUTH)
-        assert "disk is full" in told.notices[0]
+        assert "disk is full" in told.devices.notices[0]
         kept = journal.restore()
-        assert bool(kept.sealed) == (told.mine is not None), "what is shown is what is kept"
+        assert bool(kept.sealed) == (told.own.sealed is not None), "what is shown is what is kept"
         space = Space(journal.path, free=lambda _: 10**9)
         space.look()
 
@@ -70,12 +70,12 @@ def test_a_full_disk_refuses_what_it_cannot_keep_and_the_reserve_lets_the_game_g
             return given
 
         journal.on_full = give_up
-        if told.mine:
+        if told.own.sealed:
             played.table.take_back(Seat.SOUTH, told.moment)
         type_much(played)
         assert not space.reserve.exists()
         assert not space.may_begin
-        assert played.table.view().notices == ()
+        assert played.table.view().devices.notices == ()
 
 
 def test_a_disk_that_fills_stops_comforts_first_then_new_games(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_what_people_are_told_when_the_disk_is_full(tmp_path: Path) -> None:
         free = 5_000_000
         house.step()
         played.table.step()
-        assert played.table.view().notices == (house.space.sentence,)
+        assert played.table.view().devices.notices == (house.space.sentence,)
         played.turn("UUS", "UUS")
         played.finish_stages()
         with pytest.raises(OSError, match="No space left"):
@@ -129,7 +129,7 @@ def test_what_people_are_told_when_the_disk_is_full(tmp_path: Path) -> None:
         free = 10**9
         house.step()
         played.table.step()
-        assert played.table.view().notices == ()
+        assert played.table.view().devices.notices == ()
         played.table.rematch()
 
 
@@ -155,8 +155,8 @@ def test_what_the_table_does_by_itself_waits_for_a_full_disk(tmp_path: Path, mon
             assert len(versions) <= 2, "no page is drawn anew for what it says already"
         for _ in range(3):
             played.wait(1)
-        assert played.table.view().turn == 3
-        assert played.table.view().notices == ()
+        assert played.table.view().turn.number == 3
+        assert played.table.view().devices.notices == ()
 
 
 # ---- old games ---------------------------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ def test_a_game_that_cannot_be_removed_keeps_no_other_and_is_told(
         played.table.step()
         assert journal.games() == [1, 2, 3, 4]
         sentence = "Old games that cannot be removed: 1, 2 and 3. It is tried again after the next game."
-        assert played.table.view().notices == (sentence,)
+        assert played.table.view().devices.notices == (sentence,)
         assert house._unchecked == [], "checks are done all the same"
         for left in ([1, 5], [6]):
             played.begin()
@@ -253,7 +253,7 @@ def test_a_game_that_cannot_be_removed_keeps_no_other_and_is_told(
             assert journal.games() == left
             fails.clear()
         assert album.games() == ()
-        assert played.table.view().notices == ()
+        assert played.table.view().devices.notices == ()
 
 
 def test_games_go_by_their_age_unless_nobody_knows_what_day_it_is(tmp_path: Path) -> None:
@@ -291,13 +291,13 @@ def test_other_damaged_games_are_found_beside_the_table(tmp_path: Path) -> None:
     made_journal(path, games=5)
     changed(path, "UPDATE entries SET at = at + 1 WHERE id = (SELECT MIN(id) + 2 FROM entries WHERE game = 2)")
     with a_house(path.parent) as (played, house, _, history):
-        assert played.table.view().notices == ()
+        assert played.table.view().devices.notices == ()
         played.table.abandon()
         house.step()
         played.wait(QUIET_S + 1)
         house.step()
         played.table.step()
-        assert played.table.view().notices == ("Games that are damaged on the disk: 2. All others are whole.",)
+        assert played.table.view().devices.notices == ("Games that are damaged on the disk: 2. All others are whole.",)
         assert "cannot be read" in history.line(2).reason  # type: ignore[union-attr] # it is listed
 
 
@@ -313,7 +313,7 @@ def test_what_passes_is_told_as_no_damage_and_looked_at_again(tmp_path: Path, mo
         house.step()
         assert house._unchecked == []
         played.table.step()
-        assert played.table.view().notices == ()
+        assert played.table.view().devices.notices == ()
 
 
 def test_damaged_pages_are_told_once_and_mended_at_the_next_start(
@@ -331,7 +331,7 @@ def test_damaged_pages_are_told_once_and_mended_at_the_next_start(
         played.table.step()
         assert (fails.call_count, migrations.is_marked(path)) == (1, True)
         sentence = "The journal is damaged. Finish the game and restart: then all that can be read is kept."
-        assert played.table.view().notices == (sentence,)
+        assert played.table.view().devices.notices == (sentence,)
 
 
 def test_the_copy_of_before_a_migration_goes_after_some_starts(tmp_path: Path) -> None:
@@ -408,7 +408,7 @@ def play_a_turn(folder: Path, clock: FakeClock) -> float:
         played.table.resume("host")
         played.wait(1.5)
         played.table.pause("host")
-        clock_now = played.table.view().clock
+        clock_now = played.table.view().time.clock
         assert clock_now is not None
         return clock_now.left_s
 

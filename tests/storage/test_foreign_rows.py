@@ -218,7 +218,7 @@ def test_a_journal_with_foreign_sql_in_it_is_rescued_and_that_is_said(tmp_path: 
         assert leaks(backup_of(here), [key for _, key in keys]) == [], "nor before the next start"
     with Journal(here.journal_path) as journal, Table(journal, FakeClock()) as table:
         assert journal.notice.startswith(("The journal held something that this program", "The journal was damaged"))
-        assert table.view().notices == (journal.notice,)
+        assert table.view().devices.notices == (journal.notice,)
         if script not in (ENTRIES_VIEW, MORE_COLUMNS):
             assert journal.games() == [1, 2]
         if script not in (VIEW, GENERATED, NO_ROW_NUMBERS):

@@ -239,7 +239,7 @@ def test_a_damaged_end_is_cut_said_and_set_aside_and_the_game_goes_on(path: Path
     changed(path, f"UPDATE entries SET now_s = now_s + 1 WHERE id = {last[-2]}")  # North's second order
     with playing(path.parent) as played:
         view = played.table.view()
-        assert view.notices == (
+        assert view.devices.notices == (
             "The end of game 3 was damaged: 2 inputs are lost, it goes on before them. Compare the board.",
         )
         assert view.phase is Phase.ORDERS
@@ -257,7 +257,7 @@ def test_a_game_whose_beginning_is_lost_leaves_its_number_behind(path: Path) -> 
     made_journal(path)
     changed(path, "DELETE FROM entries WHERE game = 3")
     with playing(path.parent) as played:
-        assert "The end of game 3 was damaged" in played.table.view().notices[0]
+        assert "The end of game 3 was damaged" in played.table.view().devices.notices[0]
         assert played.table.view().phase is Phase.OVER
         played.table.new_game("outbuffered")
         assert played.table.progress().number == 4
@@ -275,7 +275,7 @@ def test_damage_to_the_index_alone_loses_nothing(path: Path) -> None:
     content[page] = before[page]
     path.write_bytes(content)
     with playing(path.parent) as played:
-        assert played.table.view().notices == ()
+        assert played.table.view().devices.notices == ()
         assert played.table.view().moment == whole.moment
 
 

@@ -127,7 +127,7 @@ def test_pages_doctor_and_log_say_what_is_lost_and_the_game_goes_on(
         view = played.table.view()
         assert (view.moment, view.phase) == (moment, Phase.ORDERS), "no turn that was over is lost"
         assert view.seats[Seat.SOUTH].receipt is None
-        assert view.notices[0].startswith(f"{LOST}1 input is missing, in game 1.")
+        assert view.devices.notices[0].startswith(f"{LOST}1 input is missing, in game 1.")
         played.turn("UUS", "UUS")
     assert LOST in caplog.text
 
@@ -140,7 +140,7 @@ def test_a_whole_game_that_is_lost_leaves_its_number_behind(path: Path, tmp_path
         played.begin()
     shutil.copyfile(head_path(path), head_path(before))
     with playing(before.parent) as played:
-        assert "in game 2" in played.table.view().notices[0]
+        assert "in game 2" in played.table.view().devices.notices[0]
         played.begin()
         assert played.table.progress().number == 3
 
@@ -333,12 +333,12 @@ def test_a_full_disk_or_a_place_that_cannot_be_written_stops_nothing(
         with a_house(path.parent.with_name("house")) as (played, house, _, _):
             house.step()
             played.table.step()
-            assert "end of the journal cannot be written" in played.table.view().notices[0]
+            assert "end of the journal cannot be written" in played.table.view().devices.notices[0]
             patch.undo()
             played.begin()
             house.step()
             played.table.step()
-            assert played.table.view().notices == ()
+            assert played.table.view().devices.notices == ()
     assert caplog.text.count("end of the journal cannot be written") == 2, "once in each start"
     with Journal(path) as journal:
         assert (journal.notice, journal.weakness, len(journal.legible(1)[0])) == ("", "", 3)

@@ -108,7 +108,7 @@ class Room:
     def state(self) -> tuple[object, ...]:
         """Everything that a wrong input must leave alone."""
         view, own = self.north.get("/api/view"), self.companion.table.view(Seat.SOUTH)
-        return {key: value for key, value in view.items() if key != "version"}, own.mine, own.sign
+        return {key: value for key, value in view.items() if key != "version"}, own.own.sealed, own.sign
 
 
 @pytest.fixture(scope="module")

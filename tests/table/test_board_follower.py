@@ -46,7 +46,7 @@ def see(played: Played, layout: Layout, quiet: bool = True, after_s: float = 0.1
 
 
 def now(played: Played) -> Layout:
-    return played.table.view().layout
+    return played.table.view().board.layout
 
 
 def begin(played: Played, **options: object) -> None:
@@ -59,7 +59,7 @@ def begin(played: Played, **options: object) -> None:
 
 
 def left_s(played: Played, seat: Seat) -> float:
-    clock = played.table.view().clocks[seat]
+    clock = played.table.view().time.clocks[seat]
     return round(clock.left_s if clock.due_s is None else clock.due_s - played.clock.monotonic_s(), 3)
 
 
@@ -73,14 +73,14 @@ def test_the_camera_follows_the_hands_from_the_first_piece(played: Played) -> No
     assert played.table.view().phase is Phase.SETUP
     see(played, {})
     assert played.table.view().sign.seats == {SOUTH}
-    assert played.table.view().clocks == {}, "no clock runs before all stand"
+    assert played.table.view().time.clocks == {}, "no clock runs before all stand"
     for number, square in enumerate(PLACES):
         see(played, lay(now(played), **{square: WHITE if square.endswith("1") else BLACK}))
-        assert len(played.table.view().layout) == number + 1
+        assert len(played.table.view().board.layout) == number + 1
     view = played.table.view()
-    assert view.problems == ()
-    assert view.clock is not None
-    assert not view.clock.paused
+    assert view.board.problems == ()
+    assert view.time.clock is not None
+    assert not view.time.clock.paused
     assert {seat: left_s(played, seat) for seat in Seat} == {SOUTH: 600.0, NORTH: 600.0}
 
 
@@ -92,8 +92,8 @@ def test_a_play_is_said_when_the_board_is_quiet_and_not_before(played: Played) -
     assert played.table.view().moment == moment
     see(played, board)
     view = played.table.view()
-    assert view.log[0] == "1. White dashes c1 to c2."
-    assert view.problems == ()
+    assert view.match.log[0] == "1. White dashes c1 to c2."
+    assert view.board.problems == ()
     assert Cue.BOARD_WRONG not in [signal.cue for signal in played.signals]
 
 
@@ -103,7 +103,7 @@ def test_a_lifted_piece_and_a_resting_hand_are_no_play(played: Played) -> None:
     see(played, now(played), quiet=False, hidden="c1 d1")
     see(played, now(played), hidden="c1 d1")
     assert played.table.view().moment == moment
-    assert played.table.view().problems == ()
+    assert played.table.view().board.problems == ()
 
 
 def test_what_is_no_play_is_named_with_the_rule_and_the_way_back(played: Played) -> None:
@@ -111,15 +111,15 @@ def test_what_is_no_play_is_named_with_the_rule_and_the_way_back(played: Played)
     board = now(played)
     see(played, lay(board, c1=None, c3=WHITE))
     view = played.table.view()
-    assert view.why_not is not None
-    assert view.why_not.message.startswith("c1 to c3 is not a play.")
-    assert view.why_not.square == "c2"
-    assert (str(view.problems[0].square), str(view.problems[0].home)) == ("c3", "c1")
-    assert view.sign.small == view.why_not.message
+    assert view.board.why_not is not None
+    assert view.board.why_not.message.startswith("c1 to c3 is not a play.")
+    assert view.board.why_not.square == "c2"
+    assert (str(view.board.problems[0].square), str(view.board.problems[0].home)) == ("c3", "c1")
+    assert view.sign.small == view.board.why_not.message
     assert Cue.BOARD_WRONG in [signal.cue for signal in played.signals]
     see(played, board)
-    assert played.table.view().why_not is None
-    assert played.table.view().problems == ()
+    assert played.table.view().board.why_not is None
+    assert played.table.view().board.problems == ()
 
 
 def test_a_scout_held_in_the_hand_is_no_mistake(played: Played) -> None:
@@ -127,10 +127,10 @@ def test_a_scout_held_in_the_hand_is_no_mistake(played: Played) -> None:
     moment = played.table.view().moment
     see(played, lay(now(played), c1=None))
     view = played.table.view()
-    assert (view.moment, view.problems, view.why_not) == (moment, (), None)
+    assert (view.moment, view.board.problems, view.board.why_not) == (moment, (), None)
     assert Cue.BOARD_WRONG not in [signal.cue for signal in played.signals]
     see(played, lay(now(played), c10=None))
-    assert played.table.view().problems[0].text == "Black scout is missing on c10: put it there."
+    assert played.table.view().board.problems[0].text == "Black scout is missing on c10: put it there."
 
 
 def test_a_piece_that_is_missed_may_lie_where_the_camera_does_not_see(played: Played) -> None:
@@ -151,9 +151,9 @@ def test_a_hand_over_the_place_of_a_missing_piece_mends_nothing(played: Played) 
     assert sign.small == "The camera does not see e10 now: put the piece there straight, or take the hand away."
     assert not live_of(played.table).shows(whole), "nothing is ticked off by that"
     see(played, whole)
-    assert played.table.view().problems == ()
+    assert played.table.view().board.problems == ()
     see(played, lay(whole, e10=None), hidden="e10 e9")
-    assert played.table.view().problems == (), "what lay well may be hidden"
+    assert played.table.view().board.problems == (), "what lay well may be hidden"
 
 
 def test_something_without_a_marker_is_told_from_what_is_hidden(played: Played) -> None:
@@ -182,7 +182,7 @@ def test_a_scout_on_one_that_looks_the_same_is_told_by_its_marker(played: Played
     marked(played, lay(board, c1=None), {"d1": 31})
     assert played.table.view().moment == moment, "the scout may be in the hand"
     marked(played, lay(board, c1=None), {"d1": 30})
-    assert played.table.view().log[0] == "1. White dashes c1 to d1."
+    assert played.table.view().match.log[0] == "1. White dashes c1 to d1."
     assert now(played)[sq("d1")] == ("white scout", "white scout")
     press(played, SOUTH)
     assert played.table.view().sign.seats == {NORTH}
@@ -216,9 +216,9 @@ def test_a_rock_between_two_plays_covers_its_squares(played: Played) -> None:
     boulder = ("white boulder",)
     see(played, lay(now(played), c5=boulder, d5=boulder, c6=boulder, d6=boulder))
     view = played.table.view()
-    assert view.log[0].startswith("1. White lays its boulder")
+    assert view.match.log[0].startswith("1. White lays its boulder")
     see(played, lay(now(played), c5=None, c6=None, e5=boulder, e6=boulder))
-    assert [str(problem.square) for problem in played.table.view().problems] == ["d5"], "one piece, one sentence"
+    assert [str(problem.square) for problem in played.table.view().board.problems] == ["d5"], "one piece, one sentence"
 
 
 def tap(played: Played, *texts: str) -> None:
@@ -228,7 +228,7 @@ def tap(played: Played, *texts: str) -> None:
         (seat,) = [seat for seat, shown in view.seats.items() if shown.awaited]
         played.table.hand_in(seat, view.moment, text)
         while (view := played.table.view()).phase is Phase.STAGES:
-            played.table.confirm(seat, view.moment, view.stage, force=True)
+            played.table.confirm(seat, view.moment, view.turn.stage, force=True)
 
 
 def test_a_scout_that_reaches_the_other_side_is_turned_over_before_the_game_goes_on(played: Played) -> None:
@@ -242,13 +242,13 @@ def test_a_scout_that_reaches_the_other_side_is_turned_over_before_the_game_goes
     see(played, lay(now(played), c9=None, b10=WHITE))
     view = played.table.view()
     assert view.phase is Phase.STAGES
-    assert [i.text for i in view.instructions] == ["White: turn your scout on b10 over"]
-    assert view.problems == ()
+    assert [i.text for i in view.turn.instructions] == ["White: turn your scout on b10 over"]
+    assert view.board.problems == ()
     see(played, lay(now(played), b10=("white scout with intel",)))
     assert played.table.view().phase is Phase.ORDERS
     assert now(played)[sq("b10")] == ("white scout with intel",)
     see(played, lay(now(played), b10=WHITE))
-    assert played.table.view().problems[0].text == "White scout with intel expected on b10: turn the piece over."
+    assert played.table.view().board.problems[0].text == "White scout with intel expected on b10: turn the piece over."
 
 
 # ---- the chess clock ---------------------------------------------------------------------------------------------
@@ -328,10 +328,10 @@ def test_who_has_no_time_left_loses(played: Played) -> None:
     played.wait(181)
     view = played.table.view()
     assert view.phase is Phase.OVER
-    assert view.outcome is not None
-    assert view.outcome.winners == {NORTH}
-    assert view.outcome.reason == "White has no time left."
-    assert view.clocks[SOUTH].left_s == 0
+    assert view.match.outcome is not None
+    assert view.match.outcome.winners == {NORTH}
+    assert view.match.outcome.reason == "White has no time left."
+    assert view.time.clocks[SOUTH].left_s == 0
 
 
 def test_the_last_half_minute_is_heard_once_and_the_last_seconds_each(played: Played) -> None:
@@ -363,8 +363,8 @@ def test_a_restart_brings_both_times_back_stopped(tmp_path: Path) -> None:
         clock = played.clock
     with playing(tmp_path, clock) as played:
         view = played.table.view()
-        assert view.clock is not None
-        assert view.clock.paused == "restart"
+        assert view.time.clock is not None
+        assert view.time.clock.paused == "restart"
         assert left_s(played, SOUTH) == 590
         assert left_s(played, NORTH) == pytest.approx(566.6, abs=0.51)
         clock.advance(1000)
@@ -375,13 +375,13 @@ def test_a_restart_brings_both_times_back_stopped(tmp_path: Path) -> None:
 def test_taking_back_restores_turn_board_and_time(played: Played) -> None:
     begin(played)
     see(played, lay(now(played), c1=None, c2=WHITE), after_s=20)
-    back = played.table.view(SOUTH).back
+    back = played.table.view(SOUTH).own.back
     assert back is not None
     played.clock.advance(40)
     played.table.take_back(SOUTH, back)
     view = played.table.view()
     assert view.phase is Phase.SETUP
-    assert view.instructions[0].text == "White: move your scout c2 to c1"
+    assert view.turn.instructions[0].text == "White: move your scout c2 to c1"
     assert left_s(played, SOUTH) == 580
     see(played, lay(now(played), c2=None, c1=WHITE), after_s=30)
     assert played.table.view().phase is Phase.ORDERS
@@ -396,9 +396,9 @@ def test_a_hands_game_by_taps_alone_waits_for_nobody(played: Played) -> None:
         seat = SOUTH if square.endswith("1") else NORTH
         table.hand_in(seat, table.view().moment, f"@{square}")
         view = table.view()
-        table.confirm(seat, view.moment, view.stage)
+        table.confirm(seat, view.moment, view.turn.stage)
     assert table.view().phase is Phase.ORDERS
-    assert table.view().clocks == {}
+    assert table.view().time.clocks == {}
     assert any(play.text == "c1-c2" for play in table.plays(SOUTH, table.view().moment))
     assert table.plays(NORTH, table.view().moment) == ()
 

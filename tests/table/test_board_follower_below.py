@@ -21,8 +21,8 @@ PLACES = {Seat.SOUTH: "R@h2 R@d2 B@c2 T@f2 F@g2 S@e2", Seat.NORTH: "R@c11 R@a10 
 
 def pass_stages(played: Played, until: str = "") -> None:
     """By the host's word, up to a stage."""
-    while (view := played.table.view()).phase in (Phase.SETUP, Phase.STAGES) and view.stage_title != (until or None):
-        played.table.confirm("host", view.moment, view.stage, force=True)
+    while (view := played.table.view()).phase in (Phase.SETUP, Phase.STAGES) and view.turn.title != (until or None):
+        played.table.confirm("host", view.moment, view.turn.stage, force=True)
 
 
 def play(played: Played, action: str) -> None:
@@ -44,17 +44,20 @@ def test_a_carrier_stands_up_under_the_ball_once_a_hand_was_there(tmp_path: Path
             play(played, action)
         pass_stages(played, "Stand up")
         view = played.table.view()
-        assert view.target is not None
-        assert (view.layout[G2], view.target[G2]) == (("blue fast turned over", "ball"), ("blue fast", "ball"))
-        played.show(view.target, game="kahmate")
+        assert view.board.target is not None
+        assert (view.board.layout[G2], view.board.target[G2]) == (
+            ("blue fast turned over", "ball"),
+            ("blue fast", "ball"),
+        )
+        played.show(view.board.target, game="kahmate")
         assert is_open(played), "all else is done, but the ball has not been lifted"
-        played.show(view.target, unknown="g2", game="kahmate")
+        played.show(view.board.target, unknown="g2", game="kahmate")
         assert is_open(played), "a hand is over it"
-        played.show(view.target, game="kahmate")
-        assert played.table.view().stage_title != "Stand up"
+        played.show(view.board.target, game="kahmate")
+        assert played.table.view().turn.title != "Stand up"
 
 
 def is_open(played: Played) -> bool:
     """Is what hands have to do on g2 not ticked off yet?"""
-    told = played.table.view().instructions
+    told = played.table.view().turn.instructions
     return [i.move.done for i in told if i.move.target == G2] == [False]

@@ -535,12 +535,12 @@ def test_a_table_that_cannot_write_still_starts(tmp_path: Path, monkeypatch: pyt
         monkeypatch.setattr(Journal, "renew_key", full)
         monkeypatch.setattr(Journal, "key", full)
         with Table(journal, FakeClock()) as table:
-            assert table.view().pledge is None
+            assert table.view().fairness.pledge is None
             with pytest.raises(JournalError):
                 table.new_game("kahmate")
             monkeypatch.undo()
             table.new_game("kahmate")
-            assert table.view().chance is not None
+            assert table.view().fairness.chance is not None
 
 
 def test_neither_backup_nor_bundle_holds_the_secret_of_a_game_that_is_on(tmp_path: Path) -> None:

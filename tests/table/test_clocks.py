@@ -39,7 +39,7 @@ def begin(played: Played, way: str = "clock", **options: object) -> None:
 
 
 def left(played: Played) -> int:
-    tableau = played.table.view().tableau
+    tableau = played.table.view().board.tableau
     assert tableau is not None
     assert tableau.count is not None
     return tableau.count.number
@@ -47,7 +47,7 @@ def left(played: Played) -> int:
 
 def left_s(played: Played) -> float:
     """Seconds left on the clock now."""
-    clock = played.table.view().clock
+    clock = played.table.view().time.clock
     assert clock is not None
     return clock.left_s if clock.due_s is None else clock.due_s - played.clock.monotonic_s()
 
@@ -74,7 +74,7 @@ def test_time_runs_out_turn_after_turn_without_any_drift(played: Played) -> None
     began_s = played.clock.monotonic_s()
     for turn in range(1, 30):
         played.wait(5.017)  # the table gets round to it late, each time
-        clock = played.table.view().clock
+        clock = played.table.view().time.clock
         assert clock is not None
         assert left(played) == 110 - turn
         assert clock.due_s == pytest.approx(began_s + 5 * (turn + 1), abs=1e-9)
@@ -94,15 +94,15 @@ def test_with_alarm_the_turn_stays_until_somebody_acts(played: Played) -> None:
     played.wait(60)
     view = played.table.view()
     assert (left(played), view.sign.text) == (110, "Defender: time is over")
-    assert view.clock is not None
-    assert view.clock.has_run_out
+    assert view.time.clock is not None
+    assert view.time.clock.has_run_out
     act(played)
     assert (left(played), left_s(played)) == (109, 5)
 
 
 def test_casual_play_has_no_clock_and_begins_at_once(played: Played) -> None:
     played.table.new_game("binmat", {"way": "clock", "seconds": 0}, seed=1)
-    assert played.table.view().clock is None
+    assert played.table.view().time.clock is None
     act(played)
     played.wait(1000)
     assert left(played) == 109
@@ -134,7 +134,7 @@ def test_a_press_counts_by_its_own_time_however_late_the_table_hears_of_it(playe
     played.table.pressed(Press(SOUTH, PadKey.READY, pressed_s))
     played.table.step()
     assert left(played) == 109
-    clock = played.table.view().clock
+    clock = played.table.view().time.clock
     assert clock is not None
     assert clock.due_s == pytest.approx(pressed_s + 5)
 
@@ -148,7 +148,7 @@ def test_a_press_that_is_heard_after_the_time_out_still_counts(played: Played) -
     moment = played.table.view().moment
     played.table.pressed(Press(SOUTH, PadKey.READY, pressed_s))
     played.table.step()
-    clock = played.table.view().clock
+    clock = played.table.view().time.clock
     assert clock is not None
     assert clock.due_s == pytest.approx(pressed_s + 5)
     assert (left(played), played.table.view().moment == moment) == (109, False)
@@ -202,7 +202,7 @@ def test_one_press_calls_a_combat_and_one_ends_it(played: Played) -> None:
     played.press(SOUTH, "a")
     assert played.cues == ["combat"]
     played.wait(600)
-    assert (left(played), played.table.view().clock) == (110, None)
+    assert (left(played), played.table.view().time.clock) == (110, None)
     played.press(SOUTH, "ready")
     assert (left(played), left_s(played)) == (109, 5)
 
@@ -216,7 +216,7 @@ def test_holding_ready_turns_its_own_press_into_a_combat(played: Played) -> None
     assert left(played) == 109
     played.table.pressed(Press(SOUTH, PadKey.READY, pressed_s, held=True))
     played.table.step()
-    assert (left(played), played.table.view().clock) == (110, None)
+    assert (left(played), played.table.view().time.clock) == (110, None)
     assert played.table.view().sign.text == "Combat: the clock stands still"
 
 
@@ -318,12 +318,12 @@ def test_a_pass_in_the_full_game_can_be_taken_back_until_the_other_acts(played: 
     played.wait(2)
     played.table.hand_in(SOUTH, moment, "--")
     played.wait(1)
-    assert played.table.view(SOUTH).back == moment
-    assert played.table.view(NORTH).back is None
+    assert played.table.view(SOUTH).own.back == moment
+    assert played.table.view(NORTH).own.back is None
     played.table.take_back(SOUTH, moment)
     assert (left(played), left_s(played)) == (110, 3)
     played.table.hand_in(SOUTH, played.table.view().moment, "d0")
-    assert played.table.view(SOUTH).back is None, "a card was seen"
+    assert played.table.view(SOUTH).own.back is None, "a card was seen"
 
 
 # ---- alarms ----------------------------------------------------------------------------------------------------------
@@ -367,14 +367,14 @@ def test_a_power_cut_in_a_turn_comes_back_paused_with_turn_and_time(tmp_path: Pa
     with playing(tmp_path) as again:
         view = again.table.view()
         assert (view.moment, left(again)) == (moment, 109)
-        assert view.clock is not None
-        assert view.clock.paused == "restart"
+        assert view.time.clock is not None
+        assert view.time.clock.paused == "restart"
         assert 0 <= left_s(again) - before_s <= 0.51
         assert view.sign.small == "The companion was off. Turn and time are as they were."
         again.wait(100)
         assert left(again) == 109
         again.press(SOUTH, "ready")
-        assert again.table.view().clock.paused == ""  # type: ignore[union-attr] # it has one
+        assert again.table.view().time.clock.paused == ""  # type: ignore[union-attr] # it has one
 
 
 def test_a_paused_game_comes_back_as_it_was(tmp_path: Path) -> None:
@@ -434,7 +434,7 @@ def test_a_key_pressed_in_time_counts_although_the_service_sleeps_over_the_end_o
             table.start()
             table.new_game("binmat", {"way": "clock", "seconds": 1.0}, seed=1)
             table.resume("host")
-            due_s = table.view().clock.due_s  # type: ignore[union-attr] # it has one
+            due_s = table.view().time.clock.due_s  # type: ignore[union-attr] # it has one
             assert due_s is not None
             mailbox_of(table).tell(busy)
             assert asleep.wait(5)

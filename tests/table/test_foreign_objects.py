@@ -27,7 +27,7 @@ def played(tmp_path: Path) -> Iterator[Played]:
 def sees(played: Played, *strangers: int, quiet: bool = True) -> str:
     """The sign's smaller line once the camera sees the board as it should be, and these markers besides."""
     played.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
-    layout = played.table.view().layout
+    layout = played.table.view().board.layout
     played.table.saw(Reading(tops(layout), strangers=strangers, quiet=quiet, game="outbuffered"))
     played.table.step()
     return played.table.view().sign.small
@@ -95,7 +95,7 @@ def test_every_viewer_is_told(played: Played) -> None:
 def test_play_goes_on_with_a_stranger_beside_the_board(played: Played) -> None:
     played.begin()
     sees(played, 99)
-    assert played.table.view().problems == ()
+    assert played.table.view().board.problems == ()
     played.turn("UII", "DII")
     assert played.table.view().phase == "stages"
-    assert Square(0, 0) in played.table.view().layout
+    assert Square(0, 0) in played.table.view().board.layout

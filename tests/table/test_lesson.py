@@ -55,8 +55,8 @@ def test_a_lesson_is_followed_and_the_game_goes_on(played: Played, name: str) ->
     view = played.table.view()
     assert view.phase is Phase.ORDERS
     assert view.guide is None
-    if view.clock:
-        assert view.clock.paused == "start", "nobody is hurried out of a lesson"
+    if view.time.clock:
+        assert view.time.clock.paused == "start", "nobody is hurried out of a lesson"
 
 
 @EACH
@@ -64,7 +64,7 @@ def test_a_lesson_has_no_clock_and_says_the_same_to_all(played: Played, name: st
     begin(played, name)
     for viewer in (None, *SEATS):
         view = played.table.view(viewer)
-        assert view.clock is None
+        assert view.time.clock is None
         assert view.guide is not None
         assert view.sign.text
     played.wait(700)
@@ -124,7 +124,7 @@ def test_a_rematch_is_no_lesson(played: Played) -> None:
     played.table.rematch()
     view = played.table.view()
     assert view.guide is None
-    assert not view.target, "scouts are placed as in any game"
+    assert not view.board.target, "scouts are placed as in any game"
 
 
 def test_a_game_without_a_lesson_is_refused(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +136,7 @@ def test_a_game_without_a_lesson_is_refused(played: Played, monkeypatch: pytest.
 def test_the_clock_of_a_skipped_lesson_waits_for_somebody(played: Played) -> None:
     begin(played, "scouts")
     played.table.skip_lesson("table")
-    clock = played.table.view().clock
+    clock = played.table.view().time.clock
     assert clock is not None
     assert clock.paused == "start"
 
@@ -152,7 +152,7 @@ def test_pads_alone_play_a_whole_lesson(tmp_path: Path, name: str) -> None:
         begin(played, name)
         while guide := played.table.view().guide:
             for seat in SEATS:
-                grammar = played.table.view(seat).pad
+                grammar = played.table.view(seat).own.pad
                 assert grammar is not None
                 keys = grammar.spell(guide.step.orders[seat])
                 wrong = next(key.pad for key in grammar.keys if key.pad != keys[0])
@@ -163,7 +163,7 @@ def test_pads_alone_play_a_whole_lesson(tmp_path: Path, name: str) -> None:
             played.wait(1)
             while (view := played.table.view()).phase is Phase.STAGES:
                 played.press(SOUTH, "ready")
-                assert (played.table.view().moment, played.table.view().stage) != (view.moment, view.stage)
+                assert (played.table.view().moment, played.table.view().turn.stage) != (view.moment, view.turn.stage)
         assert played.table.view().phase is Phase.ORDERS
 
 

@@ -39,7 +39,7 @@ def place(tmp_path: Path) -> Iterator[Kept]:
         opened.north = opened.sit("north", "Nora")  # type: ignore[attr-defined]  # for the tests below
         assert opened.post("/api/host/new-game", game="outbuffered", seed=1)[0] == 200
         view = opened.table.view()
-        opened.table.confirm("host", view.moment, view.stage)
+        opened.table.confirm("host", view.moment, view.turn.stage)
         assert opened.table.view().phase is Phase.ORDERS
         yield opened
 
@@ -151,8 +151,8 @@ def test_a_held_back_key_lets_the_phone_in_and_does_nothing_else(place: Kept) ->
     assert is_in(place, browser)
     shown = place.table.view().seats[SOUTH]
     assert (shown.receipt, shown.door) == (receipt, "phone")
-    assert place.table.view().claims == {}
-    assert place.table.view().notices == ()
+    assert place.table.view().devices.claims == {}
+    assert place.table.view().devices.notices == ()
     for _ in range(20):
         place.clock.advance(0.1)
         assert place.lit() >= {"south_1", "south_2", "south_3"}, "the lamps say again that the orders are sealed"
@@ -168,7 +168,7 @@ def test_a_short_press_lets_nobody_in_and_takes_back_as_ever(place: Kept, ms: in
     hold(place, "south_back", ms / 1000)
     assert not is_in(place, browser)
     assert place.table.view().seats[SOUTH].receipt is None
-    assert place.table.view().claims, "the phone still asks"
+    assert place.table.view().devices.claims, "the phone still asks"
     for _ in range(3):
         hold(place, "south_back", ms / 1000)
         assert not is_in(place, browser), "several short ones are no long one"
@@ -250,14 +250,14 @@ def test_the_short_press_is_not_played_into_another_turn(place: Kept) -> None:
     place.table.step()
     place.table.hand_in(NORTH, place.table.view().moment, "DDD", "5a17")
     assert place.table.view().phase is Phase.STAGES
-    before = place.table.view().moment, place.table.view().stage
+    before = place.table.view().moment, place.table.view().turn.stage
     place.hands.release("south_back")
     place.clock.advance(0.1)
     place.panel.step()
     place.clock.advance(0.1)
     place.panel.step()
     place.table.step()
-    assert (place.table.view().moment, place.table.view().stage) == before
+    assert (place.table.view().moment, place.table.view().turn.stage) == before
 
 
 @pytest.mark.parametrize("button", ["south_up", "south_a", "south_b"])
@@ -381,27 +381,27 @@ def test_a_key_let_go_at_another_place_of_the_game_is_too_late() -> None:
 def test_a_claim_ends_when_it_is_called_off_or_its_phone_is_gone(place: Kept) -> None:
     browser = asking(place, 1)
     phone(place, 2).post("/join/south/call-off")
-    assert place.table.view().claims, "another browser cannot call it off"
+    assert place.table.view().devices.claims, "another browser cannot call it off"
     browser.post("/join/south/call-off")
-    assert place.table.view().claims == {}
+    assert place.table.view().devices.claims == {}
     asking(place, 3)
     passes(place, REST_S)
-    assert place.table.view().claims
+    assert place.table.view().devices.claims
     passes(place, GONE_S)
-    assert place.table.view().claims == {}, "its page is closed"
+    assert place.table.view().devices.claims == {}, "its page is closed"
     asking(place, 4)
     passes(place, REST_S)
     place.table.free_seat(SOUTH)
     place.table.step()
-    assert place.table.view().claims == {}
+    assert place.table.view().devices.claims == {}
     place.table.take_seat(SOUTH, "", "pad")
     place.table.step()
-    assert place.table.view().claims == {}, "a claim is on whoever sits there when it is made"
+    assert place.table.view().devices.claims == {}, "a claim is on whoever sits there when it is made"
 
 
 def test_only_a_seat_that_is_played_by_its_pad_is_asked_for(place: Kept) -> None:
     assert phone(place).post("/join/north/claim").status_code == 409
-    assert place.table.view().claims == {}
+    assert place.table.view().devices.claims == {}
 
 
 def test_asking_again_in_the_same_browser_changes_nothing(place: Kept) -> None:

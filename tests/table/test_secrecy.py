@@ -128,7 +128,7 @@ class Scene:
     def settle(self) -> None:
         """Hands have done whatever there was to do."""
         while (view := self.companion.table.view()).phase in (Phase.SETUP, Phase.STAGES):
-            self.companion.table.confirm("host", view.moment, view.stage, force=True)
+            self.companion.table.confirm("host", view.moment, view.turn.stage, force=True)
 
     def both(self, south: str, north: str) -> None:
         for seat, action in ((Seat.SOUTH, south), (Seat.NORTH, north)):
@@ -142,7 +142,7 @@ class Scene:
         client.post(f"/api/seat/{seat}/hand-in", status, **body)
 
     def take_back(self) -> None:
-        moment = self.companion.table.view(Seat.SOUTH).back or self.moment
+        moment = self.companion.table.view(Seat.SOUTH).own.back or self.moment
         self.viewer.south.post("/api/seat/south/take-back", moment=moment)
 
     def mine(self) -> None:

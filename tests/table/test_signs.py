@@ -99,7 +99,7 @@ def test_both_are_asked_to_lay_their_stacks_open(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         both_seats(played)
         played.table.new_game("binmat", {"way": "referee"}, seed=1)
-        if played.table.view().clock:
+        if played.table.view().time.clock:
             played.table.resume("south")
         played.table.act(played.table.view().moment, "c")
         sign = played.table.view().sign
@@ -136,7 +136,7 @@ def test_a_wrong_placement_is_explained_without_the_order_twice(tmp_path: Path) 
         both_seats(played)
         played.begin()
         played.turn("UII", "III")
-        target = dict(played.table.view().target or {})
+        target = dict(played.table.view().board.target or {})
         target[Square.parse("c2")] = target.pop(Square.parse("a2"))
         played.show(target)
         sign = played.table.view(SOUTH).sign
@@ -151,8 +151,8 @@ def test_a_game_that_ended_in_turn_3_says_turn_3(tmp_path: Path) -> None:
             played.turn(south, north)
             played.finish_stages()
         view = played.table.view()
-        assert (view.phase, view.turn) == (Phase.OVER, 3)
-        assert {line.partition(". ")[0] for line in view.log} <= {"1", "2", "3"}
+        assert (view.phase, view.turn.number) == (Phase.OVER, 3)
+        assert {line.partition(". ")[0] for line in view.match.log} <= {"1", "2", "3"}
 
 
 def test_whoever_resigns_in_turn_2_ends_turn_2(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_whoever_resigns_in_turn_2_ends_turn_2(tmp_path: Path) -> None:
         played.turn("UII", "III")
         played.finish_stages()
         played.table.resign(NORTH)
-        assert played.table.view().turn == 2
+        assert played.table.view().turn.number == 2
 
 
 def test_lines_are_numbered_by_the_turns_of_the_game(tmp_path: Path) -> None:
@@ -170,14 +170,14 @@ def test_lines_are_numbered_by_the_turns_of_the_game(tmp_path: Path) -> None:
         played.table.confirm("host", played.table.view().moment, 0)
         for place in ("a1", "a10", "b1", "b10", "c1", "c10", "d1", "d10", "e1", "e10"):
             view = played.table.view()
-            assert view.turn == 0, "scouts are placed before the first turn"
+            assert view.turn.number == 0, "scouts are placed before the first turn"
             play(played, f"@{place}")
-        assert not any(line[0].isdigit() for line in played.table.view().log)
-        assert played.table.view().turn == 1
+        assert not any(line[0].isdigit() for line in played.table.view().match.log)
+        assert played.table.view().turn.number == 1
         play(played, "a1-a2")
         view = played.table.view()
-        assert view.log[0].startswith("1. ")
-        assert view.turn == 1
+        assert view.match.log[0].startswith("1. ")
+        assert view.turn.number == 1
 
 
 def play(played: Played, action: str) -> None:

@@ -57,28 +57,28 @@ def test_a_turn_by_taps_alone(played: Played) -> None:
     assert table.view(Seat.SOUTH).sign.text == "Three orders to go"
     played.turn("UUS", "UUS")
     view = table.view()
-    assert (view.phase, view.stage_title, view.sign.text) == (
+    assert (view.phase, view.turn.title, view.sign.text) == (
         Phase.STAGES,
         "Step 1 of 3",
         "Purple: move your robot a1 to a2",
     )
-    assert len(view.orders) == 1
-    assert view.steps == 3
-    assert view.opened == ()
+    assert len(view.turn.orders) == 1
+    assert view.turn.steps == 3
+    assert view.turn.opened == ()
     table.confirm("south", view.moment, 0)
     table.confirm("north", view.moment, 1)
     assert table.view().sign.text == "Nothing to move"
-    assert [opened.action for opened in table.view().opened] == ["UUS", "UUS"]
+    assert [opened.action for opened in table.view().turn.opened] == ["UUS", "UUS"]
     played.wait(2.9)
     assert table.view().phase is Phase.STAGES
     played.wait(0.2)
-    assert (table.view().phase, table.view().turn) == (Phase.ORDERS, 2)
+    assert (table.view().phase, table.view().turn.number) == (Phase.ORDERS, 2)
 
 
 def test_the_camera_ticks_off_set_up_and_stages(played: Played) -> None:
     table = played.table
     table.new_game("outbuffered", seed=1)
-    board = table.view().layout
+    board = table.view().board.layout
     played.show(moved(board, "a1", "a2"))
     assert table.view().sign.text == "Move the purple robot a2 to a1"
     played.show(board, quiet=False)
@@ -89,14 +89,14 @@ def test_the_camera_ticks_off_set_up_and_stages(played: Played) -> None:
     played.show(moved(board, "a1", "a2"), quiet=False)
     played.show(moved(board, "a1", "a2"))
     view = table.view()
-    assert (view.phase, view.stage) == (Phase.STAGES, 1)
+    assert (view.phase, view.turn.stage) == (Phase.STAGES, 1)
     assert "board_agrees" in played.cues
 
 
 def test_a_piece_on_its_way_that_is_nowhere_in_sight_is_asked_for(played: Played) -> None:
     """It was put beside another one that hides its marker: the sign says where to look, until it is seen."""
     played.begin()
-    board = played.table.view().layout
+    board = played.table.view().board.layout
     played.show(board)
     played.turn("UII", "III")
     gone = {square: stack for square, stack in board.items() if square != Square.parse("a1")}
@@ -110,72 +110,74 @@ def test_a_piece_on_its_way_that_is_nowhere_in_sight_is_asked_for(played: Played
 
 def test_a_wrong_placement_is_named_and_tells_the_way(played: Played) -> None:
     played.begin()
-    board = played.table.view().layout
+    board = played.table.view().board.layout
     played.show(board)
     played.turn("UII", "III")
     played.show(moved(board, "a1", "b2"))
     view = played.table.view()
-    assert [problem.text for problem in view.problems] == ["Purple robot expected on a2, seen on b2: move it to a2."]
+    assert [problem.text for problem in view.board.problems] == [
+        "Purple robot expected on a2, seen on b2: move it to a2."
+    ]
     assert view.sign.text == "Move the purple robot b2 to a2"
     assert played.cues[-1] == "board_wrong"
     with pytest.raises(Illegal, match="expected on a2, seen on b2"):
-        played.table.confirm("south", view.moment, view.stage)
+        played.table.confirm("south", view.moment, view.turn.stage)
     played.show(moved(board, "a1", "a2"))
-    assert played.table.view().stage == 1
-    assert played.table.view().problems == ()
+    assert played.table.view().turn.stage == 1
+    assert played.table.view().board.problems == ()
 
 
 def test_force_overrules_the_camera_until_the_board_changes(played: Played) -> None:
     played.begin()
-    board = played.table.view().layout
+    board = played.table.view().board.layout
     played.show(board)
     played.turn("UII", "III")
     misread = moved(board, "a1", "b2")
     played.show(misread)
     view = played.table.view()
-    played.table.confirm("south", view.moment, view.stage, force=True)
-    assert played.table.view().stage == 1
-    assert played.table.view().problems == ()
+    played.table.confirm("south", view.moment, view.turn.stage, force=True)
+    assert played.table.view().turn.stage == 1
+    assert played.table.view().board.problems == ()
     played.show(misread, quiet=False)
     played.show(misread)
-    assert played.table.view().problems == ()
+    assert played.table.view().board.problems == ()
 
 
 def test_a_hidden_target_square_is_said(played: Played) -> None:
     played.begin()
-    board = played.table.view().layout
+    board = played.table.view().board.layout
     played.show(board)
     played.turn("UII", "III")
     played.show(moved(board, "a1", "a2"), unknown="a2")
     assert played.table.view().sign.text == "Camera does not see a2"
-    assert played.table.view().stage == 0
+    assert played.table.view().turn.stage == 0
 
 
 def test_a_bump_during_orders_is_said_but_stops_nobody(played: Played) -> None:
     played.begin()
-    board = played.table.view().layout
+    board = played.table.view().board.layout
     played.show(board)
     played.show(moved(board, "c4", "c3"))
     assert played.table.view().sign.text == "Move the lime robot c3 to c4"
     played.turn("III", "III")
     assert played.table.view().phase is Phase.STAGES
     played.wait(5)
-    assert played.table.view().stage == 0, "the board is wrong: the next step waits"
+    assert played.table.view().turn.stage == 0, "the board is wrong: the next step waits"
     played.show(board)
-    assert played.table.view().stage == 1
+    assert played.table.view().turn.stage == 1
 
 
 def test_camera_trouble_is_said_and_taps_go_on(played: Played) -> None:
     played.begin()
-    played.show(played.table.view().layout)
+    played.show(played.table.view().board.layout)
     played.table.camera_is(CameraStatus(CameraState.TROUBLE, "The camera is gone."))
     played.table.step()
     view = played.table.view()
-    assert (view.camera.sentence, view.watched) == ("The camera is gone.", False)
+    assert (view.devices.camera.sentence, view.board.watched) == ("The camera is gone.", False)
     assert played.cues[-1] == "trouble"
     played.turn("UII", "III")
     played.finish_stages()
-    assert played.table.view().turn == 2
+    assert played.table.view().turn.number == 2
 
 
 def test_the_board_of_a_game_offers_it(tmp_path: Path) -> None:
@@ -254,14 +256,14 @@ def test_a_win_ends_the_game_and_the_match_counts(played: Played) -> None:
     played.turn("URI", "III")
     played.finish_stages()
     played.turn("LDD", "III")
-    assert played.table.view().steps == 3, "that it ends early is not told before"
+    assert played.table.view().turn.steps == 3, "that it ends early is not told before"
     played.finish_stages()
     view = played.table.view()
     assert view.phase is Phase.OVER
     assert view.sign.text == "Purple wins"
-    assert view.score == (1, 0, 0)
+    assert view.match.score == (1, 0, 0)
     played.table.rematch()
-    assert played.table.view().score == (1, 0, 0)
+    assert played.table.view().match.score == (1, 0, 0)
     assert played.table.view().phase is Phase.SETUP
 
 
@@ -272,7 +274,7 @@ def test_a_tie_is_played_again_by_itself(played: Played) -> None:
     assert played.table.view().sign.text == "A tie: play it again"
     played.wait(6.1)
     view = played.table.view()
-    assert (view.phase, view.score) == (Phase.SETUP, (0, 0, 1))
+    assert (view.phase, view.match.score) == (Phase.SETUP, (0, 0, 1))
 
 
 def test_resign_draw_abandon(played: Played) -> None:
@@ -291,7 +293,7 @@ def test_resign_draw_abandon(played: Played) -> None:
     assert played.table.view().phase is Phase.OVER, "an agreed draw is not played again by itself"
     played.table.rematch()
     played.table.abandon()
-    assert played.table.view().score == (0, 1, 1)
+    assert played.table.view().match.score == (0, 1, 1)
 
 
 def test_undo_goes_back_and_asks_for_the_board(played: Played) -> None:
@@ -302,13 +304,13 @@ def test_undo_goes_back_and_asks_for_the_board(played: Played) -> None:
     stale = played.table.view().moment
     played.table.undo()
     view = played.table.view()
-    assert (view.phase, view.turn) == (Phase.SETUP, 1)
-    assert view.layout[Square.parse("a1")] == ("purple robot",)
+    assert (view.phase, view.turn.number) == (Phase.SETUP, 1)
+    assert view.board.layout[Square.parse("a1")] == ("purple robot",)
     with pytest.raises(Stale):
         played.table.hand_in(Seat.SOUTH, stale, "UUS")
     with pytest.raises(Illegal, match="A game is on"):
         played.table.new_game("outbuffered")
-    played.table.confirm("south", view.moment, view.stage)
+    played.table.confirm("south", view.moment, view.turn.stage)
     played.turn("III", "III")
     assert played.table.view().phase is Phase.STAGES
 
@@ -338,22 +340,22 @@ def test_a_buffer_blind_on_a_pad(tmp_path: Path) -> None:
         played.press(Seat.NORTH, "I", "I", "U", "ready")
         turn = played.table.view()
         assert turn.phase is Phase.STAGES
-        assert turn.orders[0][Seat.SOUTH].letter == "R"
+        assert turn.turn.orders[0][Seat.SOUTH].letter == "R"
         played.press(Seat.NORTH, "ready")
-        assert played.table.view().stage == 1
+        assert played.table.view().turn.stage == 1
 
 
 def test_holding_ready_overrules_only_what_was_refused(played: Played) -> None:
     played.begin()
-    board = played.table.view().layout
+    board = played.table.view().board.layout
     played.show(board)
     played.turn("UUI", "III")
     played.press(Seat.SOUTH, "ready")
     assert played.cues[-1] == "key_refused"
     played.press(Seat.SOUTH, "ready", held=True)
-    assert played.table.view().stage == 1
+    assert played.table.view().turn.stage == 1
     played.press(Seat.SOUTH, "ready", held=True)
-    assert played.table.view().stage == 1, "one hold, one stage"
+    assert played.table.view().turn.stage == 1, "one hold, one stage"
 
 
 def test_an_unexpected_error_stops_nobody_and_its_words_stay_out_of_the_log(
@@ -400,16 +402,16 @@ def test_the_camera_recognises_a_play(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setitem(GAMES, "toy", Toy())
     with playing(tmp_path) as played:
         played.table.new_game("toy", seed=1)
-        board = played.table.view().layout
+        board = played.table.view().board.layout
         played.show(board, game="toy")
         assert played.table.view().sign.seats == {Seat.SOUTH}
         played.show(moved(board, "a1", "a5"), game="toy")
-        assert "expected on a1, seen on a5: move it back" in played.table.view().problems[0].text
+        assert "expected on a1, seen on a5: move it back" in played.table.view().board.problems[0].text
         played.show(moved(board, "a1", "a3"), game="toy")
         assert played.table.view().sign.seats == {Seat.NORTH}
-        assert played.table.view().problems == ()
+        assert played.table.view().board.problems == ()
         played.table.hand_in(Seat.NORTH, played.table.view().moment, "2")
-        assert played.table.view().layout[Square.parse("b3")] == ("black counter",)
+        assert played.table.view().board.layout[Square.parse("b3")] == ("black counter",)
 
 
 # ---- restarts --------------------------------------------------------------------------------------------------------------
@@ -427,7 +429,7 @@ def test_a_restart_resumes_with_sealed_orders(tmp_path: Path) -> None:
         nonce = played.table.seat_nonce(Seat.SOUTH)
     with playing(tmp_path) as again:
         assert comparable(again.table.view()) == comparable(before)
-        assert again.table.view(Seat.SOUTH).mine == own.mine
+        assert again.table.view(Seat.SOUTH).own.sealed == own.own.sealed
         assert again.table.seat_nonce(Seat.SOUTH) == nonce
         again.table.hand_in(Seat.NORTH, before.moment, "LII")
         assert again.table.view().phase is Phase.STAGES
@@ -456,7 +458,7 @@ def test_replayed_journal_is_the_live_state(
             played.turn(south, north)
             finish_with_short_signs(played)
         for _ in range(undos):
-            if played.table.view().can_undo:
+            if played.table.view().match.can_undo:
                 played.table.undo()
                 played.table.confirm("host", played.table.view().moment, 0)
         live = session_of(played.table)
@@ -469,7 +471,7 @@ def finish_with_short_signs(played: Played) -> None:
     while (view := played.table.view()).phase is Phase.STAGES:
         for viewer in (None, *SEATS):
             assert len(played.table.view(viewer).sign.text) <= 40
-        played.table.confirm("south", view.moment, view.stage)
+        played.table.confirm("south", view.moment, view.turn.stage)
 
 
 def bare(session: Session) -> tuple[object, ...]:
@@ -501,7 +503,7 @@ def test_a_damaged_journal_is_set_aside_and_what_can_be_read_is_kept(tmp_path: P
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) * 2 // 3])
     with playing(tmp_path) as again:
-        assert "damaged" in again.table.view().notices[0]
+        assert "damaged" in again.table.view().devices.notices[0]
         assert (tmp_path / "journal.damaged-1.sqlite").exists()
         again.table.new_game("outbuffered")
     with Journal(path) as journal:
@@ -517,8 +519,8 @@ def test_a_game_that_no_longer_fits_the_rules_is_left_and_the_seats_stay(tmp_pat
     with playing(tmp_path) as again:
         view = again.table.view()
         assert view.phase is Phase.LOBBY
-        assert view.notices[0].startswith("Game 1 cannot be continued (malformed entry")
-        assert "XYZ" not in view.notices[0]
+        assert view.devices.notices[0].startswith("Game 1 cannot be continued (malformed entry")
+        assert "XYZ" not in view.devices.notices[0]
         assert view.seats[Seat.SOUTH].name == "South"
         again.table.new_game("outbuffered")
 
@@ -535,10 +537,10 @@ def test_a_full_disk_refuses_the_input_and_keeps_the_game(played: Played, monkey
         with pytest.raises(JournalError, match="nothing has changed"):
             played.table.hand_in(Seat.SOUTH, before.moment, "UUS")
     view = played.table.view(Seat.SOUTH)
-    assert view.mine is None
-    assert "disk is full" in view.notices[0]
+    assert view.own.sealed is None
+    assert "disk is full" in view.devices.notices[0]
     played.table.hand_in(Seat.SOUTH, before.moment, "UUS")
-    assert played.table.view().notices == ()
+    assert played.table.view().devices.notices == ()
 
 
 def test_sqlite_errors_become_journal_errors(tmp_path: Path) -> None:
@@ -609,7 +611,7 @@ def test_receipts_bind_and_can_be_checked(played: Played) -> None:
     assert played.table.view().seats[Seat.SOUTH].receipt == shown
     played.table.hand_in(Seat.NORTH, moment, "III")
     played.finish_stages()
-    for opened in played.table.view().opened:
+    for opened in played.table.view().turn.opened:
         assert receipt(opened.moment, opened.seat, opened.action, opened.salt) == opened.receipt
 
 
@@ -617,8 +619,8 @@ def test_no_step_is_told_before_its_turn(played: Played) -> None:
     played.begin()
     played.turn("UUS", "RIL")
     text = repr(played.table.view()) + repr(played.table.view(Seat.NORTH))
-    assert "order-shoot" not in text.replace(repr(played.table.view().pad), "").replace(
-        repr(played.table.view(Seat.NORTH).pad), ""
+    assert "order-shoot" not in text.replace(repr(played.table.view().own.pad), "").replace(
+        repr(played.table.view(Seat.NORTH).own.pad), ""
     )
     assert "UUS" not in text
 

@@ -78,13 +78,13 @@ def test_a_wrong_piece_is_told_after_one_of_two_has_sealed(tmp_path: Path, caplo
     with playing(tmp_path) as played:
         both_seats(played)
         played.begin()
-        lying = tops(played.table.view().layout)
+        lying = tops(played.table.view().board.layout)
         played.show({square: (face,) for square, face in lying.items()})
         played.table.hand_in(Seat.SOUTH, played.table.view().moment, "UUS")
         (square, face), *rest = sorted(lying.items())
         free = next(s for s in played.table.view().kit.board.squares if s not in lying)
         played.show({free: (face,), **{square: (each,) for square, each in rest}})
-        (problem,) = played.table.view().problems
+        (problem,) = played.table.view().board.problems
         assert (problem.square, problem.home) == (free, square)
     assert "failed" not in caplog.text
 
@@ -101,7 +101,7 @@ def test_another_game_s_board_in_the_middle_of_a_game_is_no_play(
         played.table.saw(Reading(strange, quiet=True, game="kahmate", markers={Square(1, 1): 30}))
         played.table.step()
         after = played.table.view()
-        assert (after.moment, after.phase, after.problems) == (before.moment, before.phase, ())
+        assert (after.moment, after.phase, after.board.problems) == (before.moment, before.phase, ())
     assert "failed" not in caplog.text
 
 

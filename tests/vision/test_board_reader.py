@@ -18,6 +18,7 @@ from companion.core.ports import Reading
 from companion.games.outbuffered import Outbuffered
 from vision.detection.markers import MarkerFinder
 from vision.pieces.board_reader import BoardReader
+from vision.pieces.frame_reader import FrameReader
 from vision.pose.pose import corner_points_mm, flat, solve_pose
 from vision.simulation.render import camera_pose
 from vision.simulation.table import RenderedCamera, SimulatedTable
@@ -417,3 +418,28 @@ def test_unknown_squares_are_looked_at_again_while_nothing_moves() -> None:
     assert B2 in scene.read(14).unknown
     scene.table.hold_hand(None)
     assert scene.read(4).unknown == frozenset()
+
+
+# ---- machines that are too slow for every picture ----------------------------------------------------------------
+
+
+def test_at_a_glance_what_moves_is_not_read_until_it_lies_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = Seen()
+    for _ in range(4):
+        reading = seen.reader.read(seen.camera.frame())
+    assert reading.quiet
+    with monkeypatch.context() as patch:
+        patch.setattr(FrameReader, "look", lambda *_, **__: pytest.fail("a moving picture was read"))
+        seen.table.hold_hand(B2)
+        glanced = seen.reader.read(seen.camera.frame(), glance=True)
+        assert (glanced.quiet, glanced.seen, glanced.frame) == (False, reading.seen, reading.frame + 1)
+        assert seen.reader.is_stirred
+        seen.table.move_to(next(p.id for p in seen.table.pieces() if p.face == "lime robot"), B2)
+        seen.table.hold_hand(None)
+        assert not seen.reader.read(seen.camera.frame(), glance=True).quiet
+    for _ in range(3):
+        reading = seen.reader.read(seen.camera.frame(), glance=True)
+    assert reading.quiet
+    assert reading.seen[B2] == "lime robot"
+    assert C4 not in reading.seen
+    assert C4 not in reading.unknown

@@ -67,9 +67,9 @@ def test_after_one_piece_has_moved_only_squares_near_it_are_judged_anew(monkeypa
     judged: list[set[Square]] = []
     whole = EmptySquares.empty_among
 
-    def spy(self: EmptySquares, shot: Any, squares: Any) -> set[Square]:
+    def spy(self: EmptySquares, shot: Any, squares: Any, **how: Any) -> set[Square]:
         judged.append(set(squares))
-        return whole(self, shot, squares)
+        return whole(self, shot, squares, **how)
 
     monkeypatch.setattr(EmptySquares, "empty_among", spy)
     monkeypatch.setattr(Scanner, "whole", lambda *_: pytest.fail("the whole picture was searched"))

@@ -97,7 +97,7 @@ def test_the_browsers_sha256_agrees_with_hashlib(tmp_path: Path) -> None:
 def test_a_piece_on_a_wrong_square_is_drawn_there_alone(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         played.begin()
-        board = dict(played.table.view().layout)
+        board = dict(played.table.view().board.layout)
         played.show(board)
         played.turn("UII", "III")
         strayed = {square: faces for square, faces in board.items() if faces != ("purple robot",)}

@@ -133,15 +133,15 @@ def test_a_combat_is_told_step_by_step_on_every_page(place: Place) -> None:
     told = []
     while (view := place.table.view()).phase is Phase.STAGES:
         pages = [page_of(south, path) for path in ("/", "/watch", "/seat/south")]
-        assert all(view.events[0].text.replace("&", "&amp;").replace(">", "&gt;") in page for page in pages)
-        assert bool(view.tallies) is (view.stage_title != "Cards open")
-        if view.tallies:  # once the sums are known they stay
+        assert all(view.turn.events[0].text.replace("&", "&amp;").replace(">", "&gt;") in page for page in pages)
+        assert bool(view.turn.tallies) is (view.turn.title != "Cards open")
+        if view.turn.tallies:  # once the sums are known they stay
             assert all('class="tally greater"' in page and ">power 3</p>" in page for page in pages)
             assert all(page.count('class="in"') == 3 for page in pages)
         else:
-            assert view.sign.text == view.stage_title
-        told.append(view.stage_title)
-        south.post("/api/seat/south/confirm", json={"moment": view.moment, "stage": view.stage, "force": True})
+            assert view.sign.text == view.turn.title
+        told.append(view.turn.title)
+        south.post("/api/seat/south/confirm", json={"moment": view.moment, "stage": view.turn.stage, "force": True})
     assert told == ["Cards open", "Powers", "Damage"]
 
 
@@ -167,9 +167,9 @@ def test_cards_that_are_tapped_in_belong_to_the_lane_that_is_known(place: Place)
     assert lane() == "5"
     moment = place.table.view().moment
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "5: 5& 3% / 4^"})
-    while (view := place.table.view()).target is None:
-        place.table.confirm("host", view.moment, view.stage)
-    assert place.table.view().target == {Square(5, 1): (), Square(5, 0): ()}
+    while (view := place.table.view()).board.target is None:
+        place.table.confirm("host", view.moment, view.turn.stage)
+    assert place.table.view().board.target == {Square(5, 1): (), Square(5, 0): ()}
 
 
 def test_a_clock_that_stands_still_looks_so_on_every_page(place: Place) -> None:
@@ -209,8 +209,8 @@ def test_a_seat_begins_a_game_in_each_way_that_it_names(place: Place) -> None:
     for number, way in enumerate(preset.options for preset in GAMES["binmat"].presets):
         assert f'{{"game": "binmat", "preset": {number}}}' in page
         assert south.post("/api/seat/south/start", json={"game": "binmat", "preset": number}).status_code == 200
-        assert place.table.view().tableau
-        assert bool(place.table.view().tableau.lanes) is (way.get("way", "full") == "full")  # type: ignore[union-attr] # asserted above
+        assert place.table.view().board.tableau
+        assert bool(place.table.view().board.tableau.lanes) is (way.get("way", "full") == "full")  # type: ignore[union-attr] # asserted above
         place.table.abandon()
     for number in (-1, len(GAMES["binmat"].presets)):
         wrong = south.post("/api/seat/south/start", json={"game": "binmat", "preset": number})
@@ -277,7 +277,7 @@ def _every_state(place: Place) -> Iterator[tuple[str, str]]:
         for action in (None, *actions):
             if place.table.view().phase is Phase.STAGES:
                 view = place.table.view()
-                place.table.confirm("host", view.moment, view.stage, force=True)
+                place.table.confirm("host", view.moment, view.turn.stage, force=True)
             elif action:
                 view = place.table.view()
                 (seat,) = (seat for seat in Seat if view.seats[seat].awaited)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import io
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from flask.testing import FlaskClient
 from history_tools import SHORT, made_game, play
 from inside import session_of
 from PIL import Image
-from web_fixtures import HOST_KEY, Place, open_place, page_of
+from web_fixtures import HOST_KEY, Place, flat, open_place, page_of
 
 from companion.archive.played_games import MOST_BYTES
 from companion.core.drawings import DRAWINGS
@@ -98,13 +99,13 @@ def test_a_replay_needs_no_script_and_weighs_little(place: Place, name: str) -> 
     assert len(page.encode()) + sum(len(packed(static_files()[file])) for file in files - {"favicon.svg"}) < 60_000
     assert 'id="next" href="?at=4"' in page
     assert 'id="back" href="?at=2"' in page
-    assert page.count('aria-current="step"') == 1
+    assert page.count('aria-current="step"') in (1, 2), "the line of the notation, and perhaps a key of the time line"
     last = int(re.search(r'data-places="(\d+)"', page)[1]) - 1  # type: ignore[index] # the page says how many
     for at in (0, 1, last):
         fragment = browser.get(f"/history/1/scene/{at}").get_data(as_text=True)
         assert len(fragment.encode()) < 16_000
         assert ("data-receipt=" in fragment) == (at > 0)
-        assert fragment.strip() in page_of(browser, f"/history/1?at={at}")
+        assert flat(fragment) in page_of(browser, f"/history/1?at={at}")
     assert browser.get(f"/history/1/scene/{last + 1}").status_code == 404
     assert page_of(browser, "/history/1?at=99999") == page_of(browser, f"/history/1?at={last}")
     assert "every receipt fit" in page
@@ -129,7 +130,14 @@ def test_games_of_cards_show_lanes_and_both_hands(place: Place) -> None:
 
 
 def test_nobody_gets_a_page_of_a_game_that_is_not(place: Place) -> None:
-    for path in ("/history/1", "/history/1.json", "/history/1/scene/0", "/history/x", "/history/1.gif"):
+    for path in (
+        "/history/1",
+        "/history/1.json",
+        "/history/1/scene/0",
+        "/history/x",
+        "/history/1.gif",
+        "/history/1/turn/1.webp",
+    ):
         assert place.browser().get(path).status_code == 404
 
 
@@ -147,7 +155,7 @@ def test_a_game_that_is_on_tells_nothing_that_is_hidden(place: Place, name: str)
     browser = place.browser()
     before = [browser.get(path).get_data(as_text=True) for path in paths]
     assert browser.get("/history/1").status_code == 200
-    for path in (*paths[4:], "/history/1.gif", "/history/1/scene/0"):
+    for path in (*paths[4:], "/history/1.gif", "/history/1.webp", "/history/1/turn/1.webp", "/history/1/scene/0"):
         answer = browser.get(path)
         assert answer.status_code == 409
         assert "still on" in answer.get_data(as_text=True)
@@ -228,6 +236,36 @@ def test_a_game_is_a_moving_picture(place: Place, name: str) -> None:
         picture.seek(frames - 1)
         assert picture.info["duration"] == 4000
     assert browser.get("/history/1.gif").data == answer.data
+
+
+def test_a_turn_is_a_moving_picture(place: Place) -> None:
+    browser = brought(place, "outbuffered", turns=3)
+    for end, kind in (("webp", "WEBP"), ("gif", "GIF")):
+        answer = browser.get(f"/history/1/turn/2.{end}")
+        assert answer.mimetype == f"image/{end}"
+        with Image.open(io.BytesIO(answer.data)) as picture:
+            assert picture.format == kind
+            assert 1 < picture.n_frames <= 4, "before it, and its three steps; equal ones are one"
+    assert browser.get("/history/1/turn/4.webp").status_code == 400
+    assert browser.get("/history/2/turn/1.webp").status_code == 404
+
+
+def test_the_time_line_has_keys_for_what_people_remember(place: Place) -> None:
+    browser = brought(place, "outbuffered", turns=12)
+    page = page_of(browser, "/history/1")
+    keys = re.findall(r'<a class="mark (\w)" href="\?at=(\d+)" aria-label="([^"]*)"', page)
+    assert any("bounces and stays" in words for _, _, words in keys)
+    places = [int(place) for _, place, _ in keys]
+    assert places == sorted(places)
+    last = int(re.search(r'data-places="(\d+)"', page)[1]) - 1  # type: ignore[index] # the page says how many
+    assert places[-1] == last, "the end has one"
+    for _, at, words in keys[:-1]:
+        if words.endswith("bounces and stays on a1."):
+            assert "bounces and stays on a1" in page_of(browser, f"/history/1/scene/{at}")
+    for width, px in (("s", 230), ("sm", 560), ("sml", 880)):
+        there = [int(place) * px / last for kind, place, _ in keys if kind in width]
+        assert all(b - a >= 52 for a, b in itertools.pairwise(there)), f"they overlap on a line of {px} pixels"
+    assert "Who stands better is counted by the steps to the other flag and home with it." in page
 
 
 def test_every_drawing_can_be_stamped() -> None:

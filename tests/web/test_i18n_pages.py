@@ -243,9 +243,9 @@ def test_what_people_typed_is_translated_nowhere(place: Place) -> None:
 def seen(place: Place, missing: int = 0) -> None:
     """Let the camera see the board as it should be, but for some pieces: what lies in their squares is gone."""
     view = place.table.view()
-    if view.kit is None or view.kit.deck or not view.target:
+    if view.kit is None or view.kit.deck or not view.board.target:
         return
-    shown = dict(islice(tops(view.target).items(), missing, None))
+    shown = dict(islice(tops(view.board.target).items(), missing, None))
     place.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
     place.table.saw(Reading(shown, game=view.game, at_s=place.clock.monotonic_s()))
     place.table.step()
@@ -261,7 +261,7 @@ def act(place: Place, seat: Seat) -> None:
 def walk(place: Place, browser: FlaskClient, strays: Strays) -> None:
     """Some turns of the game that is on, with a look at each of their states."""
     view = place.table.view()
-    if view.clock and view.clock.paused:
+    if view.time.clock and view.time.clock.paused:
         look(browser, strays, "stopped", *LIVE_PAGES)
         place.table.resume("host")
     for turn in range(TURNS):
@@ -273,8 +273,13 @@ def walk(place: Place, browser: FlaskClient, strays: Strays) -> None:
             if len(due) == 1:
                 break
         while (view := place.table.view()).phase is Phase.STAGES:
-            look(browser, strays, f"stage {view.stage} of turn {turn}", *(pages if view.stage == 0 else pages[:3]))
-            place.table.confirm("host", view.moment, view.stage, force=True)
+            look(
+                browser,
+                strays,
+                f"stage {view.turn.stage} of turn {turn}",
+                *(pages if view.turn.stage == 0 else pages[:3]),
+            )
+            place.table.confirm("host", view.moment, view.turn.stage, force=True)
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -287,7 +292,7 @@ def test_the_pages_of_a_game_are_translated(name: str, place: Place) -> None:
         look(browser, strays, "set-up", *LIVE_PAGES, *DATA)
         seen(place, missing=2)
         look(browser, strays, "set-up, something missing", "/", "/seat/south", "/api/view")
-        place.table.confirm("host", view.moment, view.stage, force=True)
+        place.table.confirm("host", view.moment, view.turn.stage, force=True)
     walk(place, browser, strays)
     if place.table.view().phase is Phase.ORDERS:
         seen(place, missing=1)

@@ -47,7 +47,7 @@ def sq(text: str) -> Square:
 def settle(place: Place) -> None:
     """Hands do what they are told, confirmed by the host."""
     while (view := place.table.view()).phase in (Phase.SETUP, Phase.STAGES):
-        place.table.confirm("host", view.moment, view.stage, force=True)
+        place.table.confirm("host", view.moment, view.turn.stage, force=True)
 
 
 def start(place: Place, game: str, **options: Any) -> None:
@@ -74,7 +74,7 @@ def to_scouts(place: Place, **options: Any) -> None:
     """All scouts stand, the clock runs."""
     start(place, "scouts", **options)
     play(place, *(f"@{square}" for square in PLACES))
-    clock = place.table.view().clock
+    clock = place.table.view().time.clock
     if clock and clock.paused:
         place.table.resume("host")
 
@@ -89,7 +89,7 @@ def to_duel(place: Place) -> None:
         (seat,) = (seat for seat in Seat if view.seats[seat].awaited)
         legal = {each.text for each in place.table.plays(seat, view.moment)}
         play(place, action if action in legal else next(text for text in sorted(legal) if text.startswith("d6-e6")))
-    assert place.table.view().standing is not None
+    assert place.table.view().board.standing is not None
 
 
 def see(place: Place, layout: Layout, game: str) -> None:
@@ -195,7 +195,7 @@ def test_coordinates_stand_outside_a_board_in_two_tones_and_turn_with_it() -> No
 def test_a_broken_rule_has_a_ring_a_cross_and_the_way_back(place: Place) -> None:
     place.sit("south"), place.sit("north")
     to_scouts(place)
-    board = dict(place.table.view().layout)
+    board = dict(place.table.view().board.layout)
     see(place, board, "scouts")
     wrong = {square: faces for square, faces in board.items() if square != sq("c1")} | {sq("c3"): ("white scout",)}
     see(place, wrong, "scouts")
@@ -334,8 +334,8 @@ def _states(place: Place) -> Iterator[str]:
     both(place, {Seat.NORTH: "1:N 2:D 3:aS"})
     while place.table.view().phase is Phase.STAGES:
         view = place.table.view()
-        yield f"stage {view.stage_title}"
-        place.table.confirm("host", view.moment, view.stage, force=True)
+        yield f"stage {view.turn.title}"
+        place.table.confirm("host", view.moment, view.turn.stage, force=True)
     place.table.abandon()
     start(place, "kahmate")
     yield "placing"

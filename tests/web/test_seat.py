@@ -25,7 +25,7 @@ def begin(place: Place, game: str) -> None:
     place.table.new_game(game, {}, 1)
     view = place.table.view()
     if view.phase == "setup":
-        place.table.confirm("host", view.moment, view.stage, force=True)
+        place.table.confirm("host", view.moment, view.turn.stage, force=True)
 
 
 def page(place: Place, path: str, seat: str = "") -> str:
@@ -116,8 +116,8 @@ def test_the_sign_shows_the_piece_that_hands_take_next(place: Place) -> None:
     view = place.table.view()
     assert view.kit is not None
     assert '<svg class="ic piece"' in told
-    assert f'href="#{view.kit.face(view.instructions[0].move.faces[-1]).drawing}"' in told
-    place.table.confirm("host", view.moment, view.stage, force=True)
+    assert f'href="#{view.kit.face(view.turn.instructions[0].move.faces[-1]).drawing}"' in told
+    place.table.confirm("host", view.moment, view.turn.stage, force=True)
     assert "<svg" not in sign(page(place, "/"))
 
 

@@ -214,11 +214,11 @@ def test_a_backup_is_saved_checked_laid_ready_and_called_off(tmp_path: Path) -> 
         assert "The backup is in order. 1 game and 0 photographs." in right
         assert "is done at the next start" in right
         place.table.step()
-        told = " ".join(place.table.view().notices)
+        told = " ".join(place.table.view().devices.notices)
         assert "A backup takes the place of all games at the next start. The game that is on ends with it." in told
         assert place.post("/api/settings/unstage")[0] == 200
         place.table.step()
-        assert place.table.view().notices == ()
+        assert place.table.view().devices.notices == ()
         assert not place.upkeep.staged()
         assert sorted(each.name for each in tmp_path.iterdir() if each.name.startswith(("upload", "restore"))) == []
 

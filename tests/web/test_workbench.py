@@ -117,4 +117,4 @@ def test_the_stream_tells_panel_page_and_world_and_only_what_changes(place: Plac
 def test_all_pieces_are_put_in_place_at_once(place: Place, world: FakeWorld) -> None:
     place.to_orders()
     place.browser().post("/workbench/tidy", json={})
-    assert world.layout == place.table.view().target
+    assert world.layout == place.table.view().board.target

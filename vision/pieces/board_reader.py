@@ -58,7 +58,8 @@ class BoardReader:
         self._lock, self._asking = threading.Lock(), threading.Lock()
         self._motion, self._votes = Motion(), Votes(frames)
         self._settled: Reading | None = None
-        self._since_look = 0
+        self._last: Reading | None = None
+        self._since_look = self._still_frames = 0
         self._fresh: Blocks | None = None
         self._asked: tuple[Kit | None] | None = None
         self._preferred: Kit | None = None
@@ -72,6 +73,11 @@ class BoardReader:
     def problem(self) -> str:
         """Why no board was found in the last frame, as a sentence; empty when nothing is known to be wrong."""
         return self._looker.locator.problem
+
+    @property
+    def is_stirred(self) -> bool:
+        """Did something move in the last frame?"""
+        return not self._still_frames
 
     @property
     def is_mirrored(self) -> bool:
@@ -122,7 +128,7 @@ class BoardReader:
             self._looker.locator.use_lens(lens, exact)
             self._mirrored = self._proven = False
             self._blind, self._turned = 0, None
-            self._looker.pose, self._looker.seen, self._settled = None, None, None
+            self._looker.pose, self._looker.seen, self._settled, self._last = None, None, None, None
             self._votes.begin()
 
     @property
@@ -149,20 +155,26 @@ class BoardReader:
         with self._asking:
             self._asked = (kit,)
 
-    def read(self, frame: Frame) -> Reading:
-        """What is known after this frame. A frame that shows nothing new costs a comparison and no reading."""
+    def read(self, frame: Frame, *, glance: bool = False) -> Reading:
+        """What is known after this frame. A frame that shows nothing new costs a comparison and no reading; at a
+        `glance` so does one in which something moves: it lies elsewhere when it lies still."""
         with self._lock:
             if self._asked is not None:
                 self._restart()
             frame = self.as_read(frame)
             stir = self._motion.see(frame.luma)
             self._since_look += 1
+            self._still_frames = 0 if stir.moving else self._still_frames + 1
             settled = self._settled
             if settled is not None and not stir.moving and not stir.drifted:
                 due = self._since_look >= _RETRY_FRAMES or not settled.unknown <= self._looker.resigned
                 if not (settled.unknown and due):
                     return replace(settled, at_s=frame.at_s, frame=frame.number)
-            reading = self._read_anew(frame, stir)
+            if glance and stir.moving and stir.changed is not None and self._last is not None:
+                self._votes.begin()
+                self._settled = None
+                return replace(self._last, quiet=False, at_s=frame.at_s, frame=frame.number)
+            self._last = reading = self._read_anew(frame, stir)
             if reading.game is not None:
                 self._blind, self._proven = 0, True
             elif self._turns_round(frame.luma):
@@ -200,7 +212,7 @@ class BoardReader:
             kit = self._asked[0] if self._asked is not None else self._preferred
             self._asked, self._preferred = None, kit
         self._looker.use(kit)
-        self._settled = None
+        self._settled = self._last = None
         self._votes.forget()
         self._foreign, self._bare = frozenset(), None
 
@@ -208,7 +220,11 @@ class BoardReader:
         before, moving = self._looker.pose, stir.moving
         blocks = self._blocks_to_read(stir)
         look = self._looker.look(
-            frame.luma, still=not moving or stir.changed is None, moving_px=stir.places, blocks=blocks
+            frame.luma,
+            still=not moving or stir.changed is None,
+            moving_px=stir.places,
+            blocks=blocks,
+            shaded=self._still_frames > 1 or stir.changed is None,
         )
         pose = self._looker.pose
         before = pose if _agree(pose, before) else before

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from companion.core.grid import Square
 from companion.core.kit import Board
 from vision.detection.markers import Luma
-from vision.pieces.shaded_squares import Paper, reflectance
+from vision.pieces.shaded_squares import Paper, Unexplained, reflectance
 from vision.pose.pose import Maps, Points, Pose
 
 Tone = NDArray[np.float32]
@@ -89,6 +89,7 @@ class EmptySquares:
         self._rim = max(1, round(1.0 * self._scale))
         self._strip = max(self._edge, round(board.strip_mm * self._scale))
         self._known: dict[Square, _Known] = {}
+        self._unexplained = Unexplained()
         self._maps: tuple[Pose, Maps, Mask] | None = None
         self._whites: dict[int, float] = {}
         self._middle = np.array([board.width_mm / 2, board.height_mm / 2])
@@ -173,12 +174,14 @@ class EmptySquares:
             self._line_share,
         )
 
-    def empty_among(self, shot: Snapshot, squares: Iterable[Square]) -> set[Square]:
-        """On which of these squares is nothing, for certain?"""
+    def empty_among(self, shot: Snapshot, squares: Iterable[Square], *, shaded: bool = True) -> set[Square]:
+        """On which of these squares is nothing, for certain? `shaded`: also under shadows with edges, which takes four
+        fifths of all the time where a hand is over the board."""
         left = [square for square in squares if shot.glare[square] <= 0.12]
         known = {s for s in left if s in self._known and self._as_known(shot, s, self._known[s])}
         found = known | self._as_paper(shot, [square for square in left if square not in known])
-        return found | {square for square in left if square not in found and self._as_shaded(shot, square)}
+        rest = [square for square in left if square not in found] if shaded else []
+        return found | {square for square in rest if self._as_shaded(shot, square)}
 
     def covered_among(self, shot: Snapshot, squares: Iterable[Square]) -> set[Square]:
         """Which of these squares were empty once and, in full view, show another picture now, whatever the light?"""
@@ -275,12 +278,13 @@ class EmptySquares:
 
     def _as_shaded(self, shot: Snapshot, square: Square) -> bool:
         """Paper and outline under a shadow with edges."""
-        if not shot.line_depth.any():
-            return False
         tone, seen = shot.tones[square], shot.visible[square]
+        if not shot.line_depth.any() or self._unexplained.holds(square, tone):
+            return False
         paper, sides = self._paper_of[square in self._marked], self._next_to[self._numbers[square]]
         print_ = reflectance(tone, seen, paper, tuple(sides.tolist()))
         if print_ is None:
+            self._unexplained.note(square, tone)
             return False
         lines, _ = self._outlines(print_[None], seen[None])
         needed, there = 0.4 * shot.line_share, ~np.isnan(lines[0])

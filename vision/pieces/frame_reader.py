@@ -72,6 +72,7 @@ class FrameReader:
         self._under: SquaresUnder | None = None
         self._shot: tuple[Snapshot, frozenset[Square]] | None = None
         self._edges: dict[int, tuple[Points, Points]] = {}
+        self._shaded = True
         self.locator = BoardLocator(lens)
         self.kit: Kit | None = None
         """The kit whose board was in view last."""
@@ -125,10 +126,20 @@ class FrameReader:
         covered = self._empties.covered_among(shot, squares)
         return frozenset(covered - self._closer.marked(seen.kit, seen.pose, luma, covered))
 
-    def look(self, luma: Luma, still: bool, moving_px: Points = NOWHERE, blocks: Blocks | None = None) -> Look:
+    def look(
+        self,
+        luma: Luma,
+        still: bool,
+        moving_px: Points = NOWHERE,
+        blocks: Blocks | None = None,
+        *,
+        shaded: bool = True,
+    ) -> Look:
         """What a (height, width) picture says: of all of it, or, when these `blocks` alone have changed since the
-        last one, of what may have changed with them. `moving_px` are (N, 2) places where something moves.
+        last one, of what may have changed with them. `moving_px` are (N, 2) places where something moves; `shaded`:
+        tell bare squares also under shadows with edges.
         """
+        self._shaded = shaded
         if blocks is not None and self.seen is not None:
             look = self._look_in_parts(luma, self.seen, blocks, still)
             if look is not None:
@@ -329,7 +340,7 @@ class FrameReader:
         if ask:
             bodies = placer.bodies(placed, ask)
             shot = self._empties.snapshot(luma, pose, corners, bodies, None if asked is None else ask)
-            empty = self._empties.empty_among(shot, ask - doubtful - vague)
+            empty = self._empties.empty_among(shot, ask - doubtful - vague, shaded=self._shaded)
         missing = ask - empty
         if closely and missing:
             # What does not lie as a marker should may have been seen badly.
@@ -347,7 +358,9 @@ class FrameReader:
                 if missing:
                     bodies = placer.bodies(placed, missing)
                     empty |= self._empties.empty_among(
-                        self._empties.snapshot(luma, pose, corners, bodies, missing), missing - vague
+                        self._empties.snapshot(luma, pose, corners, bodies, missing),
+                        missing - vague,
+                        shaded=self._shaded,
                     )
         self._shot = (shot, frozenset(empty)) if shot is not None else None
         if before is not None:

@@ -14,6 +14,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from companion.core.grid import Square
+
 Values = NDArray[np.float32]
 
 _RADII_MM = (120.0, -120.0, 70.0, -70.0, 45.0, -45.0)
@@ -30,6 +32,8 @@ _NARROW_MM, _STRIPE = 5.0, 0.2
 """No shadow is narrower; a narrower stripe that differs by this (a logarithm) is something that lies there."""
 _DARKEST = 0.03
 """Darker tones tell nothing."""
+_ALIKE, _TAKEN_FOR_TRUE = 0.02, 5
+"""A cell whose tones differ by less on average looks the same; so often in a row its verdict holds."""
 _HALF_MM = 20.0
 """About half a square, so that places along an edge are about 1."""
 _LEAST_INSIDE, _LEAST_BEYOND = 0.4, 0.12
@@ -71,6 +75,28 @@ class _Light:
     @property
     def explains(self) -> bool:
         return self.strays <= _STRAY_SHARE and not self.narrow
+
+
+class Unexplained:
+    """What no light has explained, such as a hand that rests over some squares: not sought again in every picture.
+
+    After some pictures it is, for noise may have been to blame.
+    """
+
+    def __init__(self) -> None:
+        self._tones: dict[Square, tuple[Values, int]] = {}
+
+    def holds(self, square: Square, tone: Values) -> bool:
+        """Did this square look the same when no light explained it?"""
+        before, times = self._tones.get(square, (None, 0))
+        if before is None or times >= _TAKEN_FOR_TRUE or np.abs(tone - before).mean() > _ALIKE:
+            return False
+        self._tones[square] = before, times + 1
+        return True
+
+    def note(self, square: Square, tone: Values) -> None:
+        """No light explains this (h, w) cell."""
+        self._tones[square] = tone, 0
 
 
 def reflectance(tone: Values, seen: NDArray[np.bool_], paper: Paper, sides: tuple[bool, ...]) -> Values | None:

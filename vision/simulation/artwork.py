@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, wraps
 from typing import ParamSpec
@@ -280,12 +280,14 @@ def top_picture(
     size: tuple[float, float],
     letter: str = "",
     *,
+    name: str = "",
     lies: bool = False,
     dictionary: str = DICTIONARY,
 ) -> Bgr:
     """The top of a piece, of a width and depth in sides of its marker: rim, white tag, marker, a letter on all sides.
 
-    One that `lies` has a white rim and its letters turned by a right angle.
+    With a name that stands, and a blot for its sign, on the sides of both players. One that `lies` has a white rim and
+    its letters turned by a right angle.
     """
     side, white = 100, 129
     width, depth = (max(white + 2, round(part * side)) for part in size)
@@ -295,7 +297,9 @@ def top_picture(
         cv2.rectangle(top, (0, 0), (width - 1, depth - 1), colour, 8)
     if letter and width == depth:
         ink = _PAPER if sum(colour) < 380 and not lies else _INK
-        _letter_rim(top, letter, (min(width, depth) - white) // 2, ink, turns=1 if lies else 0)
+        rim = (min(width, depth) - white) // 2
+        words = (f"* {name}", letter) * 2 if name else (letter,) * 4
+        _write_rim(top, words, rim, ink, turns=1 if lies else 0)
     paper, print_ = np.full((white, white, 3), _PAPER, np.uint8), _printed(marker, side, dictionary)
     for extent, picture in ((white, paper), (side, print_)):
         left, upper = (width - extent) // 2, (depth - extent) // 2
@@ -303,17 +307,17 @@ def top_picture(
     return top
 
 
-def _letter_rim(top: Bgr, letter: str, rim: int, ink: tuple[int, int, int], turns: int) -> None:
-    """Write a letter into the middle of each side, to be read from there; `turns` right angles counter-clockwise."""
+def _write_rim(top: Bgr, words: Sequence[str], rim: int, ink: tuple[int, int, int], turns: int) -> None:
+    """Write into the middle of each side, to be read from there; `turns` right angles counter-clockwise."""
     if rim < 10:
         return
-    plate = np.full((rim, rim * len(letter), 3), top[rim // 2, top.shape[1] // 2], dtype=np.uint8)
-    scale = 0.7 * rim / 22
-    wide, high = size_px(letter, scale, max(1, round(2.5 * scale)))
-    at = (plate.shape[1] - wide) // 2, (rim + high) // 2
-    write(plate, letter, at, scale, ink, thick=max(1, round(2.5 * scale)))
-    plate = np.rot90(plate, turns)
-    for _ in range(4):
+    for text in words:
+        scale = (0.7 if len(text) < 3 else 0.55) * rim / 22
+        wide, high = size_px(text, scale, max(1, round(2.5 * scale)))
+        plate = np.full((rim, max(wide + 4, rim * min(len(text), 2)), 3), top[rim // 2, rim // 2], dtype=np.uint8)
+        at = (plate.shape[1] - wide) // 2, (rim + high) // 2
+        write(plate, text, at, scale, ink, thick=max(1, round(2.5 * scale)))
+        plate = np.rot90(plate, turns)[:, : top.shape[1]]
         high, wide = plate.shape[:2]
         left = (top.shape[1] - wide) // 2
         top[top.shape[0] - high :, left : left + wide] = plate

@@ -138,7 +138,10 @@ class Tags(Pieces):
         own = kit.sides[face.seat].rgb if face.seat else _NOBODYS
         rgb = STONE if self._is_big(face.name) else own
         size = width / kit.tag_mm, depth / kit.tag_mm
-        picture = partial(top_picture, marker, rgb, size, face.letter, lies=face.lies, dictionary=self._dictionary)
+        name = kit.letters.get(face.letter, face.letter) if face.sign else ""
+        picture = partial(
+            top_picture, marker, rgb, size, face.letter, name=name, lies=face.lies, dictionary=self._dictionary
+        )
         return Top(face.name, picture, rgb, width, depth, face.height_mm, face.seat, marker)
 
     def _is_big(self, name: str) -> bool:

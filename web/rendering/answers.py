@@ -15,7 +15,7 @@ from companion.games.base import Order
 from companion.games.screen import Badge, CardUi, ChoiceKey, Direction, HandCard, OrderKind, Tally
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
-from companion.table.views import ClockView, Opened
+from companion.table.table_view import ClockView, Opened
 
 LayoutJson = dict[str, list[str]]
 """The faces on each square, from the bottom to the top."""

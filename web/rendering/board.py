@@ -19,7 +19,7 @@ from companion.games.base import Event
 from companion.games.events import Reach
 from companion.games.screen import Badge
 from companion.table.board_check import HandMove, Problem
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 from web.rendering.pieces import big_piece, covered, is_big, side_class, stack, use
 
 Point = tuple[float, float]
@@ -52,25 +52,28 @@ class BoardPicture:
     breaks: Square | None = None
     """What breaks the rule on a board that is wrong."""
     badges: Mapping[Square, Badge] = field(default_factory=dict)
+    ways: tuple[tuple[Square, Square], ...] = ()
+    """From where to where pieces have gone that lie in their new places already."""
 
 
 def scene_of(view: TableView) -> BoardPicture | None:
     """The picture of what a viewer may know; None when no game is on."""
     if view.kit is None:
         return None
-    moves = tuple(instruction.move for instruction in view.instructions)
-    before = {} if view.phase == "setup" else view.layout
+    moves = tuple(instruction.move for instruction in view.turn.instructions)
+    before = {} if view.phase == "setup" else view.board.layout
     done = tuple(move for move in moves if move.done)
-    layout = _spread(view.kit, layout_after(before, done), view.target or {}, done)
+    layout = _spread(view.kit, layout_after(before, done), view.board.target or {}, done)
     todo = tuple(move for move in moves if not move.done)
-    for problem in view.problems:
+    for problem in view.board.problems:
         layout, todo = _without(layout, todo, problem)
     origins = frozenset(move.origin for move in done if move.origin and move.origin != move.target)
-    reason = view.why_not.square if view.why_not else None
+    reason = view.board.why_not.square if view.board.why_not else None
+    board = view.board
     return BoardPicture(
-        view.kit, layout, todo, view.events, view.problems, view.unknown, view.target or {}, origins,
+        view.kit, layout, todo, view.turn.events, board.problems, board.unknown, board.target or {}, origins,
         Square.parse(reason) if reason else None,
-        view.standing.badges if view.standing and view.phase != "stages" else {},
+        board.standing.badges if board.standing and view.phase != "stages" else {},
     )  # fmt: skip
 
 
@@ -319,7 +322,8 @@ class _Sketch:
 
     def hands(self) -> str:
         """Where hands move what: a frame with the piece faint in it, and an arrow that leads there."""
-        return "".join(self._move(move) for move in self.scene.moves)
+        gone = "".join(self._arrow(*way) for way in self.scene.ways)
+        return "".join(self._move(move) for move in self.scene.moves) + gone
 
     def _move(self, move: HandMove) -> str:
         if move.target is None:
@@ -352,7 +356,8 @@ class _Sketch:
         dx, dy = (x1 - x0) / length, (y1 - y0) / length
         normal = (-dy, dx)
         middle = self.width / 2 - (x0 + x1) / 2, self.height / 2 - (y0 + y1) / 2
-        swaps = any((m.origin, m.target) == (target, origin) for m in self.scene.moves)
+        ways = {*self.scene.ways, *((move.origin, move.target) for move in self.scene.moves)}
+        swaps = (target, origin) in ways
         inward = normal[0] * middle[0] + normal[1] * middle[1]
         if not swaps and inward < 0:
             normal = (dy, -dx)

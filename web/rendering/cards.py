@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from companion.core.i18n import joined, say, say_n, translate
 from companion.core.kit import SEATS, Card, Kit, Seat
 from companion.games.screen import CardEntry, CardUi, Choice, ChoiceKey, Lane, Pile
-from companion.table.views import ClockView, TableView
+from companion.table.table_view import ClockView, TableView
 
 MOST_TICKS = 120
 """A longer count is drawn in so many ticks: more of them would run together."""
@@ -68,7 +68,7 @@ def ring(view: TableView, colour: str) -> Markup:
     The last tick that is left is *now*, the one after it was spent last: an element of its own, so that it shrinks when
     it comes. `colour` is that of the side on turn.
     """
-    count = view.tableau.count if view.tableau else None
+    count = view.board.tableau.count if view.board.tableau else None
     if count is None:
         return Markup()
     ticks = min(count.total, MOST_TICKS)
@@ -79,11 +79,15 @@ def ring(view: TableView, colour: str) -> Markup:
     now = _spokes([(left - 1) / ticks], 312, 358) if left else ""
     figures = str(count.number)
     squeezed = ' x="-10" textLength="492" lengthAdjust="spacingAndGlyphs"' if len(figures) > 2 else ""
-    sweep = _sweep(view.clock, colour, _SWEEP, 274, 310) if view.clock else f'<circle class="track" r="{_SWEEP}"/>'
+    sweep = (
+        _sweep(view.time.clock, colour, _SWEEP, 274, 310)
+        if view.time.clock
+        else f'<circle class="track" r="{_SWEEP}"/>'
+    )
     told = say("{number} of {total} {things}", number=count.number, total=count.total, things=count.label)
     words, unit = escape(translate(told)), escape(translate(count.label))
     return Markup(
-        f'<svg class="turns" viewBox="-360 -360 720 720" role="img" aria-label="{words}"{time_of(view.clock)}>'
+        f'<svg class="turns" viewBox="-360 -360 720 720" role="img" aria-label="{words}"{time_of(view.time.clock)}>'
         f'<path class="rest" d="{rest}"/><path class="spent" d="{spent}"/>'
         f'<path class="last" id="tick-{left}" d="{last}"/><path class="now" d="{now}"/>{sweep}'
         f'<text class="figures" y="112"{squeezed}>{figures}</text>'
@@ -93,12 +97,12 @@ def ring(view: TableView, colour: str) -> Markup:
 
 def seconds(view: TableView, colour: str) -> Markup:
     """The seconds alone, with their number in the middle."""
-    if view.clock is None:
+    if view.time.clock is None:
         return Markup()
     words = escape(translate(say("Seconds left")))
     return Markup(
-        f'<svg class="seconds" viewBox="-58 -58 116 116" role="img" aria-label="{words}"{time_of(view.clock)}>'
-        f'{_sweep(view.clock, colour, 48, 40, 57)}<text class="figures" y="21" data-own="seconds"></text></svg>'
+        f'<svg class="seconds" viewBox="-58 -58 116 116" role="img" aria-label="{words}"{time_of(view.time.clock)}>'
+        f'{_sweep(view.time.clock, colour, 48, 40, 57)}<text class="figures" y="21" data-own="seconds"></text></svg>'
     )
 
 
@@ -175,8 +179,8 @@ def lane_words(kit: Kit | None, lane: Lane, names: Mapping[Seat, str]) -> str:
 
 def fans_of(view: TableView) -> dict[Seat, tuple[str, ...]]:
     """The open cards that the camera reads where each seat's are asked for; `X` for one that it cannot read."""
-    zones = view.tableau.entry.zones if view.tableau and view.tableau.entry else {}
-    return {seat: tuple(view.fans.get(zones[seat], ())) if seat in zones else () for seat in SEATS}
+    zones = view.board.tableau.entry.zones if view.board.tableau and view.board.tableau.entry else {}
+    return {seat: tuple(view.board.fans.get(zones[seat], ())) if seat in zones else () for seat in SEATS}
 
 
 def lane_of(entry: CardEntry) -> str:
@@ -206,11 +210,11 @@ def straight_keys(tableau: CardUi) -> list[tuple[ChoiceKey, str | None]]:
 
 def main_action(view: TableView) -> tuple[str, str] | None:
     """Label and action of the one large key: the open cards are right, else the main key of the game."""
-    if view.laid:
-        return say("That is right"), view.laid
-    if view.tableau is None:
+    if view.own.laid:
+        return say("That is right"), view.own.laid
+    if view.board.tableau is None:
         return None
-    found = ((key.label, text) for key, text in straight_keys(view.tableau) if key.is_main and text)
+    found = ((key.label, text) for key, text in straight_keys(view.board.tableau) if key.is_main and text)
     return next(found, None)
 
 

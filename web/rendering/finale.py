@@ -10,7 +10,7 @@ from companion.archive.played_games import Finale, Still
 from companion.core.grid import Square
 from companion.core.i18n import joined, say, say_n
 from companion.core.kit import SEATS, Seat
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 from web.rendering.board import BoardPicture, board_part
 
 
@@ -26,16 +26,16 @@ class EndWords:
 
 def end_words(view: TableView, finale: Finale | None) -> EndWords | None:
     """The words for a viewer; None while there is no end, or nothing is known of it."""
-    if finale is None or view.outcome is None:
+    if finale is None or view.match.outcome is None:
         return None
     shown = finale.turning or (finale.stills[-1] if finale.stills else None)
     turned = _turned(shown, shown is finale.turning) if shown else ""
     if view.viewer is None:
-        return EndWords(_for_all(view, finale), view.outcome.reason, shown, turned)
-    if not view.outcome.winners:
+        return EndWords(_for_all(view, finale), view.match.outcome.reason, shown, turned)
+    if not view.match.outcome.winners:
         return EndWords(say("Nobody won"), say("Nobody minds. Again?"), shown, turned)
     name = view.seats[view.viewer].name
-    if view.viewer in view.outcome.winners:
+    if view.viewer in view.match.outcome.winners:
         text = say("You win, {name}", name=name) if name else say("You win")
         return EndWords(text, _for_winner(view, finale), shown, turned)
     best = finale.best.get(view.viewer)
@@ -51,8 +51,8 @@ def _turned(still: Still, is_turning: bool) -> str:
 
 
 def _for_winner(view: TableView, finale: Finale) -> str:
-    if finale.turning is None and view.outcome:
-        return view.outcome.reason
+    if finale.turning is None and view.match.outcome:
+        return view.match.outcome.reason
     return say("Look as if you had planned it all along.")
 
 
@@ -66,9 +66,9 @@ def _for_other(view: TableView, finale: Finale, seat: Seat) -> str:
 
 
 def _for_all(view: TableView, finale: Finale) -> str:
-    if view.outcome is None or len(view.outcome.winners) != 1:
+    if view.match.outcome is None or len(view.match.outcome.winners) != 1:
         return say("Nobody wins")
-    name = finale.names[next(iter(view.outcome.winners))]
+    name = finale.names[next(iter(view.match.outcome.winners))]
     return say_n("{name} wins after {n} turn", "{name} wins after {n} turns", finale.turns, name=name)
 
 

@@ -14,7 +14,7 @@ from companion.core.kit import SEATS, Seat
 from companion.games.screen import CardUi, OrderKind, OrderSheet, Play
 from companion.games.spelling import choice_of
 from companion.table.board_check import HandMove
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 from web.rendering.board import board_svg, scene_of
 
 HAND_IN, COMMIT = "#hand-in", "#commit"
@@ -38,9 +38,9 @@ def taps_of(view: TableView, seat: Seat, plays: Sequence[Play]) -> tuple[Tap, ..
     guide = view.guide
     if guide is None or view.phase != "orders" or not view.seats[seat].awaited:
         return ()
-    text, standing = guide.step.orders[seat], view.standing
-    if view.tableau:
-        return tuple(_card_taps(view.tableau, text))
+    text, standing = guide.step.orders[seat], view.board.standing
+    if view.board.tableau:
+        return tuple(_card_taps(view.board.tableau, text))
     if standing and standing.sheet:
         return (*_unit_taps(standing.sheet, text), Tap(COMMIT))
     if standing and standing.duel:
@@ -49,7 +49,7 @@ def taps_of(view: TableView, seat: Seat, plays: Sequence[Play]) -> tuple[Tap, ..
     if play and standing:
         is_main = any(key.name == play.key and key.is_main for key in standing.keys)
         return (*(() if is_main else _play_taps(play)), Tap(COMMIT))
-    if view.pad and not standing:
+    if view.own.pad and not standing:
         return (*(_slot_tap(place, letter) for place, letter in enumerate(text, start=1)), Tap(HAND_IN))
     return (Tap(COMMIT),)
 
@@ -117,7 +117,7 @@ def plain_taps(taps: Sequence[Tap]) -> list[list[Any]]:
 def guided_board(view: TableView) -> Markup:
     """The table screen's board with the lesson's orders as arrows, while they are asked for."""
     scene, guide = scene_of(view), view.guide
-    if scene is None or guide is None or view.phase != "orders" or view.problems:
+    if scene is None or guide is None or view.phase != "orders" or view.board.problems:
         return board_svg(scene) if scene else Markup()
     moves = [move for seat in SEATS for move in _ways(view, seat)]
     ends = Counter(move.target for move in moves)
@@ -131,8 +131,8 @@ def _ways(view: TableView, seat: Seat) -> Iterator[HandMove]:
     for origin, target in view.guide.ways.get(seat, ()) if view.guide else ():
         start = origin or _own_square(view, seat)
         if start is not None and target is not None and target != start:
-            faces = view.layout.get(start, ())
-            yield HandMove(faces[-1:] if target not in view.layout else (), start, target)
+            faces = view.board.layout.get(start, ())
+            yield HandMove(faces[-1:] if target not in view.board.layout else (), start, target)
 
 
 def _own_square(view: TableView, seat: Seat) -> Square | None:
@@ -140,5 +140,7 @@ def _own_square(view: TableView, seat: Seat) -> Square | None:
     if view.kit is None:
         return None
     kit, drawing = view.kit, view.kit.sides[seat].drawing
-    found = (square for square, faces in view.layout.items() for face in faces if kit.face(face).drawing == drawing)
+    found = (
+        square for square, faces in view.board.layout.items() for face in faces if kit.face(face).drawing == drawing
+    )
     return next(found, None)

@@ -12,7 +12,7 @@ from companion.core.kit import SEATS, Seat
 from companion.games.base import plain_layout, plain_outcome
 from companion.table.chance.chance_view import ChanceView
 from companion.table.state import Instruction
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 from web.rendering.answers import ChanceJson, InstructionJson, OpenedChanceJson, OutcomeJson, SeatJson, ViewJson
 from web.rendering.piece_controls import plain_reason, plain_standing
 
@@ -37,6 +37,7 @@ def _in_words(value: Any) -> Any:
 
 def plain_view(view: TableView) -> ViewJson:
     """Everything a viewer may know; squares as `c3`, seats as `south` and `north`."""
+    board = view.board
     return {
         "version": view.version,
         "viewer": view.viewer,
@@ -44,51 +45,51 @@ def plain_view(view: TableView) -> ViewJson:
         "moment": view.moment,
         "game": view.game,
         "title": view.title,
-        "turn": view.turn,
-        "stage": view.stage,
-        "stage_title": view.stage_title,
-        "steps": view.steps,
+        "turn": view.turn.number,
+        "stage": view.turn.stage,
+        "stage_title": view.turn.title,
+        "steps": view.turn.steps,
         "sign": {"text": view.sign.text, "small": view.sign.small, "seats": sorted(view.sign.seats)},
-        "layout": plain_layout(view.layout),
-        "expected": plain_layout(view.target),
-        "unknown": [str(square) for square in sorted(view.unknown)],
-        "instructions": [_instruction(instruction) for instruction in view.instructions],
+        "layout": plain_layout(board.layout),
+        "expected": plain_layout(board.target),
+        "unknown": [str(square) for square in sorted(board.unknown)],
+        "instructions": [_instruction(instruction) for instruction in view.turn.instructions],
         "problems": [
             {"text": p.text, "sign": p.sign, "face": p.face, "square": str(p.square), "home": _name(p.home)}
-            for p in view.problems
+            for p in board.problems
         ],
         "seats": {seat: _seat(view, seat) for seat in SEATS},
         "sealed": {seat: view.seats[seat].receipt for seat in SEATS},
         "orders": [
             {seat: msgspec.to_builtins(order, enc_hook=plain_words) for seat, order in step.items()}
-            for step in view.orders
+            for step in view.turn.orders
         ],
-        "events": [msgspec.to_builtins(event, enc_hook=plain_words) for event in view.events],
-        "opened": [msgspec.to_builtins(opened, enc_hook=plain_words) for opened in view.opened],
-        "back": view.back,
-        "tallies": [msgspec.to_builtins(tally, enc_hook=plain_words) for tally in view.tallies],
-        "tableau": msgspec.to_builtins(view.tableau, str_keys=True, enc_hook=plain_words) if view.tableau else None,
-        "clock": msgspec.to_builtins(view.clock, enc_hook=plain_words) if view.clock else None,
-        "clocks": {seat: msgspec.to_builtins(clock, enc_hook=plain_words) for seat, clock in view.clocks.items()},
-        "standing": plain_standing(view.standing) if view.standing else None,
-        "why_not": plain_reason(view.why_not),
-        "laid": view.laid,
-        "fans": {str(square): list(cards) for square, cards in sorted(view.fans.items())},
-        "is_open": view.is_open,
-        "score": list(view.score),
-        "outcome": cast("OutcomeJson | None", plain_outcome(view.outcome)),
-        "draw_offer": view.draw_offer,
-        "can_undo": view.can_undo,
-        "log": list(view.log),
-        "camera": {"state": view.camera.state, "sentence": view.camera.sentence},
-        "watched": view.watched,
-        "panel": view.panel,
-        "suggested": view.suggested,
-        "choices": list(view.choices),
-        "notices": list(view.notices),
-        "chance": plain_chance(view.chance),
-        "pledge": plain_chance(view.pledge),
-        "can_disclose": view.can_disclose,
+        "events": [msgspec.to_builtins(event, enc_hook=plain_words) for event in view.turn.events],
+        "opened": [msgspec.to_builtins(opened, enc_hook=plain_words) for opened in view.turn.opened],
+        "back": view.own.back,
+        "tallies": [msgspec.to_builtins(tally, enc_hook=plain_words) for tally in view.turn.tallies],
+        "tableau": msgspec.to_builtins(board.tableau, str_keys=True, enc_hook=plain_words) if board.tableau else None,
+        "clock": msgspec.to_builtins(view.time.clock, enc_hook=plain_words) if view.time.clock else None,
+        "clocks": {seat: msgspec.to_builtins(clock, enc_hook=plain_words) for seat, clock in view.time.clocks.items()},
+        "standing": plain_standing(board.standing) if board.standing else None,
+        "why_not": plain_reason(board.why_not),
+        "laid": view.own.laid,
+        "fans": {str(square): list(cards) for square, cards in sorted(board.fans.items())},
+        "is_open": view.turn.is_open,
+        "score": list(view.match.score),
+        "outcome": cast("OutcomeJson | None", plain_outcome(view.match.outcome)),
+        "draw_offer": view.match.draw_offer,
+        "can_undo": view.match.can_undo,
+        "log": list(view.match.log),
+        "camera": {"state": view.devices.camera.state, "sentence": view.devices.camera.sentence},
+        "watched": board.watched,
+        "panel": view.devices.panel,
+        "suggested": board.suggested,
+        "choices": list(view.own.choices),
+        "notices": list(view.devices.notices),
+        "chance": plain_chance(view.fairness.chance),
+        "pledge": plain_chance(view.fairness.pledge),
+        "can_disclose": view.fairness.can_disclose,
     }
 
 

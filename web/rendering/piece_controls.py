@@ -16,7 +16,7 @@ from companion.core.grid import Square
 from companion.core.i18n import plain_words, say, translate
 from companion.core.kit import Kit, Seat
 from companion.games.screen import BoardUi, ChoiceKey, Duel, OrderSheet, Placing, Play
-from companion.table.views import ClockView, TableView
+from companion.table.table_view import ClockView, TableView
 from web.rendering.answers import BoardUiJson, DuelJson, ReasonJson, SheetJson
 from web.rendering.pieces import piece, side_class
 
@@ -44,9 +44,9 @@ def plate(clock: ClockView) -> Markup:
 
 def press_words(view: TableView, plays: Iterable[Play]) -> str:
     """The key by which anybody ends a turn for the seat that has it; `plays` are that seat's."""
-    action = view.standing.open_action if view.standing else ""
+    action = view.board.standing.open_action if view.board.standing else ""
     told = next((play.label for play in plays if play.text == action), say("End the turn"))
-    return say("Press the clock") if view.clocks else told
+    return say("Press the clock") if view.time.clocks else told
 
 
 def play_label(labels: Iterable[Play], text: str) -> str:
@@ -66,7 +66,7 @@ def burden(view: TableView, square: Square) -> str:
     """What the piece on a square carries; empty: nothing."""
     if view.kit is None:
         return ""
-    return next((face for face in view.layout.get(square, ()) if view.kit.face(face).carried), "")
+    return next((face for face in view.board.layout.get(square, ()) if view.kit.face(face).carried), "")
 
 
 # ---- for scripts ----------------------------------------------------------------------------------------------------

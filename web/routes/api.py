@@ -242,11 +242,11 @@ class Api:
         """The own sealed order, asked for only while its owner looks."""
         mine, _ = self._own(seat), read_body(request, Body)
         view = self._table.view(mine)
-        if view.mine is None:
+        if view.own.sealed is None:
             return jsonify(action=None, orders=[])
-        keys = {key.letter: key for key in view.pad.keys} if view.pad and not view.standing else {}
-        spelt = [keys.get(letter) for letter in view.mine.action]
-        return jsonify(action=view.mine.action, orders=[_order(key) for key in spelt if key])
+        keys = {key.letter: key for key in view.own.pad.keys} if view.own.pad and not view.board.standing else {}
+        spelt = [keys.get(letter) for letter in view.own.sealed.action]
+        return jsonify(action=view.own.sealed.action, orders=[_order(key) for key in spelt if key])
 
     def confirm(self, seat: str) -> Response:
         """The board is as it should be, says a seat."""
@@ -429,7 +429,7 @@ class Api:
     def _at_open_table(self) -> None:
         self._at_hand()
         read_body(request, Body)
-        if not self._table.view().is_open:
+        if not self._table.view().turn.is_open:
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("Only a seat or the host can stop this clock, or start it again"))
 
     def _once_more(self, wish: Rematch) -> Response:

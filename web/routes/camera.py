@@ -17,7 +17,8 @@ from werkzeug.exceptions import NotFound
 
 from companion.core.i18n import say, translate
 from companion.core.ports import Advice, BoardSeen, CameraOffer, CameraState, Eye, SettledFrame
-from companion.table.views import TableView, turn_title
+from companion.table.table_view import TableView
+from companion.table.views import turn_title
 from web.context import PageContext, clock_words
 from web.features import CameraRoom
 from web.rendering.camera_overlay import (
@@ -302,7 +303,7 @@ class CameraPage:
         """What the parts of the page that change are made of."""
         view, eye = self._table.view(), self._room.eye
         measured = self._measure()
-        board = measured.board if view.camera.state is not CameraState.TROUBLE else None
+        board = measured.board if view.devices.camera.state is not CameraState.TROUBLE else None
         advice = board.advice if board else measured.blind
         drawing = read_svg(board, f"/camera/board.jpg?{board.frame}") if board else ""
         return {
@@ -328,15 +329,15 @@ class CameraPage:
 
 def sign_of(view: TableView, eye: Eye | None, advice: tuple[Advice, ...], board: BoardSeen | None) -> tuple[str, str]:
     """The one line of the page, and the smaller one below: what to do first so that the camera sees well."""
-    if eye is None or view.camera.state is CameraState.NONE:
-        hint = view.camera.sentence or say("Connect one, and start the companion again.")
+    if eye is None or view.devices.camera.state is CameraState.NONE:
+        hint = view.devices.camera.sentence or say("Connect one, and start the companion again.")
         return say("No camera: confirm by hand"), hint
-    if view.camera.state is CameraState.TROUBLE:
-        return say("The camera is in trouble"), view.camera.sentence
+    if view.devices.camera.state is CameraState.TROUBLE:
+        return say("The camera is in trouble"), view.devices.camera.sentence
     if advice:
         return advice[0].text, advice[0].why
     if board is None:
-        todo = translate(view.camera.sentence).partition(":")[2].strip()
+        todo = translate(view.devices.camera.sentence).partition(":")[2].strip()
         return say("The camera sees no board"), todo[:1].upper() + todo[1:]
     return say("The camera sees the board well"), ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
@@ -11,12 +12,15 @@ from markupsafe import Markup
 from msgspec import Meta
 from werkzeug.exceptions import NotFound, RequestEntityTooLarge
 
-from companion.archive.played_games import MOST_BYTES, Ending, GameLine, Past, Replay, ReplayStep, Tendency
+from companion.archive.played_games import MOST_BYTES, Ending, GameLine, Past, PictureKind, Replay, ReplayStep, Tendency
 from companion.core.dates import long_date, time_of_day
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import joined, plain_words, say, spoken
+from companion.core.kit import Seat
+from companion.games.base import Game
 from web.context import PageContext
 from web.rendering.board import BoardPicture, board_svg
+from web.rendering.time_line import lead_line, marked_moments
 from web.routes.api import Body, Text, read_body
 
 PAGE = 50
@@ -54,11 +58,14 @@ class HistoryPages:
             (f"{game}/scene/<int:place>", self.scene),
             (f"{game}.json", self.as_json),
             (f"{game}.txt", self.as_text),
-            (f"{game}.gif", self.picture),
             ("/statistics", self.statistics),
             ("/api/history", self.api_games),
         ):
             pages.add_url_rule(path, view_func=door)
+        for kind in PictureKind:
+            asked = {"kind": kind}
+            pages.add_url_rule(f"{game}.{kind}", f"picture_{kind}", self.picture, defaults=asked)
+            pages.add_url_rule(f"{game}/turn/<int:turn>.{kind}", f"turn_{kind}", self.picture, defaults=asked)
         pages.add_url_rule("/history", "bring_in", self.bring_in, methods=["POST"])
         pages.add_url_rule("/api/history/remove", view_func=self.remove, methods=["POST"])
         pages.add_url_rule("/api/history/forget", view_func=self.forget, methods=["POST"])
@@ -137,11 +144,13 @@ class HistoryPages:
             "day": day,
             "length": length,
             "result": result,
+            "name_of": partial(_name_of, line, self._page_context.games.get(line.game)),
         }
         if not line.has_replay:
             return render_template("game.html", replay=None, **told)
         replay = self._past.replay(number)
         place = min(max(request.args.get("at", 0, type=int), 0), replay.places - 1)
+        told |= {"marks": marked_moments(replay), "lead": lead_line(replay)}
         return render_template("game.html", replay=replay, at=place, **told, **self._scene(replay, place))
 
     def scene(self, number: int, place: int) -> str:
@@ -155,8 +164,7 @@ class HistoryPages:
     def _scene(self, replay: Replay, place: int) -> dict[str, Any]:
         scene = replay.scene(place)
         turn = replay.turns[scene.turn - 1] if scene.turn else None
-        is_done = turn is None or turn.last == place
-        photograph = replay.photograph(scene.turn) if is_done and self._page_context.features.camera is not None else ""
+        photograph = replay.photograph(scene.turn) if self._page_context.features.camera is not None else ""
         return {"scene": scene, "turn": turn, "photograph": photograph, "drawn": drawn, "moves": moves_of(scene)}
 
     def _line(self, number: int) -> GameLine:
@@ -176,9 +184,10 @@ class HistoryPages:
         text = self._past.as_text(self._line(number).number)
         return _file(text.encode(), "text/plain; charset=utf-8", f"game-{number}.txt")
 
-    def picture(self, number: int) -> Response:
-        """The board through the game."""
-        return Response(self._past.picture(self._line(number).number), mimetype="image/gif")
+    def picture(self, number: int, kind: PictureKind, turn: int = 0) -> Response:
+        """The board through the game or through a turn, as WebP with the photographs beside it."""
+        picture = self._past.picture(self._line(number).number, kind, turn)
+        return Response(picture, mimetype=f"image/{kind}")
 
     # ---- statistics ----
 
@@ -205,6 +214,12 @@ def _file(content: bytes, kind: str, name: str) -> Response:
 
 
 # ---- words and drawings ----------------------------------------------------------------------------------------------
+
+
+def _name_of(line: GameLine, game: Game[Any, Any] | None, seat: Seat) -> str:
+    """Who played a seat in the end, or its side."""
+    last = line.players[seat][-1].name if line.players.get(seat) else ""
+    return last or (say("{side!c}", side=game.sides[seat].name) if game else str(seat).capitalize())
 
 
 def day(at: float) -> str:
@@ -242,7 +257,10 @@ def commands(tendency: Tendency) -> str:
 def drawn(replay: Replay, scene: ReplayStep) -> Markup:
     """The board of a scene, with what bounced and shot in it."""
     traces = frozenset(origin for origin, _ in scene.moves)
-    return board_svg(BoardPicture(replay.kit, scene.layout, events=scene.events, came_from=traces, badges=scene.badges))
+    picture = BoardPicture(
+        replay.kit, scene.layout, events=scene.events, came_from=traces, badges=scene.badges, ways=scene.moves
+    )
+    return board_svg(picture)
 
 
 def moves_of(scene: ReplayStep) -> str:

@@ -51,7 +51,7 @@ class HostPages:
         if not self._guard.is_host(request):
             return ask_for_key(f"/{request.args.get('back', 'host')}")
         view = self._table.view()
-        name = request.args.get("game") or view.game or view.suggested or self._table.remembered
+        name = request.args.get("game") or view.game or view.board.suggested or self._table.remembered
         game = self._game(name or next(iter(self._page_context.games)))
         return self._page(game, self._table.choice_of(game.name) or {})
 

@@ -117,7 +117,7 @@ class Joining:
     def _begin_trial(self, wanted: str) -> None:
         """Begin the game that was asked for, that lies on the table, or that was played last, unless one is on."""
         view, games = self._table.view(), self._page_context.games
-        name = wanted if wanted in games else view.suggested or self._table.remembered or next(iter(games))
+        name = wanted if wanted in games else view.board.suggested or self._table.remembered or next(iter(games))
         if view.phase in (Phase.LOBBY, Phase.OVER):
             self._table.new_game(name, games[name].presets[0].options)
 

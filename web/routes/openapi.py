@@ -25,6 +25,7 @@ _PARAMETER = re.compile(r"<(?:[^:<>]+:)?([^<>:]+)>")
 _SUFFIXES = {
     ".jpg": "image/jpeg",
     ".gif": "image/gif",
+    ".webp": "image/webp",
     ".pdf": "application/pdf",
     ".zip": "application/zip",
     ".txt": "text/plain",

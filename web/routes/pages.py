@@ -29,7 +29,7 @@ from werkzeug.exceptions import NotFound
 from companion.core.i18n import LANGUAGES, words_for_scripts
 from companion.core.kit import Seat
 from companion.games.base import Game
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 from web.context import PageContext, render_fragment, static_files, static_version
 from web.routes.api import SEAT
 from web.routes.join import Joining

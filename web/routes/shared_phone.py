@@ -15,7 +15,7 @@ from flask import Blueprint, Flask, Request, Response, current_app, make_respons
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.kit import SEATS, Seat
 from companion.table.session import Phase
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 from web.context import PageContext, render_fragment
 from web.error_pages import status_of
 from web.routes.join import wanted_name
@@ -146,8 +146,8 @@ def open_to(view: TableView) -> Seat | None:
     awaited = [seat for seat in SEATS if view.seats[seat].awaited]
     if view.phase is not Phase.ORDERS or len(awaited) != 1 or any(view.seats[seat].receipt for seat in SEATS):
         return None
-    is_open_board = view.standing is not None and view.tableau is None and view.standing.duel is None
-    return awaited[0] if view.is_open or is_open_board else None
+    is_open_board = view.board.standing is not None and view.board.tableau is None and view.board.standing.duel is None
+    return awaited[0] if view.turn.is_open or is_open_board else None
 
 
 def stage_of_passing(view: TableView, seat: Seat) -> str:

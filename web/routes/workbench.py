@@ -198,8 +198,8 @@ class Bench:
         """Put all pieces where the table wants them."""
         read_body(request, Body)
         view = self._page_context.table.view()
-        if view.kit is not None and view.target is not None:
-            self._world.set_up(view.target)
+        if view.kit is not None and view.board.target is not None:
+            self._world.set_up(view.board.target)
         return jsonify(self._world_now())
 
     def hand(self) -> Response:

@@ -8,14 +8,17 @@ const scrub = document.getElementById('scrub');
 const told = document.getElementById('told');
 const playing = document.getElementById('play');
 const lines = [...document.querySelectorAll('#turns a')];
+const marks = [...document.querySelectorAll('.mark')];
+const film = document.getElementById('film');
+const share = document.getElementById('share');
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
-const STEP_MS = 1300;
+const STEP_MS = 1600;
 const KEPT = 400;
 const known = new Map();
 let at = Number(scrub.value);
 let timer = 0;
 
-const placeOf = link => Number(link.search.slice(4));
+const placeOf = link => Number(link.getAttribute('href').slice(4));
 const firstOf = link => Number(link.dataset.first ?? placeOf(link));
 
 // A scene's fragment; the neighbours are asked for before anybody wants them.
@@ -54,9 +57,14 @@ function mark() {
     if (isNow) link.setAttribute('aria-current', 'step');
     else link.removeAttribute('aria-current');
   }
+  for (const link of marks) {
+    if (placeOf(link) === at) link.setAttribute('aria-current', 'step');
+    else link.removeAttribute('aria-current');
+  }
   const now = lines.find(link => link.hasAttribute('aria-current'));
   const list = now?.closest('ol');
   if (list) list.scrollTop = Math.max(0, now.offsetTop - list.clientHeight / 2);
+  if (now) film.href = `/history/${page.dataset.game}/turn/${Math.max(1, lines.indexOf(now))}.webp`;
   history.replaceState(null, '', `?at=${at}`);
 }
 
@@ -104,14 +112,21 @@ function turn(by) {
   show(placeOf(link));
 }
 
+// The marked moment before or after what is shown.
+function moment(by) {
+  const places = marks.filter(link => link.getClientRects().length).map(placeOf);
+  const next = by > 0 ? places.find(place => place > at) : places.findLast(place => place < at);
+  if (next !== undefined) show(next);
+}
+
 const KEYS = {
   ArrowLeft: () => show(at - 1), ArrowRight: () => show(at + 1), ArrowUp: () => turn(-1), ArrowDown: () => turn(1),
-  PageUp: () => turn(-1), PageDown: () => turn(1), Home: () => show(0), End: () => show(last), ' ': play,
+  PageUp: () => moment(-1), PageDown: () => moment(1), Home: () => show(0), End: () => show(last), ' ': play,
 };
 
 document.addEventListener('keydown', event => {
   const act = KEYS[event.key];
-  const isNear = event.key.endsWith('Left') || event.key.endsWith('Right') || event.target.closest?.('.desk');
+  const isNear = !event.key.startsWith('Arrow') || /Left|Right/.test(event.key) || event.target.closest?.('.desk, .score');
   if (!act || !isNear || event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.('input, textarea, summary')) return;
   if (event.key === ' ' && event.target.matches?.('a, button')) return;
   event.preventDefault();
@@ -119,7 +134,7 @@ document.addEventListener('keydown', event => {
   act();
 });
 page.addEventListener('click', event => {
-  const link = event.target.closest?.('.ctl a, #turns a');
+  const link = event.target.closest?.('.ctl a, .mark, #turns a');
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
   stop();
@@ -130,11 +145,30 @@ scrub.addEventListener('input', () => {
   show(Number(scrub.value));
 });
 playing.addEventListener('click', play);
+// A link to what is shown: by the phone's own way to share, else copied.
+share.addEventListener('click', async () => {
+  const url = location.href;
+  try {
+    if (navigator.share) await navigator.share({ title: document.title, url });
+    else if (navigator.clipboard) await navigator.clipboard.writeText(url);
+    else copy(url); // without HTTPS browsers know no other way
+    told.textContent = share.dataset.done;
+    if (!navigator.share) share.textContent = share.dataset.done;
+  } catch { /* whoever closes the phone's own window shares nothing */ }
+});
+
+function copy(text) {
+  const box = Object.assign(document.createElement('textarea'), { value: text });
+  document.body.append(box);
+  box.select();
+  document.execCommand('copy');
+  box.remove();
+}
 document.addEventListener('visibilitychange', () => { if (document.hidden) stop(); });
 // What checks receipts is fetched by whoever looks at one.
 document.addEventListener('toggle', () => import('./check.js'), { capture: true, once: true });
 scrub.hidden = false;
-playing.hidden = false;
+playing.hidden = share.hidden = false;
 mark();
 fetched(at + 1);
 fetched(at - 1);

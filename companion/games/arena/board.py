@@ -131,7 +131,15 @@ def kit_of(text: str) -> Kit:
         tones=2,
     )
     faces = tuple(
-        Face(ROBOTS[side][number], SIDES[seat].drawing, (first + number - 1,), _HEIGHT_MM, seat, letter=str(number))
+        Face(
+            ROBOTS[side][number],
+            SIDES[seat].drawing,
+            (first + number - 1,),
+            _HEIGHT_MM,
+            seat,
+            letter=str(number),
+            sign=("robot-s", "robot-n")[side],
+        )
         for side, (seat, first) in enumerate(zip(SEATS, _FIRST_MARKERS, strict=True))
         for number in range(1, MOST_ROBOTS + 1)
     )

@@ -132,7 +132,8 @@ def _faces(seat: Seat) -> list[Face]:
     for piece in TEAMS[SEATS.index(seat)][1:]:
         letter = ROLE_OF[piece].letter
         markers = tuple(_FIRST_MARKER[seat] + place for place in _STANDING[letter])
-        faces.append(Face(PIECE_NAMES[piece], drawing, markers, _HEIGHT_MM, seat, letter=letter))
+        sign = f"player-{letter.lower()}"
+        faces.append(Face(PIECE_NAMES[piece], drawing, markers, _HEIGHT_MM, seat, letter=letter, sign=sign))
         under = tuple(marker + TEAM for marker in markers)
         faces.append(Face(DOWN_NAMES[piece], drawing, under, _HEIGHT_MM, seat, letter=letter, lies=True))
     return faces

@@ -155,7 +155,7 @@ WORDS: Mapping[str, Words] = {
     "camera.size": Words(
         say("Size of the picture"),
         say("More reads smaller markers, less spares the machine."),
-        choices={"1280x720": "1280 x 720", "1920x1080": "1920 x 1080"},
+        choices={"auto": say("As the machine’s memory allows"), "1280x720": "1280 x 720", "1920x1080": "1920 x 1080"},
         page=True,
     ),
     "camera.model": Words(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from companion.core.kit import Face, Seat, Side
+from companion.core.kit import Face, Kit, Seat, Side
 from companion.printing.tiling import Extent, quiet_mm
+from vision.pieces.tags import has_wide_rim
 
 if TYPE_CHECKING:
     from companion.printing.pdf_pen import Pen
@@ -18,20 +19,40 @@ _MAGNIFIED = 1.8
 _STONE_SIGN_MM = 10.0
 
 
-def print_face(pen: Pen, face: Face, outer: float, rim: float, side: Side | None, *, letters: bool) -> None:
-    """The rim of a tag at the origin, `outer` mm wide; with `letters` its middles tell from all sides what it is.
+def print_face(pen: Pen, kit: Kit, face: Face, outer: float, rim: float) -> None:
+    """The rim of a tag at the origin, `outer` mm wide; a wide one tells from all sides what it is.
 
-    A face that lies is white with a thin edge, and its letters are turned by a right angle.
+    What has a sign shows it with its name to both players. A face that lies is white with a thin edge, and its letters
+    are turned by a right angle.
     """
+    side = kit.sides.get(face.seat) if face.seat else None
     from companion.printing.pdf_pen import STONE, WHITE  # noqa: PLC0415  imported late, with the pen
 
     pen.rim(outer, min(rim, _THIN_MM) if face.lies else rim, side, dotted=face.seat is Seat.NORTH)
-    if not letters or rim < _LEAST_RIM_MM:
+    if not has_wide_rim(kit, face) or rim < _LEAST_RIM_MM:
         return
     fill = WHITE if face.lies else side.rgb if side else STONE
     for turn in (0, 90, 180, 270):
         with pen.at(outer / 2, outer / 2, turn_deg=turn), pen.at(0, (rim - outer) / 2):
-            _sign(pen, face, rim, fill, side)
+            if face.sign and turn % 180 == 0:
+                _named(pen, face, kit.letters.get(face.letter, face.letter), (0.72 * outer, rim), fill)
+            else:
+                _sign(pen, face, rim, fill, side)
+
+
+def _named(pen: Pen, face: Face, name: str, room: tuple[float, float], fill: str) -> None:
+    """A sign and a name side by side in the middle of a rim at the origin, on a plain core."""
+    from companion.printing.pdf_pen import DIGIT, printed_on, text_width  # noqa: PLC0415  imported late, with the pen
+
+    width, rim = room
+    words = name.capitalize()
+    picture, gap = 0.9 * rim, 0.2 * rim
+    size = min(0.6 * rim / DIGIT, (width - picture - gap) / text_width(words, 1.0, bold=True))
+    wide = picture + gap + text_width(words, size, bold=True)
+    pen.rectangle(-wide / 2 - 0.4, -0.47 * rim, wide + 0.8, 0.94 * rim, fill=fill)
+    ink = printed_on(fill)
+    pen.drawing(face.sign, -wide / 2, -picture / 2, picture, None, fill=ink)
+    pen.text(wide / 2, -DIGIT * size / 2, words, size, bold=True, colour=ink, anchor="right")
 
 
 def _sign(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> None:

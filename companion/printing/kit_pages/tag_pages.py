@@ -258,7 +258,7 @@ def _face(pen: Pen, one: tuple[Face, int], size: _TagSize, kit: Kit) -> None:
     if size.is_big:
         print_big_face(pen, face, (size.outer, size.deep), kit.tag_mm, side)
     else:
-        print_face(pen, face, size.outer, size.rim, side, letters=has_wide_rim(kit, face))
+        print_face(pen, kit, face, size.outer, size.rim)
     pen.marker(marker, size.outer / 2, size.deep / 2, kit.tag_mm)
 
 
@@ -277,9 +277,16 @@ def _lid(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
 
 
 def _pictures(pen: Pen, face: Face, wide: float, high: float, kit: Kit) -> None:
-    """A face's drawing in a strip round the origin; a small one is seen better three times."""
+    """A face's drawing in a strip round the origin; a small one three times, a sign beside its letter."""
+    from companion.printing.pdf_pen import DIGIT, INK  # noqa: PLC0415  imported late, with the pen
+
     side = kit.sides.get(face.seat) if face.seat else None
     size = high - (1.2 if high >= 6 else 0.5)
+    if face.sign:
+        for share in (-0.3, 0.3):
+            pen.drawing(face.sign, share * wide - size / 2, -size / 2, size, None, fill=INK)
+        pen.text(0, -0.4 * size, face.letter, 0.8 * size / DIGIT, bold=True, anchor="middle")
+        return
     for share in (-0.3, 0.0, 0.3) if high < 6 else (0.0,):
         with pen.at(share * wide, 0):
             print_picture(pen, face, size, side)

@@ -11,15 +11,15 @@ from companion.core.errors import CompanionError, Illegal, Refusal, Stale
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, PadKey, Press, Signal
+from companion.table.actions.lobby import Lobby
+from companion.table.actions.turns import Turns
 from companion.table.chance.chance_keeper import ChanceKeeper
-from companion.table.lobby import Lobby
 from companion.table.pipeline import Pipeline
 from companion.table.records import HandIn, Pause, Resume, SkipLesson, TakeBack, TakeSeat
 from companion.table.seats.pad_draft import press_order
 from companion.table.seats.seat_claims import SeatClaims
 from companion.table.session import BOTH, Phase
 from companion.table.state import NO_DRAFT, Draft
-from companion.table.turns import Turns
 
 
 class PadInput:

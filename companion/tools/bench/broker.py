@@ -61,7 +61,7 @@ def _presses(companion: Companion, listener: _Listener) -> Iterator[float]:
     press("ready")  # sits down
     table.new_game(next(iter(GAMES)), {}, seed=1)
     view = table.view()
-    table.confirm("host", view.moment, view.stage, force=True)
+    table.confirm("host", view.moment, view.turn.stage, force=True)
     for _ in range(PRESSES):
         time.sleep(_REST_S)
         for key in ("up", "up", "up"):

@@ -185,7 +185,7 @@ def _two_at_the_table(companion: Companion, window: Any) -> list[Phone]:
         window.execute_cdp_cmd("Network.setCookie", told)
     companion.table.new_game(next(iter(GAMES)), {}, seed=1)
     view = companion.table.view()
-    companion.table.confirm("host", view.moment, view.stage, force=True)
+    companion.table.confirm("host", view.moment, view.turn.stage, force=True)
     return phones
 
 

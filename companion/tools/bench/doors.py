@@ -44,7 +44,7 @@ def _sit_down(companion: Companion) -> None:
     table.new_game(next(iter(GAMES)), {}, seed=1)
     view = table.view()
     if view.phase == "setup":
-        table.confirm("host", view.moment, view.stage, force=True)
+        table.confirm("host", view.moment, view.turn.stage, force=True)
 
 
 def _key_to_lamp(companion: Companion, listeners: Sequence[Listener]) -> Figure:  # noqa: ARG001 - they only watch
@@ -76,16 +76,16 @@ def _wrong_to_word(companion: Companion) -> Figure:
         raise RuntimeError("the bench runs in simulation")
     _sit_down(companion)
     world = simulation.world
-    layout = table.view().layout
+    layout = table.view().board.layout
     piece = world.pieces()[-1]
     free = [square for square in world.kit.board.squares if square not in layout]
     times = []
     for number in range(STRAYS):
         world.set_up(layout)
-        _wait_for(lambda: table.view().watched and not table.view().problems)
+        _wait_for(lambda: table.view().board.watched and not table.view().board.problems)
         began_s = time.monotonic()
         world.move_to(piece.id, free[number % len(free)])
-        _wait_for(lambda: bool(table.view().problems))
+        _wait_for(lambda: bool(table.view().board.problems))
         times.append((time.monotonic() - began_s) * 1000)
     frame_ms = 1000 / CameraSettings().fps
     return Figure("piece on a wrong square -> named", times, "time of one frame", frame_ms, WRONG_TO_WORD_MS)

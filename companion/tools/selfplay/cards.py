@@ -15,7 +15,7 @@ from companion.games.base import Step
 from companion.games.mixins import tableau_of
 from companion.games.tools import CardRehearsal, Showdown, tools_of
 from companion.table.session import Phase, chance
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Match, Stuck
 
@@ -81,8 +81,8 @@ class CardMatch(Match):
             return
         (seat,) = self.game.to_act(self.state)
         view, rng = self.look(), self.players[seat].rng
-        if rng.random() < DAWDLES and view.clock is not None:
-            self.clock.advance(view.clock.limit_s)
+        if rng.random() < DAWDLES and view.time.clock is not None:
+            self.clock.advance(view.time.clock.limit_s)
             self.companion.step_keys()
             self._follow(seat, self._rehearsal.pass_turn, view.moment)
         elif self._has_real_cards:
@@ -102,11 +102,11 @@ class CardMatch(Match):
         """What the table shows must be what the people's own game shows."""
         table = self.companion.table
         if self._has_real_cards:
-            seen, mine = table.view().tableau, tableau_of(self.game, self.state, None)
+            seen, mine = table.view().board.tableau, tableau_of(self.game, self.state, None)
             self.count.misread += seen is None or mine is None or seen.count != mine.count
             return
         for viewer in (None, *SEATS):
-            self.count.misread += table.view(viewer).tableau != tableau_of(self.game, self.state, viewer)
+            self.count.misread += table.view(viewer).board.tableau != tableau_of(self.game, self.state, viewer)
 
     def _play_on_phone(self, seat: Seat, view: TableView) -> None:
         """Hand an action in; now and then take it back first, where that is allowed."""
@@ -170,7 +170,7 @@ class CardMatch(Match):
         self.count.misread += said != showdown.said
         self._say_yes(seat, said)
         self._put_away(others, mine, theirs)
-        if self.look().phase is Phase.ORDERS and self.look().clock is None:
+        if self.look().phase is Phase.ORDERS and self.look().time.clock is None:
             is_won = self.game.outcome(self.state) is not None
             self._press(self._due_seat(), self._rehearsal.win if is_won else self._rehearsal.end_turn)
 
@@ -188,13 +188,13 @@ class CardMatch(Match):
     def _read_aloud(self) -> str:
         """What the camera reads; hands lay the fans straight where it does not see everything."""
         for frame in range(people.PATIENCE_FRAMES):
-            laid = self.look().laid
+            laid = self.look().own.laid
             if laid is not None:
                 return laid
             if frame == people.PATIENCE_FRAMES // 2:
                 self.straighten()
             self.round()
-        raise Stuck(f"The camera does not read the cards: {self.look().fans}")
+        raise Stuck(f"The camera does not read the cards: {self.look().board.fans}")
 
     def _say_yes(self, seat: Seat, said: str) -> None:
         phone = self.players[seat].phone
@@ -208,9 +208,9 @@ class CardMatch(Match):
     def _put_away(self, others: Layout, mine: Square, theirs: Square) -> None:
         """Follow the stages of a combat; now and then a strange card is left in the lane first."""
         while (view := self.look()).phase is Phase.STAGES:
-            place = (view.moment, view.stage, view.phase)
-            if view.instructions:
-                target = view.target or {}
+            place = (view.moment, view.turn.stage, view.phase)
+            if view.turn.instructions:
+                target = view.board.target or {}
                 expected = self._rehearsal.open_cards(self.state).get(theirs, ())
                 self.count.misread += sorted(target.get(theirs, ())) != sorted(expected)
                 kept = {zone: cards for zone, cards in target.items() if cards}
@@ -223,14 +223,18 @@ class CardMatch(Match):
     def _leave_a_strange_card(self, layout: Layout, zone: Square) -> None:
         """A card that was in neither stack lies there: the table must name it."""
         view = self.look()
-        used = {card for cards in (*layout.values(), *view.layout.values(), *view.fans.values()) for card in cards}
+        used = {
+            card
+            for cards in (*layout.values(), *view.board.layout.values(), *view.board.fans.values())
+            for card in cards
+        }
         deck = view.kit.deck if view.kit else None
         strange = self.rng.choice([card.name for card in deck.cards if card.name not in used]) if deck else ""
         self.count.wrong += 1
         self.simulation.world.set_up({**layout, zone: (strange,)})
         for _ in range(people.PATIENCE_FRAMES):
             self.round()
-            if any(problem.face == strange for problem in self.look().problems):
+            if any(problem.face == strange for problem in self.look().board.problems):
                 self.count.noticed += 1
                 return
 

@@ -24,7 +24,7 @@ from companion.core.errors import CompanionError
 from companion.core.kit import Seat
 from companion.games.base import Game
 from companion.service.app import Companion, Simulation
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 
 FRAME_S = 0.1
 PATIENCE_FRAMES = 60
@@ -140,7 +140,7 @@ class Match(ABC):
             self.play_to_the_end()
         except Stuck as stuck:
             reason = stuck.message
-        outcome = self.look().outcome
+        outcome = self.look().match.outcome
         return Report(
             self.game.name,
             self.seed,
@@ -181,7 +181,7 @@ class Match(ABC):
             self.companion.step()
             self.count.frames += 1
             after = self.look()
-            if (after.moment, after.stage, after.phase) != (before.moment, before.stage, before.phase):
+            if (after.moment, after.turn.stage, after.phase) != (before.moment, before.turn.stage, before.phase):
                 self.check(before, after)
 
     def played(self) -> dict[Seat, Any]:
@@ -193,7 +193,7 @@ class Match(ABC):
         """Let frames pass until the table has moved on from `before`; raises `Stuck` with what it waits for."""
         for frame in range(PATIENCE_FRAMES):
             view = self.look()
-            if (view.moment, view.stage, view.phase) != before:
+            if (view.moment, view.turn.stage, view.phase) != before:
                 return
             if frame == PATIENCE_FRAMES // 2 and "does not see" in f"{view.sign.text} {view.sign.small}":
                 self.straighten()

@@ -12,7 +12,7 @@ from companion.core.ports import WorldPiece
 from companion.games.base import Game, PadGrammar
 from companion.table.board_check import HandMove, Problem, hand_moves, tops
 from companion.table.session import Phase, chance
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Match, SimulatedPlayer, Stuck
 
@@ -39,9 +39,9 @@ class PieceMatch(Match):
 
     def check(self, before: TableView, after: TableView) -> None:
         """The layout that the table has accepted must lie there, unless hands have gone ahead unchecked."""
-        is_told = before.target is not None and after.target is not None and after.outcome is None
+        is_told = before.board.target is not None and after.board.target is not None and after.match.outcome is None
         if is_told and after.kit is not None and after.phase is not Phase.SETUP:
-            self.count.misread += tops(after.kit.anchored(after.layout)) != self._truth()
+            self.count.misread += tops(after.kit.anchored(after.board.layout)) != self._truth()
 
     def _truth(self) -> dict[Square, str]:
         """The face on top of each square of the rendered table."""
@@ -52,13 +52,13 @@ class PieceMatch(Match):
     def _work_with_hands(self) -> None:
         """Follow the instructions of the set-up or of all stages of a turn."""
         while (view := self.look()).phase in (Phase.SETUP, Phase.STAGES):
-            place = (view.moment, view.stage, view.phase)
+            place = (view.moment, view.turn.stage, view.phase)
             self.mend(view)
             view = self.look()
-            for move in [i.move for i in view.instructions if not (i.move.done or self._is_there(i.move))]:
-                self.follow(move, view.target or {})
+            for move in [i.move for i in view.turn.instructions if not (i.move.done or self._is_there(i.move))]:
+                self.follow(move, view.board.target or {})
                 now = self.look()
-                if (now.moment, now.stage, now.phase) != place:
+                if (now.moment, now.turn.stage, now.phase) != place:
                     break
             self.until("Hands are done", *place)
 
@@ -134,25 +134,25 @@ class PieceMatch(Match):
     def mend(self, view: TableView) -> None:
         """Put straight what may be hidden; where that mends nothing or hands went ahead of a face-off, lay the board as
         it is wanted."""
-        if view.problems and "does not see" in view.sign.small:
+        if view.board.problems and "does not see" in view.sign.small:
             self.straighten()
             self.round(4)
             view = self.look()
-        if view.kit is None or view.target is None or not (view.problems or self._went_ahead(view)):
+        if view.kit is None or view.board.target is None or not (view.board.problems or self._went_ahead(view)):
             return
         lying: dict[Square, tuple[str, ...]] = {}
         for piece in self.simulation.world.pieces():
             if piece.square is not None:
                 lying[piece.square] = (*lying.get(piece.square, ()), piece.face)
-        for move in hand_moves(view.kit, lying, view.target):
-            self.follow(move, view.target, wrong=0.0)
+        for move in hand_moves(view.kit, lying, view.board.target):
+            self.follow(move, view.board.target, wrong=0.0)
 
     def _went_ahead(self, view: TableView) -> bool:
         """Does a piece that is to go on, or to be turned, no longer lie where it comes from, but elsewhere?"""
         assert view.kit is not None
         kind = view.kit.kind
         lying = {(kind(piece.face), piece.square) for piece in self.simulation.world.pieces()}
-        moves = [i.move for i in view.instructions if i.move.origin and not i.move.done]
+        moves = [i.move for i in view.turn.instructions if i.move.origin and not i.move.done]
         return any(not {(kind(m.faces[-1]), m.origin), (kind(m.faces[-1]), m.target)} & lying for m in moves)
 
     def straighten(self) -> None:
@@ -189,8 +189,8 @@ class PieceMatch(Match):
         view = self.look()
         if view.kit is None:
             return None
-        busy = {*self._truth(), *view.kit.board.holes, *view.layout, move.target, move.origin}
-        for instruction in view.instructions:
+        busy = {*self._truth(), *view.kit.board.holes, *view.board.layout, move.target, move.origin}
+        for instruction in view.turn.instructions:
             busy |= {instruction.move.target, instruction.move.origin}
         free = [square for square in view.kit.board.squares if square not in busy]
         return self.rng.choice(free) if free else None
@@ -228,7 +228,7 @@ class PieceMatch(Match):
         sign asks for; None when it never says a word."""
         for frame in range(people.PATIENCE_FRAMES):
             self.round()
-            for problem in self.look().problems:
+            for problem in self.look().board.problems:
                 if problem.square == square:
                     return problem
             if frame == people.PATIENCE_FRAMES // 2 and "does not see" in self.look().sign.small:
@@ -240,7 +240,7 @@ class PieceMatch(Match):
     def give_orders(self) -> None:
         """Both seats hand in, one after the other in any order."""
         view = self.look()
-        place = (view.moment, view.stage, view.phase)
+        place = (view.moment, view.turn.stage, view.phase)
         due = sorted(self.game.to_act(self.state), key=lambda _: self.rng.random())
         persons = [seat for seat in due if not self.players[seat].machine]
         chosen = {seat: self._choose(seat) for seat in SEATS if seat in persons}

@@ -9,7 +9,7 @@ from companion.core.kit import Layout, Seat
 from companion.games.screen import Play
 from companion.table.board_check import hand_moves, tops
 from companion.table.session import Phase, chance
-from companion.table.views import TableView
+from companion.table.table_view import TableView
 from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Stuck
 from companion.tools.selfplay.pieces import PieceMatch
@@ -40,7 +40,7 @@ class PlayMatch(PieceMatch):
         step = self.game.apply(self.state, {seat: action}, self._chance())
         laid = self.game.as_laid(self.state, seat, action, step)
         before = self._place()
-        is_seen = laid is not None and dict(laid) != dict(self.look().layout)
+        is_seen = laid is not None and dict(laid) != dict(self.look().board.layout)
         if laid is None or not is_seen or self.players[seat].rng.random() > BY_HAND:
             self._tap(seat, play)
         else:
@@ -52,7 +52,7 @@ class PlayMatch(PieceMatch):
 
     def _place(self) -> tuple[str, int, Phase]:
         view = self.look()
-        return view.moment, view.stage, view.phase
+        return view.moment, view.turn.stage, view.phase
 
     def _chance(self) -> Any:
         return chance(self.seed, int(self.look().moment.rpartition(".")[2]))
@@ -86,22 +86,22 @@ class PlayMatch(PieceMatch):
         view, kit = self.look(), self.look().kit
         if kit is None:
             raise Stuck("There is no board")
-        before = (view.moment, view.stage, view.phase)
-        for move in hand_moves(kit, view.layout, laid):
+        before = (view.moment, view.turn.stage, view.phase)
+        for move in hand_moves(kit, view.board.layout, laid):
             self.follow(move, laid, wrong=0.0)
         for _ in range(people.PATIENCE_FRAMES):
             now = self.companion.table.view(seat)
-            if (now.moment, now.stage, now.phase) != before:
+            if (now.moment, now.turn.stage, now.phase) != before:
                 return
-            if now.choices:
+            if now.own.choices:
                 self._answer(seat, play, now)
                 return
             self.round()
 
     def _answer(self, seat: Seat, play: Play, view: TableView) -> None:
         """The board can mean several plays: tap the one that was meant."""
-        if play.text not in view.choices:
-            raise Stuck(f"{play.text} was played, the table asks for one of {', '.join(view.choices)}")
+        if play.text not in view.own.choices:
+            raise Stuck(f"{play.text} was played, the table asks for one of {', '.join(view.own.choices)}")
         self._tap(seat, play)
 
     def _play_wrongly(self, seat: Seat) -> None:
@@ -117,11 +117,11 @@ class PlayMatch(PieceMatch):
         problem = self.wait_for_problem(target)
         if problem is None:
             return
-        said = self.look().why_not
+        said = self.look().board.why_not
         self.count.noticed += problem.home == origin and said is not None and said.rule is not None
         self.put(piece, origin)
         for _ in range(people.PATIENCE_FRAMES):
-            if not self.look().problems:
+            if not self.look().board.problems:
                 return
             self.round()
         raise Stuck(f"{face} is back on {origin}, but the table says “{self.look().sign.text}”")
@@ -130,7 +130,7 @@ class PlayMatch(PieceMatch):
         """An own piece that lies alone, an empty square, and its face, where the result is no play."""
         if view.kit is None:
             return None
-        board, legal = view.layout, self._legal_pictures(seat)
+        board, legal = view.board.layout, self._legal_pictures(seat)
         own = [
             (square, faces[0])
             for square, faces in board.items()

@@ -58,7 +58,7 @@ def test_a_pad_is_not_asked_for_by_strangers(cafe: Place) -> None:
     phone = stranger(cafe)
     assert 'id="code"' in page_of(phone, "/seat/south")
     assert phone.post("/join/south/claim").status_code == 403
-    assert cafe.table.view().notices == ()
+    assert cafe.table.view().devices.notices == ()
     assert phone.post("/join/south/claim", data={"code": code_of(cafe)}).status_code == 303
 
 

@@ -115,9 +115,9 @@ def test_what_both_may_see_has_the_keys_of_the_table(place: Place, phone: FlaskC
     assert "move your robot a1 to a2" in page
     assert "Hand the phone" not in page
     view = place.table.view()
-    body = {"moment": view.moment, "stage": view.stage, "force": True}
+    body = {"moment": view.moment, "stage": view.turn.stage, "force": True}
     assert phone.post("/api/seat/south/confirm", json=body).status_code == 200
-    assert place.table.view().stage == 1
+    assert place.table.view().turn.stage == 1
 
 
 def test_alternating_turns_without_secrets_need_no_cover(place: Place, phone: FlaskClient) -> None:
@@ -133,7 +133,7 @@ def test_alternating_turns_without_secrets_need_no_cover(place: Place, phone: Fl
 def test_an_open_board_needs_no_cover_and_lets_both_sides_look(place: Place, phone: FlaskClient) -> None:
     place.table.new_game("scouts", {}, 1)
     while (view := place.table.view()).phase == "setup":
-        place.table.confirm("host", view.moment, view.stage, force=True)
+        place.table.confirm("host", view.moment, view.turn.stage, force=True)
     assert phone.get("/pass").location == "/seat/south"
     mine = page_of(phone, "/seat/south")
     assert "Other side" in mine
@@ -198,7 +198,7 @@ def test_nothing_of_the_one_is_sent_while_the_other_holds_the_phone(tmp_path: Pa
             place.table.new_game(game, options, 1)
             view = place.table.view()
             if view.phase == "setup":
-                place.table.confirm("host", view.moment, view.stage)
+                place.table.confirm("host", view.moment, view.turn.stage)
             open_side(phone, "south")
             moment = place.table.view().moment
             assert hand_in(phone, "south", moment, order) == 200
@@ -229,7 +229,7 @@ def test_a_face_off_and_a_placing_go_round(place: Place, phone: FlaskClient) -> 
     """Both hand in, one after the other, and the table goes on by itself."""
     place.table.new_game("kahmate", {"starter": "south", "ball_card": 1}, 1)
     while (view := place.table.view()).phase == "setup":
-        place.table.confirm("host", view.moment, view.stage)
+        place.table.confirm("host", view.moment, view.turn.stage)
     placings = {"south": "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "north": "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11"}
     for seat, placing in placings.items():
         assert f"I am {'Mara' if seat == 'south' else 'Jonas'}" in page_of(phone, "/pass")

@@ -18,6 +18,7 @@ from companion.tools.bench.reading.costs import FRAMES, bench_costs, bench_photo
 from companion.tools.bench.reading.fans import PICTURES, bench_fans
 from companion.tools.bench.reading.first import TIMES, bench_first
 from companion.tools.bench.reading.pictures import Verdict, bench_pictures
+from companion.tools.bench.reading.printed import bench_printed
 from companion.tools.bench.reading.scenes import SCENES, SEVERITIES
 from companion.tools.bench.reading.sequences import GAMES_PLAYED, ROUGH, ROUGH_GAMES, bench_games
 from companion.tools.bench.reading.stillness import SIZES, bench_stillness
@@ -113,6 +114,13 @@ def _fans(run: _Run) -> _Measured:
     return {"fans": fans.plain()}, fans.verdicts()
 
 
+def _printed(run: _Run) -> _Measured:
+    printed = bench_printed(1 if run.quick else SCENES, run.say)
+    if printed is None:
+        return {}, []
+    return {"printed": [printed.drawn.plain(), printed.printed.plain()]}, [printed.verdict()]
+
+
 def _photographs(run: _Run) -> _Measured:
     photographs = bench_photographs(run.say)
     return {"photographs": [asdict(each) for each in photographs]}, [each.verdict() for each in photographs]
@@ -127,6 +135,7 @@ PARTS: Mapping[str, Callable[[_Run], _Measured]] = {
     "first": _first,
     "fan": _fans,
     "photograph": _photographs,
+    "printed": _printed,
 }
 """What can be asked for beside scenes, in the order in which it is measured."""
 

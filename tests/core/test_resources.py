@@ -17,8 +17,10 @@ import cv2
 import numpy as np
 import pytest
 
-from companion.core import allocator
+from companion.core import resources
 from companion.core.clock import FakeClock
+from companion.core.config import CameraSettings
+from companion.core.resources import is_small_machine
 from companion.games import GAMES
 from companion.maintenance import housekeeping
 from companion.service import lifecycle
@@ -29,7 +31,7 @@ from vision import lettering
 
 ARENAS = """
 import ctypes, sys, threading
-from companion.core.allocator import save_memory
+from companion.core.resources import save_memory
 if sys.argv[1] == "saving":
     assert save_memory()
 libc = ctypes.CDLL(None)
@@ -50,7 +52,7 @@ file = libc.fopen(sys.argv[2].encode(), b"w")
 libc.malloc_info(0, file)
 libc.fclose(file)
 """
-needs_glibc = pytest.mark.skipif(allocator._glibc() is None, reason="another C library than glibc")
+needs_glibc = pytest.mark.skipif(resources._glibc() is None, reason="another C library than glibc")
 
 
 def arenas(how: str, folder: Path) -> int:
@@ -64,7 +66,7 @@ def arenas(how: str, folder: Path) -> int:
 @needs_glibc
 def test_threads_share_one_arena_however_the_program_is_started(tmp_path: Path) -> None:
     assert arenas("plain", tmp_path) > 1
-    assert arenas("saving", tmp_path) == allocator.ARENAS
+    assert arenas("saving", tmp_path) == resources.ARENAS
 
 
 def test_the_service_says_so_before_anything_else(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,9 +79,9 @@ def test_the_service_says_so_before_anything_else(monkeypatch: pytest.MonkeyPatc
 
 
 def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(allocator, "_glibc", lambda: None)
-    assert not allocator.save_memory()
-    assert not allocator.give_back()
+    monkeypatch.setattr(resources, "_glibc", lambda: None)
+    assert not resources.save_memory()
+    assert not resources.give_back()
 
 
 # ---- letters -----------------------------------------------------------------------------------------------------------
@@ -209,3 +211,36 @@ def test_growth_is_that_of_the_line_and_not_of_its_ends() -> None:
     samples = [MemorySample(asked, 100.0 + (30 if asked == 9_900 else 0)) for asked in range(0, 10_000, 100)]
     assert 0 < growth_mb(samples) < 2
     assert growth_mb([]) == 0
+
+
+# ---- boards with little memory ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("told", "is_small"),
+    [
+        ("MemTotal:         427068 kB\nMemFree: 1 kB\n", True),
+        ("MemTotal:         517000 kB\n", True),
+        ("MemTotal:         945364 kB\n", False),
+        ("MemTotal:        3884392 kB\n", False),
+        ("nothing of it\n", False),
+    ],
+)
+def test_a_small_board_is_told_by_its_memory(tmp_path: Path, told: str, is_small: bool) -> None:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/meminfo").write_text(told)
+    assert is_small_machine(tmp_path) is is_small
+
+
+def test_a_machine_that_tells_nothing_has_enough(tmp_path: Path) -> None:
+    assert not is_small_machine(tmp_path)
+
+
+def test_a_small_board_takes_small_pictures_unless_the_settings_say_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("companion.core.config.is_small_machine", lambda: True)
+    assert CameraSettings().size_px == (1280, 720)
+    assert CameraSettings().is_small
+    assert CameraSettings(size="1920x1080").size_px == (1920, 1080)
+    assert not CameraSettings(size="1920x1080").is_small
+    monkeypatch.setattr("companion.core.config.is_small_machine", lambda: False)
+    assert CameraSettings().size_px == (1920, 1080)

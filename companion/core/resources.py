@@ -1,4 +1,6 @@
-"""The C library's allocator, told to give back what is freed: a service of many threads would keep it.
+"""Memory and processor: what is saved of them, how much there is, and which threads go first.
+
+The C library's allocator is told to give back what is freed: a service of many threads would keep it.
 
 glibc gives each thread an arena of its own and returns memory of small blocks only from the end of an arena; pictures
 raise the size from which blocks are mapped for themselves. So without a word to it some twenty threads that draw pages
@@ -8,9 +10,14 @@ program itself, so that it holds however it is started. Other C libraries (musl)
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import os
+import re
 import sys
+import threading
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
@@ -20,6 +27,13 @@ MAPPED_BYTES = 128 * 1024
 """Blocks from this size on are mapped for themselves and given back at once: pictures, whole files, documents."""
 SPARE_BYTES = 1024 * 1024
 """So much may stay free at the arena's end."""
+SMALL_MB = 700
+"""Boards of 512 MB tell of 416 to 505, according to what the graphics take; the next larger ones of 900 and more."""
+
+READING = 5
+"""How much a thread that reads pictures gives way (in steps of `nice`)."""
+TIDYING = 10
+"""And one whose work may wait for minutes."""
 
 
 def save_memory() -> bool:
@@ -48,3 +62,24 @@ def _glibc() -> Any:
         return None
     libc = ctypes.CDLL(None)
     return libc if all(hasattr(libc, name) for name in ("gnu_get_libc_version", "mallopt", "malloc_trim")) else None
+
+
+@cache
+def is_small_machine(root: Path = Path("/")) -> bool:
+    """Has it so little memory that pictures should be small and few be kept?
+
+    By `MemTotal` of `/proc/meminfo` below `root`; where that is not told, it has enough.
+    """
+    try:
+        told = (root / "proc/meminfo").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return False
+    found = re.search(r"^MemTotal:\s+(\d+) kB", told, re.MULTILINE)
+    return found is not None and int(found[1]) / 1024 < SMALL_MB
+
+
+def give_way(by: int) -> None:
+    """Let others go before the calling thread from now on, and before those that it starts; on Linux alone."""
+    with contextlib.suppress(OSError, AttributeError):
+        thread = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, thread, min(19, os.getpriority(os.PRIO_PROCESS, thread) + by))

@@ -1,0 +1,215 @@
+"""What one viewer may know of the table, as values; `companion.table.views` makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from companion.core.errors import Illegal
+from companion.core.grid import Square
+from companion.core.kit import Kit, Layout, Seat, Side
+from companion.core.ports import CameraState, CameraStatus
+from companion.games.base import Event, Order, Outcome, PadGrammar
+from companion.games.screen import BoardUi, CardUi, Possible, Tally, UnitOrder
+from companion.table.board_check import Problem
+from companion.table.chance.chance_view import ChanceView
+from companion.table.guide import GuideView
+from companion.table.prompts import Sign
+from companion.table.session import Phase, Sealed
+from companion.table.state import Instruction
+
+
+@dataclass(frozen=True)
+class SeatView:
+    """A seat as everybody may see it. `name` is as it was typed (None: free), `entered`: orders on the pad so far.
+
+    `sitting` changes with whoever sits there and tells nothing else: who acts on what is shown names it.
+    """
+
+    seat: Seat
+    side: Side | None
+    name: str | None
+    door: str
+    awaited: bool
+    sealed_at: float | None
+    receipt: str | None
+    entered: int
+    sitting: str
+
+
+@dataclass(frozen=True)
+class ClaimSign:
+    """That a phone asks for a pad's seat: the numbers of the order lamps that blink, and the notice that says so."""
+
+    lamps: tuple[int, ...]
+    notice: str
+
+
+@dataclass(frozen=True)
+class Opened:
+    """An order that everybody may check: `receipt` is SHA-256 of `"moment seat action salt"`."""
+
+    seat: Seat
+    moment: str
+    action: str
+    salt: str
+    receipt: str
+
+
+@dataclass(frozen=True)
+class ClockView:
+    """The clock of the decision that is due. Times are those of `Table.now_s`, seconds.
+
+    `due_s`: when it runs out (None: it stands still with `left_s`). `paused` says who stopped it (`start`: nobody has
+    started it yet; `restart`, `undo`); `has_run_out`: the time is over and only the alarm sounded.
+    """
+
+    limit_s: float
+    left_s: float
+    due_s: float | None
+    paused: str
+    has_run_out: bool
+
+
+@dataclass(frozen=True)
+class TurnView:
+    """The turn that is due or shown, as far as its stages are open."""
+
+    number: int
+    stage: int
+    title: str
+    """Of the stage that is shown."""
+    steps: int
+    """How many stages a turn can have; how many this one has is not told before the last."""
+    instructions: tuple[Instruction, ...]
+    orders: tuple[Mapping[Seat, Order], ...]
+    """The orders of the stages that are open."""
+    sheets: Mapping[Seat, tuple[UnitOrder, ...]]
+    """The orders of each seat's pieces, as far as the stages that were shown have opened them."""
+    events: tuple[Event, ...]
+    opened: tuple[Opened, ...]
+    tallies: tuple[Tally, ...]
+    """Sums to be shown with the stage: its own, or the last ones before it in this turn."""
+    is_open: bool
+    """Anybody at the table may act for the seat on turn."""
+
+
+@dataclass(frozen=True)
+class BoardView:
+    """What lies on the table, what should lie there, and what the game shows beside it."""
+
+    layout: Layout
+    """What lay on the board before the stage that is shown."""
+    target: Layout | None
+    """What should lie there when hands are done; None: nobody checks."""
+    unknown: frozenset[Square]
+    problems: tuple[Problem, ...]
+    why_not: Illegal | None
+    """The rule that the board breaks as hands have left it."""
+    watched: bool
+    suggested: str | None
+    """The game whose board lies there while none is on."""
+    fans: Layout
+    """The open cards that the camera reads, by zone."""
+    tableau: CardUi | None
+    """What a game of cards and counters shows this viewer; None: the board says it all."""
+    standing: BoardUi | None
+    """What a game of pieces shows this viewer beside its board; None: the board says it all."""
+
+
+@dataclass(frozen=True)
+class OwnView:
+    """What is the viewer's alone to know or to do."""
+
+    pad: PadGrammar | None
+    sealed: Sealed | None
+    back: str | None
+    """The moment to name in order to take back what the viewer handed in or did last; None: nothing."""
+    laid: str | None
+    """The action that cards or pieces laid open mean: ready says yes."""
+    choices: tuple[str, ...]
+    """The plays that the board can mean, where the viewer has to say which."""
+
+
+@dataclass(frozen=True)
+class TimeView:
+    """The clock of the decision that is due, and both seats' chess clocks, of which it is one, where there are any."""
+
+    clock: ClockView | None
+    clocks: Mapping[Seat, ClockView]
+
+
+@dataclass(frozen=True)
+class MatchView:
+    """How the game and the match stand; `log` has the last sentences, newest first."""
+
+    score: tuple[int, int, int]
+    outcome: Outcome | None
+    draw_offer: Seat | None
+    can_undo: bool
+    can_swap: bool
+    """Can a rematch be played with sides changed?"""
+    log: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DevicesView:
+    """Camera, pads and what is wrong; `claims` are the phones that ask for a pad's seat, and nothing of them but the
+    pad's mark."""
+
+    camera: CameraStatus
+    panel: str
+    notices: tuple[str, ...]
+    claims: Mapping[Seat, ClaimSign]
+
+
+@dataclass(frozen=True)
+class FairnessView:
+    """Where chance comes from: in this game (None: there is none in it), and that which seats can give to now."""
+
+    chance: ChanceView | None
+    pledge: ChanceView | None
+    can_disclose: bool
+    """Is it over, but still hides where its chance came from because it can be taken back?"""
+
+
+@dataclass(frozen=True)
+class TableView:
+    """Everything that a page may show to one viewer (`viewer` None: everybody)."""
+
+    version: int
+    viewer: Seat | None
+    phase: Phase
+    moment: str
+    game: str | None
+    title: str
+    kit: Kit | None
+    sign: Sign
+    seats: Mapping[Seat, SeatView]
+    turn: TurnView
+    board: BoardView
+    own: OwnView
+    time: TimeView
+    match: MatchView
+    devices: DevicesView
+    fairness: FairnessView
+    guide: GuideView | None
+    """The lesson of a guided first game, as far as it has come; None: there is none, or it is over."""
+    help: tuple[Possible, ...]
+    """What the rules allow now, once somebody at the table has asked; nothing that only a seat may know."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a game has come, and whether the camera works; cheap to ask.
+
+    `turns` are the moments of the turns so far, `number` is the game's.
+    """
+
+    number: int
+    phase: Phase
+    moment: str
+    turns: tuple[str, ...]
+    is_right: bool
+    """Nothing is known to be wrong on the board."""
+    camera: CameraState

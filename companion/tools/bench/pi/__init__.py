@@ -1,0 +1,1 @@
+"""`companion bench pi`: the service inside a budget of processor time like that of a small Raspberry Pi."""

@@ -1,0 +1,101 @@
+"""A share of one processor core for some processes, by the kernel's control groups (version 1 or 2)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+PERIOD_US = 5_000
+LEAST_US = 1_000
+"""The kernel takes no smaller quota (`min_bw_quota_period_us` in `kernel/sched/core.c`): then the period is longer."""
+_TRIES = 50
+
+
+class NoQuota(Exception):
+    """This machine permits no quota; says why."""
+
+
+class CpuQuota:
+    """A control group whose processes share `share` of one core; a context manager, `close` may be called twice.
+
+    Raises `NoQuota`. Processes that are still in it at the end are killed.
+    """
+
+    def __init__(self, share: float) -> None:
+        self.period_us = max(PERIOD_US, round(LEAST_US / share))
+        self._quota_us = round(share * self.period_us)
+        self._folder = _parent() / f"companion-bench-{os.getpid()}"
+        try:
+            self._folder.mkdir()
+            self._limit()
+        except OSError as error:
+            self.close()
+            raise NoQuota(f"no quota of processor time can be set here ({error}): run it as root") from None
+
+    def _limit(self) -> None:
+        if (self._folder / "cpu.max").exists():
+            self._write("cpu.max", f"{self._quota_us} {self.period_us}")
+            return
+        self._write("cpu.cfs_period_us", str(self.period_us))
+        self._write("cpu.cfs_quota_us", str(self._quota_us))
+        if (self._folder / "cpu.rt_runtime_us").exists():  # real-time threads: as much of each period, and no more
+            self._write("cpu.rt_period_us", str(self.period_us))
+            self._write("cpu.rt_runtime_us", str(self._quota_us))
+
+    def _write(self, name: str, text: str) -> None:
+        (self._folder / name).write_text(text, encoding="ascii")
+
+    def holding(self, command: Sequence[str]) -> list[str]:
+        """A command that runs another one inside the quota, from its first instruction on."""
+        return ["/bin/sh", "-c", 'echo $$ >"$0" && exec "$@"', str(self._folder / "cgroup.procs"), *command]
+
+    def processes(self) -> list[int]:
+        """Who is inside now."""
+        return [int(word) for word in (self._folder / "cgroup.procs").read_text(encoding="ascii").split()]
+
+    def memory_mb(self) -> float:
+        """The memory of all inside: what is shared counts for each by its part (`Pss`)."""
+        found = 0
+        for process in self.processes():
+            with contextlib.suppress(OSError):
+                text = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii")
+                if told := re.search(r"^Pss:\s+(\d+)", text, re.MULTILINE):
+                    found += int(told[1])
+        return found * 1024 / 1e6
+
+    def throttled(self) -> tuple[int, int]:
+        """How many periods there were, and in how many of them the quota was used up."""
+        told = dict(line.split() for line in (self._folder / "cpu.stat").read_text(encoding="ascii").splitlines())
+        return int(told["nr_periods"]), int(told["nr_throttled"])
+
+    def close(self) -> None:
+        """End everybody inside, and remove the group."""
+        for _ in range(_TRIES):
+            if not self._folder.exists():
+                return
+            with contextlib.suppress(OSError):
+                for process in self.processes():
+                    os.kill(process, 9)
+                self._folder.rmdir()
+            time.sleep(0.02)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _parent() -> Path:
+    """The folder in which groups with a share of the processor can be made."""
+    root = Path("/sys/fs/cgroup")
+    if (root / "cpu/cpu.cfs_quota_us").exists() or (root / "cpu/cgroup.procs").exists():
+        return root / "cpu"
+    with contextlib.suppress(OSError):
+        (root / "cgroup.subtree_control").write_text("+cpu", encoding="ascii")
+    return root
