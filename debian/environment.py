@@ -125,6 +125,8 @@ def system(package: Path, files: Path) -> None:
     lay(files / "companion.sysusers", package / "usr/lib/sysusers.d/tabletop-companion.conf")
     lay(files / "60-tabletop-companion.rules", package / "lib/udev/rules.d/60-tabletop-companion.rules")
     lay(files / "companion", package / "usr/bin/companion", 0o755)
+    for script in (files / "companion", files / "install.sh"):
+        script.chmod(0o755)
 
 
 def lay(source: Path, target: Path, mode: int = 0o644) -> None:

@@ -40,7 +40,8 @@ class Shot(NamedTuple):
 
 
 SHOTS = (
-    Shot("arm", "camera_arm", "all", "", (70, 28), (640, 620)),
+    Shot("arm", "camera_arm", "all", "", (68, 24), (680, 680)),
+    Shot("arm-head", "camera_arm", "head", "", (68, 24), (480, 420)),
     Shot("arm-clamp", "camera_arm", "clamp", "", (55, 40)),
     Shot("arm-foot", "camera_arm", "foot", "", (50, 25)),
     Shot("arm-elbow", "camera_arm", "elbow", "", (60, 205)),
@@ -52,13 +53,15 @@ SHOTS = (
     Shot("pad-shell", "pad_case", "shell", "", (40, 205)),
     Shot("pad-floor", "pad_case", "floor", "", (40, 25)),
 )
-PARTS = tuple(dict.fromkeys((shot.source, shot.part, shot.settings) for shot in SHOTS if shot.part != "all"))
+PARTS = tuple(
+    dict.fromkeys((shot.source, shot.part, shot.settings) for shot in SHOTS if shot.part not in ("all", "head"))
+)
 """What is printed."""
 
 
 def wiring_svg() -> str:
     """The drawing of `/check` with the default settings, as a picture of its own."""
-    css = (DOCS.parent / "web/static/panel.css").read_text(encoding="utf-8")
+    css = (DOCS.parent / "web/static/check.css").read_text(encoding="utf-8")
     rules = re.findall(r"^(?:\.wiring|:is\(\.wiring,\.wp\)).*$", css, re.MULTILINE)
     colours = {"ink": _INK, "ink-2": _INK_2, "paper": _PAPER, "plate": _PLATE, "well": _WELL, "sans": "sans-serif"}
     style = "\n".join(rules)
@@ -99,7 +102,13 @@ def picture(shot: Shot) -> None:
         raw = Path(folder) / "raw.png"
         more = ["--autocenter", "--viewall", "--colorscheme=Tomorrow", "--projection=p", f"--imgsize={width},{height}"]
         openscad(
-            shot.source, shot.part, shot.settings, raw, camera, *more, *(["--render=1"] if shot.part != "all" else [])
+            shot.source,
+            shot.part,
+            shot.settings,
+            raw,
+            camera,
+            *more,
+            *(["--render=1"] if shot.part not in ("all", "head") else []),
         )
         with Image.open(raw) as opened:
             found = opened.convert("RGB")

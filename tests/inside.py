@@ -41,4 +41,4 @@ def journal_of(table: Table) -> Journal:
 
 def database_of(journal: Journal) -> sqlite3.Connection:
     """The open file of a journal."""
-    return journal._db
+    return journal.database.connection

@@ -35,7 +35,9 @@ from companion.table.table import Table
 from companion.table.table_view import TableView
 from web.features import Features
 from web.rendering import cards, guide, piece_controls
-from web.rendering.board import BoardPicture, board_svg, board_words, scene_of
+from web.rendering.beats import tones_of
+from web.rendering.board import board_svg
+from web.rendering.board_picture import BoardPicture, board_words, scene_of
 from web.rendering.cards import lanes_sign
 from web.rendering.finale import again_words, end_words, nearest_tenth, still_board, tale_of
 from web.rendering.pieces import picture
@@ -210,6 +212,7 @@ def register_template_helpers(app: Flask) -> None:
         beside=piece_controls,
         tale_of=tale_of,
         again_words=again_words,
+        tones_of=tones_of,
         still_board=still_board,
         nearest_tenth=nearest_tenth,
         picture=picture,

@@ -113,16 +113,16 @@ class History:
         """A text that changes with a game; None: there is no such game."""
         if number > _LARGEST:
             return None
-        stamp = self._journal.stamp(number)
+        stamp = self._journal.archive.stamp(number)
         if stamp is not None:
             return stamp
-        digest = self._journal.imported_digest(number)
+        digest = self._journal.archive.imported_digest(number)
         return None if digest is None else f"{_BROUGHT}{digest}"
 
     def _numbers(self) -> list[tuple[int, str]]:
         """Every game with a stamp that changes with the game, the newest first."""
-        brought = {number: f"{_BROUGHT}{kept.digest}" for number, kept in self._journal.imported().items()}
-        return sorted({**brought, **self._journal.stamps()}.items(), reverse=True)
+        brought = {number: f"{_BROUGHT}{kept.digest}" for number, kept in self._journal.archive.imported().items()}
+        return sorted({**brought, **self._journal.archive.stamps()}.items(), reverse=True)
 
     def _line(self, number: int, stamp: str) -> GameLine:
         summary = self._summary(number, stamp)
@@ -154,7 +154,7 @@ class History:
         return Ending.WON if summary.winners else Ending.TIE
 
     def _players(self, number: int, summary: Summary) -> dict[Seat, tuple[SeatedPlayer, ...]]:
-        forgotten = self._journal.forgotten()
+        forgotten = self._journal.archive.forgotten()
 
         def shown(name: str) -> str:
             return NOBODY if name and any(each.covers(name, number) for each in forgotten) else name
@@ -308,7 +308,7 @@ class History:
         return self._album.photograph(number, moment) if self._album else None
 
     def _imported(self, number: int) -> GameFile:
-        content = self._journal.imported_file(number)
+        content = self._journal.archive.imported_file(number)
         if content is None:
             raise Malformed(say("There is no game {number}: look at the list of games", number=number))
         try:
@@ -332,7 +332,7 @@ class History:
             for number, stamp in self._numbers():
                 if self._summary(number, stamp).digest == digest:
                     raise Illegal(Refusal.WRONG_PHASE, say("This game is here already: number {number}", number=number))
-            return self._journal.keep_imported(msgspec.json.encode(played), digest, self._clock.wall_s())
+            return self._journal.archive.keep_imported(msgspec.json.encode(played), digest, self._clock.wall_s())
         finally:
             self._bringing.release()
 
@@ -344,7 +344,7 @@ class History:
             raise Illegal(
                 Refusal.WRONG_PHASE, say("Game {number} lies on the table: start another one first", number=number)
             )
-        self._journal.remove_game(number)
+        self._journal.archive.remove_game(number)
         with self._lock:
             self._known.pop(number, None)
         if self._notes and self._pictures:
@@ -370,7 +370,7 @@ class History:
         )
         if not wanted or not found:
             raise Malformed(say("Nobody of that name has played here"))
-        self._journal.forget(name)
+        self._journal.archive.forget(name)
         if self._pictures:
             self._pictures.clear()
         return found

@@ -205,7 +205,7 @@ def _played_here(number: int, settings: Settings) -> tuple[Session | None, Calla
             return History(journal, None, RealClock(), on_table=_last_game(journal)).file(number)
 
     with Journal(settings.journal_path, read_only=True) as journal:
-        return (None if number in journal.imported() else journal.fold(number)), played
+        return (None if number in journal.archive.imported() else journal.fold(number)), played
 
 
 def _played_file(path: Path) -> GameFile:

@@ -31,7 +31,8 @@ class Look:
     """How an event is drawn on the board while it is shown.
 
     `around` is a drawing laid round the piece on its square, `size` of it in squares; `is_harm` draws it in the
-    colour of refusals. `is_told` False: the captions of printed pictures leave its sentence out.
+    colour of refusals. `swells`: the piece of which it tells grows for a moment. `is_told` False: the captions of
+    printed pictures leave its sentence out.
     """
 
     around: str = ""
@@ -39,6 +40,7 @@ class Look:
     is_harm: bool = False
     reach: Reach = Reach.NONE
     is_told: bool = True
+    swells: bool = False
 
 
 @dataclass(frozen=True)

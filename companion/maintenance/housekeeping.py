@@ -64,7 +64,7 @@ class Housekeeping:
         self._clock = clock
         self.settings = settings
         self.space = space or Space(journal.path)
-        journal.on_full = self.space.give_up
+        journal.database.on_full = self.space.give_up
         album.has_room = history.has_room = lambda: self.space.has_room
         self._told = ""
         self._seen: object = None
@@ -91,7 +91,7 @@ class Housekeeping:
         if self._thread is not None:
             self._thread.join(timeout=10)
             self._thread = None
-        self._journal.on_full = lambda: False
+        self._journal.database.on_full = lambda: False
 
     def __enter__(self) -> Housekeeping:
         return self
@@ -149,7 +149,7 @@ class Housekeeping:
             self._told = sentence
             self._stuck.clear()  # there may be room now
             if not self.space.may_begin:
-                self._journal.tighten()
+                self._journal.database.tighten()
             self._table.disk_is(sentence, self.space.may_begin)
 
     def _is_quiet(self) -> bool:
@@ -167,7 +167,7 @@ class Housekeeping:
             return
         self._has_started = True
         kept = migrations.copies(self._journal.path)
-        if kept and self._journal.count(migrations.STARTS) >= migrations.KEPT_STARTS:
+        if kept and self._journal.archive.count(migrations.STARTS) >= migrations.KEPT_STARTS:
             for copy in kept:
                 copy.unlink(missing_ok=True)
 
@@ -184,7 +184,7 @@ class Housekeeping:
         while done < len(old) and (not done or time.monotonic() < end_s):
             gone += self._removes(old[done], self._history.remove)
             done += 1
-        self._journal.shrink(_PAGES)  # also what one round has left to the next
+        self._journal.database.shrink(_PAGES)  # also what one round has left to the next
         if gone:
             log.info("%d old games were removed: [history] keeps no more.", gone)
         self._tell("removal", _stuck_words(sorted(self._stuck)) if self._stuck else "")
@@ -211,7 +211,7 @@ class Housekeeping:
         if not self._journal.knows_date(self._clock.wall_s(), self._clock.monotonic_s()):
             return []  # nobody knows what day it is
         before = self._clock.wall_s() - settings.days * _DAY_S
-        return [number for number, at in self._journal.ended() if at < before and number != on_table]
+        return [number for number, at in self._journal.archive.ended() if at < before and number != on_table]
 
     # ---- checks ------------------------------------------------------------------------------------------------------
 

@@ -16,9 +16,7 @@ def open_journal(settings: Settings) -> tuple[Journal, Metrics | None]:
     path = settings.journal_path
     if not settings.web.metrics:
         return Journal(path), None
-    from companion.service.metrics import Metrics, TimedJournal  # noqa: PLC0415 - few want it, and it takes time
+    from companion.service.metrics import Metrics  # noqa: PLC0415 - few want it, and it takes time
 
     metrics = Metrics()
-    journal = TimedJournal(path)
-    journal.meter = metrics
-    return journal, metrics
+    return Journal(path, on_written_s=metrics.wrote), metrics

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,8 +13,6 @@ from prometheus_client.registry import Collector
 from companion import __version__
 from companion.diagnostics.findings import Status
 from companion.diagnostics.probes import Machine, temperature_c, throttling
-from companion.storage.journal import Journal
-from companion.table.records import AnyRecord
 
 if TYPE_CHECKING:
     from companion.core.clock import Clock
@@ -90,19 +87,6 @@ class Metrics:
         """Everything as text, and its content type."""
         encoder, content_type = choose_encoder(accept)
         return bytes(encoder(self.registry)), content_type
-
-
-class TimedJournal(Journal):
-    """A journal that tells how long each input took to be on disk."""
-
-    meter: Metrics | None = None
-
-    def append(self, game: int, record: AnyRecord, at: float, now_s: float | None = None) -> None:
-        """Write one record and sync it; raises `JournalError`."""
-        begun_s = time.perf_counter()
-        super().append(game, record, at, now_s)
-        if self.meter:
-            self.meter.wrote(time.perf_counter() - begun_s)
 
 
 class _Asked(Collector):

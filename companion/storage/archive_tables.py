@@ -10,16 +10,10 @@ import hashlib
 import hmac
 import secrets
 import sqlite3
-import threading
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
-
-from companion.core.errors import JournalError
-from companion.core.i18n import say
-from companion.storage.journal_head import CHANGES
+from typing import Any, Protocol, TypeVar
 
 SHELF = """
 CREATE TABLE IF NOT EXISTS imported (
@@ -31,8 +25,6 @@ TABLES = ("imported", "removed", "forgotten")
 T = TypeVar("T")
 
 
-_SHORT_LOG = 50
-"""So many pages the write-ahead log has where there is little room, and not 1,000 (4 MB)."""
 _STAMPS = """
 WITH RECURSIVE played(game) AS (
     SELECT MIN(game) FROM entries WHERE game > 0
@@ -41,16 +33,6 @@ SELECT game, id, COALESCE(now_s + ahead_s, at), is_right FROM entries LEFT JOIN 
     SELECT (SELECT MAX(id) FROM entries WHERE entries.game = played.game) FROM played WHERE game IS NOT NULL)
 """
 """Leaps from game to game in the index: some milliseconds for 500 games; grouping would go through every input."""
-
-
-def _not_kept(why: str) -> str:
-    return say("That could not be kept ({error}): nothing has changed. Free some space on the disk.", error=why)
-
-
-def is_full(error: sqlite3.Error) -> bool:
-    """Was there no room? A quota or a limit on a file's size is told as an error in writing."""
-    code = getattr(error, "sqlite_errorcode", 0)
-    return code & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 
 
 def _stamp(last: int, at: object) -> str:
@@ -83,40 +65,46 @@ def _mark(salt: bytes, name: str) -> bytes:
     return hashlib.sha256(salt + name.strip().casefold().encode()).digest()
 
 
-class Shelf:
-    """The side tables of the journal; every method may be called from any thread and holds the lock for one query."""
+class Database(Protocol):
+    """The journal's open file: every query is one under its lock."""
 
-    _db: sqlite3.Connection
-    _lock: threading.Lock
-    _promised = 0
-    _has_news = False
-    """Is what is being written to be told to the second place? Not the time of a clock that runs."""
-    on_full: Callable[[], bool] = staticmethod(lambda: False)
-    """Gives free what is held in reserve; answers whether there was something. Called with the lock held."""
+    def read(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        """The rows of a query; raises `JournalError`."""
 
-    def _count_change(self) -> None:
-        """Count a change that is no input, in its own transaction: the second place says how many there were."""
-        self._db.execute("INSERT OR IGNORE INTO facts VALUES (?, 0)", (CHANGES,))
-        self._db.execute("UPDATE facts SET value = value + 1 WHERE name = ?", (CHANGES,))
-        self._has_news = True
+    def look(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Ask several things at once, and change nothing."""
 
-    def _committed(self) -> None:
-        """Something was written and is on the disk; the lock is held."""
+    def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do it wholly or not at all; raises `JournalError`."""
+
+    def count_change(self) -> None:
+        """Count a change that is no input, in the transaction of a `write`."""
+
+
+class ArchiveTables:
+    """The side tables of the journal; every method may be called from any thread."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._promised = 0
 
     def next_number(self) -> int:
         """The number that the table's next game gets: no game has, or ever had it."""
-        with self._lock:
-            self._promised = self._highest() + 1
-        return self._promised
+
+        def promise(db: sqlite3.Connection) -> int:
+            self._promised = _highest(db) + 1
+            return self._promised
+
+        return self._database.look(promise)
 
     def stamps(self) -> dict[int, str]:
         """A text for every game that was played here, which changes with each of its inputs, and with a clock that is
         set: the last one's number and time. Two journals never have the same."""
-        return {int(game): _stamp(last, at) for game, last, at, _ in self._read(_STAMPS)}
+        return {int(game): _stamp(last, at) for game, last, at, _ in self._database.read(_STAMPS)}
 
     def stamp(self, game: int) -> str | None:
         """The text of one game; None: it was not played here."""
-        rows = self._read(
+        rows = self._database.read(
             "SELECT id, COALESCE(now_s + ahead_s, at) FROM entries LEFT JOIN runs USING (run) "
             "WHERE game = ? ORDER BY id DESC LIMIT 1",
             (game,),
@@ -128,39 +116,33 @@ class Shelf:
 
         Games of which that is not known are left out.
         """
-        rows = self._read(_STAMPS)
+        rows = self._database.read(_STAMPS)
         return sorted((int(game), float(at)) for game, _, at, is_right in rows if is_right != 0)
 
     def count(self, what: str) -> int:
         """Count something once more; answers how often it was. Raises `JournalError`."""
 
-        def add() -> int:
-            row = self._db.execute("SELECT value FROM facts WHERE name = ?", (what,)).fetchone()
+        def add(db: sqlite3.Connection) -> int:
+            row = db.execute("SELECT value FROM facts WHERE name = ?", (what,)).fetchone()
             times = (row[0] if row and isinstance(row[0], int) else 0) + 1
-            self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (what, times))
+            db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (what, times))
             return times
 
-        return self._write(add)
-
-    def shrink(self, pages: int) -> None:
-        """Give some pages that are free in the file back to the disk."""
-        with self._lock, suppress(sqlite3.Error):
-            if self._db.execute("PRAGMA freelist_count").fetchone()[0]:
-                self._db.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
+        return self._database.write(add)
 
     def imported(self) -> dict[int, Kept]:
         """The games from elsewhere by their number."""
-        rows = self._read("SELECT game, at, digest FROM imported ORDER BY game")
+        rows = self._database.read("SELECT game, at, digest FROM imported ORDER BY game")
         return {int(game): Kept(float(at), str(digest)) for game, at, digest in rows}
 
     def imported_digest(self, game: int) -> str | None:
         """By what a game from elsewhere is known again; None: there is none of that number."""
-        rows = self._read("SELECT digest FROM imported WHERE game = ?", (game,))
+        rows = self._database.read("SELECT digest FROM imported WHERE game = ?", (game,))
         return str(rows[0][0]) if rows else None
 
     def imported_file(self, game: int) -> bytes | None:
         """A game from elsewhere as it was kept; None: there is none of that number."""
-        rows = self._read("SELECT file FROM imported WHERE game = ?", (game,))
+        rows = self._database.read("SELECT file FROM imported WHERE game = ?", (game,))
         return bytes(rows[0][0]) if rows else None
 
     def keep_imported(self, file: bytes, digest: str, at: float) -> int:
@@ -169,29 +151,29 @@ class Shelf:
         Never the number that the table is about to give to a game of its own.
         """
 
-        def keep() -> int:
-            number = max(self._highest(), self._promised) + 1
-            self._db.execute("INSERT INTO imported VALUES (?, ?, ?, ?)", (number, at, digest, file))
-            self._count_change()
+        def keep(db: sqlite3.Connection) -> int:
+            number = max(_highest(db), self._promised) + 1
+            db.execute("INSERT INTO imported VALUES (?, ?, ?, ?)", (number, at, digest, file))
+            self._database.count_change()
             return number
 
-        return self._write(keep)
+        return self._database.write(keep)
 
     def remove_game(self, game: int) -> None:
         """Remove every input of a game, or a game from elsewhere; its number is never given again."""
 
-        def remove() -> None:
-            self._db.execute("INSERT OR IGNORE INTO removed VALUES (?)", (game,))
+        def remove(db: sqlite3.Connection) -> None:
+            db.execute("INSERT OR IGNORE INTO removed VALUES (?)", (game,))
             for table in ("entries", "ends", "cut"):
-                self._db.execute(f"DELETE FROM {table} WHERE game = ? AND game > 0", (game,))
-            self._db.execute("DELETE FROM imported WHERE game = ?", (game,))
-            self._count_change()
+                db.execute(f"DELETE FROM {table} WHERE game = ? AND game > 0", (game,))
+            db.execute("DELETE FROM imported WHERE game = ?", (game,))
+            self._database.count_change()
 
-        self._write(remove)
+        self._database.write(remove)
 
     def forgotten(self) -> tuple[Forgotten, ...]:
         """The names to be forgotten."""
-        rows = self._read("SELECT salt, mark, game FROM forgotten ORDER BY game")
+        rows = self._database.read("SELECT salt, mark, game FROM forgotten ORDER BY game")
         return tuple(Forgotten(bytes(salt), bytes(mark), int(game)) for salt, mark, game in rows)
 
     def forget(self, name: str) -> None:
@@ -199,62 +181,16 @@ class Shelf:
         salt = secrets.token_bytes(16)
         mark = _mark(salt, name)
 
-        def forget() -> None:
-            self._db.execute("INSERT INTO forgotten VALUES (?, ?, ?)", (salt, mark, self._highest()))
-            self._count_change()
+        def forget(db: sqlite3.Connection) -> None:
+            db.execute("INSERT INTO forgotten VALUES (?, ?, ?)", (salt, mark, _highest(db)))
+            self._database.count_change()
 
-        self._write(forget)
+        self._database.write(forget)
 
-    def _highest(self) -> int:
-        """The highest number that was ever given; the lock is held."""
-        numbers = [self._db.execute("SELECT MAX(game) FROM entries").fetchone()[0]]
-        for table in ("imported", "removed", "ends"):
-            numbers.append(self._db.execute(f"SELECT MAX(game) FROM {table}").fetchone()[0])
-        return max(number or 0 for number in numbers)
 
-    def _read(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        with self._lock:
-            try:
-                return self._db.execute(query, values).fetchall()
-            except sqlite3.Error as error:
-                raise JournalError(say("The journal cannot be read: {error}", error=str(error))) from None
-
-    def _write(self, work: Callable[[], T], words: Callable[[str], str] = _not_kept) -> T:
-        """Do it wholly or not at all; raises `JournalError` in the words that are made of SQLite's.
-
-        On a full disk the reserve is given up before anything is refused.
-        """
-        with self._lock:
-            try:
-                return self._transact(work)
-            except sqlite3.Error as error:
-                if not (is_full(error) and self.on_full()):
-                    raise JournalError(words(str(error))) from None
-            try:
-                self._tighten()
-                return self._transact(work)
-            except sqlite3.Error as error:
-                raise JournalError(words(str(error))) from None
-
-    def tighten(self) -> None:
-        """Keep the write-ahead log short from now on: there is little room."""
-        with self._lock, suppress(sqlite3.Error):
-            self._tighten()
-
-    def _tighten(self) -> None:
-        self._db.execute(f"PRAGMA wal_autocheckpoint={_SHORT_LOG}")
-        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-    def _transact(self, work: Callable[[], T]) -> T:
-        self._has_news = False
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            answer = work()
-            self._db.execute("COMMIT")
-        except BaseException:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            raise
-        if self._has_news:
-            self._committed()
-        return answer
+def _highest(db: sqlite3.Connection) -> int:
+    """The highest number that was ever given; the lock is held."""
+    numbers = [db.execute("SELECT MAX(game) FROM entries").fetchone()[0]]
+    for table in ("imported", "removed", "ends"):
+        numbers.append(db.execute(f"SELECT MAX(game) FROM {table}").fetchone()[0])
+    return max(number or 0 for number in numbers)

@@ -114,3 +114,8 @@ def lost_words(lost: Lost, aside: Path | None) -> str:
 def no_second_place(why: str) -> str:
     """The second place cannot be written."""
     return say("The file that guards the end of the journal cannot be written ({error}).", error=why)
+
+
+def not_kept(why: str) -> str:
+    """Something beside the inputs could not be written; `why` are SQLite's words."""
+    return say("That could not be kept ({error}): nothing has changed. Free some space on the disk.", error=why)

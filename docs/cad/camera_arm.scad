@@ -1,5 +1,6 @@
 // A camera over a table: a clamp at the table's edge, an upright and a boom of round tube, and a case for a Raspberry Pi
-// camera that tilts. Print five parts: part = "clamp", "foot", "elbow", "end", "case", "lid"; "all" shows them together.
+// camera that tilts. Print six files: part = "clamp", "foot" (with its knob), "elbow", "end", "case", "lid"; "all" shows them
+// together.
 //
 //     openscad -D 'part="clamp"' -o clamp.stl camera_arm.scad
 
@@ -14,7 +15,8 @@ fit = 0.4;            // play between a print and what goes into it
 wall = 5;             // around the tube
 upright_length = 900; // in the picture alone, as is the next one
 boom_length = 450;
-camera_tilt = 20;
+paper = [430, 478];   // BINMAT's board, the largest
+camera_tilt = 0;
 
 // ---- Raspberry Pi Camera Module 1, 2 and 3 (mechanical drawings) ----
 board = [25, 24];     // width, height
@@ -129,6 +131,7 @@ module elbow() {
 
 tongue = 8;
 tongue_width = 16;
+tongue_length = 22;   // to the axis on which the case tilts, so that the lid passes the sleeve
 end_depth = 32;
 
 module end() {
@@ -137,14 +140,14 @@ module end() {
         union() {
             cylinder(r = ring, h = top);
             translate([-slit / 2 - 6, 0, 0]) cube([slit + 12, ring + ear, end_depth]);
-            translate([-tongue / 2, -tongue_width / 2, top - eps]) cube([tongue, tongue_width, 12]);
-            translate([0, 0, top + 12]) rotate([0, 90, 0]) cylinder(d = tongue_width, h = tongue, center = true);
+            translate([-tongue / 2, -tongue_width / 2, top - eps]) cube([tongue, tongue_width, tongue_length]);
+            translate([0, 0, top + tongue_length]) rotate([0, 90, 0]) cylinder(d = tongue_width, h = tongue, center = true);
         }
         translate([0, 0, -1]) cylinder(d = tube + fit, h = end_depth + 1);
         translate([0, 0, end_depth - eps]) cylinder(d1 = tube + fit, d2 = 0, h = (tube + fit) / 2);
         translate([-slit / 2, 0, -1]) cube([slit, ring + ear + 1, end_depth + 1]);
         for (z = [9, end_depth - 9]) translate([0, ring + ear / 2, z]) rotate(90) pinch_screw();
-        translate([0, 0, top + 12]) bore(m4, 40);
+        translate([0, 0, top + tongue_length]) bore(m4, 40);
     }
 }
 
@@ -212,16 +215,27 @@ module all() {
     height = throat + jaw[0] + jaw[1];
     print = [0.95, 0.75, 0.2];
     top = jaw[1] + throat;
-    color([0.72, 0.55, 0.38]) translate([spine, -350, top - 28]) cube([900, 700, 28]);
+    beside = tube + 2 * wall - 1;
+    eye = [-ring + 2 + boom_length - 60 + (tube + fit) / 2 + 2 + tongue_length, beside, upright_length - 40 - 14 - case_depth];
+    color([0.72, 0.55, 0.38]) translate([spine, -290, top - 28]) cube([680, 620, 28]);
+    color("white") translate([eye[0] - paper[0] / 2, eye[1] - paper[1] / 2, top]) cube([paper[0], paper[1], 1]);
+    for (x = [-0.5, 0.5], y = [-0.5, 0.5]) {
+        corner = [eye[0] + x * paper[0], eye[1] + y * paper[1], top + 1];
+        color("black") translate(corner - [x * 24, y * 24, 0]) cube([24, 24, 2], center = true);
+        color([0.3, 0.5, 0.9]) hull() {
+            translate(eye) sphere(d = 1, $fn = 6);
+            translate(corner) sphere(d = 3, $fn = 6);
+        }
+    }
     color(print) translate([0, ring, 0]) rotate([90, 0, 0]) clamp();
     translate([-ring + 2, 0, 0]) {
         rod(upright_length);
         translate([0, 0, upright_length - 40]) {
-            color(print) translate([0, tube + 2 * wall - 1, -ring]) rotate(180) elbow();
-            translate([-60, tube + 2 * wall - 1, 0]) rotate([0, 90, 0]) rod(boom_length);
-            translate([boom_length - 60 - end_depth, tube + 2 * wall - 1, 0]) {
+            color(print) translate([0, beside, -ring]) rotate(180) elbow();
+            translate([-60, beside, 0]) rotate([0, 90, 0]) rod(boom_length);
+            translate([boom_length - 60 - end_depth, beside, 0]) {
                 color(print) rotate([0, 90, 0]) rotate(90) end();
-                translate([end_depth + (tube + fit) / 2 + 14, 0, 0]) rotate([0, camera_tilt, 0]) head();
+                translate([end_depth + (tube + fit) / 2 + 2 + tongue_length, 0, 0]) rotate([0, camera_tilt, 0]) head();
             }
         }
     }
@@ -232,13 +246,18 @@ module all() {
 
 // Case and lid around the tilting axis, the lens looking down.
 module head() {
-    color([0.95, 0.75, 0.2]) rotate([180, 0, 90]) translate([-case_size[0] / 2, -case_size[1] / 2, -14]) {
+    color([0.95, 0.75, 0.2]) rotate(90) translate([-case_size[0] / 2, -case_size[1] / 2, -14]) {
         lid();
         translate([0, 0, -case_depth]) case();
     }
 }
 
 if (part == "all") all();
+if (part == "head") {  // a picture alone
+    color([0.95, 0.75, 0.2]) translate([0, 0, 0]) rotate([0, 90, 0]) rotate(90) end();
+    translate([-60, 0, 0]) rotate([0, 90, 0]) rod(60 + end_depth);
+    translate([end_depth + (tube + fit) / 2 + 2 + tongue_length, 0, 0]) rotate([0, -25, 0]) head();
+}
 if (part == "clamp") clamp();
 if (part == "foot") {
     foot();

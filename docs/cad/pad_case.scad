@@ -24,7 +24,7 @@ font = "Liberation Sans:style=Bold";
 pitch = collar + (key > 20 ? 5 : 8);
 arm = 0.8 * pitch;    // from the middle of the cross to its keys
 margin = wall + 10;
-lamps_depth = 20;     // the row of lamps behind the keys
+lamps_depth = 27;     // the row of lamps behind the keys
 low = key > 20 ? 15 : 13;            // room before the keys, for words
 
 cross = [margin + collar / 2 + arm, margin + low + collar / 2 + arm];
@@ -53,8 +53,8 @@ module engraving() {
     for (at = arrows) translate(cross + (arm - collar / 2 - 3.4) * [at[0], at[1]] * (key > 20 ? 0.75 : 0.7))
         rotate(at[2]) polygon([[-2.4, -1.8], [2.4, -1.8], [0, 2.4]]);
     for (at = words) translate(block + pitch * [at[1], at[2]] + [0, at[3] * under])
-        text(at[0], size, font, halign = "center", valign = "center");
-    for (n = [0:3]) translate(lamp_at(n) - [0, 6.5]) text(lamp_words[n], size - 0.6, font, halign = "center", valign = "center");
+        text(at[0], size, font, halign = "center", valign = "center", $fn = 12);
+    for (n = [0:3]) translate(lamp_at(n) - [0, 6.5]) text(lamp_words[n], size - 0.6, font, halign = "center", valign = "center", $fn = 12);
     translate([width / 2, margin + 1]) if (seat == "south") circle(d = 7); else rotate(45) square(6, center = true);
 }
 

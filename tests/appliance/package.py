@@ -19,13 +19,13 @@ SUITES = {"bookworm": "3.11", "trixie": "3.13"}
 """The distributions, and the Python of each."""
 PACKAGES = ("python3", "systemd", "udev", "zlib1g", "libstdc++6")
 """What a Raspberry Pi has by itself, and the package asks for."""
-NEEDED = ("mmdebstrap", "unshare", "setpriv")
+NEEDED = ("mmdebstrap", "unshare", "ip")
 
 
 def distribution(suite: str, architecture: str = "amd64") -> Path:
     """A root with nothing of ours in it; raises `CannotBuild`."""
     if missing := [tool for tool in NEEDED if not shutil.which(tool)]:
-        raise build.CannotBuild(f"{', '.join(missing)} not found: sudo apt install mmdebstrap util-linux")
+        raise build.CannotBuild(f"{', '.join(missing)} not found: sudo apt install mmdebstrap iproute2")
     if os.geteuid():
         raise build.CannotBuild("a root is built as root")
     folder = build.cache() / f"root-{suite}-{architecture}-{build.mark(*PACKAGES)}"
@@ -69,7 +69,8 @@ class Inside:
     def __call__(self, script: str, status: int = 0, **environment: str) -> str:
         """What a script says, both streams; it has to end with that status."""
         given = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8"} | environment
-        command = ["unshare", "--net", "chroot", str(self.root), "/bin/sh", "-ec", script]
+        alone = 'ip link set lo up && exec chroot "$0" /bin/sh -ec "$1"'
+        command = ["unshare", "--net", "sh", "-c", alone, str(self.root), script]
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=given)
         said = done.stdout + done.stderr
         assert done.returncode == status, f"{script}\nended with {done.returncode}:\n{said}"

@@ -139,7 +139,6 @@ def test_installed_upgraded_removed_and_purged(machine: Inside, tmp_path: Path) 
     assert f"Games are in {STATE}, settings in {CONFIG}" in said
     assert not (machine.root / DEBIAN_HOME[1:]).exists()
     assert not (machine.root / "usr/bin/companion").exists()
-    assert not list((machine.root / "etc/systemd/system").rglob("companion*"))
     assert not (machine.root / "etc/avahi/services/tabletop-companion.service").exists()
     install(machine)
     assert games(machine) == before, "an older version, and the games that were here"
@@ -154,6 +153,8 @@ def test_installed_upgraded_removed_and_purged(machine: Inside, tmp_path: Path) 
     assert f"Games and settings go: {STATE}, {CONFIG}" in said
     assert not (machine.root / STATE[1:]).exists()
     assert not (machine.root / CONFIG[1:]).exists()
+    assert not list((machine.root / "etc/systemd/system").rglob("companion*"))
+    assert not list((machine.root / "usr/share/python3/runtime.d").glob("tabletop*"))
 
 
 def test_what_it_says_of_itself(machine: Inside) -> None:

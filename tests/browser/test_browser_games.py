@@ -275,9 +275,41 @@ def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: tuple[WebDriver, 
         says(wall, "Purple: move")
         seen = until("something to move", lambda: wall.execute_script("return window.moved"))
         assert {"slide", "bump"} <= set(seen)
+        wall.execute_script(
+            f"window.skipped = []; document.addEventListener('shown', () => setTimeout(() => {{ const before = {moving}.length;"
+            " document.dispatchEvent(new KeyboardEvent('keydown', { key: 'x', bubbles: true }));"
+            f" window.skipped.push([before, {moving}.length]); }}))"
+        )
+        north.post("/api/seat/north/confirm", moment="1.1", stage=0, force=True)
+        before, after = until("the next step", lambda: wall.execute_script("return window.skipped"))[0]
+        assert before or not after
+        assert after == 0, "a key shows the end at once"
+        assert sounded(wall) == [2, 0], "two notes of a bounce, and none in quiet hours"
         wall.refresh()
-        says(wall, "Purple: move")
+        until("the table", lambda: wall.find_elements(By.ID, "live"))
         assert wall.execute_script(f"return {moving}") == []
+
+
+def sounded(window: WebDriver) -> list[int]:
+    """How many notes a tone has on the table screen whose sound is on, and when the service says nothing of a volume."""
+    window.set_script_timeout(10)
+    script = """
+        const done = arguments[0], place = document.getElementById('voice'), counts = [];
+        let notes = 0;
+        const Plain = window.OscillatorNode;
+        window.OscillatorNode = class extends Plain { start(...when) { notes += 1; super.start(...when); } };
+        localStorage.setItem('voice', 'on');
+        import(document.body.dataset.page.replace(/[^/]*$/, 'tones.js')).then(({ sound }) => {
+          place.dataset.volume = '1';
+          sound('A5 120 ·40 A4 60', 0);
+          counts.push(notes);
+          delete place.dataset.volume;
+          sound('A5 120 ·40 A4 60', 0);
+          counts.push(notes - counts[0]);
+          localStorage.removeItem('voice');
+          done(counts);
+        });"""
+    return list(window.execute_async_script(script))
 
 
 def test_done_too_early_is_refused_and_can_be_overruled(

@@ -69,7 +69,7 @@ def test_a_full_disk_refuses_what_it_cannot_keep_and_the_reserve_lets_the_game_g
                 database_of(journal).execute("PRAGMA max_page_count=1000000")
             return given
 
-        journal.on_full = give_up
+        journal.database.on_full = give_up
         if told.own.sealed:
             played.table.take_back(Seat.SOUTH, told.moment)
         type_much(played)

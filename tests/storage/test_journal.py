@@ -87,7 +87,7 @@ def test_a_new_key_is_kept_on_a_full_disk_too(path: Path) -> None:
             database_of(journal).execute("PRAGMA max_page_count=1000000")
             return True
 
-        journal.on_full = give_up
+        journal.database.on_full = give_up
         assert journal.renew_key("host", 20_000) == journal.key("host", 20_000)
 
 
@@ -117,7 +117,7 @@ def test_an_old_journal_is_migrated_with_a_copy_beside_it(old: Path) -> None:
         session = journal.restore()
         assert (session.phase, session.number, session.sealed) == (Phase.ORDERS, 3, sealed)
         assert {sitter.name for sitter in session.seats.values()} == {"Ann", "Cleo"}
-        assert len(journal.forgotten()) == 1
+        assert len(journal.archive.forgotten()) == 1
         journal.append(3, Pause("host", 1.0), 2.0)
     assert rows(migrations.copy_of(old, 1)) == before
     assert migrations.copy_of(old, 1).stat().st_mode & 0o777 == 0o600
@@ -127,11 +127,11 @@ def test_an_old_journal_is_migrated_with_a_copy_beside_it(old: Path) -> None:
 
 def test_starts_are_counted_anew_after_each_migration(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Journal(path) as journal:
-        assert [journal.count(migrations.STARTS) for _ in range(2)] == [1, 2]
+        assert [journal.archive.count(migrations.STARTS) for _ in range(2)] == [1, 2]
     monkeypatch.setattr(migrations, "FORMAT", FORMAT + 1)
     monkeypatch.setattr(migrations, "MIGRATIONS", {**migrations.MIGRATIONS, FORMAT + 1: lambda db: None})
     with Journal(path) as journal:
-        assert journal.count(migrations.STARTS) == 1
+        assert journal.archive.count(migrations.STARTS) == 1
 
 
 def test_every_file_has_the_same_shape_however_old(old: Path, tmp_path: Path) -> None:

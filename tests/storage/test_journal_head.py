@@ -280,7 +280,7 @@ def test_games_that_are_removed_or_rolled_off_are_not_missed(path: Path, tmp_pat
             played.table.abandon()
         journal = journal_of(played.table)
         stale = head_path(path).read_bytes()
-        journal.remove_game(2)
+        journal.archive.remove_game(2)
         cut = as_after_a_cut(path, tmp_path / "cut")
     with Journal(path) as journal:
         assert journal.notice == ""

@@ -19,7 +19,8 @@ from companion.games.base import Event
 from companion.games.events import CommonEvent
 from companion.table.board_check import HandMove, Problem
 from web.context import STATIC
-from web.rendering.board import BoardPicture, board_svg, board_words, layout_after, scene_of
+from web.rendering.board import board_svg
+from web.rendering.board_picture import BoardPicture, board_words, layout_after, scene_of
 
 
 @pytest.fixture
@@ -68,9 +69,9 @@ def test_who_was_hit_goes_home_after_the_shot_and_what_turns_over_is_named(game:
     ways = (HandMove(("lime robot",), c1, c4), HandMove(("purple robot",), a1, a1, turned=True))
     shot = Event(CommonEvent.SHOT, "…", square="a1", to="c1")
     hit = board_svg(BoardPicture(kit, layout, moves=ways, events=(shot,)))
-    assert re.findall(r'data-slide="[^"]+"( data-late)?', hit) == [" data-late"]
+    assert re.findall(r'data-slide="[^"]+" data-beat="(\d)"', hit) == ["2"], "after the shot"
     assert re.findall(r'data-flip="(\w+)"', hit) == ["a1"]
-    assert "data-late" not in board_svg(BoardPicture(kit, layout, moves=ways))
+    assert 'data-beat="0"' in board_svg(BoardPicture(kit, layout, moves=ways))
 
 
 def test_a_layout_after_moves_puts_what_moves_on_top() -> None:

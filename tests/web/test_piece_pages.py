@@ -19,7 +19,8 @@ from companion.games import GAMES
 from companion.games.screen import Badge
 from companion.table.board_check import HandMove, tops
 from companion.table.session import Phase
-from web.rendering.board import BoardPicture, board_svg, board_words
+from web.rendering.board import board_svg
+from web.rendering.board_picture import BoardPicture, board_words
 from web.server.sse import message
 
 PLACES = ("c1", "c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10")

@@ -7,19 +7,19 @@ stay upright. Colours come from the style sheet through classes; no style attrib
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup, escape
 
 from companion.core.grid import Square
-from companion.core.i18n import joined, say, translate
-from companion.core.kit import SEATS, Board, Kit, Layout, Seat
+from companion.core.i18n import translate
+from companion.core.kit import SEATS, Board, Seat
 from companion.games.base import Event
 from companion.games.events import Reach
-from companion.games.screen import Badge
 from companion.table.board_check import HandMove, Problem
 from companion.table.table_view import TableView
+from web.rendering.beats import beats_of
+from web.rendering.board_picture import BoardPicture, board_words, scene_of
 from web.rendering.pieces import big_piece, covered, is_big, side_class, stack, use
 
 Point = tuple[float, float]
@@ -30,108 +30,6 @@ _ROOM, _ROOM_BELOW = 44.0, 48.0
 _GOAL = 54.0
 """How deep the goals are drawn."""
 _FRAME = 6.0
-
-
-@dataclass(frozen=True)
-class BoardPicture:
-    """What a picture of a board shows beside the squares.
-
-    `wrong` and `moves` are drawn over the pieces of `layout`; `unknown` squares get the shutter.
-    """
-
-    kit: Kit
-    layout: Layout
-    moves: tuple[HandMove, ...] = ()
-    events: tuple[Event, ...] = ()
-    wrong: tuple[Problem, ...] = ()
-    unknown: frozenset[Square] = frozenset()
-    target: Layout = field(default_factory=dict)
-    """How the board lies when hands are done: tells which squares a big piece will cover."""
-    came_from: frozenset[Square] = frozenset()
-    """Where pieces were that hands have moved already."""
-    breaks: Square | None = None
-    """What breaks the rule on a board that is wrong."""
-    badges: Mapping[Square, Badge] = field(default_factory=dict)
-    ways: tuple[tuple[Square, Square], ...] = ()
-    """From where to where pieces have gone that lie in their new places already."""
-
-
-def scene_of(view: TableView) -> BoardPicture | None:
-    """The picture of what a viewer may know; None when no game is on."""
-    if view.kit is None:
-        return None
-    moves = tuple(instruction.move for instruction in view.turn.instructions)
-    before = {} if view.phase == "setup" else view.board.layout
-    done = tuple(move for move in moves if move.done)
-    layout = _spread(view.kit, layout_after(before, done), view.board.target or {}, done)
-    todo = tuple(move for move in moves if not move.done)
-    for problem in view.board.problems:
-        layout, todo = _without(layout, todo, problem)
-    origins = frozenset(move.origin for move in done if move.origin and move.origin != move.target)
-    reason = view.board.why_not.square if view.board.why_not else None
-    board = view.board
-    return BoardPicture(
-        view.kit, layout, todo, view.turn.events, board.problems, board.unknown, board.target or {}, origins,
-        Square.parse(reason) if reason else None,
-        board.standing.badges if board.standing and view.phase != "stages" else {},
-    )  # fmt: skip
-
-
-def _spread(kit: Kit, layout: Layout, target: Layout, done: tuple[HandMove, ...]) -> Layout:
-    """The layout with the big pieces that hands have just put down in all their squares: moves name the first alone."""
-    big = {face for move in done for face in move.faces if is_big(kit, face)}
-    if not big:
-        return layout
-    bare = {square: tuple(face for face in faces if face not in big) for square, faces in layout.items()}
-    for square, faces in target.items():
-        bare[square] = (*bare.get(square, ()), *(face for face in faces if face in big))
-    return bare
-
-
-def _without(layout: Layout, todo: tuple[HandMove, ...], problem: Problem) -> tuple[Layout, tuple[HandMove, ...]]:
-    """Layout and moves without the piece that stands on a wrong square: its way back takes their place."""
-    stray = next((move for move in todo if problem.face in move.faces and problem.square != problem.home), None)
-    place = problem.home or problem.square
-    if stray is not None:
-        todo = tuple(move for move in todo if move is not stray)
-        place = stray.origin or place
-    stack = list(layout.get(place, ()))
-    if problem.face in stack:
-        stack.remove(problem.face)
-    return {**layout, place: tuple(stack)}, todo
-
-
-def layout_after(layout: Layout, moves: Iterable[HandMove]) -> Layout:
-    """The layout once some moves are carried out; what moves lands on top."""
-    stacks = {square: list(faces) for square, faces in layout.items()}
-    landing: list[tuple[Square, str]] = []
-    for move in moves:
-        for face in move.faces:
-            if move.origin is not None and face in stacks.get(move.origin, []):
-                stacks[move.origin].remove(face)
-            if move.target is not None:
-                landing.append((move.target, face))
-    for square, face in landing:
-        stacks.setdefault(square, []).append(face)
-    return {square: tuple(faces) for square, faces in stacks.items() if faces}
-
-
-def board_words(scene: BoardPicture) -> str:
-    """The board's text twin, such as `lime robot c4, purple robot a1`; what is told of a piece stands behind it."""
-    big = [
-        say("{piece} {first} to {last}", piece=face, first=squares[0], last=squares[-1])
-        for face, squares in covered(scene.kit, scene.layout)
-    ]
-    places = []
-    for square, faces in sorted(scene.layout.items()):
-        badge = scene.badges.get(square)
-        told = joined("", ("(", badge.text, ")")) if badge and badge.text else ""
-        places += [joined(" ", (face, square, told)) for face in faces if not is_big(scene.kit, face)]
-    words = joined(", ", places + big) or say("The board is empty")
-    if not scene.unknown:
-        return words
-    hidden = joined(", ", sorted(scene.unknown))
-    return joined(". ", (words, say("The camera does not see {squares}", squares=hidden)))
 
 
 def board_svg(scene: BoardPicture, turned: bool = False) -> Markup:
@@ -171,6 +69,7 @@ class _Sketch:
         self.scene = scene
         self.board: Board = scene.kit.board
         self.turned = turned
+        self.beats = beats_of(scene.events)
         self.pitch = 100 * self.board.pitch_mm / self.board.square_mm
         self.width = self.pitch * (self.board.files - 1) + 100
         self.height = self.pitch * (self.board.ranks - 1) + 100
@@ -266,7 +165,7 @@ class _Sketch:
         for square, faces in sorted(self.scene.layout.items(), key=lambda item: self.centre(item[0])[::-1]):
             if small := [face for face in faces if not is_big(kit, face)]:
                 lies = stack(kit, small, *self.centre(square), self.scene.badges.get(square))
-                drawn.append(self._bumped(square, f'<g data-at="{square}">{lies}</g>'))
+                drawn.append(self._bumped(square, f'<g data-at="{square}"{self._swell(square)}>{lies}</g>'))
         big = [self._big(face, squares) for face, squares in covered(kit, self.scene.layout)]
         return "".join(big + drawn) + "".join(self._wrong(problem) for problem in self.scene.wrong) + self._broken()
 
@@ -279,7 +178,19 @@ class _Sketch:
         if not edges:
             return drawn
         files, ranks = (-edges[0][0], -edges[0][1]) if self.turned else edges[0]
-        return f'<g data-bump="{files * 60} {-ranks * 60}">{drawn}</g>'
+        beat = next(beat for event, beat in self._told() if event.square == str(square) and event.edge)
+        return f'<g data-bump="{files * 60} {-ranks * 60}" data-beat="{beat}">{drawn}</g>'
+
+    def _told(self) -> Iterator[tuple[Event, int]]:
+        """The events of the step that is shown, each with the beat in which it is played."""
+        return zip(self.scene.events, self.beats, strict=True)
+
+    def _swell(self, square: Square) -> str:
+        """Marks what lies on a square, or will, if an event makes it grow for a moment."""
+        for event, beat in self._told():
+            if event.kind.look.swells and str(square) == (event.to or event.square):
+                return f' data-swell data-beat="{beat}"'
+        return ""
 
     def _stack(self, square: Square, faces: Sequence[str], classes: str = "") -> str:
         """What lies on a square, or will: a big piece over all the squares that it covers in the end."""
@@ -332,12 +243,13 @@ class _Sketch:
         frame = "".join(map(self._frame, big[0] if big else (move.target,)))
         ghost = self._stack(move.target, move.faces, "ghost")
         if move.origin is None:
-            return frame + ghost
+            return f"{frame}<g{self._swell(move.target)}>{ghost}</g>"
         if move.origin == move.target:
-            return f'<g data-flip="{move.target}">{frame}</g>'
+            return f'<g data-flip="{move.target}" data-beat="0">{frame}</g>'
         (x0, y0), (x1, y1) = self.centre(move.origin), self.centre(move.target)
-        late = " data-late" if any(to == move.origin for _, to in self._fire(Reach.HIT)) else ""
-        slid = f'<g data-slide="{x0 - x1:g} {y0 - y1:g}"{late}>{ghost}</g>'
+        is_late = any(to == move.origin for _, to, _ in self._fire(Reach.HIT))
+        beat = max(self.beats, default=0) + 1 if is_late else 0
+        slid = f'<g data-slide="{x0 - x1:g} {y0 - y1:g}" data-beat="{beat}">{ghost}</g>'
         return frame + slid + self._arrow(move.origin, move.target)
 
     def _frame(self, square: Square) -> str:
@@ -374,33 +286,36 @@ class _Sketch:
 
     def shots(self) -> str:
         """Lines of fire of the step that is shown; they lie under the pieces."""
-        return "".join(self._shot(one, other) for one, other in self._fire(Reach.HIT) if not _is_next(one, other))
+        return "".join(self._shot(*way) for way in self._fire(Reach.HIT) if not _is_next(*way[:2]))
 
-    def _fire(self, *reaches: Reach) -> list[tuple[Square, Square]]:
-        told = [(event.square, event.to) for event in self.scene.events if event.kind.look.reach in reaches]
-        return [(Square.parse(one), Square.parse(other)) for one, other in told if one and other]
+    def _fire(self, *reaches: Reach) -> list[tuple[Square, Square, int]]:
+        """From where to where is fired or hit, and in which beat."""
+        told = [(event.square, event.to, beat) for event, beat in self._told() if event.kind.look.reach in reaches]
+        return [(Square.parse(one), Square.parse(other), beat) for one, other, beat in told if one and other]
 
     def stances(self) -> str:
         """Shields and bursts round the pieces of which the step that is shown tells."""
-        told = [(event.kind.look, event.square) for event in self.scene.events if event.kind.look.around]
+        told = [(event.kind.look, event.square, beat) for event, beat in self._told() if event.kind.look.around]
         return "".join(
-            use(look.around, x, y - 2, 100 * look.size, "deed harm" if look.is_harm else "deed")
-            for look, square in told
+            _popped(use(look.around, x, y - 2, 100 * look.size, "deed harm" if look.is_harm else "deed"), beat)
+            for look, square, beat in told
             if square
             for x, y in [self.centre(Square.parse(square))]
         )
 
     def blows(self) -> str:
         """What pieces do to the squares next to theirs in the step that is shown."""
-        hits = [use("shot", *self.centre(to), 100, "hit") for one, to in self._fire(Reach.HIT) if _is_next(one, to)]
-        return "".join(hits + [self._blow(*way) for way in self._fire(Reach.HIT, Reach.MISS) if _is_next(*way)])
+        near = [way for way in self._fire(Reach.HIT, Reach.MISS) if _is_next(*way[:2])]
+        hits = [way for way in self._fire(Reach.HIT) if way in near]
+        drawn = [_popped(use("shot", *self.centre(to), 100, "hit"), beat) for _, to, beat in hits]
+        return "".join(drawn + [self._blow(*way) for way in near])
 
-    def _blow(self, origin: Square, target: Square) -> str:
+    def _blow(self, origin: Square, target: Square, beat: int) -> str:
         """A hollow arrow half over the edge between two squares."""
         (x0, y0), (x1, y1) = self.centre(origin), self.centre(target)
         degrees = math.degrees(math.atan2(y1 - y0, x1 - x0))
         x, y = (x0 + x1) / 2, (y0 + y1) / 2
-        return f'<g class="deed">{use("blade", x, y, 46, "blade", degrees=degrees)}</g>'
+        return _popped(f'<g class="deed">{use("blade", x, y, 46, "blade", degrees=degrees)}</g>', beat)
 
     def _bounce(self, square: Square, edge: tuple[int, int]) -> str:
         """A bar at the edge that refused, and three rays beyond it."""
@@ -412,13 +327,19 @@ class _Sketch:
             '<path class="rays" d="M61 0h13M60 -17l11 -8M60 17l11 8"/></g>'
         )
 
-    def _shot(self, origin: Square, target: Square) -> str:
+    def _shot(self, origin: Square, target: Square, beat: int) -> str:
         (x0, y0), (x1, y1) = self.centre(origin), self.centre(target)
         length = math.hypot(x1 - x0, y1 - y0) or 1.0
         dx, dy = (x1 - x0) / length, (y1 - y0) / length
         line = f"M{x0 + dx * 44:g} {y0 + dy * 44:g}L{x1 - dx * 40:g} {y1 - dy * 40:g}"
-        grown = f'd="{line}" pathLength="1" data-grow'
-        return f'<path class="fire case" {grown}/><path class="fire" {grown}/>{use("shot", x1, y1, 112, "hit")}'
+        grown = f'd="{line}" pathLength="1" data-grow data-beat="{beat}"'
+        burst = _popped(use("shot", x1, y1, 112, "hit"), beat)
+        return f'<path class="fire case" {grown}/><path class="fire" {grown}/>{burst}'
+
+
+def _popped(drawn: str, beat: int) -> str:
+    """What comes into the picture in a beat."""
+    return f'<g data-pop data-beat="{beat}">{drawn}</g>'
 
 
 def _is_next(one: Square, other: Square) -> bool:

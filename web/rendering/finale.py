@@ -11,7 +11,8 @@ from companion.core.grid import Square
 from companion.core.i18n import joined, say, say_n
 from companion.core.kit import SEATS, Seat
 from companion.table.table_view import TableView
-from web.rendering.board import BoardPicture, board_part
+from web.rendering.board import board_part
+from web.rendering.board_picture import BoardPicture
 
 
 @dataclass(frozen=True)

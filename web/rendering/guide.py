@@ -15,7 +15,8 @@ from companion.games.screen import CardUi, OrderKind, OrderSheet, Play
 from companion.games.spelling import choice_of
 from companion.table.board_check import HandMove
 from companion.table.table_view import TableView
-from web.rendering.board import board_svg, scene_of
+from web.rendering.board import board_svg
+from web.rendering.board_picture import scene_of
 
 HAND_IN, COMMIT = "#hand-in", "#commit"
 

@@ -19,7 +19,8 @@ from companion.core.i18n import joined, plain_words, say, spoken
 from companion.core.kit import Seat
 from companion.games.base import Game
 from web.context import PageContext
-from web.rendering.board import BoardPicture, board_svg
+from web.rendering.board import board_svg
+from web.rendering.board_picture import BoardPicture
 from web.rendering.time_line import lead_line, marked_moments
 from web.routes.api import Body, Text, read_body
 

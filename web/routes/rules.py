@@ -16,7 +16,8 @@ from companion.games.base import Game, Illustration, Key
 from companion.printing.rulebook import illustrations
 from companion.table.board_check import HandMove
 from web.context import PageContext
-from web.rendering.board import BoardPicture, board_svg
+from web.rendering.board import board_svg
+from web.rendering.board_picture import BoardPicture
 from web.routes.api import SEAT, Body, Entered, read_body
 
 

@@ -12,6 +12,6 @@ class ArenaEvent(EventKind):
 
     DEFEND = "defend", Look(around="shield", size=1.12)
     ARMED = "armed", Look(around="burst", size=1.24, is_harm=True)
-    SPAWN = "spawn", Look(), None, _SPAWNS
+    SPAWN = "spawn", Look(swells=True), None, _SPAWNS
     NO_SPAWN = "no_spawn"
-    LEAVE = "leave", Look(), None, _LOSSES
+    LEAVE = "leave", Look(swells=True), None, _LOSSES

@@ -19,12 +19,12 @@ class KahmateEvent(EventKind):
     RUN = "run"
     PASS = "pass"
     KICK = "kick", Look(), None, _KICKS
-    TACKLE = "tackle", Look(), None, _TACKLES
+    TACKLE = "tackle", Look(swells=True), None, _TACKLES
     BALL = "ball"
-    FACE_OFF = "face_off", Look(), _FACE_OFF, _FACE_OFFS
+    FACE_OFF = "face_off", Look(swells=True), _FACE_OFF, _FACE_OFFS
     FACE_OFF_AGAIN = "face_off_again", Look(), _AGAIN
     STOPPED = "stopped"
-    TURNED_OVER = "turned_over"
-    STANDS_UP = "stands_up"
+    TURNED_OVER = "turned_over", Look(swells=True)
+    STANDS_UP = "stands_up", Look(swells=True)
     REFILLED = "refilled"
     ROUND_END = "round_end"

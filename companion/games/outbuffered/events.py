@@ -11,6 +11,6 @@ _FLAGS = Highlight("flag-s", lambda n: say_n("{n} flag taken", "{n} flags taken"
 class OutbufferedEvent(EventKind):
     """What becomes of flags and of robots that are hit."""
 
-    FLAG_TAKEN = "flag_taken", Look(), _TAKEN, _FLAGS
+    FLAG_TAKEN = "flag_taken", Look(swells=True), _TAKEN, _FLAGS
     FLAG_DROPPED = "flag_dropped"
     SENT_BACK = "sent_back"

@@ -14,5 +14,5 @@ class ScoutsEvent(EventKind):
     JUMP = "jump"
     BOULDER = "boulder"
     ROCK = "rock"
-    INTEL = "intel", Look(), None, _INTEL
+    INTEL = "intel", Look(swells=True), None, _INTEL
     ENDED = "ended"

@@ -1,0 +1,128 @@
+"""The tables of distances in docs/hardware.md are what the program's own judgement of readability says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from companion.core.kit import Kit
+from companion.core.ports import Weakness
+from companion.games import GAMES, game_named
+from vision.pose.optics import LENSES
+from vision.pose.pose import Pose
+from vision.readability import MODULES, enough_px, measure_squares
+from vision.simulation.render import camera_pose
+from vision.simulation.view import View
+
+PAGE = Path(__file__).parents[2] / "docs/hardware.md"
+HEADINGS = {
+    "camera-module-1": "Module 1",
+    "camera-module-2": "Module 2",
+    "camera-module-3": "Module 3",
+    "camera-module-3-wide": "Module 3 Wide",
+    "hq-6mm": "HQ, 6 mm",
+    "webcam": "webcam, 67°",
+}
+SIZE = (1920, 1080)
+WHOLE = 0.98
+"""What of the picture the board and the room beside it take at the nearest."""
+
+
+def kits() -> dict[str, Kit]:
+    """The usual board of every game, by its title."""
+    found = [game_named(name) for name in GAMES]
+    made = [game.kit(game.options({})) for game in found]
+    return {kit.title: kit for kit in made}
+
+
+def pose_of(kit: Kit, lens: str, tilt_deg: float, fill: float) -> Pose:
+    view = View(*SIZE, focal_ratio=LENSES[lens].focal_ratio, k1=LENSES[lens].k1, tilt_deg=tilt_deg)
+    return camera_pose(kit, replace(view, fill=fill))
+
+
+def distance_mm(kit: Kit, pose: Pose) -> float:
+    """From the lens to the middle of the board."""
+    middle = np.array([kit.board.width_mm / 2, kit.board.height_mm / 2, 0.0])
+    return float(np.linalg.norm(pose.eye_mm - middle))
+
+
+def smallest_px(kit: Kit, pose: Pose) -> float:
+    """The module of the marker that appears smallest."""
+    module_mm = (kit.deck.marker_mm if kit.deck else kit.tag_mm) / MODULES
+    squares = [square for square in kit.board.squares if square not in kit.board.holes]
+    return min(module_mm * pose.px_per_mm(*kit.board.centre_mm(square)) for square in squares)
+
+
+def limits(kit: Kit, lens: str, tilt_deg: float) -> tuple[Pose, Pose] | None:
+    """The nearest pose, with everything in the picture, and the farthest, with markers large enough; None: no such."""
+    near = pose_of(kit, lens, tilt_deg, WHOLE)
+    if smallest_px(kit, near) < enough_px(kit):
+        return None
+    low, high = 0.02, WHOLE
+    for _ in range(9):
+        fill = (low + high) / 2
+        low, high = (
+            (low, fill) if smallest_px(kit, pose_of(kit, lens, tilt_deg, fill)) >= enough_px(kit) else (fill, high)
+        )
+    return near, pose_of(kit, lens, tilt_deg, high)
+
+
+def table(tilt_deg: float) -> list[str]:
+    """The rows of a table, and the distances at which all five boards are read."""
+    rows, spans = [], dict[str, list[tuple[int, int] | None]]()
+    for title, kit in kits().items():
+        cells = []
+        for lens in HEADINGS:
+            found = limits(kit, lens, tilt_deg)
+            ends = (
+                (math.ceil(distance_mm(kit, found[0]) / 10), math.floor(distance_mm(kit, found[1]) / 10))
+                if found
+                else None
+            )
+            spans.setdefault(lens, []).append(ends)
+            cells.append(cell(ends))
+        rows.append(row(title, cells))
+    return [*rows, row("all five", [cell(shared(spans[lens])) for lens in HEADINGS])]
+
+
+def shared(spans: Sequence[tuple[int, int] | None]) -> tuple[int, int] | None:
+    """Distances that lie in all of them."""
+    known = [span for span in spans if span]
+    if len(known) < len(spans):
+        return None
+    return max(low for low, _ in known), min(high for _, high in known)
+
+
+def cell(ends: tuple[int, int] | None) -> str:
+    return f"{ends[0]}–{ends[1]}" if ends and ends[0] <= ends[1] else "–"
+
+
+def row(title: str, cells: Sequence[str]) -> str:
+    return f"| {title} | {' | '.join(cells)} |"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("tilt_deg", "words"), [(0, "straight above"), (30, "30 degrees askew")])
+def test_the_table_of_distances_is_what_the_program_judges(tilt_deg: float, words: str) -> None:
+    expected = "\n".join([row(f"cm, {words}", list(HEADINGS.values())), f"|{'---|' * 7}", *table(tilt_deg)])
+    assert expected in PAGE.read_text(encoding="utf-8"), f"docs/hardware.md should have\n{expected}"
+
+
+@pytest.mark.slow
+def test_its_limits_are_where_the_program_begins_to_complain() -> None:
+    """A little beyond the farthest distance markers are called too small, a little nearer they are not."""
+    picture = np.full(SIZE[::-1], 200, np.uint8)
+    for kit in (kits()["Scouts"], kits()["BINMAT"]):
+        found = limits(kit, "camera-module-3", 0)
+        assert found
+        fill = WHOLE * distance_mm(kit, found[0]) / distance_mm(kit, found[1])
+        for factor, is_small in ((1.03, False), (0.97, True)):
+            measures = measure_squares(picture, kit, pose_of(kit, "camera-module-3", 0, fill * factor))
+            weak = {kind for measure in measures.values() for kind in measure.weak(enough_px(kit))}
+            assert (Weakness.SMALL in weak) is is_small
+            assert Weakness.CUT not in weak

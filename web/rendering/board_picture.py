@@ -1,0 +1,117 @@
+"""What a picture of a board shows: where pieces lie, where hands move them, what is wrong, what nobody sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from companion.core.grid import Square
+from companion.core.i18n import joined, say
+from companion.core.kit import Kit, Layout
+from companion.games.base import Event
+from companion.games.screen import Badge
+from companion.table.board_check import HandMove, Problem
+from companion.table.table_view import TableView
+from web.rendering.pieces import covered, is_big
+
+
+@dataclass(frozen=True)
+class BoardPicture:
+    """What a picture of a board shows beside the squares.
+
+    `wrong` and `moves` are drawn over the pieces of `layout`; `unknown` squares get the shutter.
+    """
+
+    kit: Kit
+    layout: Layout
+    moves: tuple[HandMove, ...] = ()
+    events: tuple[Event, ...] = ()
+    wrong: tuple[Problem, ...] = ()
+    unknown: frozenset[Square] = frozenset()
+    target: Layout = field(default_factory=dict)
+    """How the board lies when hands are done: tells which squares a big piece will cover."""
+    came_from: frozenset[Square] = frozenset()
+    """Where pieces were that hands have moved already."""
+    breaks: Square | None = None
+    """What breaks the rule on a board that is wrong."""
+    badges: Mapping[Square, Badge] = field(default_factory=dict)
+    ways: tuple[tuple[Square, Square], ...] = ()
+    """From where to where pieces have gone that lie in their new places already."""
+
+
+def scene_of(view: TableView) -> BoardPicture | None:
+    """The picture of what a viewer may know; None when no game is on."""
+    if view.kit is None:
+        return None
+    moves = tuple(instruction.move for instruction in view.turn.instructions)
+    before = {} if view.phase == "setup" else view.board.layout
+    done = tuple(move for move in moves if move.done)
+    layout = _spread(view.kit, layout_after(before, done), view.board.target or {}, done)
+    todo = tuple(move for move in moves if not move.done)
+    for problem in view.board.problems:
+        layout, todo = _without(layout, todo, problem)
+    origins = frozenset(move.origin for move in done if move.origin and move.origin != move.target)
+    reason = view.board.why_not.square if view.board.why_not else None
+    board = view.board
+    return BoardPicture(
+        view.kit, layout, todo, view.turn.events, board.problems, board.unknown, board.target or {}, origins,
+        Square.parse(reason) if reason else None,
+        board.standing.badges if board.standing and view.phase != "stages" else {},
+    )  # fmt: skip
+
+
+def _spread(kit: Kit, layout: Layout, target: Layout, done: tuple[HandMove, ...]) -> Layout:
+    """The layout with the big pieces that hands have just put down in all their squares: moves name the first alone."""
+    big = {face for move in done for face in move.faces if is_big(kit, face)}
+    if not big:
+        return layout
+    bare = {square: tuple(face for face in faces if face not in big) for square, faces in layout.items()}
+    for square, faces in target.items():
+        bare[square] = (*bare.get(square, ()), *(face for face in faces if face in big))
+    return bare
+
+
+def _without(layout: Layout, todo: tuple[HandMove, ...], problem: Problem) -> tuple[Layout, tuple[HandMove, ...]]:
+    """Layout and moves without the piece that stands on a wrong square: its way back takes their place."""
+    stray = next((move for move in todo if problem.face in move.faces and problem.square != problem.home), None)
+    place = problem.home or problem.square
+    if stray is not None:
+        todo = tuple(move for move in todo if move is not stray)
+        place = stray.origin or place
+    stack = list(layout.get(place, ()))
+    if problem.face in stack:
+        stack.remove(problem.face)
+    return {**layout, place: tuple(stack)}, todo
+
+
+def layout_after(layout: Layout, moves: Iterable[HandMove]) -> Layout:
+    """The layout once some moves are carried out; what moves lands on top."""
+    stacks = {square: list(faces) for square, faces in layout.items()}
+    landing: list[tuple[Square, str]] = []
+    for move in moves:
+        for face in move.faces:
+            if move.origin is not None and face in stacks.get(move.origin, []):
+                stacks[move.origin].remove(face)
+            if move.target is not None:
+                landing.append((move.target, face))
+    for square, face in landing:
+        stacks.setdefault(square, []).append(face)
+    return {square: tuple(faces) for square, faces in stacks.items() if faces}
+
+
+def board_words(scene: BoardPicture) -> str:
+    """The board's text twin, such as `lime robot c4, purple robot a1`; what is told of a piece stands behind it."""
+    big = [
+        say("{piece} {first} to {last}", piece=face, first=squares[0], last=squares[-1])
+        for face, squares in covered(scene.kit, scene.layout)
+    ]
+    places = []
+    for square, faces in sorted(scene.layout.items()):
+        badge = scene.badges.get(square)
+        told = joined("", ("(", badge.text, ")")) if badge and badge.text else ""
+        places += [joined(" ", (face, square, told)) for face in faces if not is_big(scene.kit, face)]
+    words = joined(", ", places + big) or say("The board is empty")
+    if not scene.unknown:
+        return words
+    hidden = joined(", ", sorted(scene.unknown))
+    return joined(". ", (words, say("The camera does not see {squares}", squares=hidden)))
