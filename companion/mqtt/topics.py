@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from companion.core.drawings import SIGN
 from companion.core.i18n import translate
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import CameraState, Cue, Signal
@@ -24,7 +25,7 @@ EVENT, STAFF, STAFF_SET, PAUSED_SET = "event", "staff", "staff/set", "paused/set
 RETAINED = (AVAILABILITY, STATE, TURN, CLOCK, SEATS_TAKEN, DEVICES, STAFF)
 """What a broker keeps, and is cleared of when MQTT is switched off."""
 
-BOTH_COLOUR, NOBODYS_COLOUR = "#FFC20E", "#FFFFFF"
+BOTH_COLOUR, NOBODYS_COLOUR = SIGN, "#FFFFFF"
 """The turn's colour while the table waits for both seats (the sign's yellow), and for none."""
 
 EVENTS = (

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import cv2
 import numpy as np
 
+from companion.core.drawings import SIGN
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.screen import Badge, Lane, Pile
@@ -21,7 +22,7 @@ from companion.printing.sprites import INK, Picture, drawing, faded, printed_on,
 WIDTH_PX, BOARD_PX = 480, 520
 """Of the picture, and at most of its board's height."""
 _HEAD, _EDGE = 44, 12
-_PAPER, _TILE, _TILE_2, _INK_2, _SIGN, _WELL = "#F4EEE1", "#FFFBF2", "#EFE7D6", "#51493F", "#FFC20E", "#E6DDCA"
+_PAPER, _TILE, _TILE_2, _INK_2, _WELL = "#F4EEE1", "#FFFBF2", "#EFE7D6", "#51493F", "#E6DDCA"
 _HATCH = "#4A4339"
 _ROOM, _GOAL = 44.0, 54.0
 _SHOWN_CARDS = 5
@@ -170,7 +171,7 @@ class _Artist:
             name = self._fitting(self._names.get(seat, ""), room - 36)
             width = 34 + (name.shape[1] + 6 if name is not None else 0)
             if seat in leaf.winners:
-                picture[6:38, round(x) - 4 : round(x) + width] = rgb_of(_SIGN)
+                picture[6:38, round(x) - 4 : round(x) + width] = rgb_of(SIGN)
             put(picture, drawing(side.drawing, side.rgb, 26), x + 13, 21)
             if name is not None:
                 put(picture, name, x + 32 + name.shape[1] / 2, 22)

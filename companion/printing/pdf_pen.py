@@ -23,18 +23,17 @@ from reportlab.pdfbase.pdfmetrics import stringWidth
 from reportlab.pdfgen.canvas import Canvas
 from svglib.svglib import svg2rlg
 
-from companion.core.drawings import standalone
+from companion.core.drawings import SIGN, standalone
 from companion.core.i18n import translate
 from companion.core.kit import CARD_DICTIONARY, Side
 from companion.printing.tiling import Extent
 
-INK, INK_2, RULE, TILE_2, STONE, SIGN, WHITE, BLACK, HATCH = (
+INK, INK_2, RULE, TILE_2, STONE, WHITE, BLACK, HATCH = (
     "#1B1814",
     "#51493F",
     "#CDC2AC",
     "#EFE7D6",
     "#9C9282",
-    "#FFC20E",
     "#FFFFFF",
     "#000000",
     "#4A4339",

@@ -65,13 +65,13 @@ class Inside:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8"}
 
     def __call__(self, script: str, status: int = 0, **environment: str) -> str:
         """What a script says, both streams; it has to end with that status."""
-        given = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8"} | environment
         alone = 'ip link set lo up && exec chroot "$0" /bin/sh -ec "$1"'
         command = ["unshare", "--net", "sh", "-c", alone, str(self.root), script]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=given)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=self.environment | environment)
         said = done.stdout + done.stderr
         assert done.returncode == status, f"{script}\nended with {done.returncode}:\n{said}"
         return said

@@ -30,7 +30,7 @@ from companion.bots.kahmate.search import STRENGTHS, Candidate, Search, values_o
 from companion.bots.kahmate.worth import PIP, TRY, plain_odds, solve
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
-from companion.games.kahmate.board import AHEAD, AREA, IN_GOAL, NUMBERS, behind
+from companion.games.kahmate.board import AHEAD, AREA, CLEAR_LEAD, IN_GOAL, NUMBERS, behind
 
 _FORMATIONS = ("b2 g2 c2 e2 d2 f2", "c2 f2 d1 e2 d2 b2", "b2 f2 c1 d2 e2 g2")
 """Where South puts R R B T F S; North and the mirrored ones are made of them."""
@@ -156,7 +156,7 @@ def _card_matrix(
                 chance = plain_odds(tuple(left[0]), tuple(left[1]), ahead)
                 value = chance * by_little + (1 - chance) * loses
             else:
-                value = by_much if lead > 2 else by_little if lead > 0 else loses
+                value = by_much if lead > CLEAR_LEAD else by_little if lead > 0 else loses
             row.append(value - PIP * (one - other))
         rows.append(row)
     return rows

@@ -15,11 +15,13 @@ from companion.core.kit import SEATS
 from companion.games.kahmate.actions import Path, path_text
 from companion.games.kahmate.board import (
     AREA,
+    CLEAR_LEAD,
     FILES,
     IN_GOAL,
     NAMES,
     NUMBERS,
     OWN_LINE,
+    PASS_REACH,
     ROLE_OF,
     SEAT_OF,
     SPEED,
@@ -149,7 +151,7 @@ def won(position: Position, play: Play, by: int = 0) -> Position:
     after = position.copy()
     if play.kind == TACKLE:
         carrier = position.board[position.ball]
-        after.ball = position.places[play.movers[0]] if by > 2 else play.ball
+        after.ball = position.places[play.movers[0]] if by > CLEAR_LEAD else play.ball
         after.down[carrier] = 1
         after.end_round()
     elif play.kind == END:
@@ -268,7 +270,7 @@ def passes(position: Position) -> Iterator[Play]:
     for mate in TEAMS[position.seat]:
         end = position.places[mate]
         back, aside = (RANK[ball] - RANK[end]) * ahead, abs(FILE[ball] - FILE[end])
-        if not position.down[mate] and 1 <= back <= 2 and aside <= 2:
+        if not position.down[mate] and 1 <= back <= PASS_REACH and aside <= PASS_REACH:
             met = [position.board[square] for square in crossed(ball, end)]
             between = [p for p in met if p != EMPTY and not position.down[p] and SEAT_OF[p] != position.seat]
             meetings = tuple(Meeting(p, ball, position.places[p]) for p in between)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from companion.bots.kahmate.moves import ATTACK, DEFENCE, EMPTY, FILE, RANK, Hand, Position
-from companion.games.kahmate.board import AREA, OWN_LINE, SEAT_OF, SPEED, STEPS, TEAMS, crossed
+from companion.games.kahmate.board import AREA, CLEAR_LEAD, OWN_LINE, PASS_REACH, SEAT_OF, SPEED, STEPS, TEAMS, crossed
 
 TRY = 1000.0
 PIP = 4.0
@@ -70,8 +70,8 @@ def odds(attack: Hand, defence: Hand, ahead: int) -> tuple[float, float, float]:
     for one, share in zip(attack, mine, strict=True):
         for other, other_share in zip(defence, theirs, strict=True):
             lead, chance = one + ahead - other, share * other_share
-            by_much += chance * (lead > 2)
-            by_little += chance * (0 < lead <= 2)
+            by_much += chance * (lead > CLEAR_LEAD)
+            by_little += chance * (0 < lead <= CLEAR_LEAD)
             again += chance * (lead == 0)
     by_little += again * (tie + 1) / 2
     return by_much, by_little, max(0.0, 1 - by_much - by_little)
@@ -140,7 +140,7 @@ def _pass_chance(position: Position, giver: int, start: int, taker: int) -> floa
     """How likely a pass from a square arrives; 0: it is not allowed."""
     end = position.places[taker]
     back = (RANK[start] - RANK[end]) * (1 if position.seat == 0 else -1)
-    if not 1 <= back <= 2 or abs(FILE[start] - FILE[end]) > 2 or position.down[taker]:
+    if not 1 <= back <= PASS_REACH or abs(FILE[start] - FILE[end]) > PASS_REACH or position.down[taker]:
         return 0.0
     chance = 1.0
     for square in crossed(start, end):
@@ -265,7 +265,7 @@ def _carried_worth(position: Position, carrier: int, owner: int) -> float:
         square = position.places[piece]
         back = (rank - RANK[square]) * ahead
         if piece != carrier and not position.down[piece]:
-            if 1 <= back <= 2 and abs(FILE[square] - file) <= 2:
+            if 1 <= back <= PASS_REACH and abs(FILE[square] - file) <= PASS_REACH:
                 points += _SUPPORT
             points -= 1.5 * max(0, back - 3)
     return points + 5.0 * (DEFENCE[carrier] + SPEED[carrier] - 3)

@@ -31,6 +31,10 @@ OWN_LINE = (0, RANKS - 1)
 """The rank, from 0, of each seat's own goal line; the other one is the line it runs for."""
 BALL_RANK = 5
 """The rank, from 0, on which the ball begins."""
+PASS_REACH, KICK_REACH = 2, 3
+"""So many ranks and files a pass and a kick go at most ("pass", "kick"). A test holds the sentences that say so."""
+CLEAR_LEAD = 2
+"""By more than so much a tackle must win for the tackler to have the ball ("tackled-ball")."""
 
 SIDES = {
     Seat.SOUTH: Side(say("blue"), "blue", "#1C4FB0", "disc"),

@@ -14,10 +14,12 @@ from companion.core.i18n import say
 from companion.games.kahmate.actions import Action, Card, Kick, Pass, Path, Placement, Run, Tackle
 from companion.games.kahmate.board import (
     AHEAD,
+    KICK_REACH,
     NAMES,
     OWN_LINE,
     OWN_RANK_WORDS,
     OWN_RANKS,
+    PASS_REACH,
     PIECE_NAMES,
     SEAT_OF,
     SIDE_NAMES,
@@ -249,7 +251,7 @@ def _check_pass(state: State, action: Pass) -> None:
     if back < 1:
         sentence = say("{to} is not behind {square}: a pass goes 1 or 2 ranks behind.", **ends)
         refuse(Reason.PASS_NOT_BEHIND, sentence, "pass", action.end)
-    if back > 2 or aside > 2:
+    if back > PASS_REACH or aside > PASS_REACH:
         sentence = say("{square} to {to} is too far: a pass goes at most 2 ranks behind and 2 files aside.", **ends)
         refuse(Reason.PASS_TOO_FAR, sentence, "pass", action.end)
     receiver = state.board[action.end]
@@ -279,7 +281,7 @@ def _check_kick(state: State, action: Kick) -> None:
     if ranks < 1:
         sentence = say("{to} is not ahead of {square}: a kick goes 1 to 3 ranks ahead.", **ends)
         refuse(Reason.KICK_NOT_AHEAD, sentence, "kick", action.end)
-    if ranks > 3 or abs(file_of(action.end) - file_of(action.start)) > 3:
+    if ranks > KICK_REACH or abs(file_of(action.end) - file_of(action.start)) > KICK_REACH:
         sentence = say("{square} to {to} is too far: a kick goes at most 3 ranks ahead and 3 files aside.", **ends)
         refuse(Reason.KICK_TOO_FAR, sentence, "kick", action.end)
 

@@ -14,8 +14,10 @@ from companion.games.kahmate.board import (
     AHEAD,
     AREA,
     FILES,
+    KICK_REACH,
     OWN_LINE,
     OWN_RANKS,
+    PASS_REACH,
     RANKS,
     SEAT_OF,
     SPEED,
@@ -26,8 +28,6 @@ from companion.games.kahmate.board import (
 )
 from companion.games.kahmate.courses import course_of
 from companion.games.kahmate.state import EMPTY, Course, State
-
-_KICK_REACH, _PASS_REACH = 3, 2
 
 
 def legal_actions(state: State, seat: int) -> Iterator[Action]:
@@ -94,7 +94,7 @@ def passes(state: State) -> Iterator[Pass]:
         end = state.places[mate]
         back = (rank_of(state.ball) - rank_of(end)) * ahead
         aside = abs(file_of(state.ball) - file_of(end))
-        if not state.down[mate] and 1 <= back <= _PASS_REACH and aside <= _PASS_REACH:
+        if not state.down[mate] and 1 <= back <= PASS_REACH and aside <= PASS_REACH:
             yield Pass(state.ball, end)
 
 
@@ -106,8 +106,8 @@ def kicks(state: State) -> Iterator[Kick]:
     ahead, ball = AHEAD[state.seat] // FILES, state.ball
     if any((rank_of(state.places[mate]) - rank_of(ball)) * ahead > 0 for mate in TEAMS[state.seat]):
         return
-    files = range(max(0, file_of(ball) - _KICK_REACH), min(FILES, file_of(ball) + _KICK_REACH + 1))
-    for ranks in range(1, _KICK_REACH + 1):
+    files = range(max(0, file_of(ball) - KICK_REACH), min(FILES, file_of(ball) + KICK_REACH + 1))
+    for ranks in range(1, KICK_REACH + 1):
         rank = rank_of(ball) + ranks * ahead
         if 0 <= rank < RANKS:
             for file in files:

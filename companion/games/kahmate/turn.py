@@ -20,6 +20,7 @@ from companion.games.events import CommonEvent, EventKind
 from companion.games.kahmate.actions import Action, Card, EndRound, Kick, Pass, Placement, Run, Tackle
 from companion.games.kahmate.board import (
     BALL_RANK,
+    CLEAR_LEAD,
     FILES,
     IN_GOAL,
     NAMES,
@@ -381,7 +382,7 @@ def _settle_tackle(turn: _Turn, course: Course, face_off: FaceOff, ahead: int) -
         turn.tell(KahmateEvent.BALL, 1 - state.seat, text, "tackle", square=name)
         turn.turn_over(course.movers)
     else:
-        if ahead > 2:
+        if ahead > CLEAR_LEAD:
             taken = state.places[course.movers[0]]
             why = say("The attack is {number} ahead: more than 2 takes the ball.", number=ahead)
         else:

@@ -8,22 +8,11 @@ from functools import partial
 from itertools import groupby, product
 from typing import NamedTuple
 
+from companion.core.drawings import SIGN
 from companion.core.i18n import joined, say, say_n
 from companion.core.kit import SEATS, Deck, Kit
 from companion.printing.kit_pages.deck_pages import print_card
-from companion.printing.pdf_pen import (
-    BAR_MM,
-    HATCH,
-    INK,
-    INK_2,
-    LEADING,
-    RULE,
-    SIGN,
-    TILE_2,
-    WHITE,
-    Pen,
-    broken,
-)
+from companion.printing.pdf_pen import BAR_MM, HATCH, INK, INK_2, LEADING, RULE, TILE_2, WHITE, Pen, broken
 from companion.printing.tiling import Extent, Tiling
 
 _TEXT_SIZES_MM = (4.0, 3.8, 3.6, 3.4, 3.2, 3.0, 2.8, 2.6, 2.4)
