@@ -32,7 +32,7 @@ from companion.core.ports import Alarm, Press, SeatLamps, Signal
 from hardware.debounce import Debouncer, Stroke
 from hardware.kernel_keys import KernelButton, KernelKeys, LineTaken, can_read_keys
 from hardware.outputs import Outputs, SetAlarms, SetLoudness, Show, TryOut
-from hardware.pin_owners import Owner, conflicts, pin_owners
+from hardware.pin_owners import PinOwner, conflicts, pin_owners
 from hardware.tone import hardware_tone
 from hardware.wiring import Button, ButtonPin, Buzzer, Lamp, LampPin, button_pins, lamp_pins
 
@@ -274,7 +274,7 @@ class Panel:
 
     def _lose(self, name: str, error: Exception) -> None:
         """A pin that fails while it is in use is named once and left alone."""
-        self._complain(say("{name} does not work any more: {remedy}", name=name, remedy=_remedy(error)))
+        self._complain(say("{name} no longer works: {remedy}", name=name, remedy=_remedy(error)))
 
     def _release(self, name: str, closing: Callable[[], None]) -> None:
         try:
@@ -310,7 +310,7 @@ class Panel:
                     self._failed.add(key.pin.name)
                     self._complain(
                         say(
-                            "a key of the {pad} pad does not work any more: {remedy}",
+                            "a key of the {pad} pad no longer works: {remedy}",
                             pad=key.pin.seat or say("table"),
                             remedy=_remedy(error),
                         )
@@ -336,7 +336,7 @@ def _remedy(error: Exception) -> str:
     if isinstance(error, GPIOPinInUse):
         return say("another button, lamp or buzzer has this pin. Give each its own in [panel]")
     if isinstance(error, LineTaken):
-        return say("“{owner}” has this pin. End it, or leave the pin out in [panel]", owner=error.owner)
+        return say("“{owner}” is using this pin. Stop it, or leave the pin out in [panel]", owner=error.owner)
     if isinstance(error, PinPWMUnsupported):
         return say("these pins cannot play tones. Install python3-lgpio")
     return say(
@@ -382,7 +382,7 @@ def panel_reason(settings: PanelSettings) -> str | None:
     return _missing() or (_last_failure[-1] if _last_failure else None)
 
 
-def pin_conflicts(settings: PanelSettings, owners: Mapping[int, Owner]) -> tuple[str, ...]:
+def pin_conflicts(settings: PanelSettings, owners: Mapping[int, PinOwner]) -> tuple[str, ...]:
     """A sentence for every driver that has a pin of the panel; the buzzer's may be made by the hardware's PWM."""
     wired = {button.pin for button in button_pins(settings)} | {lamp.pin for lamp in lamp_pins(settings)}
     if isinstance(settings.buzzer, int) and (settings.buzzer not in owners or owners[settings.buzzer].kind != "pwm"):
@@ -397,7 +397,7 @@ def _missing() -> str | None:
     try:
         get_pi_revision()
     except (PinUnknownPi, OSError, ValueError):
-        return say("This machine is no Raspberry Pi and has no pins: use the pages, or play --simulate.")
+        return say("This machine is not a Raspberry Pi and has no pins: use the pages, or play --simulate.")
     chips = sorted(Path("/dev").glob("gpiochip*"))
     return _obstacle(
         has_library=importlib.util.find_spec("lgpio") is not None,
@@ -412,7 +412,8 @@ def _obstacle(has_library: bool, has_chips: bool, may_use_chips: bool) -> str | 
         return say("There is no /dev/gpiochip*: the kernel or the service's DeviceAllow hides the pins.")
     if not may_use_chips:
         return say(
-            "The pins may not be used: add the user to group gpio (sudo usermod -aG gpio USER) and log in again."
+            "There is no permission to use the pins: add the user to group gpio (sudo usermod -aG "
+            "gpio USER) and log in again."
         )
     if not has_library:
         return say(

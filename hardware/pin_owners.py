@@ -23,7 +23,7 @@ HEADER = range(28)
 """The pins of the header."""
 
 
-class Owner(NamedTuple):
+class PinOwner(NamedTuple):
     """A driver's device as the kernel names it, such as `serial@7e201000` or `fe201000.serial`."""
 
     device: str
@@ -35,17 +35,19 @@ class Owner(NamedTuple):
         return words[0] if words else self.device
 
 
-def pin_owners(root: Path = Path("/")) -> Mapping[int, Owner]:
+def pin_owners(root: Path = Path("/")) -> Mapping[int, PinOwner]:
     """The owner of every pin of the header that has one, by BCM number; empty where nothing tells."""
     return _told_by_controller(root) or _told_by_device_tree(root)
 
 
-def _told_by_controller(root: Path) -> Mapping[int, Owner]:
+def _told_by_controller(root: Path) -> Mapping[int, PinOwner]:
     folder = root / "sys/kernel/debug/pinctrl"
     for pattern in _CONTROLLERS:
         for path in _found(folder, f"{pattern}/pinmux-pins"):
             rows = (_ROW.match(line) for line in _content(path).decode(errors="replace").splitlines())
-            return {int(row[1]): Owner(row[2]) for row in rows if row and _is_driver(row[2]) and int(row[1]) in HEADER}
+            return {
+                int(row[1]): PinOwner(row[2]) for row in rows if row and _is_driver(row[2]) and int(row[1]) in HEADER
+            }
     return {}
 
 
@@ -54,14 +56,14 @@ def _is_driver(name: str) -> bool:
     return not name.startswith(("pinctrl-", "gpiochip", "gpio-"))
 
 
-def _told_by_device_tree(root: Path) -> Mapping[int, Owner]:
+def _told_by_device_tree(root: Path) -> Mapping[int, PinOwner]:
     groups = {
         _content(folder / "phandle"): _pins(folder)
         for pattern in _GROUPS
         for folder in _found(root, pattern)
         if (folder / "phandle").exists()
     }
-    found: dict[int, Owner] = {}
+    found: dict[int, PinOwner] = {}
     for pattern in _DEVICES:
         for path in _found(root, pattern):
             if _content(path.parent / "status").rstrip(b"\0") not in (b"", b"okay", b"ok"):
@@ -69,7 +71,7 @@ def _told_by_device_tree(root: Path) -> Mapping[int, Owner]:
             handles = _content(path)
             for at in range(0, len(handles), 4):
                 for pin in groups.get(handles[at : at + 4], ()):
-                    found.setdefault(pin, Owner(path.parent.name))
+                    found.setdefault(pin, PinOwner(path.parent.name))
     return found
 
 
@@ -96,21 +98,21 @@ def _found(folder: Path, pattern: str) -> Iterable[Path]:
         return ()
 
 
-def conflicts(wired: Iterable[int], owners: Mapping[int, Owner]) -> tuple[str, ...]:
+def conflicts(wired: Iterable[int], owners: Mapping[int, PinOwner]) -> tuple[str, ...]:
     """A sentence for every driver that has a pin which is wired to a pad, with what to do."""
-    by_owner: dict[Owner, list[int]] = {}
+    by_owner: dict[PinOwner, list[int]] = {}
     for pin in sorted(set(wired) & set(owners)):
         by_owner.setdefault(owners[pin], []).append(pin)
     return tuple(_conflict(owner, pins) for owner, pins in by_owner.items())
 
 
-def _conflict(owner: Owner, pins: list[int]) -> str:
+def _conflict(owner: PinOwner, pins: list[int]) -> str:
     numbers = listed([str(pin) for pin in pins])
     switch = {
         "serial": say("Switch it off: sudo raspi-config, Interface Options, Serial Port"),
         "spi": say("Switch it off: sudo raspi-config, Interface Options, SPI"),
         "i2c": say("Switch it off: sudo raspi-config, Interface Options, I2C"),
-    }.get(owner.kind, say("Take its dtoverlay out of /boot/firmware/config.txt"))
+    }.get(owner.kind, say("Remove its dtoverlay from /boot/firmware/config.txt"))
     return say_n(
         "GPIO {pins} belongs to {owner}, which stops working when the panel takes it. {switch}, or use another pin.",
         "GPIO {pins} belong to {owner}, which stops working when the panel takes them. {switch}, or use other pins.",
@@ -121,7 +123,7 @@ def _conflict(owner: Owner, pins: list[int]) -> str:
     )
 
 
-def _name(owner: Owner) -> str:
+def _name(owner: PinOwner) -> str:
     """The owner in words, with the kernel's name."""
     words = {
         "serial": say("the serial port"),

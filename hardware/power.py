@@ -103,7 +103,7 @@ class PowerKey:
         if held_s >= TELL_S and not self._is_told:
             self._is_told, self._waiting, self._asked_s = True, [], None
             self._signal(Signal(Cue.OFF_WAIT, frozenset(SEATS)))
-            self._tell(say("Go on holding the button to switch the table off, or let it go."))
+            self._tell(say("Keep holding the button to switch the table off, or let go."))
         if held_s >= OFF_S:
             self._since_s, self._is_told, self._asked_s = None, False, now_s
             self._is_coming, sentence = self._switch_off()

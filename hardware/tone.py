@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from hardware.pin_owners import Owner
+from hardware.pin_owners import PinOwner
 
 _log = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ class HardwareTone:
             self.sound(None)
 
 
-def hardware_tone(pin: int, owners: Mapping[int, Owner], root: Path = Path("/")) -> HardwareTone | None:
+def hardware_tone(pin: int, owners: Mapping[int, PinOwner], root: Path = Path("/")) -> HardwareTone | None:
     """The hardware's tone on a pin; None where no PWM has the pin, or it may not be used."""
     if pin not in owners or owners[pin].kind != "pwm":
         return None

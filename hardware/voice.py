@@ -141,7 +141,7 @@ class MachineVoice:
             except BrokenPipeError:
                 pass  # it ended without hearing us out: its exit status tells
         if speaking.returncode > 0:
-            self._complain(say("The voice cannot be heard: look at the sound device of the machine."))
+            self._complain(say("The voice cannot be heard: check the machine’s sound device."))
 
     def _complain(self, sentence: str) -> None:
         if not self._has_complained:

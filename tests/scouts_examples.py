@@ -13,7 +13,7 @@ PLAYS: dict[Reason, list[Example]] = {
         Example(WON, ".", "The game is over. White brings intel home to c1.", "winning"),
     ],
     Reason.NOT_ON_TURN: [
-        Example(at("c4"), ".", "Black is not on turn. White plays now.", "turns", seat=Seat.NORTH),
+        Example(at("c4"), ".", "Black is not to play. It is White’s turn.", "turns", seat=Seat.NORTH),
     ],
     Reason.SETTING_UP: [
         Example(start(), ".", "The set-up is not complete. 10 scouts are still to be placed.", "setting-up"),
@@ -65,14 +65,14 @@ PLAYS: dict[Reason, list[Example]] = {
         Example(
             at("c4", "c6"),
             "c6-c5",
-            "c6 to c5 is not a play. The scout on c6 is black, and white is on turn.",
+            "c6 to c5 is not a play. The scout on c6 is black, and white is to play.",
             "turns",
             "c6",
         ),
         Example(
             at("c4", "c6"),
             gone("c6", "f6", "black scout"),
-            "c6 to f6 is not a play. The scout on c6 is black, and white is on turn.",
+            "c6 to f6 is not a play. The scout on c6 is black, and white is to play.",
             "turns",
             "c6",
         ),
@@ -185,7 +185,7 @@ PLAYS: dict[Reason, list[Example]] = {
         Example(
             at("c4", "c5"),
             "c4^c6^d8",
-            "c4 to d8 is not a play. c6 to d8 is no jump: it goes two squares along a file or a rank.",
+            "c4 to d8 is not a play. c6 to d8 is not a jump: it goes two squares along a file or a rank.",
             "jump",
         ),
     ],
@@ -231,14 +231,14 @@ PLAYS: dict[Reason, list[Example]] = {
         Example(
             at("c4", "c5 d6 e5 d4"),
             "c4^c6^e6^e4^c4",
-            "c4 to c4 is not a play. A play visits no square twice, and c4 comes again.",
+            "c4 to c4 is not a play. A play visits no square twice, and this one returns to c4.",
             "jump",
             "c4",
         ),
         Example(
             at("c4", "c5"),
             "c4^c6^c4",
-            "c4 to c4 is not a play. A play visits no square twice, and c4 comes again.",
+            "c4 to c4 is not a play. A play visits no square twice, and this one returns to c4.",
             "jump",
             "c4",
         ),

@@ -70,7 +70,7 @@ ROCKS_AND_HANDS: dict[Reason, list[Example]] = {
         Example(
             at("c4"),
             dict.fromkeys(("d5", "d6", "e5", "e6"), "black boulder"),
-            "The black boulder is not white’s. White is on turn and lays only its own.",
+            "The black boulder is not white’s. White is to play and lays only its own.",
             "rocks",
             "d5",
         ),

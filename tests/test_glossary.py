@@ -68,6 +68,13 @@ OLD_CLASSES = frozenset(
         "Standing",
         "Tableau",
         "Door",
+        "Guard",
+        "Sight",
+        "Seen",
+        "Past",
+        "Told",
+        "Owner",
+        "Settling",
     ]
 )
 OLD_FUNCTIONS = frozenset(["furnish", "settling", "handover", "manners", "litter", "notify", "described"])
@@ -94,3 +101,22 @@ def test_every_word_is_explained_once_and_every_file_is_there(text: str) -> None
     assert len(set(words)) == len(words)
     for name in re.findall(r"`([a-z_/]+\.py)`", text):
         assert (ROOT / name).is_file(), name
+
+
+def test_no_two_classes_of_different_packages_have_one_name() -> None:
+    """Each game and each opponent has the same names for the same things; a request is called as what it leads to."""
+    homes: dict[str, set[str]] = {}
+    for module, path in FILES.items():
+        top, _, rest = module.partition(".")
+        package = f"{top}.{rest.partition('.')[0]}"
+        same = re.match(r"companion\.(games\.\w+\.|bots\.|tools\.)", f"{module}.") and module not in SHARED
+        if top in ("companion", "web", "vision", "hardware") and not same:
+            for name in definitions(path, (ast.ClassDef,)):
+                homes.setdefault(name, set()).add(package if top != "tests" else "")
+    twice = {name for name, where in homes.items() if len(where) > 1 and not name.startswith("_")}
+    assert twice == ALLOWED
+
+
+ALLOWED = {"Contribute", "FreeSeat", "HandIn", "NewGame", "Tag"}
+"""Records of the table and the bodies that ask for them; the printed tag of a piece and the one found in a picture."""
+SHARED = frozenset(f"companion.games.{name}" for name in ("base", "events", "mixins", "screen"))

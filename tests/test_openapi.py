@@ -83,8 +83,8 @@ def test_each_door_reads_the_body_that_is_described(app: Flask, monkeypatch: pyt
     for name, module in list(sys.modules.items()):
         if name.startswith("web.") and getattr(module, "read_body", None) is real:
             monkeypatch.setattr(module, "read_body", watch)
-    monkeypatch.setattr("web.security.auth.Guard.is_host", lambda *_: True)
-    monkeypatch.setattr("web.security.auth.Guard.require_sitting", lambda *_: None)
+    monkeypatch.setattr("web.security.auth.Auth.is_host", lambda *_: True)
+    monkeypatch.setattr("web.security.auth.Auth.require_sitting", lambda *_: None)
     browser, asked = app.test_client(), set()
     for rule in app.url_map.iter_rules():
         if "POST" in rule.methods and is_json(rule):

@@ -161,7 +161,7 @@ def advise_blindly(luma: Luma) -> tuple[Advice, ...]:
     blur = _blur(_slopes(luma)[::2, ::2], _slopes(soft)[::2, ::2])
     if blur is None or blur > _SOFT_PX:
         why = say("The whole picture is not sharp.")
-        return (Advice(say("Turn the lens, or let the focus follow"), why, Weakness.BLUR),)
+        return (Advice(say("Turn the lens, or unlock the focus"), why, Weakness.BLUR),)
     return ()
 
 
@@ -187,14 +187,14 @@ def _advice(
     if kind is Weakness.GLARE:
         if len(squares) > 0.8 * len(measures):
             why = say("The picture is too bright everywhere.")
-            return Advice(say("Less light, or let exposure follow"), why, kind)
-        return Advice(say("Move the lamp"), say("It is mirrored on {places}.", places=where), kind)
+            return Advice(say("Less light, or unlock the exposure"), why, kind)
+        return Advice(say("Move the lamp"), say("It is reflected on {places}.", places=where), kind)
     if kind is Weakness.DARK:
         is_most = len(squares) > 0.5 * len(measures)
-        text = say("Switch on a lamp") if is_most else say("Put the lamp nearer to the shade")
+        text = say("Switch on a lamp") if is_most else say("Move the lamp closer to the dark part")
         return Advice(text, say("It is dark on {places}.", places=where), kind)
     if kind is Weakness.BLUR:
-        text = say("Turn the lens, or let the focus follow")
+        text = say("Turn the lens, or unlock the focus")
         return Advice(text, say("The picture is not sharp on {places}.", places=where), kind)
     return _closer(squares, kit, pose, measures, where)
 
@@ -204,7 +204,7 @@ def _closer(squares: Sequence[Square], kit: Kit, pose: Pose, measures: Mapping[S
     least = min(measures[square].module_px for square in squares)
     enough = enough_px(kit)
     why = say(
-        "Markers on {places} have {least} px a module; {enough} are enough.",
+        "Markers on {places} have {least} px per module; {enough} is enough.",
         places=where,
         least=f"{least:.1f}",
         enough=f"{enough:.1f}",
@@ -224,7 +224,7 @@ def _closer(squares: Sequence[Square], kit: Kit, pose: Pose, measures: Mapping[S
         text = say("Set the camera’s size to 1920x1080")
     else:
         text = say("Let the board fill the picture")
-    return Advice(text, joined(" ", (why, say("Much nearer, it would not fit."))), Weakness.SMALL)
+    return Advice(text, joined(" ", (why, say("Much closer, it would not fit."))), Weakness.SMALL)
 
 
 def _fits(board: Board, pose: Pose, growth: float) -> bool:

@@ -14,7 +14,7 @@ from companion.core.i18n import joined, say
 from companion.core.kit import Kit
 from companion.core.ports import Camera, CameraState, CameraStatus, Frame, Reading
 from companion.core.resources import READING, give_way
-from vision.cameras.blank_detector import Sight
+from vision.cameras.blank_detector import BlankDetector
 from vision.cameras.exposure import LightKeeper
 from vision.cameras.lenses import LensShelf
 from vision.cameras.source import Device, Locks
@@ -27,7 +27,7 @@ _SILENCE_S = 3.0
 """A camera that gives no picture for so long is in trouble."""
 SLOWEST_S = 10.0
 """A picture is read at least so often, however few the settings want: the loop shows that it is alive by it."""
-_NONE_YET = say("There is no camera: connect one and it is used; without one play goes by taps")
+_NONE_YET = say("There is no camera: connect one and it will be used; without one you play by tapping")
 _GONE_S = 1.0
 """A board that is out of sight for less, behind an arm or a cup, is not said to be gone."""
 
@@ -86,7 +86,7 @@ class Watcher:
         self._next_s = clock.monotonic_s()
         self._last_frame_s: float | None = None
         self._board_s: float | None = None
-        self._sight = Sight()
+        self._sight = BlankDetector()
         self._light: LightKeeper | None = None
         self._begun = False
         self._which: tuple[str, float] | None = None
@@ -224,7 +224,7 @@ class Watcher:
         if changed:
             self._drop_camera()
             self._failures, self._next_s, self._expected = 0, self._clock.monotonic_s(), True
-            self._sight = Sight()
+            self._sight = BlankDetector()
 
     def _set_locks(self) -> None:
         """Lock and unlock what other threads have asked for, once a camera is open that can."""

@@ -35,7 +35,7 @@ from web.routes.settings import SettingsPage
 from web.routes.shared_phone import SharedPhonePages
 from web.routes.staff import StaffKeys
 from web.routes.workbench import Bench
-from web.security.auth import Guard
+from web.security.auth import Auth
 from web.security.host_names import OWN_ADDRESS, Names, UnknownName, asked_host
 from web.security.join_code import JoinCode
 from web.server.sse import ARRIVED, Streams
@@ -53,7 +53,7 @@ def create_app(
     """The application that shows a table, with the pages of the features that are there."""
     features = features or Features()
     app = _bare_app(site.compiled)
-    guard = Guard(site.signing_key, site.host_key, table.seat_nonce, clock, site.make_host_key)
+    guard = Auth(site.signing_key, site.host_key, table.seat_nonce, clock, site.make_host_key)
     streams = Streams(table, site.settings.viewers)
     join_code = JoinCode(table, clock.monotonic_s) if site.settings.join == "code" else None
     app.extensions |= {"streams": streams, "guard": guard, "now_s": table.now_s, "join_code": join_code}
@@ -89,7 +89,7 @@ def _bare_app(compiled: Path | None) -> Flask:
     return app
 
 
-def _watch_requests(app: Flask, table: Table, guard: Guard) -> None:
+def _watch_requests(app: Flask, table: Table, guard: Auth) -> None:
     """What holds for every request: its time, its language, its origin, and the headers of its answer."""
 
     @app.before_request

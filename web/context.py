@@ -42,7 +42,7 @@ from web.rendering.cards import lanes_sign
 from web.rendering.finale import again_words, end_words, nearest_tenth, still_board, tale_of
 from web.rendering.pieces import picture
 from web.rendering.stylesheets import stylesheets
-from web.security.auth import Guard
+from web.security.auth import Auth
 from web.security.join_code import JoinCode
 from web.server.sse import Streams
 
@@ -93,7 +93,7 @@ class PageContext:
     table: Table
     games: Mapping[str, Game[Any, Any]]
     clock: Clock
-    guard: Guard
+    guard: Auth
     streams: Streams
     join_urls: Callable[[], tuple[str, ...]]
     join_code: JoinCode | None
@@ -399,7 +399,7 @@ def device_words(view: TableView) -> str:
         CameraState.NONE: say("No camera: confirm by hand."),
         CameraState.SEES_BOARD: say("Camera sees the board."),
         CameraState.NO_BOARD: say("Camera sees no board."),
-        CameraState.TROUBLE: say("Camera in trouble."),
+        CameraState.TROUBLE: say("Camera has a problem."),
     }[view.devices.camera.state]
     told = (view.devices.camera.sentence or camera, view.devices.panel)
     return joined(

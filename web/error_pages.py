@@ -29,12 +29,12 @@ _WORDS = {
     503: say("The table cannot answer now"),
 }
 _ADVICE = {
-    400: say("Look at what was sent, and try again."),
-    404: say("The ways that exist start at the table screen."),
+    400: say("Check what was sent, and try again."),
+    404: say("Every page can be reached from the table screen."),
     405: say("Go back and use the page’s own keys."),
-    413: say("Sixteen kilobytes are the limit."),
+    413: say("The limit is 16 kilobytes."),
     415: say("Set Content-Type to application/json."),
-    500: say("Nothing was changed. The log of the companion says more."),
+    500: say("Nothing was changed. The companion’s log says more."),
     503: say("Wait a moment and load the page again."),
 }
 

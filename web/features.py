@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from companion.archive.played_games import Past
+from companion.archive.played_games import GameArchive
 from companion.bots.characters import Character
 from companion.core.config import WebSettings
 from companion.core.network import Wifi
@@ -75,7 +75,7 @@ class Features:
     printer: Printer | None = None
     upkeep: Upkeep | None = None
     check: CheckRoom | None = None
-    past: Past | None = None
+    past: GameArchive | None = None
     health: HealthRoom | None = None
     staff: StaffBell | None = None
     opponents: tuple[Character, ...] = ()

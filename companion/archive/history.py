@@ -220,7 +220,7 @@ class History:
                 if line.ending is Ending.ON
                 else say("This game can still be taken back: it is shown when another one is on the table")
                 if line.is_closed
-                else say("This game was never ended: nothing of it is shown"),
+                else say("This game was never finished: none of it is shown"),
             )
         return self._told(line)
 
@@ -295,7 +295,7 @@ class History:
         if self._paint is None:
             raise Malformed(say("Pictures of games cannot be drawn here"))
         if not self._drawing.acquire(timeout=5):
-            raise Illegal(Refusal.WRONG_PHASE, say("Other pictures are being drawn: try again in some seconds"))
+            raise Illegal(Refusal.WRONG_PHASE, say("Other pictures are being drawn: try again in a few seconds"))
         try:
             picture = self._paint(told, kind, turn, partial(self._photograph, number))
         finally:
@@ -325,7 +325,7 @@ class History:
         """
         played = read_game(content)
         if not self._bringing.acquire(timeout=5):
-            raise Illegal(Refusal.WRONG_PHASE, say("Another game is being read: try again in some seconds"))
+            raise Illegal(Refusal.WRONG_PHASE, say("Another game is being read: try again in a few seconds"))
         try:
             check_game(played)
             digest = digest_of(played.game, played.turns)
@@ -355,7 +355,10 @@ class History:
                 self._album.remove(number)
             except OSError as error:
                 raise JournalError(
-                    say("The game is gone, its photographs are not ({error})", error=error.strerror or str(error))
+                    say(
+                        "The game was removed, but its photographs were not ({error})",
+                        error=error.strerror or str(error),
+                    )
                 ) from None
 
     def forget(self, name: str) -> int:
@@ -369,7 +372,7 @@ class History:
             for line in self.lines(0, self.count())
         )
         if not wanted or not found:
-            raise Malformed(say("Nobody of that name has played here"))
+            raise Malformed(say("Nobody by that name has played here"))
         self._journal.archive.forget(name)
         if self._pictures:
             self._pictures.clear()
@@ -390,17 +393,17 @@ class History:
 def read_game(content: bytes) -> GameFile:
     """The game of a file in JSON or in notation; raises `Malformed`."""
     if len(content) > MOST_BYTES:
-        raise Malformed(say("A game file has at most {number} bytes", number=MOST_BYTES))
+        raise Malformed(say("A game file may have at most {number} bytes", number=MOST_BYTES))
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise Malformed(say("This is no game file: choose one that was saved from a list of games")) from None
+        raise Malformed(say("This is not a game file: choose one that was saved from a list of games")) from None
     if not text.lstrip().startswith("{"):
         return read_sheet(text)
     try:
         return msgspec.json.decode(text, type=GameFile)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise Malformed(say("This is no game file: {error}", error=str(error))) from None
+        raise Malformed(say("This is not a game file: {error}", error=str(error))) from None
 
 
 def check_game(played: GameFile) -> None:
@@ -408,16 +411,16 @@ def check_game(played: GameFile) -> None:
     if not 0 < len(played.turns) <= MOST_TURNS:
         raise Malformed(
             say(
-                "The game has {number} turns: one that is brought in has 1 to {most}",
+                "The game has {number} turns: an imported game may have 1 to {most}",
                 number=len(played.turns),
                 most=MOST_TURNS,
             )
         )
     if not (math.isfinite(played.begun) and 0 <= played.begun <= _LATEST):
-        raise Malformed(say("The game began at no time that a calendar knows"))
+        raise Malformed(say("The start of the game is not a valid date"))
     for name in played.players.values():
         if len(name) > _LONGEST_NAME or not name.isprintable():
-            raise Malformed(say("A name has at most {number} printable characters", number=_LONGEST_NAME))
+            raise Malformed(say("A name may have at most {number} printable characters", number=_LONGEST_NAME))
     _reason(played)
 
 

@@ -234,6 +234,8 @@ class Photographer:
                 folder.trouble = sentence
                 self._tell(sentence)
             return
+        if self._table.progress().phase is Phase.OVER:
+            self._table.redraw()  # the end of a game shows it
         if folder.trouble:
             folder.trouble = ""
             self._tell("")

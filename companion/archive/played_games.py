@@ -254,7 +254,7 @@ class PlayerRecord:
     by_game: tuple[Tendency, ...]
 
 
-class Past(Protocol):
+class GameArchive(Protocol):
     """The games played, as pages ask for them; from any thread, never from the table's."""
 
     def count(self) -> int:

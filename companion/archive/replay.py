@@ -65,7 +65,7 @@ def game_file(session: Session, players: Mapping[Seat, str] | None = None, begun
     Raises `Illegal` while it is on, because it would tell what is hidden.
     """
     if session.phase is not Phase.OVER:
-        raise Illegal(Refusal.WRONG_PHASE, say("The game is still on: it can be given away when it is over"))
+        raise Illegal(Refusal.WRONG_PHASE, say("The game is still on: it can be exported when it is over"))
     turns = tuple(
         PlayedTurn(
             turn.moment,

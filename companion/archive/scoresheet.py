@@ -83,7 +83,7 @@ def read_sheet(text: str) -> GameFile:
     if len(acts) != len(proofs):
         raise Malformed(
             say(
-                "The text has {turns} turns and receipts of {proofs}: each turn needs its line below [Receipts]",
+                "The text has {turns} turns but receipts for {proofs}: each turn needs its line below [Receipts]",
                 turns=len(acts),
                 proofs=len(proofs),
             )
@@ -103,7 +103,7 @@ def read_sheet(text: str) -> GameFile:
     try:
         return msgspec.convert(plain, GameFile)
     except msgspec.ValidationError as error:
-        raise Malformed(say("The text is no game: {error}", error=str(error))) from None
+        raise Malformed(say("The text is not a game: {error}", error=str(error))) from None
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ class _Reader:
                 acts.append(self._acts(self._numbered(line, len(acts) + 1)))
         missing = [name for name in ("Game", "Options", "Seed", "Result") if name not in tags]
         if missing:
-            raise Malformed(say("The text is no game: it has no line [{tag} …]", tag=missing[0]))
+            raise Malformed(say("The text is not a game: the line [{tag} …] is missing", tag=missing[0]))
         return tags, acts, proofs
 
     def _fail(self, message: str) -> Malformed:
@@ -227,12 +227,12 @@ class _Reader:
             return ""
         if not text.startswith('"'):
             if not _PLAIN.fullmatch(text):
-                raise self._fail(say("this is no text: write others than plain ones as JSON"))
+                raise self._fail(say("this is not plain text: write it as JSON"))
             return text
         try:
             return msgspec.json.decode(text, type=str)
         except msgspec.DecodeError:
-            raise self._fail(say("this is no text: write others than plain ones as JSON")) from None
+            raise self._fail(say("this is not plain text: write it as JSON")) from None
 
 
 def _parts(line: str) -> list[str]:
@@ -262,7 +262,7 @@ def _split(line: str, at: str) -> Iterator[str]:
 def _played(number: int, acts: _Acts, proofs: _Proofs) -> PlayedTurn:
     moment, sealed = proofs
     if acts.keys() != sealed.keys():
-        raise Malformed(say("Turn {number}: its receipts are not of the seats that act in it", number=number))
+        raise Malformed(say("Turn {number}: its receipts do not belong to the seats that act in it", number=number))
     return PlayedTurn(moment, {seat: PlayedOrder(acts[seat], *sealed[seat]) for seat in acts})
 
 

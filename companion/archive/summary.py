@@ -92,7 +92,7 @@ def summary_of(entries: Sequence[Entry], broken: int | None, seated: Sequence[En
         try:
             session, _ = advance(session, entry.record)
         except CompanionError as error:
-            trouble = say("Its rules have changed since ({error}).", error=error.message)
+            trouble = say("Its rules have changed since then ({error}).", error=error.message)
             break
         watch.saw(entry, session)
     head = entries[0].record

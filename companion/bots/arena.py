@@ -289,7 +289,7 @@ def _reasons(field: Field, robots: Robots, mine: list[int], plan: Codes) -> tupl
     if any(field.ahead[robots.places[index]][way] not in foes for index, way in attacks):
         told.append(say("It strikes where it expects your robot to go."))
     if DESTRUCT in plan:
-        told.append(say("A robot that is lost anyway takes others with it."))
+        told.append(say("A robot that is lost anyway takes others down with it."))
     if DEFEND in plan:
         told.append(say("A robot that can be hit from several sides shelters."))
     if not told:

@@ -322,7 +322,7 @@ def _reason(table: Table, action: Action) -> str:
         return say("It builds where the fewest cards are left.")
     if letter in "pu":
         return say("It strengthens the lane that is in the greatest danger.")
-    return say("Nothing that it could do would help.") if lane < 0 else say("It trades a card that is no use to it.")
+    return say("Nothing it could do would help.") if lane < 0 else say("It trades in a card it has no use for.")
 
 
 BOT = BinmatBot

@@ -234,7 +234,7 @@ class _MachinePlayer:
         if turn.asked is not None:
             return Choice(turn.asked, 0)
         if not (knows(turn.game) or self._characters.get(turn.name, CHARACTERS[0]).command):
-            sentence = say("{name} does not know this game: it plays by chance.", name=Verbatim(turn.name))
+            sentence = say("{name} does not know this game and plays at random.", name=Verbatim(turn.name))
             self._table.notice("machines", sentence)
             return None
         for _ in range(TRIES):
@@ -251,7 +251,7 @@ class _MachinePlayer:
             self._table.notice("machines", "")
             return choice
         if not self._closing:
-            sentence = say("{name}’s program does not answer: it plays by chance.", name=Verbatim(turn.name))
+            sentence = say("{name}’s program does not respond: the moves are random.", name=Verbatim(turn.name))
             self._table.notice("machines", sentence)
         return None
 

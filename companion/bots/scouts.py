@@ -249,7 +249,7 @@ class _Search:
             told.append(say("The rock blocks the way home of your scout with intel."))
         if (node[0] & node[4]).bit_count() > (before[0] & before[4]).bit_count():
             told.append(say("It gathers intel."))
-        return (*told, say("Its scouts come farther than yours by it, as far as it looked ahead."))
+        return (*told, say("As far as it looked ahead, this gets its scouts farther than yours."))
 
 
 def _completed(turns: list[Turn], seat: int) -> list[Turn]:

@@ -22,12 +22,14 @@ def add_commands(
     settings_of: Callable[[argparse.Namespace], tuple[Settings, Path]],
 ) -> None:
     """Add both; `settings_of` answers the settings and their file."""
-    backup = commands.add_parser("backup", help="settings and games in one file, without keys and without a game on")
+    backup = commands.add_parser(
+        "backup", help="settings and games in one file, without keys and without the current game"
+    )
     add_settings(backup)
     backup.add_argument("file", type=Path, metavar="FILE.zip")
-    backup.add_argument("--photographs", action="store_true", help="the photographs of all turns, too")
+    backup.add_argument("--photographs", action="store_true", help="also the photographs of all turns")
     backup.set_defaults(run=lambda options: _backup(options, *settings_of(options)))
-    restore = commands.add_parser("restore", help="take a backup back; what is here is kept in before-restore")
+    restore = commands.add_parser("restore", help="restore a backup; what is here is kept in before-restore")
     add_settings(restore)
     restore.add_argument("file", type=Path, metavar="FILE.zip")
     restore.set_defaults(run=lambda options: _restore(options, *settings_of(options)))

@@ -34,15 +34,15 @@ def add_commands(
     """Add all four."""
     history = commands.add_parser("history", help="list the games played, the newest first")
     add_settings(history)
-    history.add_argument("--json", action="store_true", help="the same for machines, one line a game")
+    history.add_argument("--json", action="store_true", help="the same as JSON, one line per game")
     history.set_defaults(run=lambda options: _history(options, settings_of(options)))
-    export = commands.add_parser("export", help="write a game that is over as JSON or as notation")
+    export = commands.add_parser("export", help="write a finished game as JSON or as notation")
     add_settings(export)
-    export.add_argument("number", type=int, metavar="N", help="of the game, as history lists it")
+    export.add_argument("number", type=int, metavar="N", help="number of the game, as listed by history")
     export.add_argument("-o", "--output", type=Path, metavar="FILE", help="instead of the console")
-    export.add_argument("--text", action="store_true", help="as notation, to be read by people")
+    export.add_argument("--text", action="store_true", help="as notation for people to read")
     export.set_defaults(run=lambda options: _export(options, settings_of(options)))
-    bring = commands.add_parser("import", help="play a file of export again and keep it; not while a service runs")
+    bring = commands.add_parser("import", help="replay an exported file and keep it; not while a service runs")
     add_settings(bring)
     bring.add_argument("file", type=Path, metavar="FILE")
     bring.set_defaults(run=lambda options: _import(options, settings_of(options)))
@@ -133,14 +133,16 @@ def _add_replay(
     add_settings: Callable[[argparse.ArgumentParser], None],
     settings_of: SettingsOf,
 ) -> None:
-    command = commands.add_parser("replay", help="tell a game again and check its receipts, or read a bug bundle again")
+    command = commands.add_parser("replay", help="replay a game and check its receipts, or read a bug bundle again")
     add_settings(command)
     command.add_argument(
         "game",
         metavar="ID|FILE",
-        help="a game of history, a file of export, or a bug bundle of the camera page",
+        help="a number from history, an exported file, or a bug bundle from the camera page",
     )
-    command.add_argument("--photographs", type=Path, metavar="DIR", help="write the photographs of its turns there")
+    command.add_argument(
+        "--photographs", type=Path, metavar="DIR", help="write the photographs of its turns to this folder"
+    )
     shape = command.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print the game as a file instead")
     for writer in _writers():

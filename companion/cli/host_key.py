@@ -26,8 +26,10 @@ def add_host_key(
     """`companion host-key` with its options."""
     command = commands.add_parser("host-key", help="show the host key, or change it")
     add_settings(command)
-    command.add_argument("--new", action="store_true", help="another key: nobody is the host until he enters it")
-    command.add_argument("--port", type=port, help="of the companion that is running, if not that of the settings")
+    command.add_argument(
+        "--new", action="store_true", help="make a new key: everybody has to enter it to be the host again"
+    )
+    command.add_argument("--port", type=port, help="port of the running companion, if not the one in the settings")
     command.set_defaults(run=lambda options: _host_key(options, settings_of(options)))
 
 

@@ -50,10 +50,10 @@ def add_hotspot(
     settings_path: Callable[[argparse.Namespace], Path],
 ) -> None:
     """`companion hotspot` with its options."""
-    command = commands.add_parser("hotspot", help="a Wi-Fi of this machine’s own for phones: on or off")
+    command = commands.add_parser("hotspot", help="this machine’s own Wi-Fi for phones: on or off")
     add_settings(command)
     command.add_argument("task", choices=("on", "off"))
-    command.add_argument("--name", default="Table", help="of the network (Table)")
+    command.add_argument("--name", default="Table", help="name of the network (Table)")
     command.set_defaults(run=lambda options: run_hotspot(options, settings_path(options)))
 
 

@@ -51,12 +51,14 @@ class NoBrowser(SystemTrouble):
 def add_kiosk(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """`companion kiosk` with its options."""
     command = commands.add_parser("kiosk", help="the table screen in a browser that fills this machine’s screen")
-    command.add_argument("--url", default="http://127.0.0.1:8080/", help="of the service (http://127.0.0.1:8080/)")
+    command.add_argument(
+        "--url", default="http://127.0.0.1:8080/", help="address of the service (http://127.0.0.1:8080/)"
+    )
     command.add_argument("--browser", metavar="PROGRAM", help=f"instead of {', '.join(BROWSERS[:2])}")
     task = command.add_mutually_exclusive_group()
     task.add_argument("--print", action="store_true", dest="only_print", help="show the browser’s command only")
     task.add_argument("--install", action="store_true", help="start it with the desktop from now on")
-    task.add_argument("--uninstall", action="store_true", help="do not start it with the desktop any more")
+    task.add_argument("--uninstall", action="store_true", help="no longer start it with the desktop")
     command.set_defaults(run=run_kiosk)
 
 

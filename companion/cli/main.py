@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="companion", description="The referee beside a real board game table.")
     parser.add_argument("--version", action="version", version=f"companion {__version__}")
-    parser.add_argument("-v", "--verbose", action="store_true", help="say more on the console")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print more on the console")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_play(commands)
     add_print_commands(commands)
@@ -111,7 +111,7 @@ def _settings_of(options: argparse.Namespace) -> Settings:
 
 def _add_settings(command: argparse.ArgumentParser) -> None:
     command.add_argument("--settings", type=Path, metavar="FILE", help="a TOML file; else settings.toml in DIR")
-    command.add_argument("--state-dir", metavar="DIR", help="where the games lie")
+    command.add_argument("--state-dir", metavar="DIR", help="where the games are kept")
 
 
 # ---- play ------------------------------------------------------------------------------------------------------------
@@ -143,10 +143,10 @@ def _add_play(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     _add_settings(command)
     command.add_argument("--simulate", action="store_true", help="a rendered table and a panel without pins")
     command.add_argument("--game", choices=sorted(GAMES), help="start this game at once, unless one is on")
-    command.add_argument("--port", type=_port, help="of the pages (0: any free one)")
+    command.add_argument("--port", type=_port, help="port of the pages (0: any free one)")
     command.add_argument("--host", help="address to listen on")
     command.add_argument("--camera", metavar="SOURCE", help="none, picamera, usb:0, an image, a folder or a video")
-    command.add_argument("--fps", type=_fps, help="frames a second that are read")
+    command.add_argument("--fps", type=_fps, help="frames read per second")
     command.set_defaults(run=_play)
 
 
@@ -165,7 +165,7 @@ def _play(options: argparse.Namespace) -> int:
         return found
 
     for left_out in (game for game in outside_games() if game.trouble):
-        log.warning("The game %s of %s is left out: %s", left_out.name, left_out.package, left_out.trouble)
+        log.warning("The game %s from %s is not loaded: %s", left_out.name, left_out.package, left_out.trouble)
     run(settings, _settings_path(options), True if options.simulate else None, greet)
     return 0
 
@@ -174,9 +174,9 @@ def _play(options: argparse.Namespace) -> int:
 
 
 def _add_read(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser("read", help="say what a camera would read in images")
+    command = commands.add_parser("read", help="print what a camera would read in images")
     command.add_argument("images", nargs="+", type=Path, metavar="IMAGE", help="files or folders")
-    command.add_argument("--dictionary", metavar="NAME", help="of the markers, such as DICT_6X6_250")
+    command.add_argument("--dictionary", metavar="NAME", help="dictionary of the markers, such as DICT_6X6_250")
     command.set_defaults(run=_read)
 
 
@@ -205,13 +205,13 @@ def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         epilog="Exit status: 0 nothing to do, 1 something does not work, 3 something is to be seen to soon.",
     )
     _add_settings(command)
-    command.add_argument("--port", type=_port, help="of the companion that is running, if not that of the settings")
-    command.add_argument("--json", action="store_true", help="the same for machines")
+    command.add_argument("--port", type=_port, help="port of the running companion, if not the one in the settings")
+    command.add_argument("--json", action="store_true", help="the same as JSON")
     command.add_argument(
         "--first-pi",
         type=Path,
         metavar="FILE",
-        help="write what this Raspberry Pi is into a file that you can send us: no name, key or picture is in it",
+        help="describe this Raspberry Pi in a file that you can send us; it has no name, key or picture",
     )
     command.set_defaults(run=_doctor)
 
@@ -225,9 +225,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _add_calibrate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser(
-        "calibrate", help="measure the camera's lens from a printed page, for who wants it exact"
-    )
+    command = commands.add_parser("calibrate", help="measure the camera's lens exactly, from a printed page")
     _add_settings(command)
     command.add_argument("--camera", metavar="SOURCE", help="picamera, usb:0")
     task = command.add_mutually_exclusive_group()
@@ -261,7 +259,7 @@ def _calibrate(options: argparse.Namespace) -> int:
 
 
 def _add_selfplay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser("selfplay", help="whole games through the real doors")
+    command = commands.add_parser("selfplay", help="whole games through the real interfaces")
     command.add_argument("--game", choices=sorted(GAMES), help="which one; all in turn with --night")
     command.add_argument(
         "--night", type=_count, metavar="MINUTES", help="play all games in turn at one table, and watch its growth"
@@ -270,7 +268,7 @@ def _add_selfplay(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     command.add_argument("--seed", type=int, default=1, metavar="S")
     own = [character.name for character in CHARACTERS]
     command.add_argument("--against", choices=own, default="", metavar="NAME", help=f"the machine: {', '.join(own)}")
-    command.add_argument("--json", action="store_true", help="one JSON line a game")
+    command.add_argument("--json", action="store_true", help="one JSON line per game")
     command.set_defaults(run=_selfplay)
 
 
@@ -310,19 +308,19 @@ def _engine(options: argparse.Namespace) -> int:
 def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = commands.add_parser("bench", help="measure speeds and latencies on this machine")
     command.add_argument("--games", type=_count, default=100_000, metavar="N", help="random games through the engine")
-    command.add_argument("--real-time", action="store_true", help="a game on the clock at its real length, too")
+    command.add_argument("--real-time", action="store_true", help="also a game on the clock at its real length")
     command.add_argument(
-        "part", nargs="?", choices=("vision", "kills", "memory", "bots", "pi"), help="measure nothing but that"
+        "part", nargs="?", choices=("vision", "kills", "memory", "bots", "pi"), help="measure only this"
     )
     command.add_argument("--kills", type=_count, default=1000, metavar="N", help="SIGKILLs of the service at random")
-    command.add_argument("--matches", type=_count, metavar="N", help="bots: so many games of each pairing")
+    command.add_argument("--matches", type=_count, metavar="N", help="bots: how many games of each pairing")
     command.add_argument("--quick", action="store_true", help="vision: about a tenth of it")
-    command.add_argument("--json", action="store_true", help="vision: the same for machines")
+    command.add_argument("--json", action="store_true", help="vision: the same as JSON")
     command.add_argument(
         "--only",
         default="",
         metavar="NAME",
-        help="vision: scenes whose name begins so, such as tilt-3; or game, cost, photograph, corners, lens. "
+        help="vision: scenes whose name starts like this, such as tilt-3; or game, cost, photograph, corners, lens. "
         "bots: the game of that name. pi: the board of that name",
     )
     command.add_argument("--keep", type=Path, metavar="DIR", help="vision: keep pictures that were not read, and why")

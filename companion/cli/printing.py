@@ -25,12 +25,14 @@ def add_print_commands(commands: Any) -> None:
     kit.add_argument("--board-only", action="store_true", help="the board in one piece: A3, A2 or A1, for a print shop")
     kit.add_argument("--board", metavar="FILE", type=Path, help="a text map instead of the usual board")
     kit.set_defaults(run=_kit)
-    booklet = commands.add_parser("booklet", help="print the rules as a booklet to be folded")
+    booklet = commands.add_parser("booklet", help="print the rules as a folded booklet")
     booklet.add_argument("game", choices=sorted(GAMES))
     _add_sheets(booklet)
     booklet.set_defaults(run=_booklet)
-    card = commands.add_parser("card", help="print the card for the table that says where phones go")
-    card.add_argument("address", metavar="http://…/", help="of the table screen, as “companion play” says it")
+    card = commands.add_parser("card", help="print the table card with the address for phones")
+    card.add_argument(
+        "address", metavar="http://…/", help="address of the table screen, as printed by “companion play”"
+    )
     _add_sheets(card)
     card.set_defaults(run=_card)
 
@@ -38,7 +40,7 @@ def add_print_commands(commands: Any) -> None:
 def _add_sheets(command: argparse.ArgumentParser) -> None:
     command.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.pdf")
     command.add_argument("--paper", choices=tuple(PAPERS), default="a4")
-    command.add_argument("--language", choices=tuple(LANGUAGES), default="en", help="of what is printed")
+    command.add_argument("--language", choices=tuple(LANGUAGES), default="en", help="language of what is printed")
 
 
 def _kit(options: argparse.Namespace) -> int:

@@ -20,29 +20,33 @@ def add_update(
     settings_of: Callable[[argparse.Namespace], tuple[Settings, Path]],
 ) -> None:
     """Add the command; `settings_of` answers the settings and their file."""
-    command = commands.add_parser("update", help="use another release, checked first; one that fails is put back")
+    command = commands.add_parser(
+        "update", help="switch to another release, checked first; if it fails, the old one is put back"
+    )
     add_settings(command)
     command.add_argument("package", nargs="?", metavar="FILE", help="a .whl or .tar.gz, with FILE.sig beside it")
     task = command.add_mutually_exclusive_group()
-    task.add_argument("--back", action="store_true", help="use the release of before again")
+    task.add_argument("--back", action="store_true", help="go back to the previous release")
     task.add_argument(
-        "--check", action="store_true", help="play a turn against a copy of the games, and say if all is well"
+        "--check", action="store_true", help="play a turn against a copy of the games and say whether all is well"
     )
-    task.add_argument("--trust", type=Path, metavar="KEY.pub", help="take only releases that are signed with this key")
-    command.add_argument("--unsigned", action="store_true", help="root at a terminal: without a good signature")
+    task.add_argument("--trust", type=Path, metavar="KEY.pub", help="accept only releases signed with this key")
+    command.add_argument(
+        "--unsigned", action="store_true", help="as root at a terminal: accept a missing or bad signature"
+    )
     command.add_argument("--older", action="store_true", help="also a release that is older than the one in use")
     command.set_defaults(run=lambda options: _update(options, *settings_of(options)))
     _add_sign(commands)
 
 
 def _add_sign(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser("sign", help="sign a release, so that installations that trust the key take it")
+    command = commands.add_parser("sign", help="sign a release so that installations that trust the key accept it")
     command.add_argument(
         "package", nargs="?", type=Path, metavar="FILE", help="the .whl; FILE.sig is written beside it"
     )
     task = command.add_mutually_exclusive_group(required=True)
     task.add_argument("--key", type=Path, metavar="KEY", help="the private key")
-    task.add_argument("--make-key", type=Path, metavar="KEY", help="make one, and KEY with .pub for installations")
+    task.add_argument("--make-key", type=Path, metavar="KEY", help="make one, and KEY.pub for installations")
     command.set_defaults(run=_sign)
 
 

@@ -335,7 +335,7 @@ def _refuse_paths(settings: Settings, name: str) -> None:
         try:
             expanded(path)
         except OSError:
-            raise ConfigError(say("{file}: [{place}] is no path of this machine", file=name, place=key)) from None
+            raise ConfigError(say("{file}: [{place}] is not a path on this machine", file=name, place=key)) from None
 
 
 def _refuse_double_pins(panel: PanelSettings, name: str) -> None:

@@ -68,13 +68,14 @@ def certificate(found: Validity | None, now_s: float) -> Iterator[Finding]:
     if found is None:
         return
     if found.refused:
-        text = say("Phones will not take the certificate: {why}.", why=found.refused)
+        text = say("Phones will not accept the certificate: {why}.", why=found.refused)
         yield Finding("https", Grade.WARN, text)
         return
     yield _today(found, now_s)
     for name in found.not_for:
         text = say(
-            "The certificate is not for {name}: phones warn of it. Have it made for this name too, or remove the name.",
+            "The certificate does not cover {name}, so phones show a warning. Have it issued for "
+            "this name too, or remove the name.",
             name=name,
         )
         yield Finding("https", Grade.WARN, text)
@@ -84,15 +85,16 @@ def _today(found: Validity, now_s: float) -> Finding:
     begins, ends = (time.strftime("%Y-%m-%d", time.gmtime(at_s)) for at_s in (found.begins_s, found.ends_s))
     # A clock that was never set says nothing.
     if now_s < EARLIEST_S or found.begins_s <= now_s <= found.ends_s - SOON_S:
-        return Finding("https", Grade.OK, say("The certificate is good until {day}.", day=ends))
+        return Finding("https", Grade.OK, say("The certificate is valid until {day}.", day=ends))
     if now_s < found.begins_s:
         text = say(
-            "The certificate counts from {day} on, phones do not take it before: is the clock right?", day=begins
+            "The certificate is not valid before {day}, and phones reject it until then: is the clock right?",
+            day=begins,
         )
         return Finding("https", Grade.WARN, text)
     if now_s > found.ends_s:
-        text = say("The certificate ended on {day}: phones warn of it or stay away.", day=ends)
+        text = say("The certificate expired on {day}: phones show a warning or do not connect.", day=ends)
     else:
-        text = say("The certificate ends on {day}.", day=ends)
+        text = say("The certificate expires on {day}.", day=ends)
     advice = say("Renew it, then restart the companion.")
     return Finding("https", Grade.WARN, joined(" ", (text, advice)))

@@ -209,4 +209,4 @@ def read(path: Path) -> FirstPi:
             say("{file}: cannot be read: {error}. Check the path", file=str(path), error=error.strerror)
         ) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(say("{file}: is no file about a Pi: {error}", file=str(path), error=str(error))) from None
+        raise ConfigError(say("{file}: is not a file about a Pi: {error}", file=str(path), error=str(error))) from None

@@ -17,7 +17,7 @@ def games_from_outside() -> Iterator[Finding]:
             yield Finding("games", Grade.OK, say("The game “{game}” comes from {package}.", **parts))
             continue
         text = say(
-            "The game “{game}” of {package} is left out: {trouble}. Mend or uninstall that package.",
+            "The game “{game}” from {package} is not loaded: {trouble}. Repair or uninstall that package.",
             **parts,
             trouble=Verbatim(game.trouble.rstrip(".")),
         )

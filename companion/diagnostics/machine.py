@@ -27,7 +27,7 @@ LOW_CMA_MB = 64
 """What boards with 512 MB have; the widest view of every known camera fits into it."""
 WORN = 0.9
 _EARLIEST_UNIX_S = 1_735_689_600  # 1 January 2025: an older clock was never set
-_SUPPLY = say("use the official power supply, a short thick cable, and nothing hungry at its USB ports")
+_SUPPLY = say("use the official power supply and a short, thick cable, and unplug power-hungry USB devices")
 
 
 def board(machine: Machine) -> Finding:
@@ -42,7 +42,7 @@ def board(machine: Machine) -> Finding:
         total=memory.total_mb,
     )
     if memory.free_mb < LOW_MEMORY_MB:
-        advice = say("End other programs, or use a Raspberry Pi with more.")
+        advice = say("Close other programs, or use a Raspberry Pi with more memory.")
         return Finding("machine", Grade.WARN, joined(" ", (text, advice)))
     return Finding("machine", Grade.OK, text)
 
@@ -57,7 +57,7 @@ def picture_memory(machine: Machine) -> Iterator[Finding]:
         total=found.total_mb,
     )
     if found.total_mb < LOW_CMA_MB:
-        advice = say("That is little: set dtoverlay=vc4-kms-v3d,cma-128 in /boot/firmware/config.txt, then restart.")
+        advice = say("That is not much: set dtoverlay=vc4-kms-v3d,cma-128 in /boot/firmware/config.txt, then restart.")
         yield Finding("memory", Grade.NOTE, joined(" ", (text, advice)))
     else:
         yield Finding("memory", Grade.OK, text)
@@ -68,12 +68,12 @@ def warmth(machine: Machine) -> Iterator[Finding]:
     degrees = probes.temperature_c(machine)
     if degrees is None:
         return
-    text = say("The processor has {degrees} °C.", degrees=f"{degrees:.0f}")
+    text = say("The processor is at {degrees} °C.", degrees=f"{degrees:.0f}")
     if degrees >= HOT_C:
-        advice = say("It slows down to cool: give it air, a heat sink or a fan.")
+        advice = say("It is slowing down to cool off: give it air, a heat sink or a fan.")
         yield Finding("warmth", Grade.WARN, joined(" ", (text, advice)))
     elif degrees >= WARM_C:
-        advice = say("From 80 °C on it slows down: give it air.")
+        advice = say("Above 80 °C it slows down: give it air.")
         yield Finding("warmth", Grade.NOTE, joined(" ", (text, advice)))
     else:
         yield Finding("warmth", Grade.OK, text)
@@ -94,13 +94,13 @@ def power(machine: Machine) -> Iterator[Finding]:
         text = say("The voltage was too low since the machine was switched on: {advice}.", advice=_SUPPLY)
         yield Finding("power", Grade.WARN, text)
     if flags.throttled or flags.capped or flags.too_warm:
-        text = say("The processor is slowed down now, by warmth or low voltage: give it air and a good supply.")
+        text = say("Heat or low voltage is slowing the processor down: give it air and a good power supply.")
         yield Finding("power", Grade.WARN, text)
     elif flags.was_throttled or flags.was_capped or flags.was_too_warm:
         text = say("The processor was slowed down for a while since the machine was switched on: give it air.")
         yield Finding("power", Grade.NOTE, text)
     if flags == probes.Throttling():
-        yield Finding("power", Grade.OK, say("The voltage is right, nothing is slowed down."))
+        yield Finding("power", Grade.OK, say("The voltage is fine, and nothing is slowed down."))
 
 
 # ---- the disk --------------------------------------------------------------------------------------------------------
@@ -129,18 +129,18 @@ def space(machine: Machine, folder: Path) -> Finding:
     mount = probes.volume(machine, existing)
     if mount and mount.read_only:
         text = say(
-            "{folder} is on a file system that can only be read: restart the machine; if it comes back, the card is "
-            "worn out: save a backup and use a new one.",
+            "{folder} is on a read-only file system. Restart the machine. If that does not help, the "
+            "card is worn out: save a backup and use a new card.",
             folder=str(existing),
         )
         return Finding("disk", Grade.FAIL, text)
     if not is_writable(folder):
-        text = say("{folder} cannot be written: set state_dir to a folder of yours.", folder=str(existing))
+        text = say("{folder} cannot be written to: set state_dir to a folder of your own.", folder=str(existing))
         return Finding("disk", Grade.FAIL, text)
     if free < MIN_FREE_BYTES // 1_000_000:
-        text = say("Only {free} MB free for {folder}: make room.", free=free, folder=str(folder))
+        text = say("Only {free} MB are free for {folder}: make room.", free=free, folder=str(folder))
         return Finding("disk", Grade.FAIL, text)
-    text = say("{free} MB free for {folder}.", free=free, folder=str(folder))
+    text = say("{free} MB are free for {folder}.", free=free, folder=str(folder))
     if free < LOW_BYTES // 1_000_000:
         return Finding("disk", Grade.WARN, joined(" ", (text, say("Make room soon."))))
     return Finding("disk", Grade.OK, text)
@@ -191,10 +191,10 @@ def disk_health(machine: Machine, folder: Path) -> Iterator[Finding]:
     if (found.worn or 0) >= WORN or (found.spare or 0) >= 2:
         yield Finding("disk", Grade.WARN, say("{disk} is nearly worn out: {advice}.", disk=name, advice=advice))
     elif found.worn is not None:
-        text = say("{disk}: {percent} % of its life are used.", disk=name, percent=f"{100 * found.worn:.0f}")
+        text = say("{disk}: {percent} % of its lifetime is used up.", disk=name, percent=f"{100 * found.worn:.0f}")
         yield Finding("disk", Grade.OK, text)
     elif not found.errors and not kernel:
-        yield Finding("disk", Grade.OK, say("{disk}: no error is known. It does not tell its wear.", disk=name))
+        yield Finding("disk", Grade.OK, say("{disk}: no known errors. It does not report its wear.", disk=name))
 
 
 # ---- clock and versions ----------------------------------------------------------------------------------------------
@@ -210,9 +210,9 @@ def clock(machine: Machine) -> Finding:
     if synchronised is None:
         return Finding("clock", Grade.OK, now)
     if synchronised:
-        return Finding("clock", Grade.OK, joined(" ", (now, say("The network has set it."))))
+        return Finding("clock", Grade.OK, joined(" ", (now, say("It was set by the network."))))
     if probes.has_rtc(machine):
-        return Finding("clock", Grade.OK, joined(" ", (now, say("The machine’s own clock has set it."))))
+        return Finding("clock", Grade.OK, joined(" ", (now, say("It was set by the machine’s own clock."))))
     text = say("No network has set the clock: dates in the history may be wrong, games are not.")
     return Finding("clock", Grade.NOTE, joined(" ", (now, text)))
 

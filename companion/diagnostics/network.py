@@ -26,7 +26,7 @@ def port(host: str, number: int) -> Finding:
             probe.bind((host, number))
         except OSError as error:
             text = say(
-                "{host}:{port} cannot be used ({error}): is a companion running? Or set [web] port.",
+                "{host}:{port} cannot be used ({error}). Is a companion running already? If not, set [web] port.",
                 host=host,
                 port=number,
                 error=error.strerror,
@@ -50,8 +50,10 @@ def name(machine: Machine) -> Finding:
     """Does the machine's name work in the local network?"""
     local = f"{socket.gethostname().partition('.')[0]}.local"
     if probes.announces_name(machine):
-        return Finding("network", Grade.OK, say("Its name in the network is {name}.", name=local))
-    text = say("Nobody answers for {name}: sudo apt install avahi-daemon. The address works without.", name=local)
+        return Finding("network", Grade.OK, say("Its name on the network is {name}.", name=local))
+    text = say(
+        "Nothing answers to {name}: run sudo apt install avahi-daemon. The address works without it.", name=local
+    )
     return Finding("network", Grade.NOTE, text)
 
 
@@ -65,13 +67,20 @@ def wifi(machine: Machine) -> Iterator[Finding]:
         said = []
         if each.saves_power:
             said.append(
-                say("{name} saves power, phones may wait: sudo iw dev {name} set power_save off.", name=each.name)
+                say(
+                    "{name} is saving power, which can make phones wait: run sudo iw dev {name} set power_save off.",
+                    name=each.name,
+                )
             )
         if each.signal_dbm is not None and each.signal_dbm < WEAK_DBM:
             said.append(
-                say("{name} hears the Wi-Fi weakly ({signal} dBm): move it.", name=each.name, signal=each.signal_dbm)
+                say(
+                    "{name} has a weak Wi-Fi signal ({signal} dBm): move the machine.",
+                    name=each.name,
+                    signal=each.signal_dbm,
+                )
             )
-        good = say("{name} is awake.", name=each.name) if each.saves_power is False else ""
+        good = say("{name} is not saving power.", name=each.name) if each.saves_power is False else ""
         if said or good:
             yield Finding("wifi", Grade.NOTE if said else Grade.OK, joined(" ", said or [good]))
 

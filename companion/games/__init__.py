@@ -20,7 +20,7 @@ def game_named(name: str) -> Game[Any, Any]:
     """The game of that name; raises `Malformed` that lists the known ones."""
     if name not in GAMES:
         text = say(
-            "There is no game “{name}”: known are {games}", name=Verbatim(name), games=Verbatim(", ".join(GAMES))
+            "There is no game “{name}”: choose one of {games}", name=Verbatim(name), games=Verbatim(", ".join(GAMES))
         )
         raise Malformed(text)
     return GAMES[name]

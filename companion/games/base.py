@@ -437,9 +437,9 @@ class Game(ABC, Generic[S, A]):
             raise Illegal(Refusal.GAME_OVER, say("The game is over: start a new one"), self.end_rule)
         for seat in actions:
             if seat not in due:
-                raise Illegal(Refusal.NOT_TO_ACT, say("{seat!c} is not to act now", seat=seat), self.turn_rule)
+                raise Illegal(Refusal.NOT_TO_ACT, say("{seat!c} cannot act now", seat=seat), self.turn_rule)
         if missing := due - set(actions):
-            text = say("An action of {seats} is missing: all act at once", seats=listed(sorted(missing)))
+            text = say("An action from {seats} is missing: all act at once", seats=listed(sorted(missing)))
             raise Illegal(Refusal.SEATS_MISSING, text, self.turn_rule)
         for seat, action in actions.items():
             self.check(state, seat, action)

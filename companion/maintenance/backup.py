@@ -95,7 +95,7 @@ class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         if self.left_out:
             told = joined(" ", (told, say("Game {number} is still on and was left out.", number=self.left_out)))
         if self.is_foreign:
-            told = joined(" ", (told, say("Something in it is not this program’s: that was left out.")))
+            told = joined(" ", (told, say("Something in it does not belong to this program and was left out.")))
         return told
 
 
@@ -221,7 +221,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
                 _clear(old)
         _clear(under_way)
     if forget:
-        return say("All games were deleted. The host key is a new one.")
+        return say("All games were deleted. There is a new host key.")
     return say("The backup is restored. What was here before is in the folder {folder}.", folder=BEFORE)
 
 
@@ -282,7 +282,7 @@ def _unpacked(source: IO[bytes], folder: Path) -> BackupNote:
                         unpack(archive, entry, target, _most_of(entry.filename))
     # zipfile's own words for an unknown compression (NotImplementedError) and for a locked file (RuntimeError)
     except (*_DAMAGED, zipfile.LargeZipFile, EOFError, NotImplementedError, RuntimeError) as error:
-        raise Malformed(say("This file is damaged or no backup: {why}", why=str(error))) from None
+        raise Malformed(say("This file is damaged or not a backup: {why}", why=str(error))) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise Malformed(say("This is not a backup of this program.")) from None
     return note

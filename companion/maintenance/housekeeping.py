@@ -251,15 +251,15 @@ class Housekeeping:
 
 
 def _damaged_words(numbers: list[int]) -> str:
-    return say("Games that are damaged on the disk: {numbers}. All others are whole.", numbers=listed(numbers[:_NAMED]))
+    return say("Games damaged on the disk: {numbers}. All others are intact.", numbers=listed(numbers[:_NAMED]))
 
 
 def _pages_words() -> str:
-    return say("The journal is damaged. Finish the game and restart: then all that can be read is kept.")
+    return say("The journal is damaged. Finish the game and restart: everything that can be read is kept.")
 
 
 def _stuck_words(numbers: list[int]) -> str:
     return say(
-        "Old games that cannot be removed: {numbers}. It is tried again after the next game.",
+        "Old games that could not be removed: {numbers}. The next attempt is after the next game.",
         numbers=listed(numbers[:_NAMED]),
     )

@@ -78,7 +78,7 @@ def look_at(members: list[zipfile.ZipInfo], most_of: Callable[[str], int], most_
     """
     for member in members:
         if member.compress_type not in _KINDS:
-            raise Malformed(say("This file is damaged or no backup: {why}", why=f"{member.filename[:80]}: ZIP"))
+            raise Malformed(say("This file is damaged or not a backup: {why}", why=f"{member.filename[:80]}: ZIP"))
         if member.file_size > most_of(member.filename):
             raise Malformed(too_large(member.filename, most_of(member.filename)))
     wanted = sum(member.file_size for member in members)
@@ -87,7 +87,7 @@ def look_at(members: list[zipfile.ZipInfo], most_of: Callable[[str], int], most_
     if wanted + FULL_BYTES > free_bytes(folder):
         raise SystemTrouble(
             say(
-                "This backup needs {number} MB, and there is not that much room: free some space on the disk.",
+                "This backup needs {number} MB, more than there is: free some space on the disk.",
                 number=max(1, wanted // 1_000_000),
             )
         )

@@ -121,7 +121,7 @@ class InstallationUpkeep:
         """Check a backup and lay it ready for the next start; answers what is in it."""
         with self._lock:
             note: BackupNote = stage_restore(source, self._running, self.path)
-        self._tell(say("A backup takes the place of all games at the next start."))
+        self._tell(say("A backup replaces all games at the next start."))
         return note.sentence()
 
     def staged(self) -> bool:
@@ -147,7 +147,7 @@ class InstallationUpkeep:
         for seat in SEATS:
             self._table.free_seat(seat)
         if games:
-            self._tell(say("All games are deleted at the next start."))
+            self._tell(say("All games will be deleted at the next start."))
 
     def _by_hand(self) -> Mapping[str, object]:
         """The settings that the page may not write: they belong to the machine, and stay when all others go."""
@@ -160,5 +160,5 @@ class InstallationUpkeep:
     def _tell(self, sentence: str) -> None:
         """Let everybody at the table know what comes; a game that is on ends with it."""
         is_on = self._table.view().phase not in (Phase.LOBBY, Phase.OVER)
-        ends = say("The game that is on ends with it.") if is_on else ""
+        ends = say("The current game ends with it.") if is_on else ""
         self._table.notice("upkeep", joined(" ", (sentence, ends)))

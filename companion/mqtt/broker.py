@@ -95,10 +95,10 @@ def password_of(path: str) -> str | None:
         with open_file(path) as file:
             text = file.read(MAX_PASSWORD + 2).decode().rstrip("\r\n")
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else say("not a text in UTF-8")
-        raise Refused(say("The file of the password {file} cannot be read: {why}.", file=path, why=why or "")) from None
+        why = error.strerror if isinstance(error, OSError) else say("not UTF-8 text")
+        raise Refused(say("The password file {file} cannot be read: {why}.", file=path, why=why or "")) from None
     if not text or len(text) > MAX_PASSWORD or not text.isprintable():
-        raise Refused(say("The file of the password {file} must hold one line: the password.", file=path))
+        raise Refused(say("The password file {file} must contain one line: the password.", file=path))
     return text
 
 
@@ -110,7 +110,7 @@ def _trust(ca_file: str) -> ssl.SSLContext:
         context = ssl.create_default_context(cafile=str(expanded(ca_file)) if ca_file else None)
     except OSError as error:
         why = error.strerror or type(error).__name__
-        text = say("The certificate of the broker {file} cannot be read: {why}.", file=ca_file, why=why)
+        text = say("The broker certificate {file} cannot be read: {why}.", file=ca_file, why=why)
         raise Refused(text) from None
     context.sslsocket_class = _TidySocket
     return context
@@ -140,10 +140,10 @@ def refusal(reason: str, settings: MqttSettings) -> str:
     """What the broker's answer means, and what to do about it."""
     host = settings.host
     if reason == _OLDER:
-        return say("The broker {host} speaks an older MQTT: it is tried.", host=host)
+        return say("The broker {host} speaks an older version of MQTT: trying that.", host=host)
     if reason in ("Bad user name or password", "Not authorized"):
         return say(
-            "The broker {host} refuses the user or the password: look at [mqtt] user and password_file.", host=host
+            "The broker {host} refuses the user or the password: check [mqtt] user and password_file.", host=host
         )
     return say("The broker {host} refuses the table: {why}.", host=host, why=reason)
 
@@ -153,7 +153,7 @@ def why_lost(error: Exception, settings: MqttSettings) -> str:
     host, port = settings.host, settings.port
     if isinstance(error, ssl.SSLError):
         return say(
-            "The broker {host} cannot be trusted ({why}): look at [mqtt] tls, ca_file and port.",
+            "The broker {host} cannot be trusted ({why}): check [mqtt] tls, ca_file and port.",
             host=host,
             why=error.reason or type(error).__name__,
         )
@@ -166,5 +166,5 @@ def why_lost(error: Exception, settings: MqttSettings) -> str:
             why=why,
         )
     return say(
-        "What answers on {host}, port {port}, speaks no MQTT: look at [mqtt] port and tls.", host=host, port=port
+        "What answers on {host}, port {port}, does not speak MQTT: check [mqtt] port and tls.", host=host, port=port
     )

@@ -355,5 +355,5 @@ def _option(row: OptionRow, width: float, size: float) -> _Block:
 
 def option_words(row: OptionRow) -> str:
     """What an option means and how it is delivered."""
-    delivered = say("As delivered: {choice}.", choice=row.choices[0][0])
+    delivered = say("Default: {choice}.", choice=row.choices[0][0])
     return joined(" ", [row.sentence, delivered, say("A house rule.") if row.house_rule else ""])

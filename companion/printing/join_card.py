@@ -75,11 +75,11 @@ def _half(pen: Pen, width: float, height: float, addresses: Sequence[str], wifi:
     if not wifi:
         x += _QR_MM + 12
         room = right - x
-        y = pen.paragraph(x, top - 20, room, say("Or open one of these in a browser of the same network:"), 4.6)
+        y = pen.paragraph(x, top - 20, room, say("Or open one of these in a browser on the same network:"), 4.6)
         for number, address in enumerate(addresses[:3]):
             y -= 11
             pen.text(x, y, shown(f"{address}join"), 8.0 if number == 0 else 5.6, bold=True, room=room)
-        pen.paragraph(x, y - 5, room, say("A seat is taken by one tap. Who only watches goes on to “watch”."), 4.6)
+        pen.paragraph(x, y - 5, room, say("One tap takes a seat. To watch only, choose “Watch”."), 4.6)
     words = say("Table screen: {address}", address=shown(addresses[0]))
     pen.text(left, 9, words, 4.0, colour=INK_2, room=right - left)
 

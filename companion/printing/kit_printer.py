@@ -124,7 +124,7 @@ class _Turn:
 
     def __enter__(self) -> None:
         if not self._lock.acquire(timeout=WAIT_S):
-            raise PrinterBusy(say("Other sheets are being made just now. Wait a moment and ask again."))
+            raise PrinterBusy(say("Other sheets are being made right now. Wait a moment and try again."))
 
     def __exit__(self, *_: object) -> None:
         self._lock.release()

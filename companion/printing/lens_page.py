@@ -24,14 +24,14 @@ def _print(paper: Paper) -> bytes:
     from companion.printing.pdf_pen import Pen  # noqa: PLC0415  imported late on purpose, see above
 
     width, height = SIZES_MM[paper]
-    pen = Pen(width, height, say("Tabletop Companion: to measure a lens"))
+    pen = Pen(width, height, say("Tabletop Companion: lens measurement"))
     pen.page()
-    pen.head(say("To measure a lens"), "companion calibrate", MARGIN_MM)
+    pen.head(say("Lens measurement"), "companion calibrate", MARGIN_MM)
     x = (width - COLUMNS * SQUARE_MM) / 2
     low, high = MARGIN_MM + FOOT_MM, height - MARGIN_MM - 14
     _print_pattern(pen, x, low + (high - low - ROWS * SQUARE_MM) / 2)
     pen.ruler(MARGIN_MM, MARGIN_MM)
-    pen.text(MARGIN_MM + 104, MARGIN_MM + 3.3, say("Glue it flat on something stiff."), 3.2, bold=True)
+    pen.text(MARGIN_MM + 104, MARGIN_MM + 3.3, say("Glue it flat onto something stiff."), 3.2, bold=True)
     pen.text(MARGIN_MM + 104, MARGIN_MM + 0.6, say("Print at 100 %, matt. The bar is 100 mm long."), 2.8)
     return pen.bytes()
 

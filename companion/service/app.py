@@ -432,7 +432,7 @@ class Companion:
     def bundle(self) -> bytes:
         """A bug bundle of what the camera has seen until now."""
         if self.eye is None:
-            raise CameraError(say("There is no camera: a bug bundle holds what one has seen"))
+            raise CameraError(say("There is no camera: a bug bundle would hold what it has seen"))
         return make_bundle(self.eye, self.table, self.journal, self.settings, self.clock)
 
     def close(self) -> None:

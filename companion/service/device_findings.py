@@ -17,7 +17,7 @@ from hardware.voice import ESPEAK
 def board_camera(status: CameraStatus, name: str | None) -> Finding:
     """How the camera is that the table watches with; `name` None: it watches with none."""
     if name is None or status.state is CameraState.NONE:
-        return Finding("camera", Grade.NOTE, status.sentence or say("There is none: play goes by taps."))
+        return Finding("camera", Grade.NOTE, status.sentence or say("There is none: you play by tapping."))
     grades = {CameraState.SEES_BOARD: Grade.OK, CameraState.NO_BOARD: Grade.NOTE, CameraState.TROUBLE: Grade.WARN}
     sentence = status.sentence if status.sentence.endswith(".") else joined("", (status.sentence, "."))
     text = say("{name!c}: {sentence}", name=name, sentence=sentence)
@@ -65,8 +65,8 @@ def tone(is_by_hardware: bool) -> Finding:
     if is_by_hardware:
         return Finding("buzzer", Grade.OK, say("The hardware makes the buzzer’s tone."))
     text = say(
-        "The processor makes the buzzer’s tone. With the buzzer on GPIO {pin} and {line} in /boot/firmware/config.txt "
-        "the hardware makes it, purer and at no cost.",
+        "The processor makes the buzzer’s tone. With the buzzer on GPIO {pin} and {line} in "
+        "/boot/firmware/config.txt the hardware makes it, which sounds purer and costs nothing.",
         pin=OVERLAY_PIN,
         line=OVERLAY,
     )

@@ -74,7 +74,7 @@ def run(
                 raise
             settings, told = before, ""
             companion, attendant = begin(settings)
-            trouble = say("The new settings cannot be used, those of before are: {why}", why=error.message)
+            trouble = say("The new settings cannot be used, so the previous ones are in use: {why}", why=error.message)
         with companion:
             with attendant:
                 _tell(companion, trouble, told, _put_back(settings))

@@ -64,8 +64,8 @@ class Space:
         """What people are told; empty: nothing. A figure in it would be told, and spoken, at each change."""
         if self.level is DiskLevel.FULL:
             return say(
-                "The disk is full: a game that is on can be finished, no other can begin. "
-                "Remove old games or other files."
+                "The disk is full: the current game can be finished, but no new one can start. Remove "
+                "old games or other files."
             )
         if self.level is DiskLevel.SHORT:
             return say("The disk is almost full: no photographs are taken. Remove old games or other files.")

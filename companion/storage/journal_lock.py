@@ -20,7 +20,7 @@ def hold(path: Path) -> IO[str]:
     except OSError as error:
         raise JournalError(
             say(
-                "{folder} cannot be written ({error}): set state_dir to a folder of yours",
+                "{folder} cannot be written to ({error}): set state_dir to a folder of your own",
                 folder=str(path.parent),
                 error=error.strerror,
             )

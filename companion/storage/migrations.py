@@ -205,8 +205,8 @@ def _keep_copy(db: sqlite3.Connection, copy: Path) -> None:
             unfinished.unlink(missing_ok=True)
         raise JournalError(
             say(
-                "The games are to be brought to a new format, and there is no room for a copy of them ({error}): "
-                "free some space on the disk.",
+                "The games have to be converted to a new format, and there is no room for a copy of them "
+                "({error}): free some space on the disk.",
                 error=str(error),
             )
         ) from None

@@ -13,17 +13,17 @@ from companion.storage.journal_head import Lost
 
 def input_not_kept(why: str) -> str:
     """An input was refused by the disk."""
-    return say("The input could not be kept ({error}): nothing has changed. Free some space on the disk.", error=why)
+    return say("The input could not be saved ({error}): nothing has changed. Free some space on the disk.", error=why)
 
 
 def clock_not_kept(why: str) -> str:
     """The time of a clock was refused by the disk."""
-    return say("The clock could not be kept ({error}). Free some space on the disk.", error=why)
+    return say("The clock could not be saved ({error}). Free some space on the disk.", error=why)
 
 
 def key_not_kept(why: str) -> str:
     """A new key was refused by the disk."""
-    return say("The new key cannot be kept: {error}", error=why)
+    return say("The new key cannot be saved: {error}", error=why)
 
 
 def broken_words(row: Row, is_legible: bool) -> str:
@@ -31,7 +31,7 @@ def broken_words(row: Row, is_legible: bool) -> str:
     if not is_legible:
         return unreadable_words(row.id)
     return say(
-        "Game {game} cannot be continued from entry {number} on: it does not follow the one before.",
+        "Game {game} cannot be continued from entry {number} on: that entry does not follow the one before it.",
         game=row.game,
         number=row.id,
     )
@@ -39,7 +39,7 @@ def broken_words(row: Row, is_legible: bool) -> str:
 
 def unreadable_words(number: int) -> str:
     """An input is none that this program has written."""
-    return say("Entry {number} of the journal cannot be read: what follows in its game is left out.", number=number)
+    return say("Entry {number} of the journal cannot be read: the rest of its game is left out.", number=number)
 
 
 def cut_words(game: int, inputs: int) -> str:
@@ -99,10 +99,7 @@ def lost_words(lost: Lost, aside: Path | None) -> str:
         )
     if lost.changes:
         told.append(
-            say(
-                "Changes to keys, to names that are to be forgotten, or to games brought in or removed are lost. "
-                "Make them again."
-            )
+            say("Changes to keys, names to be forgotten, and games imported or removed are lost. Make them again.")
         )
     if since:
         told.append(say("What is lost was made after {time}.", time=since))
@@ -118,4 +115,4 @@ def no_second_place(why: str) -> str:
 
 def not_kept(why: str) -> str:
     """Something beside the inputs could not be written; `why` are SQLite's words."""
-    return say("That could not be kept ({error}): nothing has changed. Free some space on the disk.", error=why)
+    return say("That could not be saved ({error}): nothing has changed. Free some space on the disk.", error=why)

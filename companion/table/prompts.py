@@ -119,11 +119,11 @@ def _asked_sign(live: TableState, viewer: Seat | None) -> Sign:
     """The board can mean several plays."""
     (seat,) = live.session.awaited
     if viewer is seat:
-        hint = say("The board can mean each of them: tap the right one.")
+        hint = say("The board fits each of them: tap the right one.")
         return Sign(say("Which play is it?"), hint, frozenset({seat}))
     side = live.session.playing.sides[seat].name
     text = say("{side!c}: tap which play it is", side=side)
-    return Sign(text, say("The board can mean several."), frozenset({seat}))
+    return Sign(text, say("The board fits several."), frozenset({seat}))
 
 
 def _perhaps_hidden(live: TableState, problem: Problem) -> str:
@@ -133,7 +133,7 @@ def _perhaps_hidden(live: TableState, problem: Problem) -> str:
         return ""
     if problem.home in reading.unknown:
         return say(
-            "The camera does not see {square} now: put the piece there straight, or take the hand away.",
+            "The camera cannot see {square} now: straighten the piece there, or take your hand away.",
             square=problem.home,
         )
     return _out_of_sight(live, problem.face)
@@ -151,7 +151,7 @@ def _out_of_sight(live: TableState, face: str) -> str:
     if not hidden:
         return ""
     return say(
-        "Is the {piece} on {squares}, where the camera does not see it? Then put it straight.",
+        "Is the {piece} on {squares}, where the camera cannot see it? Then straighten it.",
         piece=face,
         squares=listed(map(str, hidden[:4]), "or"),
     )
@@ -201,8 +201,8 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
         hidden = _hidden(live, todo)
         if hidden:
             return Sign(
-                say("Camera does not see {squares}", squares=hidden),
-                say("Put the pieces straight, move the hand or the lamp, or confirm by hand."),
+                say("Camera cannot see {squares}", squares=hidden),
+                say("Straighten the pieces, move your hand or the lamp, or confirm by hand."),
                 BOTH,
             )
         seats = frozenset(i.seat for i in todo)
@@ -298,14 +298,16 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
         hint = say("{laid}. If not, lay the cards apart or tap them.", laid=Verbatim(laid))
         return Sign(_right_words(live, viewer), hint, BOTH)
     if session.paused:
-        return Sign(_go_on_words(live, viewer), _STOPPED.get(session.paused, say("The clock stands still.")), BOTH)
+        return Sign(_go_on_words(live, viewer), _STOPPED.get(session.paused, say("The clock is stopped.")), BOTH)
     offer = _offer(session)
     if session.countdown and session.countdown.has_run_out:
         (seat,) = session.awaited
-        return Sign(say("{side!c}: time is over", side=sides[seat].name), offer or shown.hint, session.awaited)
+        return Sign(say("{side!c}: time is up", side=sides[seat].name), offer or shown.hint, session.awaited)
     if session.sealed and viewer not in session.awaited:
         names = listed(sides[seat].name for seat in sorted(session.awaited))
-        return Sign(say("Waiting for {sides}", sides=names), offer or say("Both open together."), session.awaited)
+        return Sign(
+            say("Waiting for {sides}", sides=names), offer or say("Both are revealed together."), session.awaited
+        )
     if isinstance(shown, BoardUi):
         return Sign(shown.sign, offer or _unseen(live) or shown.hint, session.awaited)
     hint = shown.hint if _is_by_phone(live, viewer) else shown.pad_hint or shown.hint
@@ -327,7 +329,7 @@ def _go_on_words(live: TableState, viewer: Seat | None) -> str:
     """How the clock is started; where anybody may press it, the table screen has the key as well."""
     is_start = live.session.paused == "start"
     if not _is_by_phone(live, viewer):
-        return say("Press ready to start the clock") if is_start else say("Press ready to go on")
+        return say("Press ready to start the clock") if is_start else say("Press ready to continue")
     key = say("Start the clock") if is_start else say("Go on")
     return say("Tap “{key}”", key=key) if live.session.is_open else _tap(key, viewer)
 
@@ -341,11 +343,11 @@ def _unseen(live: TableState) -> str:
         return ""
     if reading.foreign:
         return say(
-            "The camera does not see a marker on {squares}: put the piece straight, or take away what lies there.",
+            "The camera cannot see a marker on {squares}: straighten the piece, or remove what lies there.",
             squares=joined(", ", map(str, sorted(reading.foreign)[:4])),
         )
     squares = joined(", ", map(str, sorted(reading.unknown)[:4]))
-    return say("The camera does not see {squares}: put the pieces there straight.", squares=squares)
+    return say("The camera cannot see {squares}: straighten the pieces there.", squares=squares)
 
 
 def _over_sign(session: Session, viewer: Seat | None) -> Sign:

@@ -100,7 +100,7 @@ def checked_name(text: str) -> str:
     """A name as it is kept; raises `Malformed` for one that is too long or cannot be shown."""
     name = text.strip()
     if len(name) > MAX_NAME or not name.isprintable():
-        raise Malformed(say("A name has at most {number} printable characters", number=MAX_NAME))
+        raise Malformed(say("A name may have at most {number} printable characters", number=MAX_NAME))
     return name
 
 
@@ -212,13 +212,13 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
     if record.moment != session.moment or session.phase is not Phase.ORDERS:
         raise Stale(say("That order belongs to a turn that is over: look at the page again"))
     if seat not in game.to_act(session.state):
-        raise Illegal(Refusal.NOT_TO_ACT, say("{side!c} is not to act now", side=game.sides[seat].name))
+        raise Illegal(Refusal.NOT_TO_ACT, say("{side!c} cannot act now", side=game.sides[seat].name))
     if session.paused:
-        raise Illegal(Refusal.PAUSED, say("The clock stands still: press ready to go on"))
+        raise Illegal(Refusal.PAUSED, say("The clock is stopped: press ready to continue"))
     action = game.parse(record.action)
     game.check(session.state, seat, action)
     if seat in session.sealed:
-        raise Illegal(Refusal.ALREADY_SEALED, say("Your order is sealed already: take it back first"))
+        raise Illegal(Refusal.ALREADY_SEALED, say("Your order is already sealed: take it back first"))
     text = game.format(action)
     asked = session.asked_of(seat)
     if asked is not None and text != asked:
@@ -301,7 +301,7 @@ def _stage_signals(session: Session) -> tuple[Signal, ...]:
 
 def _stage_done(session: Session, record: StageDone) -> Advance:
     if session.phase is not Phase.STAGES or (record.moment, record.stage) != (session.moment, session.stage):
-        raise Stale(say("That step is done already"))
+        raise Stale(say("That step is already done"))
     agreed = Signal(Cue.BOARD_AGREES, BOTH)
     if session.stage + 1 < len(session.stages):
         shown = replace(session, stage=session.stage + 1, board=session.stages[session.stage].expected)
@@ -350,7 +350,7 @@ def _pause(session: Session, record: Pause) -> Advance:
 
 def _resume(session: Session, record: Resume) -> Advance:
     if session.countdown is None or not session.paused:
-        raise Illegal(Refusal.WRONG_PHASE, say("The clock does not stand still"))
+        raise Illegal(Refusal.WRONG_PHASE, say("The clock is not stopped"))
     return replace(session, countdown=session.countdown.started(record.now_s), paused=""), (Signal(Cue.RESUMED, BOTH),)
 
 
@@ -359,7 +359,7 @@ def _resume(session: Session, record: Resume) -> Advance:
 
 def _finish(session: Session, outcome: Outcome) -> Advance:
     if session.outcome is not None or session.phase in (Phase.LOBBY, Phase.OVER):
-        raise Illegal(Refusal.GAME_OVER, say("The game is over already"))
+        raise Illegal(Refusal.GAME_OVER, say("The game is already over"))
     south, north, ties = session.score
     score = (
         south + (outcome.winners == {Seat.SOUTH}),
@@ -385,7 +385,7 @@ def _take_back(session: Session, record: TakeBack) -> Advance:
     if session.before and record.moment == session.before.moment and record.seat is session.may_revert:
         return _revert(session, session.before, record)
     if record.moment != session.moment or session.phase is not Phase.ORDERS:
-        raise Illegal(Refusal.TOO_LATE, say("Too late: the orders are open"))
+        raise Illegal(Refusal.TOO_LATE, say("Too late: the orders have been revealed"))
     if record.seat not in session.sealed:
         raise Illegal(Refusal.WRONG_PHASE, say("You have nothing to take back"))
     sealed = {seat: kept for seat, kept in session.sealed.items() if seat != record.seat}
@@ -439,7 +439,7 @@ def _undo(session: Session) -> Advance:
 
 def _offer_draw(session: Session, record: OfferDraw) -> Advance:
     if session.phase not in (Phase.ORDERS, Phase.STAGES):
-        raise Illegal(Refusal.WRONG_PHASE, say("A draw can be offered while the game is on"))
+        raise Illegal(Refusal.WRONG_PHASE, say("A draw can only be offered during a game"))
     if session.is_machines(record.seat.other):
         name = Verbatim(session.seats[record.seat.other].name)
         raise Illegal(Refusal.WRONG_PHASE, say("{name} plays on: there is no draw against the machine", name=name))

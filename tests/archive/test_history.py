@@ -267,13 +267,13 @@ def test_a_number_in_the_making_is_not_given_away(room: Room) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('"seed":4', '"seed":4,"x":1', "This is no game file"),
+        ('"seed":4', '"seed":4,"x":1', "This is not a game file"),
         ('"outbuffered"', '"chess"', "There is no game “chess”"),
         ('"options":{}', '"options":{"x":1}', "Option of outbuffered"),
         ('"7.2"', '"7.3"', "Turn 2: the receipt of"),
         ('"reason":"Purple resigns."', '"reason":"Moo."', "not over after its last turn"),
-        ('"players":{}', '"players":{"south":"' + "n" * 25 + '"}', "A name has at most 24"),
-        ('"begun":0.0', '"begun":1e300', "no time that a calendar knows"),
+        ('"players":{}', '"players":{"south":"' + "n" * 25 + '"}', "A name may have at most 24"),
+        ('"begun":0.0', '"begun":1e300', "not a valid date"),
     ],
 )
 def test_a_file_that_does_not_fit_is_refused(room: Room, old: str, new: str, words: str) -> None:
@@ -289,9 +289,9 @@ def test_files_of_no_sense_are_refused(room: Room) -> None:
     game = made_game("outbuffered", 4, 2)
     endless = msgspec.structs.replace(game, turns=game.turns * MOST_TURNS)
     for content, words in (
-        (b"\xff\xd8\xff", "This is no game file"),
-        (b"{" * 5000, "This is no game file"),
-        (b"", "has no line"),
+        (b"\xff\xd8\xff", "This is not a game file"),
+        (b"{" * 5000, "This is not a game file"),
+        (b"", "is missing"),
         (msgspec.json.encode(made_game("outbuffered", 4, 0)), "The game has 0 turns"),
         (msgspec.json.encode(endless), "at most 1000000 bytes"),
     ):
@@ -343,7 +343,7 @@ def test_a_player_can_be_forgotten(room: Room) -> None:
     assert [(record.name, record.total.games) for record in room.past.statistics()] == [("Bob", 2), ("Ann", 1)]
     kept = database_of(room.journal).execute("SELECT * FROM forgotten").fetchall()
     assert b"ann" not in repr(kept).lower().encode()
-    with pytest.raises(Malformed, match="Nobody of that name"):
+    with pytest.raises(Malformed, match="Nobody by that name"):
         room.past.forget("Zoe")
 
 

@@ -47,16 +47,16 @@ def test_a_sheet_reads_like_a_game() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("[Seed 4]\n", "", "it has no line [Seed …]"),
+        ("[Seed 4]\n", "", "the line [Seed …] is missing"),
         ("[Seed 4]", "[Seed four]", "Line 3: what follows Seed is not JSON"),
         ("[Seed 4]", "Seed 4", "Line 3: expected turn 1, beginning with “1. ”"),
-        ("[Seed 4]", '[Seed "4"]', "The text is no game"),
+        ("[Seed 4]", '[Seed "4"]', "The text is not a game"),
         ('[Result "north"]', '[Result "east"]', "The result is south, north, tie or *"),
         ("1. south", "2. south", "expected turn 1"),
         ("1. south", "1. east", "expected south or north, each once"),
         ("1. 7.1 | south", "1. 7.1 | north", "expected south or north, each once"),
         ("| north", "| south", "expected south or north, each once"),
-        (" | north ", ' | north "', "write others than plain ones as JSON"),
+        (" | north ", ' | north "', "write it as JSON"),
         ("[Receipts]\n", "[Receipts]\n1. 7.1 | south a\n", "expected a seat, its salt and its receipt"),
         ("\n2. 7.2", "\n3. 7.2", "expected turn 2"),
         ("[Options {}]", '[Options {}]\n[Begun "noon"]', "Begun is a time such as"),
@@ -72,8 +72,8 @@ def test_what_is_wrong_is_named(old: str, new: str, words: str) -> None:
 
 def test_turns_and_receipts_belong_together() -> None:
     whole = write_sheet(made_game("outbuffered", 4, 2))
-    with pytest.raises(Malformed, match="2 turns and receipts of 1"):
+    with pytest.raises(Malformed, match="2 turns but receipts for 1"):
         read_sheet("\n".join(whole.splitlines()[:-1]))
     proof = next(line for line in whole.splitlines() if line.startswith("1. 7.1"))
-    with pytest.raises(Malformed, match="not of the seats"):
+    with pytest.raises(Malformed, match="do not belong to the seats"):
         read_sheet(whole.replace(proof, proof.partition(" | north")[0]))

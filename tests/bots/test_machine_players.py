@@ -201,7 +201,7 @@ def test_a_failed_program_is_begun_anew_and_at_last_chance_decides(against: Set)
     against.round(3.1)
     view = against.played.table.view()
     assert view.seats[Seat.NORTH].receipt
-    assert [str(notice) for notice in view.devices.notices] == ["Bo’s program does not answer: it plays by chance."]
+    assert [str(notice) for notice in view.devices.notices] == ["Bo’s program does not respond: the moves are random."]
 
 
 @pytest.mark.parametrize("nonsense", ["", "XYZ", "UUUUUUUU", "\x00"])
@@ -330,5 +330,5 @@ def test_a_game_that_it_does_not_know_it_plays_by_chance(tmp_path: Path, monkeyp
             machines.step()
             assert played.table.view().seats[Seat.NORTH].receipt
             told = [str(notice) for notice in played.table.view().devices.notices]
-            assert told == ["Bo does not know this game: it plays by chance."]
+            assert told == ["Bo does not know this game and plays at random."]
     assert programs.commands == []

@@ -225,7 +225,7 @@ def test_what_the_camera_reads_fills_in_only_what_nobody_has_tapped(tmp_path: Pa
         tap(south, "#work-out.go")
         until("the combat", lambda: client.get("/api/view")["phase"] == "stages")
         told = client.get("/api/view")["events"]
-        assert [event["text"] for event in told] == ["Attacker opens 5& 10%.", "Defender’s 4^ lay open before."]
+        assert [event["text"] for event in told] == ["Attacker opens 5& 10%.", "Defender’s 4^ lay face up before."]
         south.get("about:blank")
 
 

@@ -133,7 +133,7 @@ def test_no_door_reads_such_a_thing(hostile: Path, tmp_path: Path, capsys: pytes
 def test_a_film_is_one_and_not_a_list_of_other_files(tmp_path: Path) -> None:
     for name, text in (("list.mp4", "#EXTM3U\n/dev/zero\n"), ("list.mkv", "ffconcat version 1.0\nfile /dev/zero\n")):
         (tmp_path / name).write_text(text)
-        with pytest.raises(CameraError, match="is not a film that can be read"):
+        with pytest.raises(CameraError, match="is not a video that can be read"):
             open_camera(CameraSettings(source=str(tmp_path / name)), FakeClock())
 
 

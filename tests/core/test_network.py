@@ -174,7 +174,7 @@ def test_from_the_phone_to_the_pad_and_back_keeps_the_sealed_order(place: Place)
     shown = place.table.view().seats[Seat.SOUTH]
     assert (shown.door, shown.name, shown.receipt) == ("pad", "Mara", receipt)
     page = page_of(phone, "/seat/south")
-    assert "You play by the pad" in page
+    assert "You are playing at the pad" in page
     assert "UUS" not in page
     assert phone.post("/api/seat/south/by-phone", json={}).status_code == 200
     assert phone.post("/api/seat/south/mine", json={}).get_json()["action"] == "UUS"
@@ -193,7 +193,7 @@ def test_the_pad_takes_back_what_the_phone_has_sealed(place: Place) -> None:
 def test_without_pads_nobody_goes_to_one(tmp_path: Path) -> None:
     with open_place(tmp_path) as place:
         answer = place.sit("south").post("/api/seat/south/by-pad", json={})
-        assert (answer.status_code, error_of(answer)["message"]) == (409, "There are no pads here: go on by phone")
+        assert (answer.status_code, error_of(answer)["message"]) == (409, "There are no pads here: continue by phone")
 
 
 def press(place: Place, key: PadKey, held: bool = False) -> None:
@@ -206,7 +206,7 @@ def test_a_phone_is_let_in_by_the_pads_back_key(place: Place) -> None:
     place.sit("north")
     _, receipt = sealed_at_south(place)
     phone = place.browser()
-    assert "Take it to this phone" in page_of(phone, "/join/south")
+    assert "Move to this phone" in page_of(phone, "/join/south")
     assert phone.post("/join/south/claim").location == "/seat/south"
     assert place.table.view().devices.notices == (
         "A phone asks for South’s seat. If it shows the pad’s mark, hold Back there to let it in.",

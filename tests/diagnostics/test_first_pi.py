@@ -94,7 +94,7 @@ def settings(folder: Path) -> Settings:
 @pytest.fixture
 def machine(tmp_path: Path, host: PiHost, monkeypatch: pytest.MonkeyPatch) -> Machine:
     def no_pins(*_: object) -> None:
-        raise PanelError("This machine is no Raspberry Pi and has no pins: use the pages, or play --simulate.")
+        raise PanelError("This machine is not a Raspberry Pi and has no pins: use the pages, or play --simulate.")
 
     monkeypatch.setattr(doctor, "Panel", no_pins)
     return simulated(tmp_path / "root", PROFILE, host)
@@ -113,7 +113,7 @@ def test_the_file_tells_the_machine_and_can_be_read_back_as_a_simulated_one(
     assert told.cameras[0].controls["LensPosition"] == [0.0, 15.0, 1.0]
     assert told.cameras[0].properties["PixelArraySize"] == [4608, 2592]
     assert told.pins.owners == PROFILE.pins.owners
-    assert told.pins.problems[0].startswith("This machine is no Raspberry Pi")
+    assert told.pins.problems[0].startswith("This machine is not a Raspberry Pi")
     assert set(told.reading_ms) == {"first", "still", "changed"}
     assert told.reading_ms["still"] < told.reading_ms["first"]
     assert not host.acquired, "every camera is given back"
@@ -158,7 +158,7 @@ def test_a_companion_that_runs_has_the_camera(
         first_pi(settings(tmp_path), tmp_path / "pi.json", machine)
 
 
-@pytest.mark.parametrize(("content", "words"), [("{", "is no file about a Pi"), ("{}", "is no file about a Pi")])
+@pytest.mark.parametrize(("content", "words"), [("{", "is not a file about a Pi"), ("{}", "is not a file about a Pi")])
 def test_another_file_is_refused(tmp_path: Path, content: str, words: str) -> None:
     path = tmp_path / "pi.json"
     path.write_text(content)

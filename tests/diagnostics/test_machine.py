@@ -131,12 +131,12 @@ def test_the_processors_zone_is_chosen_else_the_warmest(pi: Pi) -> None:
 
 
 THROTTLED = [
-    (0x0, [Grade.OK], "The voltage is right"),
+    (0x0, [Grade.OK], "The voltage is fine"),
     (0x1, [Grade.WARN], "The voltage is too low now"),
     (0x10000, [Grade.WARN], "The voltage was too low since"),
     (0x50000, [Grade.WARN, Grade.NOTE], "The voltage was too low since"),
     (0x50005, [Grade.WARN, Grade.WARN], "The voltage is too low now"),
-    (0x80008, [Grade.WARN], "The processor is slowed down now"),
+    (0x80008, [Grade.WARN], "Heat or low voltage is slowing the processor down"),
     (0x20000, [Grade.NOTE], "The processor was slowed down for a while"),
     (0xE0000, [Grade.NOTE], "The processor was slowed down for a while"),
 ]
@@ -180,19 +180,19 @@ def test_the_alarm_of_the_voltage_alone(pi: Pi, alarm: str, flags: Throttling | 
 def test_an_sd_card_tells_its_name_alone(pi: Pi) -> None:
     assert probes.disk(pi.machine, "179:2") == Disk("SD", "SC32G", "08/2021", None, None, None)
     assert list(doctor.disk_health(pi.machine, Path("/"))) == [
-        Finding("disk", Grade.OK, "SD SC32G: no error is known. It does not tell its wear.")
+        Finding("disk", Grade.OK, "SD SC32G: no known errors. It does not report its wear.")
     ]
 
 
 @pytest.mark.parametrize(
     ("life", "spare", "grade", "words"),
     [
-        ("0x01 0x02", "0x01", Grade.OK, "MMC SC32G: 20 % of its life are used."),
+        ("0x01 0x02", "0x01", Grade.OK, "MMC SC32G: 20 % of its lifetime is used up."),
         ("0x09 0x01", "0x01", Grade.WARN, "MMC SC32G is nearly worn out: save a backup and use a new card."),
         ("0x0b 0x01", "0x01", Grade.WARN, "MMC SC32G is nearly worn out: save a backup and use a new card."),
         ("0x02 0x02", "0x02", Grade.WARN, "MMC SC32G is nearly worn out: save a backup and use a new card."),
-        ("0x00 0x00", "0x00", Grade.OK, "MMC SC32G: no error is known. It does not tell its wear."),
-        ("garbage", "", Grade.OK, "MMC SC32G: no error is known. It does not tell its wear."),
+        ("0x00 0x00", "0x00", Grade.OK, "MMC SC32G: no known errors. It does not report its wear."),
+        ("garbage", "", Grade.OK, "MMC SC32G: no known errors. It does not report its wear."),
     ],
 )
 def test_an_emmc_tells_its_wear(tmp_path: Path, life: str, spare: str, grade: Grade, words: str) -> None:
@@ -228,12 +228,16 @@ def test_a_file_system_that_can_only_be_read_is_a_failure(pi: Pi, tmp_path: Path
     pi.mount(how, super_block)
     found = doctor.space(pi.machine, tmp_path / "state")
     assert found.grade is Grade.FAIL
-    assert "can only be read" in found.text
+    assert "read-only" in found.text
 
 
 @pytest.mark.parametrize(
     ("free_mb", "grade", "words"),
-    [(199, Grade.FAIL, "Only 199 MB free for "), (499, Grade.WARN, "Make room soon."), (500, Grade.OK, "500 MB free")],
+    [
+        (199, Grade.FAIL, "Only 199 MB are free for "),
+        (499, Grade.WARN, "Make room soon."),
+        (500, Grade.OK, "500 MB are free"),
+    ],
 )
 def test_space(pi: Pi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_mb: int, grade: Grade, words: str) -> None:
     asked: list[Path] = []
@@ -301,10 +305,10 @@ def own_clock(pi: Pi) -> None:
 @pytest.mark.parametrize(
     ("made", "grade", "words"),
     [
-        (synced, Grade.OK, "The network has set it."),
-        (told_yes, Grade.OK, "The network has set it."),
+        (synced, Grade.OK, "It was set by the network."),
+        (told_yes, Grade.OK, "It was set by the network."),
         (told_no, Grade.NOTE, "No network has set the clock"),
-        (own_clock, Grade.OK, "The machine’s own clock has set it."),
+        (own_clock, Grade.OK, "It was set by the machine’s own clock."),
         (lambda _: None, Grade.OK, "It is "),
     ],
 )
@@ -369,7 +373,7 @@ def test_wireless(pi: Pi) -> None:
     assert sleepy.grade is Grade.NOTE
     assert "sudo iw dev wlan0 set power_save off" in sleepy.text
     assert "-78 dBm" in sleepy.text
-    assert awake == Finding("wifi", Grade.OK, "wlan1 is awake.")
+    assert awake == Finding("wifi", Grade.OK, "wlan1 is not saving power.")
 
 
 @pytest.mark.parametrize(
@@ -393,7 +397,7 @@ def test_the_name_in_the_network(pi: Pi) -> None:
     assert network.name(pi.machine).grade is Grade.NOTE
     pi.write("run/avahi-daemon/pid", "400\n")
     name = socket.gethostname().partition(".")[0]
-    assert network.name(pi.machine) == Finding("network", Grade.OK, f"Its name in the network is {name}.local.")
+    assert network.name(pi.machine) == Finding("network", Grade.OK, f"Its name on the network is {name}.local.")
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def test_plans_and_pads_depend_on_keys_alone(game: Game[Any, Any]) -> None:
 
 
 def test_an_unknown_game_is_named_with_the_known_ones() -> None:
-    with pytest.raises(Malformed, match="no game “chess”: known are outbuffered"):
+    with pytest.raises(Malformed, match="no game “chess”: choose one of outbuffered"):
         game_named("chess")
 
 

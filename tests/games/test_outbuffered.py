@@ -81,7 +81,7 @@ def test_second_worked_example_flag_stays_where_the_carrier_was_hit() -> None:
     [
         ("a1", "c4", "L", "I", ("a1", "c4"), "Left leads off the board."),
         ("a1", "c4", "R", "I", ("a1", "c4"), "Purple’s own flag lies on b1."),
-        ("a2", "c2", "R", "R", ("a2", "c2"), "Both robots try for b2."),
+        ("a2", "c2", "R", "R", ("a2", "c2"), "Both robots try to enter b2."),
         ("a2", "b2", "R", "I", ("a2", "b2"), "Lime does not leave b2."),
         ("a2", "b2", "R", "S", ("a2", "b2"), "Lime does not leave b2."),
         ("b2", "c2", "R", "L", ("b2", "c2"), "Lime does not leave c2."),
@@ -106,7 +106,7 @@ def test_contest_bounces_both_even_when_one_would_have_bounced_anyway() -> None:
     """Lime tries for b4, where its own flag lies, and so does purple: both stay."""
     step = play(at(start(), "a4", "c4"), "RII", "RII")
     assert robots(step) == ("a4", "c4")
-    assert [event.why for event in step.events[:2]] == ["Both robots try for b4."] * 2
+    assert [event.why for event in step.events[:2]] == ["Both robots try to enter b4."] * 2
 
 
 def test_a_bounced_robot_holds_up_its_follower() -> None:

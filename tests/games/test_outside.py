@@ -167,7 +167,9 @@ def test_the_doctor_names_what_it_found(clash: Path, tmp_path: Path) -> None:
     install(clash, "raising", *BROKEN["raising"][:1], {"raising": "raising:Game"})
     done = companion(clash, "doctor", "--state-dir", str(tmp_path / "state"), "--port", "1")
     assert "games    The game “clash” comes from clash-game 1.0." in done.stdout
-    assert "warn  games    The game “raising” of raising-game 1.0 is left out: It raises RuntimeError" in done.stdout
+    assert (
+        "warn  games    The game “raising” from raising-game 1.0 is not loaded: It raises RuntimeError" in done.stdout
+    )
 
 
 LEFT_OUT = """
@@ -184,7 +186,7 @@ def test_a_broken_game_is_told_in_the_log_and_the_table_runs(clash: Path) -> Non
     call = [sys.executable, "-c", LEFT_OUT]
     done = subprocess.run(call, env=environment, capture_output=True, text=True, timeout=150, check=True)
     assert done.stdout == "the table runs\n"
-    assert "The game raising of raising-game 1.0 is left out: It raises RuntimeError: no luck" in done.stderr
+    assert "The game raising from raising-game 1.0 is not loaded: It raises RuntimeError: no luck" in done.stderr
 
 
 def test_the_colours_of_sides_are_those_of_the_style_sheets() -> None:

@@ -121,7 +121,7 @@ def test_a_panel_on_the_kernels_keys(
         assert "panel-edges" in {thread.name for thread in threading.enumerate()}
         assert len(panel.buttons) == 16
         assert panel.problems == (
-            "south_down on GPIO 6 cannot be used: “gpio-keys” has this pin. End it, or leave the pin out in [panel]",
+            "south_down on GPIO 6 cannot be used: “gpio-keys” is using this pin. Stop it, or leave the pin out in [panel]",
         )
         at_s = clock.monotonic_s() - 0.01
         kernel.down.add(5)

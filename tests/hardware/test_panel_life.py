@@ -133,10 +133,10 @@ def open_here(enabled: Literal["auto", "yes", "no"]) -> Panel | None:
 def test_without_pins_auto_is_no_panel_and_yes_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GPIOZERO_PIN_FACTORY", raising=False)
     monkeypatch.setattr(hardware.panel, "get_pi_revision", no_pi)
-    sentence = "This machine is no Raspberry Pi and has no pins: use the pages, or play --simulate."
+    sentence = "This machine is not a Raspberry Pi and has no pins: use the pages, or play --simulate."
     assert open_here("auto") is None
     assert panel_reason(PanelSettings()) == sentence
-    with pytest.raises(PanelError, match="no Raspberry Pi") as caught:
+    with pytest.raises(PanelError, match="not a Raspberry Pi") as caught:
         open_here("yes")
     assert caught.value.message == sentence
 

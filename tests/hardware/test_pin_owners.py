@@ -13,7 +13,7 @@ from companion.core.config import PanelSettings
 from companion.service.device_findings import pads
 from hardware import panel as panel_module
 from hardware.panel import Panel, pin_conflicts
-from hardware.pin_owners import Owner, pin_owners
+from hardware.pin_owners import PinOwner, pin_owners
 from hardware.simulated import simulated_panel
 
 SOC = "proc/device-tree/soc"
@@ -55,8 +55,8 @@ def pi4(tmp_path: Path) -> Path:
 
 
 def test_the_device_tree_tells_whose_pins_are(pi4: Path) -> None:
-    serial = Owner("serial@7e201000")
-    assert pin_owners(pi4) == {14: serial, 15: serial, 4: Owner("onewire@4"), 18: Owner("pwm@7e20c000")}
+    serial = PinOwner("serial@7e201000")
+    assert pin_owners(pi4) == {14: serial, 15: serial, 4: PinOwner("onewire@4"), 18: PinOwner("pwm@7e20c000")}
 
 
 def test_a_pi_5_names_its_pins(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_pi_5_names_its_pins(tmp_path: Path) -> None:
     write(tmp_path, f"{rp1}/gpio@d0000/rp1_i2c1_2_3/phandle", struct.pack(">I", 90))
     write(tmp_path, f"{rp1}/gpio@d0000/rp1_i2c1_2_3/pins", b"gpio2\0gpio3\0")
     device(tmp_path, f"{rp1}/i2c@74000", "okay", 90)
-    assert pin_owners(tmp_path) == {2: Owner("i2c@74000"), 3: Owner("i2c@74000")}
+    assert pin_owners(tmp_path) == {2: PinOwner("i2c@74000"), 3: PinOwner("i2c@74000")}
 
 
 def test_the_pin_controller_knows_better_where_it_may_be_read(pi4: Path) -> None:
@@ -77,7 +77,7 @@ def test_the_pin_controller_knows_better_where_it_may_be_read(pi4: Path) -> None
         b"pin 17 (gpio17): (MUX UNCLAIMED) pinctrl-bcm2711:529\n"
         b"pin 40 (gpio40): fe20c800.pwm (GPIO UNCLAIMED) function alt0 group gpio40\n",
     )
-    assert pin_owners(pi4) == {8: Owner("fe204000.spi")}
+    assert pin_owners(pi4) == {8: PinOwner("fe204000.spi")}
     assert pin_owners(pi4)[8].kind == "spi"
 
 
@@ -92,11 +92,11 @@ def test_conflicts_are_told_by_pin_and_owner_with_the_remedy(pi4: Path) -> None:
     found = pin_conflicts(PanelSettings(), pin_owners(pi4))
     assert found == (
         "GPIO 4 belongs to 1-Wire (onewire@4), which stops working when the panel takes it. "
-        "Take its dtoverlay out of /boot/firmware/config.txt, or use another pin.",
+        "Remove its dtoverlay from /boot/firmware/config.txt, or use another pin.",
         "GPIO 14 and 15 belong to the serial port (serial@7e201000), which stops working when the panel takes them. "
         "Switch it off: sudo raspi-config, Interface Options, Serial Port, or use other pins.",
     ), "the PWM makes the buzzer's tone"
-    (lamp_at_pwm,) = pin_conflicts(PanelSettings(buzzer=""), {17: Owner("pwm@7e20c000")})
+    (lamp_at_pwm,) = pin_conflicts(PanelSettings(buzzer=""), {17: PinOwner("pwm@7e20c000")})
     assert lamp_at_pwm.startswith("GPIO 17 belongs to the tone generator (PWM) (pwm@7e20c000)")
 
 

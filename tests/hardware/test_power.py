@@ -61,7 +61,7 @@ def test_five_seconds_switch_off_and_three_tell_of_it() -> None:
     held.after(2.9)
     assert (held.told, held.cues) == ([], [])
     held.after(0.2)
-    assert held.told == ["Go on holding the button to switch the table off, or let it go."]
+    assert held.told == ["Keep holding the button to switch the table off, or let go."]
     assert held.cues == ["off_wait"]
     held.after(1.7)
     assert held.asked == 0
@@ -198,7 +198,7 @@ def test_a_simulation_says_what_it_would_do_and_the_setting_works_at_once(tmp_pa
     clock = FakeClock(10.0)
     with companion_in(tmp_path, clock, PanelSettings()) as companion:
         assert hold(companion, clock, 5.5) == [
-            "Go on holding the button to switch the table off, or let it go.",
+            "Keep holding the button to switch the table off, or let go.",
             "Simulation: here the machine would switch off, and the game would be kept.",
         ]
         assert companion.table.view().phase == "lobby"

@@ -11,7 +11,7 @@ from panel_tools import SOUTH, Rig
 from companion.core.config import PanelSettings
 from companion.core.kit import Seat
 from companion.core.ports import Cue, SeatLamps, TurnLamp
-from hardware.pin_owners import Owner
+from hardware.pin_owners import PinOwner
 from hardware.tone import hardware_tone
 from hardware.wiring import Buzzer, Lamp, LampPin
 
@@ -79,7 +79,7 @@ def test_a_lamp_on_pins_without_pwm_is_on_or_off() -> None:
 
 # ---- the hardware's tone ----------------------------------------------------------------------------------------
 
-PWM = Owner("pwm@7e20c000")
+PWM = PinOwner("pwm@7e20c000")
 
 
 class Chip:
@@ -132,7 +132,7 @@ def test_the_hardware_makes_the_tone_where_it_has_the_pin(tmp_path: Path) -> Non
 def test_the_channel_is_that_of_the_board(tmp_path: Path) -> None:
     chip = Chip(tmp_path, "axi/pcie@1000120000/rp1/pwm@98000", "1f00098000.pwm")
     folder = chip.channel(2, period=1000)
-    tone = hardware_tone(18, {18: Owner("pwm@98000")}, tmp_path)
+    tone = hardware_tone(18, {18: PinOwner("pwm@98000")}, tmp_path)
     assert tone is not None
     tone.sound(1000.0)
     assert said(folder) == (1_000_000, 500_000, 1)
@@ -140,8 +140,8 @@ def test_the_channel_is_that_of_the_board(tmp_path: Path) -> None:
     tone.close()
 
 
-@pytest.mark.parametrize("owner", [Owner("spi@7e204000"), Owner("pwm@7e20c800")])
-def test_another_owner_makes_no_tone(tmp_path: Path, owner: Owner) -> None:
+@pytest.mark.parametrize("owner", [PinOwner("spi@7e204000"), PinOwner("pwm@7e20c800")])
+def test_another_owner_makes_no_tone(tmp_path: Path, owner: PinOwner) -> None:
     Chip(tmp_path).channel(0)
     assert hardware_tone(18, {18: owner}, tmp_path) is None
     assert hardware_tone(18, {}, tmp_path) is None

@@ -327,7 +327,7 @@ def test_the_child_finds_a_port_in_use_and_a_picture_that_is_none(tmp_path: Path
 def test_a_child_that_takes_too_long_or_too_much_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings(web=WebSettings("127.0.0.1", 0))
     begun_s = time.monotonic()
-    assert "does not come up with them in 0 s" in try_in_child(settings, 1, time_s=0.05)
+    assert "does not start with them within 0 s" in try_in_child(settings, 1, time_s=0.05)
     monkeypatch.setattr("companion.maintenance.settings.sandbox.MEMORY_BYTES", 2_000_000)
     assert try_in_child(settings, 1) == "they take too much memory."
     assert time.monotonic() - begun_s < 20
@@ -357,7 +357,10 @@ def test_a_start_that_was_cut_off_puts_them_back(tmp_path: Path) -> None:
         trial.file().change({"web.viewers": viewers}, trial.file().read().seen)
     assert SettingsTrial(path).starting() == "", "the first start, which nobody hears of again"
     told = SettingsTrial(path).starting()
-    assert "The new settings cannot be used, those of before are: the companion did not come up with them." in told
+    assert (
+        "The new settings cannot be used, so the previous ones are in use: the companion did not start with them."
+        in told
+    )
     assert path.read_text() == "# ours\n[web]\nviewers = 20\n"
     assert "viewers = 40" in (tmp_path / "settings.refused.toml").read_text()
     assert (tmp_path / "settings.refused.toml").stat().st_mode & 0o777 == 0o600
@@ -435,7 +438,7 @@ def test_settings_with_which_no_start_succeeds_are_put_back(tmp_path: Path) -> N
 
         until(
             "the doctor tells it",
-            lambda: "The new settings cannot be used, those of before are" in found(),
+            lambda: "The new settings cannot be used, so the previous ones are in use" in found(),
             timeout_s=60,
         )
     finally:

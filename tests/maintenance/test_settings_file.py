@@ -75,13 +75,13 @@ def test_a_choice_offers_all_values_of_its_type() -> None:
 @pytest.mark.parametrize(
     ("key", "text", "words"),
     [
-        ("web.port", "70000", "Give a whole number from 0 to 65535."),
-        ("web.port", "80.5", "Give a whole number from 0 to 65535."),
-        ("panel.brightness", "nan", "Give a number from 0 to 1."),
-        ("camera.fps", "0", "Give a number above 0 and at most 60."),
+        ("web.port", "70000", "Enter a whole number from 0 to 65535."),
+        ("web.port", "80.5", "Enter a whole number from 0 to 65535."),
+        ("panel.brightness", "nan", "Enter a number from 0 to 1."),
+        ("camera.fps", "0", "Enter a number above 0 and at most 60."),
         ("table.theme", "pink", "Choose one"),
-        ("camera.source", "", "Give a text of at most 200 characters."),
-        ("quiet.from", "24:00", "Give a time of day such as 22:00, or nothing."),
+        ("camera.source", "", "Enter at most 200 characters."),
+        ("quiet.from", "24:00", "Enter a time such as 22:00, or leave it empty."),
     ],
 )
 def test_what_does_not_fit_is_told_with_what_would(key: str, text: str, words: str) -> None:
@@ -143,7 +143,7 @@ def test_a_file_that_was_changed_meanwhile_is_not_overwritten(tmp_path: Path) ->
     file = SettingsFile(path)
     seen = file.read().seen
     path.write_text(OURS.replace("usb:0", "usb:1"))
-    with pytest.raises(Stale, match="changed by somebody else"):
+    with pytest.raises(Stale, match="Somebody else has changed"):
         file.change({"web.port": 1}, seen)
     assert "usb:1" in path.read_text()
     assert "port" not in path.read_text()
@@ -162,7 +162,7 @@ def test_wrong_values_and_wrong_files_are_refused_and_nothing_is_written(tmp_pat
     with pytest.raises(ConfigError, match="not TOML"):
         file.read()
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(ConfigError, match="not a text"):
+    with pytest.raises(ConfigError, match="not UTF-8 text"):
         file.read()
 
 

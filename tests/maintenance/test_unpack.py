@@ -95,7 +95,7 @@ def test_free_space_is_looked_at_first(tmp_path: Path, monkeypatch: pytest.Monke
     here = fill(tmp_path, games=1)
     content = saved(here)
     monkeypatch.setattr(unpack, "free_bytes", lambda _: 24_000_100)
-    with pytest.raises(SystemTrouble, match="there is not that much room: free some space"):
+    with pytest.raises(SystemTrouble, match="more than there is: free some space"):
         stage(here, content)
     assert not list(tmp_path.glob("restore*"))
 
@@ -123,7 +123,7 @@ def test_the_number_of_members_is_limited_before_they_are_listed(
 @pytest.mark.parametrize("kind", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
 def test_other_ways_of_packing_are_refused(tmp_path: Path, kind: int) -> None:
     here = fill(tmp_path, games=1)
-    with pytest.raises(Malformed, match="damaged or no backup"):
+    with pytest.raises(Malformed, match="damaged or not a backup"):
         stage(here, changed(saved(here), "lenses.json", b"{}", kind))
 
 

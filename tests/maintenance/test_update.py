@@ -295,7 +295,7 @@ def test_no_way_back_is_said_and_the_newer_one_goes_on(place: Place) -> None:
 def test_the_pages_tell_what_nobody_saw(tmp_path: Path) -> None:
     tell(tmp_path, SwitchedBack("2.0", "1.0", 3, "journal.of-2.0.sqlite"))
     assert switched_back_words(tmp_path) == (
-        "The new version 2.0 has not come up: 1.0 is in use again. "
+        "The new version 2.0 did not start: 1.0 is in use again. "
         "3 inputs were made with it and are only in journal.of-2.0.sqlite."
     )
     assert switched_back_words(tmp_path) == ""

@@ -244,7 +244,7 @@ def test_the_staff_is_called_answers_and_ends_it(tmp_path: Path, broker: Broker)
         bell.ring("south")
         tell(companion)
         ear.sync()
-        assert told_of(ear, "staff") == {"call": "called", "by": "south", "words": "The staff is called."}
+        assert told_of(ear, "staff") == {"call": "called", "by": "south", "words": "The staff has been called."}
         event = told_of(ear, "event")
         assert (event["event_type"], event["by"]) == ("staff_called", "south")
         for rubbish in (b"", b"COMING", b"coming\0", b"x" * 5000, b"\xff\xfe", b'{"a":1}'):
@@ -304,7 +304,7 @@ def test_a_wrong_password_is_said_and_the_right_one_lets_in(tmp_path: Path) -> N
         (found,) = examine_broker(mqtt)
         assert (found.grade, found.topic) == ("warn", "broker")
         assert found.text == (
-            "The broker 127.0.0.1 refuses the user or the password: look at [mqtt] user and password_file."
+            "The broker 127.0.0.1 refuses the user or the password: check [mqtt] user and password_file."
         )
         word.write_text("secret\n")
         (found,) = examine_broker(mqtt)
@@ -331,7 +331,7 @@ def test_only_a_broker_with_the_right_certificate_is_trusted(tmp_path: Path) -> 
     with Broker(tmp_path, tls=True) as broker:
         (found,) = examine_broker(mqtt_settings(broker.port, tls=True))
         assert found.text.startswith(
-            "The broker 127.0.0.1 cannot be trusted (CERTIFICATE_VERIFY_FAILED): look at [mqtt] tls"
+            "The broker 127.0.0.1 cannot be trusted (CERTIFICATE_VERIFY_FAILED): check [mqtt] tls"
         )
         mqtt = mqtt_settings(broker.port, tls=True, ca_file=str(tmp_path / "cert.pem"))
         with told_table(tmp_path / "state", mqtt) as companion:
@@ -444,9 +444,9 @@ def test_the_password_is_one_line_of_a_file_and_nothing_else(tmp_path: Path) -> 
 
 def test_what_keeps_a_broker_away_is_said_in_words() -> None:
     mqtt = MqttSettings(host="broker")
-    assert "older MQTT" in refusal("Unsupported protocol version", mqtt)
+    assert "older version of MQTT" in refusal("Unsupported protocol version", mqtt)
     assert refusal("Server busy", mqtt) == "The broker broker refuses the table: Server busy."
-    assert "speaks no MQTT" in why_lost(ValueError("rubbish"), mqtt)
+    assert "does not speak MQTT" in why_lost(ValueError("rubbish"), mqtt)
     assert "Name or service not known" in why_lost(socket.gaierror(-2, "Name or service not known"), mqtt)
 
 

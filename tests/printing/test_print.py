@@ -253,7 +253,7 @@ def test_who_finds_the_press_busy_is_told_so(monkeypatch: pytest.MonkeyPatch) ->
     kept = press.booklet("outbuffered", "a4", "en")
     with press._running:
         assert press.booklet("outbuffered", "a4", "en") is kept, "what is kept needs no press"
-        with pytest.raises(PrinterBusy, match="Wait a moment and ask again"):
+        with pytest.raises(PrinterBusy, match="Wait a moment and try again"):
             press.booklet("outbuffered", "letter", "en")
 
 

@@ -369,7 +369,7 @@ def test_pages_of_a_deck_say_what_they_are(paper: Paper) -> None:
         "Join the board, 6 pages",
         "Make the 78 cards",
         "Pages 11 to 28 are cards",
-        "over the long edge",
+        "on the long edge",
         "every other page from 11 on",
         "matt sleeve",
         "Lay cards open in a fan",

@@ -141,9 +141,9 @@ def unmuddle(house: House) -> None:
 TROUBLES = [
     pytest.param(unplug, plug_in, "USB camera 0 is missing (/dev/video0): plug it in", id="unplugged"),
     pytest.param(silence, speak, "gives no picture: close other programs that use it", id="silent"),
-    pytest.param(cover, uncover, "The camera sees only black: take the cap off its lens", id="black"),
+    pytest.param(cover, uncover, "The camera sees only black: take off the lens cap", id="black"),
     pytest.param(
-        freeze, thaw, "The camera usb:0 has sent the very same picture for 15 s: unplug it and plug it in", id="frozen"
+        freeze, thaw, "The camera usb:0 has sent the same picture for 15 s: unplug it and plug it in", id="frozen"
     ),
     pytest.param(muddle, unmuddle, "in the format H264, which is not read here: choose a camera that", id="format"),
 ]
@@ -224,7 +224,7 @@ def test_a_camera_that_was_never_there_is_no_trouble_and_is_used_once_it_comes(h
         house.frames(20)
         assert house.camera == {
             "state": "none",
-            "sentence": "There is no camera: connect one and it is used; without one play goes by taps",
+            "sentence": "There is no camera: connect one and it will be used; without one you play by tapping",
         }
         assert Cue.TROUBLE not in house.cues
         house.bus.plug(2, house.webcam)
@@ -281,7 +281,7 @@ def test_an_exposure_that_is_locked_on_the_page_is_left_alone_in_the_dark(house:
         house.webcam.light = 0.25
         house.frames(140)
         assert house.webcam.controls[cv2.CAP_PROP_EXPOSURE] == 100
-        assert "It is dark: let the exposure follow the picture on the camera page" in house.camera["sentence"]
+        assert "It is dark: unlock the exposure on the camera page" in house.camera["sentence"]
 
 
 def test_the_simulated_table_has_no_other_camera(tmp_path: Path) -> None:

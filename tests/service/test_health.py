@@ -218,13 +218,13 @@ def test_what_is_wrong_with_the_machine_is_seen_within_a_minute_and_over_again(
         clock.advance(1)
         companion.health.look()
         companion.table.step()
-        assert companion.health.line().startswith("The processor has 84 °C.")
+        assert companion.health.line().startswith("The processor is at 84 °C.")
         assert companion.table.version > version, "the host's page is drawn anew"
         assert companion.health.state().status is Status.DEGRADED
         client = Client(f"http://127.0.0.1:{companion.server.port}")
         for path in ("/check", "/host"):
             page = client.send(path, headers={"X-Host-Key": companion.host_key})[1].decode()
-            assert "The processor has 84 °C." in page
+            assert "The processor is at 84 °C." in page
             assert 'href="/doctor"' in page
         (zone / "temp").write_text("50000\n")
         clock.advance(LOOK_S)

@@ -111,7 +111,7 @@ def test_what_the_system_says_is_told() -> None:
     except OSError:
         made = logging.LogRecord("x", logging.ERROR, "x.py", 1, "Not kept", (), sys.exc_info())
     assert PlainLines().format(made).startswith("ERROR Not kept: No such file or directory\nFileNotFoundError")
-    journal_error = JournalError("The input D7 could not be kept")
+    journal_error = JournalError("The input D7 could not be saved")
     made.exc_info = JournalError, journal_error, None
     assert "D7" not in PlainLines().format(made)
 

@@ -260,7 +260,7 @@ def test_replay_tells_a_game_of_the_journal_and_of_a_file(tmp_path: Path) -> Non
         on = command("replay", "1", "--state-dir", str(tmp_path))
         assert (on.returncode, on.stderr) == (
             1,
-            "companion: The game is still on: it can be given away when it is over\n",
+            "companion: The game is still on: it can be exported when it is over\n",
         )
         client.post("/api/seat/south/resign")
     told = command("replay", "1", "--state-dir", str(tmp_path))

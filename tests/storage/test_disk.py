@@ -55,7 +55,7 @@ def test_a_full_disk_refuses_what_it_cannot_keep_and_the_reserve_lets_the_game_g
         played.begin()
         journal = journal_of(played.table)
         fill_disk(journal)
-        with pytest.raises(JournalError, match=r"could not be kept \(database or disk is full\): nothing has changed"):
+        with pytest.raises(JournalError, match=r"could not be saved \(database or disk is full\): nothing has changed"):
             type_much(played)
         told = played.table.view(Seat.SOUTH)
         assert "disk is full" in told.devices.notices[0]
@@ -96,7 +96,7 @@ def test_a_disk_that_fills_stops_comforts_first_then_new_games(tmp_path: Path) -
     assert level(70) == DiskLevel.SHORT, "it does not change its mind with every file"
     assert space.sentence == told, "nor does it say each file"
     assert level(23) == DiskLevel.FULL
-    assert "no other can begin" in space.sentence
+    assert "no new one can start" in space.sentence
     assert level(27) == DiskLevel.FULL
     assert level(31) == DiskLevel.SHORT
     assert level(90) == DiskLevel.PLENTY
@@ -124,7 +124,7 @@ def test_what_people_are_told_when_the_disk_is_full(tmp_path: Path) -> None:
         assert not history.has_room()
         played.table.abandon()
         for begin in (played.table.rematch, lambda: played.table.host_starts("arena", {})):
-            with pytest.raises(JournalError, match="The disk is full: no game can begin"):
+            with pytest.raises(JournalError, match="The disk is full: no game can start"):
                 begin()
         free = 10**9
         house.step()
@@ -238,7 +238,7 @@ def test_a_game_that_cannot_be_removed_keeps_no_other_and_is_told(
         house.step()
         played.table.step()
         assert journal.games() == [1, 2, 3, 4]
-        sentence = "Old games that cannot be removed: 1, 2 and 3. It is tried again after the next game."
+        sentence = "Old games that could not be removed: 1, 2 and 3. The next attempt is after the next game."
         assert played.table.view().devices.notices == (sentence,)
         assert house._unchecked == [], "checks are done all the same"
         for left in ([1, 5], [6]):
@@ -297,7 +297,7 @@ def test_other_damaged_games_are_found_beside_the_table(tmp_path: Path) -> None:
         played.wait(QUIET_S + 1)
         house.step()
         played.table.step()
-        assert played.table.view().devices.notices == ("Games that are damaged on the disk: 2. All others are whole.",)
+        assert played.table.view().devices.notices == ("Games damaged on the disk: 2. All others are intact.",)
         assert "cannot be read" in history.line(2).reason  # type: ignore[union-attr] # it is listed
 
 
@@ -330,7 +330,7 @@ def test_damaged_pages_are_told_once_and_mended_at_the_next_start(
             house.step()
         played.table.step()
         assert (fails.call_count, migrations.is_marked(path)) == (1, True)
-        sentence = "The journal is damaged. Finish the game and restart: then all that can be read is kept."
+        sentence = "The journal is damaged. Finish the game and restart: everything that can be read is kept."
         assert played.table.view().devices.notices == (sentence,)
 
 

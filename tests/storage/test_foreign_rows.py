@@ -196,7 +196,7 @@ def test_nothing_in_a_backup_from_elsewhere_runs(tmp_path: Path, script: str) ->
         told = stage_restore(io.BytesIO(bad), here, file).sentence()
     except Malformed as error:
         refused = error.message
-    assert "games in this backup" in refused or "is not this program’s: that was left out." in told
+    assert "games in this backup" in refused or "does not belong to this program and was left out." in told
     if not refused:
         apply_staged(here, file)
         with Journal(here.journal_path, read_only=True) as journal:

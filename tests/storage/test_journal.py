@@ -80,7 +80,7 @@ def test_a_new_key_is_kept_on_a_full_disk_too(path: Path) -> None:
         database_of(journal).execute(
             f"PRAGMA max_page_count={database_of(journal).execute('PRAGMA page_count').fetchone()[0]}"
         )
-        with pytest.raises(JournalError, match="The new key cannot be kept: database or disk is full"):
+        with pytest.raises(JournalError, match="The new key cannot be saved: database or disk is full"):
             journal.renew_key("host", 20_000)
 
         def give_up() -> bool:

@@ -79,9 +79,9 @@ CASES: dict[str, tuple[str, bytes | None, dict[str, str], int, str]] = {
     "no such key": ("/workbench/press", b'{"button": "south_jump"}', JSON, 404, ""),
 }
 HOST_CASES: dict[str, tuple[str, bytes, int, str]] = {
-    "no such game": ("/api/host/new-game", b'{"game": "chess", "options": {}}', 400, "known are"),
+    "no such game": ("/api/host/new-game", b'{"game": "chess", "options": {}}', 400, "choose one of"),
     "no such option": ("/api/host/new-game", b'{"game": "outbuffered", "options": {"wind": 1}}', 400, "wind"),
-    "a bad board": ("/api/host/new-game", b'{"game": "outbuffered", "options": {"board": "sS"}}', 400, "exactly once"),
+    "a bad board": ("/api/host/new-game", b'{"game": "outbuffered", "options": {"board": "sS"}}', 400, "exactly one"),
     "a huge board": (
         "/api/host/new-game",
         json.dumps({"game": "outbuffered", "options": {"board": ("." * 90 + "\n") * 90}}).encode(),

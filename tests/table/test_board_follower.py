@@ -138,7 +138,7 @@ def test_a_piece_that_is_missed_may_lie_where_the_camera_does_not_see(played: Pl
     see(played, lay(now(played), e10=None), hidden="e7")
     sign = played.table.view().sign
     assert sign.text == "Put the black scout on e10"
-    assert sign.small == "Is the black scout on e7, where the camera does not see it? Then put it straight."
+    assert sign.small == "Is the black scout on e7, where the camera cannot see it? Then straighten it."
 
 
 def test_a_hand_over_the_place_of_a_missing_piece_mends_nothing(played: Played) -> None:
@@ -148,7 +148,7 @@ def test_a_hand_over_the_place_of_a_missing_piece_mends_nothing(played: Played) 
     see(played, lay(whole, e10=None), hidden="e10 e9")
     sign = played.table.view().sign
     assert sign.text == "Put the black scout on e10"
-    assert sign.small == "The camera does not see e10 now: put the piece there straight, or take the hand away."
+    assert sign.small == "The camera cannot see e10 now: straighten the piece there, or take your hand away."
     assert not live_of(played.table).shows(whole), "nothing is ticked off by that"
     see(played, whole)
     assert played.table.view().board.problems == ()
@@ -158,7 +158,7 @@ def test_a_hand_over_the_place_of_a_missing_piece_mends_nothing(played: Played) 
 
 def test_something_without_a_marker_is_told_from_what_is_hidden(played: Played) -> None:
     begin(played)
-    for foreign, words in ((set(), "put the pieces there straight"), ({sq("e5")}, "take away what lies there")):
+    for foreign, words in ((set(), "straighten the pieces there"), ({sq("e5")}, "take away what lies there")):
         lying = Reading(
             tops(now(played)),
             frozenset({sq("e5"), sq("e6")}),
@@ -170,7 +170,7 @@ def test_something_without_a_marker_is_told_from_what_is_hidden(played: Played) 
         played.table.saw(lying)
         played.table.step()
         small = played.table.view().sign.small
-        assert small.startswith("The camera does not see")
+        assert small.startswith("The camera cannot see")
         assert small.endswith(f"{words}.")
 
 

@@ -123,7 +123,7 @@ def test_two_phones_give_to_what_was_published_before(place: Place, tmp_path: Pa
     assert told["is_drawn"]
     assert told["opened"] is None
     assert told["given"] == {"south": "phone", "north": "phone"}
-    assert told["words"] == "Chance is committed to, and both seats have given."
+    assert told["words"] == "Chance is committed, and both seats have contributed."
     kinds = [type(entry.record) for entry in sorted(journal.entries(), key=lambda entry: entry.id)]
     assert kinds.index(Commit) < kinds.index(Contribute) < kinds.index(NewGame)
     place.table.resign(Seat.SOUTH)
@@ -202,14 +202,14 @@ def test_hostile_contributions_change_nothing(place: Place) -> None:
     assert give(south, "south", commitment, SOUTHS) == 200
     assert give(south, "south", commitment, SOUTHS) == 200, "the same once more"
     answer = south.post("/api/seat/south/contribute", json={"commitment": commitment, "value": NORTHS})
-    assert error_of(answer)["message"] == "South has given to the chance of this game already"
+    assert error_of(answer)["message"] == "South has already contributed to the chance of this game"
     begin(place, "binmat", options=FULL)
     late = north.post("/api/seat/north/contribute", json={"commitment": commitment, "value": NORTHS})
-    assert error_of(late)["message"] == "Nothing can be given to the chance of this game any more"
+    assert error_of(late)["message"] == "It is too late to contribute to the chance of this game"
     fair = session_of(place.table).chance
     assert fair
     assert fair.contributions == {Seat.SOUTH: Contribution(SOUTHS, "phone")}
-    assert view_of(place)["chance"]["words"] == "Chance: no contribution of North."
+    assert view_of(place)["chance"]["words"] == "Chance: no contribution from North."
 
 
 def test_whoever_sits_down_next_gives_anew(place: Place) -> None:
@@ -226,7 +226,7 @@ def test_one_phone_for_both_is_named(place: Place) -> None:
     commitment = pledge_at(place)
     assert [give(phone, seat, commitment, SOUTHS) for seat in SEATS] == [200, 200]
     begin(place, "kahmate")
-    assert view_of(place)["chance"]["words"] == "Chance: one phone gave for both seats."
+    assert view_of(place)["chance"]["words"] == "Chance: one phone contributed for both seats."
 
 
 def test_pads_give_the_times_of_their_first_presses(place: Place) -> None:

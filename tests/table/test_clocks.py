@@ -62,7 +62,7 @@ def test_a_game_with_a_clock_begins_with_the_clock_stopped(played: Played) -> No
     assert (view.phase, view.sign.text) == (Phase.ORDERS, "Tap “Start the clock”")
     played.wait(60)
     assert left_s(played) == 5
-    with pytest.raises(Illegal, match="clock stands still"):
+    with pytest.raises(Illegal, match="clock is stopped"):
         act(played)
     played.press(NORTH, "ready")
     assert left_s(played) == 5
@@ -93,7 +93,7 @@ def test_with_alarm_the_turn_stays_until_somebody_acts(played: Played) -> None:
     begin(played, timeout="alarm")
     played.wait(60)
     view = played.table.view()
-    assert (left(played), view.sign.text) == (110, "Defender: time is over")
+    assert (left(played), view.sign.text) == (110, "Defender: time is up")
     assert view.time.clock is not None
     assert view.time.clock.has_run_out
     act(played)
@@ -217,7 +217,7 @@ def test_holding_ready_turns_its_own_press_into_a_combat(played: Played) -> None
     played.table.pressed(Press(SOUTH, PadKey.READY, pressed_s, held=True))
     played.table.step()
     assert (left(played), played.table.view().time.clock) == (110, None)
-    assert played.table.view().sign.text == "Combat: the clock stands still"
+    assert played.table.view().sign.text == "Combat: the clock is stopped"
 
 
 def test_holding_ready_does_nothing_to_an_older_turn(played: Played) -> None:
@@ -393,7 +393,7 @@ def test_a_combat_comes_back_as_a_combat(tmp_path: Path) -> None:
         begin(played)
         act(played, "c")
     with playing(tmp_path) as again:
-        assert again.table.view().sign.text == "Combat: the clock stands still"
+        assert again.table.view().sign.text == "Combat: the clock is stopped"
         act(again, ".")
         assert left(again) == 109
 

@@ -278,7 +278,7 @@ def test_the_first_claim_keeps_its_minute_and_the_second_phone_is_told(place: Ke
     stranger.post("/join/south/claim")
     told = page(stranger)
     assert "Another phone is asking" in told
-    assert "Leave Back alone now" in told
+    assert "Do not press Back now" in told
     assert f">{50 + REST_S:.0f}</b> <span>seconds at most until your turn" in told
     assert mark_on(told) == set()
     for _ in range(5):

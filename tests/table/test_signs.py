@@ -84,7 +84,7 @@ def test_a_clock_is_started_by_the_key_that_is_there(tmp_path: Path) -> None:
             "Press ready to start the clock",
         )
         played.table.resume("south")
-        assert smalls(played)[0] == "Ready ends it. Held, it declares combat."
+        assert smalls(played)[0] == "Ready ends it. Hold it to declare combat."
         assert smalls(played)[1] == "“Turn done” ends it, “Combat” declares combat."
 
 

@@ -36,7 +36,7 @@ def bell(clock: FakeClock) -> StaffBell:
 
 def test_a_call_is_answered_and_ended(bell: StaffBell) -> None:
     bell.ring("north")
-    assert (bell.call, bell.by, bell.sentence()) == (Call.CALLED, "north", "The staff is called.")
+    assert (bell.call, bell.by, bell.sentence()) == (Call.CALLED, "north", "The staff has been called.")
     bell.ring("south")
     assert (bell.by, bell.number) == ("north", 1)
     bell.answer()
@@ -118,13 +118,13 @@ def test_the_key_is_on_the_own_screen_and_in_the_seats_menu(tmp_path: Path, cloc
         assert "Call the staff" not in browser.get("/", environ_base=STRANGER).text
         bell.ring("south")
         browser.application.extensions["streams"]._table.step()
-        assert "Nobody needs to come" in browser.get("/").text
+        assert "No need to come" in browser.get("/").text
         far = browser.get("/", environ_base=STRANGER).text
-        assert "The staff is called." in far
-        assert "Nobody needs to come" not in far
-        assert browser.get("/seat/south").text.count("The staff is called.") == 1
+        assert "The staff has been called." in far
+        assert "No need to come" not in far
+        assert browser.get("/seat/south").text.count("The staff has been called.") == 1
         bell.hear(False)
         browser.application.extensions["streams"]._table.step()
         for page in ("/", "/seat/south"):
-            assert "staff is called" not in browser.get(page).text
+            assert "staff has been called" not in browser.get(page).text
             assert "Call the staff" not in browser.get(page).text

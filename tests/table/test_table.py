@@ -103,7 +103,7 @@ def test_a_piece_on_its_way_that_is_nowhere_in_sight_is_asked_for(played: Played
     played.show(gone, unknown="c2")
     sign = played.table.view().sign
     assert sign.text == "Purple: move your robot a1 to a2"
-    assert sign.small == "Is the purple robot on c2, where the camera does not see it? Then put it straight."
+    assert sign.small == "Is the purple robot on c2, where the camera cannot see it? Then straighten it."
     played.show(gone)
     assert played.table.view().sign.small == "", "somebody holds it"
 
@@ -149,7 +149,7 @@ def test_a_hidden_target_square_is_said(played: Played) -> None:
     played.show(board)
     played.turn("UII", "III")
     played.show(moved(board, "a1", "a2"), unknown="a2")
-    assert played.table.view().sign.text == "Camera does not see a2"
+    assert played.table.view().sign.text == "Camera cannot see a2"
     assert played.table.view().turn.stage == 0
 
 
@@ -530,7 +530,7 @@ def test_a_full_disk_refuses_the_input_and_keeps_the_game(played: Played, monkey
     before = played.table.view(Seat.SOUTH)
 
     def full(*_: object) -> None:
-        raise JournalError("The input could not be kept (database or disk is full): nothing has changed.")
+        raise JournalError("The input could not be saved (database or disk is full): nothing has changed.")
 
     with monkeypatch.context() as patch:
         patch.setattr(Journal, "append", full)

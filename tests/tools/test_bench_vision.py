@@ -296,11 +296,11 @@ def test_a_game_has_hands_and_is_judged(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_games_before_a_rough_camera_are_settled_in_time_too() -> None:
-    tally = bench_games(1, say=lambda line: None, rough=ROUGH[:1])
+    tally = bench_games(1, say=lambda line: None, rough=ROUGH[0])
     assert tally.games == 1
     assert tally.wrong == 0
     assert tally.boards - tally.settled <= 1, tally.lags
-    assert [v.holds for v in replace(tally, settled=0).rough_verdicts()] == [False, True]
+    assert [v.holds for v in replace(tally, settled=0).rough_verdicts(ROUGH[0])] == [False, True]
 
 
 # ---- still tables --------------------------------------------------------------------------------------------------

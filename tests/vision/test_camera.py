@@ -78,8 +78,8 @@ def test_a_film_runs_to_its_end_and_stays_there(tmp_path: Path) -> None:
         ("gone.png", None, r"gone\.png: cannot be read: No such file or directory\. Check the path"),
         ("empty.png", b"", r"empty\.png: is not a picture that can be read"),
         ("text.jpg", b"hello", r"text\.jpg: is not a picture that can be read: use PNG or JPEG, or take it again"),
-        ("gone.mp4", None, r"gone\.mp4: there is no such film: check the path"),
-        ("text.mp4", b"hello", r"text\.mp4: is not a film that can be read"),
+        ("gone.mp4", None, r"gone\.mp4: there is no such video: check the path"),
+        ("text.mp4", b"hello", r"text\.mp4: is not a video that can be read"),
     ],
 )
 def test_unreadable_sources_say_what_where_and_what_to_do(
@@ -110,7 +110,7 @@ def test_a_closed_camera_refuses_frames_and_may_be_closed_twice(tmp_path: Path) 
         ("none", "The camera is switched off"),
         ("usb:front", r"no USB camera of this name is plugged in \(none\)\. Plug it in, or write usb:0"),
         ("usb:", "no USB camera of this name"),
-        ("picamera:front", "Picamera2 is not here"),
+        ("picamera:front", "Picamera2 is missing"),
         ("usb:77", r"USB camera 77 is missing \(/dev/video77\): plug it in"),
     ],
 )
@@ -202,7 +202,7 @@ def test_cameras_that_change_places_while_one_is_opened_are_noticed(
     pi: PiHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = PiDevice(0, "imx219", IMX219)
-    with pytest.raises(CameraError, match="have changed places: it is tried again"):
+    with pytest.raises(CameraError, match="have changed places: trying again"):
         PiCamera(CameraSettings(), FakeClock(), wanted)
     assert not pi.acquired
 

@@ -112,11 +112,11 @@ def test_a_square_under_a_hand_is_not_known() -> None:
 @pytest.mark.parametrize(
     ("name", "view", "text", "why"),
     [
-        ("scouts", {"glare": (60.0, 60.0, 30.0)}, "Move the lamp", "It is mirrored on a2, a3"),
+        ("scouts", {"glare": (60.0, 60.0, 30.0)}, "Move the lamp", "It is reflected on a2, a3"),
         ("kahmate", {"light": 0.3}, "Switch on a lamp", "It is dark on the whole board."),
-        ("arena", {"light": 1.5}, "Less light, or let exposure follow", "too bright everywhere"),
-        ("arena", {"defocus_px": 3.5}, "Turn the lens, or let the focus follow", "The picture is not sharp on"),
-        ("kahmate", {"fill": 0.5}, "Come 30 cm closer", "have 1.7 px a module; 2.3 are enough."),
+        ("arena", {"light": 1.5}, "Less light, or unlock the exposure", "too bright everywhere"),
+        ("arena", {"defocus_px": 3.5}, "Turn the lens, or unlock the focus", "The picture is not sharp on"),
+        ("kahmate", {"fill": 0.5}, "Come 30 cm closer", "have 1.7 px per module; 2.3 is enough."),
         ("binmat", {"tilt_deg": 52.0, "width": 1280, "height": 720}, "Look down more steeply", "it would not fit"),
         ("scouts", {"shift_mm": (120.0, 0.0)}, "Turn the camera a little", "The corner South-East of the board"),
         ("scouts", {"shift_mm": (0.0, 90.0)}, "Turn the camera towards North", "North-East and North-West"),
@@ -157,7 +157,7 @@ def test_without_a_board_the_picture_itself_is_judged() -> None:
     looked.table.hold_view(shift_mm=(5000.0, 0.0))
     eye = looked.look()
     assert eye.board() is None
-    assert eye.blind_advice()[0].text == "Turn the lens, or let the focus follow"
+    assert eye.blind_advice()[0].text == "Turn the lens, or unlock the focus"
     looked.table.hold_view(light=0.2, defocus_px=0.0)
     assert looked.look().blind_advice()[0].text == "Switch on a lamp"
 

@@ -7,7 +7,7 @@ import pytest
 from camera_tools import Webcam, shown
 
 from companion.core.clock import FakeClock
-from vision.cameras.blank_detector import Sight
+from vision.cameras.blank_detector import BlankDetector
 from vision.cameras.exposure import LightKeeper
 from vision.cameras.source import Device
 
@@ -62,7 +62,7 @@ def test_in_the_dark_the_camera_exposes_longer_and_then_somebody_is_asked() -> N
     assert room.keeper.sentence == "It is dark: the camera exposes longer"
     room.watch(20)
     assert room.device.asked == [(True, None)], "asked once"
-    assert room.keeper.sentence == "It is dark, however long the camera exposes: switch on a lamp"
+    assert room.keeper.sentence == "It is dark even at the longest exposure: switch on a lamp"
     room.webcam.light = 0.8
     room.watch(5)
     assert room.keeper.sentence == "It is dark: the camera exposes longer"
@@ -92,7 +92,7 @@ def test_a_camera_without_controls_leaves_it_to_people() -> None:
     assert room.keeper.sentence == "It is dark: switch on a lamp"
     room.webcam.light = 9.0
     room.watch(12)
-    assert room.keeper.sentence == "The picture is burnt out: turn the lamp away from the board"
+    assert room.keeper.sentence == "The picture is overexposed: turn the lamp away from the board"
 
 
 @pytest.mark.parametrize(("light", "words"), [(0.3, "It is dark"), (9.0, "It is too bright")])
@@ -102,7 +102,7 @@ def test_an_exposure_that_is_held_by_hand_is_left_alone(light: float, words: str
     room.webcam.light = light
     room.watch(20)
     assert room.device.asked == []
-    assert room.keeper.sentence == f"{words}: let the exposure follow the picture on the camera page"
+    assert room.keeper.sentence == f"{words}: unlock the exposure on the camera page"
 
 
 def test_a_picture_that_stays_burnt_out_is_not_measured_again_and_again() -> None:
@@ -110,7 +110,7 @@ def test_a_picture_that_stays_burnt_out_is_not_measured_again_and_again() -> Non
     room.webcam.light = 9.0
     room.watch(60)
     assert room.device.asked == [(False, None)], "every measurement changes the picture"
-    assert room.keeper.sentence == "The picture is burnt out: turn the lamp away from the board"
+    assert room.keeper.sentence == "The picture is overexposed: turn the lamp away from the board"
 
 
 def test_what_is_said_does_not_flap() -> None:
@@ -170,14 +170,14 @@ def test_hands_and_shadows_are_no_flicker() -> None:
 
 
 def test_noise_in_the_picture_is_life() -> None:
-    sight, webcam = Sight(), Webcam()
+    sight, webcam = BlankDetector(), Webcam()
     for second in range(100):
         assert sight.trouble("usb:0", webcam.luma(SIZE), second / 2) == ""
         assert not sight.wants_reopening(second / 2)
 
 
 def test_a_frozen_picture_is_told_with_how_long_in_words_that_change_seldom() -> None:
-    sight, told = Sight(), []
+    sight, told = BlankDetector(), []
     picture = shown(SIZE)
     sight.begin(0.0)
     for tenth in range(2000):
@@ -186,11 +186,11 @@ def test_a_frozen_picture_is_told_with_how_long_in_words_that_change_seldom() ->
             told.append(words)
     times = ["5 s", "15 s", "30 s", "45 s", "1 min", "2 min", "3 min"]
     rest = "unplug it and plug it in again"
-    assert told == ["", *(f"The camera usb:0 has sent the very same picture for {time}: {rest}" for time in times)]
+    assert told == ["", *(f"The camera usb:0 has sent the same picture for {time}: {rest}" for time in times)]
 
 
 def test_a_frozen_camera_is_opened_anew_every_quarter_of_a_minute_and_not_called_well_in_between() -> None:
-    sight = Sight()
+    sight = BlankDetector()
     picture = shown(SIZE)
     sight.begin(0.0)
     reopened = []
@@ -206,21 +206,21 @@ def test_a_frozen_camera_is_opened_anew_every_quarter_of_a_minute_and_not_called
 
 
 def test_a_picture_that_is_burnt_out_all_over_is_not_called_frozen() -> None:
-    sight = Sight()
+    sight = BlankDetector()
     white = np.full((720, 1280), 255, np.uint8)
     assert {sight.trouble("usb:0", white.copy(), float(second)) for second in range(20)} == {""}
 
 
 def test_a_covered_lens_is_not_called_frozen() -> None:
-    sight = Sight()
+    sight = BlankDetector()
     black = np.full((720, 1280), 16, np.uint8)
     told = {sight.trouble("usb:0", black.copy(), float(second)) for second in range(20)}
-    assert told == {"", "The camera sees only black: take the cap off its lens, or switch on a lamp"}
+    assert told == {"", "The camera sees only black: take off the lens cap, or switch on a lamp"}
     assert sight.trouble("usb:0", shown(SIZE), 21.0) == ""
 
 
 def test_a_dark_room_with_a_light_spot_is_not_black() -> None:
-    sight = Sight()
+    sight = BlankDetector()
     room = np.full((720, 1280), 12, np.uint8)
     room[300:400, 600:760] = 120
     for second in range(20):

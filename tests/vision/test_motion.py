@@ -222,3 +222,18 @@ def test_slow_changes_of_many_pictures_add_up_to_a_change() -> None:
         shown.picture[100:135, 320 + number : 355 + number] = piece
         drifted.append(shown.see().drifted)
     assert sum(drifted) >= 6, f"{sum(drifted)} of 35 steps were noticed"
+
+
+def test_a_hand_over_half_of_the_paper_does_not_bend_the_light_of_the_rest() -> None:
+    """What the hand hides is darker than paper: taken for light, it would make all else differ."""
+    shown, motion = table() * np.float32(0.6), Motion()
+    for _ in range(3):
+        motion.see(shown.astype(np.uint8))
+    motion.mark_read()
+    hand = shown.copy()
+    hand[200:, 300:800] = 75
+    stir = motion.see(hand.astype(np.uint8))
+    rows, columns = np.nonzero(stir.changed)
+    assert stir.moving
+    assert rows.min() * 8 >= 190
+    assert (columns.min() * 8, columns.max() * 8) == pytest.approx((300, 800), abs=24)

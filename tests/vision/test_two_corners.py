@@ -11,10 +11,10 @@ from companion.tools.bench.reading.peers import peers
 from companion.tools.bench.reading.scenes import kits
 from vision.pieces.board_reader import BoardReader
 from vision.pieces.frame_reader import FrameReader
-from vision.pose.board_fit import Belief, Evidence, fit_board, fit_lines
+from vision.pose.board_fit import Belief, Evidence, Tag, fit_board, fit_lines
 from vision.pose.lens_choice import confirmed_squares
-from vision.pose.optics import LENSES
-from vision.pose.pose import Pose, corner_points_mm, flat
+from vision.pose.optics import LENSES, Lens
+from vision.pose.pose import Pose, corner_points_mm, flat, square_corners_mm
 from vision.pose.printed_lines import confirmed, lines_of
 from vision.simulation.render import camera_pose
 from vision.simulation.table import SimulatedTable
@@ -156,3 +156,17 @@ def test_a_whole_board_is_confirmed_from_two_corners() -> None:
     )
     middles = np.array([KAHMATE.board.corner_centres_mm[marker] for marker in KAHMATE.board.corners[:2]])
     assert confirmed_squares(KAHMATE.board, fit, middles) == set(KAHMATE.board.squares)
+
+
+@pytest.mark.parametrize("lens", [Lens(0.75, -0.06), Lens(0.55, -0.02, is_fisheye=True)])
+def test_tags_lead_a_pose_that_is_off_back_to_the_true_one(lens: Lens) -> None:
+    true = Pose(np.array([[2.6], [0.2], [0.1]]), np.array([[-100.0], [80.0], [500.0]]), lens, (1280, 720))
+    places = ((20, 30, 10), (150, 80, 77), (90, 140, -120), (30, 150, 45))
+    tags = [Tag(true.to_px(flat(square_corners_mm(x, y, 16, turn), 5)), 5.0, 16.0) for x, y, turn in places]
+    points_mm = np.vstack([corner_points_mm(KAHMATE.board, marker) for marker in KAHMATE.board.corners[:2]])
+    seen = Evidence(points_mm, true.to_px(points_mm), tags)
+    start = replace(true, translation=true.translation + np.array([[2.0], [-1.0], [4.0]]))
+    fit = fit_board(seen, start, np.array([0.2, 0.06, 1e-6]))
+    assert len(fit.tags) == len(tags)
+    assert far_px(start, true) > 3
+    assert far_px(fit.pose, true) < 0.5

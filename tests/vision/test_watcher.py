@@ -33,7 +33,7 @@ class Flaky:
 
     def frame(self) -> Frame | None:
         if self.mood == "gone":
-            raise CameraError("USB camera 0 sends no pictures any more: check its plug")
+            raise CameraError("USB camera 0 has stopped sending pictures: check its plug")
         return None if self.mood == "silent" else self.inner.frame()
 
     def close(self) -> None:
@@ -86,7 +86,7 @@ def test_a_lost_camera_is_tried_again_with_growing_pauses_and_comes_back() -> No
     watched.camera.mood = "gone"
     watched.watcher.step()
     assert watched.statuses[-1] == CameraStatus(
-        CameraState.TROUBLE, "USB camera 0 sends no pictures any more: check its plug"
+        CameraState.TROUBLE, "USB camera 0 has stopped sending pictures: check its plug"
     )
     assert watched.camera.closed == 1
     for pause_s in (0.5, 1.0, 2.0, 5.0, 10.0, 10.0):

@@ -58,7 +58,7 @@ def test_marks_for_moves_bounces_shots_wrong_and_unseen(game: Any) -> None:
     for mark in ('class="target"', 'class="ghost"', 'class="way"', 'class="bounce"', 'class="fire"', 'class="ring"'):
         assert mark in svg
     assert svg.count('class="unseen"') == 1
-    assert "The camera does not see a2" in board_words(scene)
+    assert "The camera cannot see a2" in board_words(scene)
 
 
 def test_who_was_hit_goes_home_after_the_shot_and_what_turns_over_is_named(game: Any) -> None:

@@ -181,7 +181,7 @@ def test_the_host_and_the_own_screen_look(room: Room) -> None:
         assert (picture.mimetype, picture.data) == ("image/jpeg", b"\xff\xd8picture")
         assert picture.headers["Cache-Control"] == "no-store"
     page = room.place.browser().get("/camera", environ_overrides=ELSEWHERE).get_data(as_text=True)
-    assert "it is for the host alone" in page
+    assert "it is for the host only" in page
     assert 'name="key"' in page
 
 
@@ -212,15 +212,15 @@ def test_a_good_view(room: Room) -> None:
     page = room.fragment()
     assert "<span>The camera sees the board well</span>" in page
     assert 'aria-label="purple robot a1, lime robot c4 (78 %). Not read: b2"' in page
-    assert "2 pieces read, 1 beside the board, one square not. 51 cm away, 35 degrees aslant." in page
-    assert 'aria-label="No weak place"' in page
+    assert "2 pieces read, 1 beside the board, one square not. 51 cm away, tilted by 35 degrees." in page
+    assert 'aria-label="No weak spot"' in page
     assert "every square is sharp, lit and large enough" in page
     assert 'href="#robot-s"' in page
     assert 'class="sq unread"' in page
 
 
 def test_weak_places_have_a_sign_a_colour_and_words(room: Room) -> None:
-    lamp = Advice("Move the lamp", "It is mirrored on b2 and c3.", Weakness.GLARE)
+    lamp = Advice("Move the lamp", "It is reflected on b2 and c3.", Weakness.GLARE)
     room.eye.shown = seen(
         KIT,
         lamp,
@@ -228,7 +228,7 @@ def test_weak_places_have_a_sign_a_colour_and_words(room: Room) -> None:
         c3=SquareSeen(Square(2, 2), (), True, 1.0, (Weakness.GLARE, Weakness.BLUR), 7.0),
     )
     page = room.fragment()
-    assert "<span>Move the lamp<small>It is mirrored on b2 and c3.</small></span>" in page
+    assert "<span>Move the lamp<small>It is reflected on b2 and c3.</small></span>" in page
     assert 'aria-label="Glare: b2, c3. Not sharp: c3"' in page
     assert page.count('<rect class="bad"') == 2
     assert page.count('<use href="#weak-glare" ') >= 2
@@ -239,7 +239,7 @@ def test_a_large_board_names_its_squares_at_the_edge(room: Room) -> None:
     room.eye.shown = seen(SCOUTS)
     page = room.fragment()
     assert page.count('class="edge"') == 2 * (8 + 10)
-    assert "a marker that lies in that rank" in page
+    assert "a marker in that rank" in page
 
 
 def test_every_board_is_drawn(room: Room) -> None:
@@ -254,11 +254,11 @@ def test_every_board_is_drawn(room: Room) -> None:
 
 
 def test_trouble_is_said_in_words(room: Room) -> None:
-    sentence = "USB camera 0 sends no pictures any more: check its plug and cable"
+    sentence = "USB camera 0 has stopped sending pictures: check its plug and cable"
     room.place.table.camera_is(CameraStatus(CameraState.TROUBLE, sentence))
     room.place.table.step()
     page = room.fragment()
-    assert f"<span>The camera is in trouble<small>{sentence}</small></span>" in page
+    assert f"<span>The camera has a problem<small>{sentence}</small></span>" in page
     assert '<svg class="seen"' not in page, "what was seen before is not now"
     assert room.host().get("/camera/frame.jpg").status_code == 404, "an old picture is not live"
 
@@ -361,7 +361,7 @@ def test_who_only_looks_is_told_the_way_to_the_key(room: Room) -> None:
     page = page_of(browser, "/camera")
     assert "Enter the host key" in page
     assert "bundle.zip" not in page
-    assert "Focus locked, exposure follows" in room.fragment(browser)
+    assert "Focus locked, exposure automatic" in room.fragment(browser)
 
 
 def test_a_bundle_is_saved(room: Room) -> None:

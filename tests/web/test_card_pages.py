@@ -214,7 +214,7 @@ def test_a_seat_begins_a_game_in_each_way_that_it_names(place: Place) -> None:
         place.table.abandon()
     for number in (-1, len(GAMES["binmat"].presets)):
         wrong = south.post("/api/seat/south/start", json={"game": "binmat", "preset": number})
-        assert (wrong.status_code, "can be begun in" in error_of(wrong)["message"]) == (400, True)
+        assert (wrong.status_code, "can be started in" in error_of(wrong)["message"]) == (400, True)
     assert south.post("/api/seat/south/start", json={"game": "chess", "preset": 7}).status_code == 400
 
 

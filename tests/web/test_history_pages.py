@@ -108,7 +108,7 @@ def test_a_replay_needs_no_script_and_weighs_little(place: Place, name: str) -> 
         assert flat(fragment) in page_of(browser, f"/history/1?at={at}")
     assert browser.get(f"/history/1/scene/{last + 1}").status_code == 404
     assert page_of(browser, "/history/1?at=99999") == page_of(browser, f"/history/1?at={last}")
-    assert "every receipt fit" in page
+    assert "all receipts are right" in page
 
 
 def test_scenes_show_what_happened(place: Place) -> None:
@@ -189,7 +189,7 @@ def test_files_are_taken_away_and_brought_in(place: Place) -> None:
     assert "This game is here already: number 1" in again.get_data(as_text=True)
     answer = bring(browser, msgspec.json.encode(made_game("scouts", 1, 3)), **HOST)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/history/2")
-    assert "from elsewhere" in page_of(browser, "/history")
+    assert "imported" in page_of(browser, "/history")
 
 
 def test_files_that_do_not_fit_are_told_on_the_list(place: Place) -> None:

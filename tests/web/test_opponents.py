@@ -54,7 +54,7 @@ def test_only_those_who_are_there_can_be_asked(place: Place, name: str) -> None:
     answer = place.browser().post("/api/seat/north/machine", json={"name": name})
     assert answer.status_code == 400
     if len(name) < 200:
-        assert error_of(answer)["message"] == "There is no such opponent: known are Pip, Bo and Zeno"
+        assert error_of(answer)["message"] == "There is no such opponent: choose one of Pip, Bo and Zeno"
 
 
 def test_where_a_code_is_asked_for_it_is_asked_for_here_too(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_a_board_is_chosen_by_number_or_written(place: Place) -> None:
         ("/kit?paper=a5", 400, "Paper “a5” is unknown: use a4 or letter"),
         ("/kit/scouts.pdf?language=xx", 400, "Language “xx” is unknown: use en, es, fr"),
         ("/kit/outbuffered.pdf?board=9", 400, "1 is the lowest rank"),
-        ("/kit/scouts.pdf?stacking=9", 400, "“9” is no choice of Stacks: go back and choose"),
+        ("/kit/scouts.pdf?stacking=9", 400, "“9” is not a choice for Stacks: go back and choose"),
     ],
 )
 def test_what_cannot_be_printed_is_said(place: Place, path: str, status: int, words: str) -> None:
@@ -118,12 +118,12 @@ def test_what_cannot_be_printed_is_said(place: Place, path: str, status: int, wo
 
 def test_a_busy_press_is_a_friendly_page(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     def busy(*_: object, **__: object) -> bytes:
-        raise PrinterBusy("Wait a moment and ask again.")
+        raise PrinterBusy("Wait a moment and try again.")
 
     monkeypatch.setattr("companion.printing.kit_printer.KitPrinter.kit", busy)
     answer = place.browser().get("/kit/scouts.pdf", headers=PAGE)
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
-    assert "Wait a moment and ask again" in answer.get_data(as_text=True)
+    assert "Wait a moment and try again" in answer.get_data(as_text=True)
 
 
 # ---- the rules -------------------------------------------------------------------------------------------------------

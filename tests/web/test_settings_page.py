@@ -112,7 +112,7 @@ def test_what_is_wrong_is_told_at_its_field_and_nothing_is_written(tmp_path: Pat
         page = flat(unescape(answer.get_data(as_text=True)))
         assert answer.status_code == 400
         assert "Nothing was written: 2 fields are not right." in page
-        assert "Give a whole number from 0 to 65535." in page
+        assert "Enter a whole number from 0 to 65535." in page
         assert 'value="hello"' in page
         assert re.search(r'id="web.port"[^>]*aria-invalid="true"', page)
         assert re.search(r'name="table.theme" value="dark" checked', page)
@@ -122,7 +122,7 @@ def test_what_is_wrong_is_told_at_its_field_and_nothing_is_written(tmp_path: Pat
 def test_pins_are_told_apart_and_lamps_at_3v3_are_ticked(tmp_path: Path) -> None:
     with kept(tmp_path) as place:
         answer = save(place, panel__south__up="6")
-        assert "Pin 6 has another job already" in answer.get_data(as_text=True)
+        assert "Pin 6 already has another job" in answer.get_data(as_text=True)
         assert answer.status_code == 400
         fields = {
             "panel.south.up": "0",
@@ -161,7 +161,7 @@ def test_a_stale_page_and_a_broken_file_are_told_and_nothing_is_lost(tmp_path: P
         answer = place.host.post("/settings", data={"seen": seen, "table.theme": "dark"})
         page = flat(answer.get_data(as_text=True))
         assert answer.status_code == 409
-        assert "changed by somebody else" in page
+        assert "Somebody else has changed" in page
         assert re.search(r'name="web.viewers" value="21"', page)
         assert place.path.read_text() == by_hand
         place.path.write_text("[web\n")
@@ -205,17 +205,17 @@ def test_a_backup_is_saved_checked_laid_ready_and_called_off(tmp_path: Path) -> 
         assert place.host.post("/settings/restore", data={}).status_code == 400
         wrong = place.host.post("/settings/restore", data={"backup": (io.BytesIO(b"PK rubbish"), "it.zip")})
         assert wrong.status_code == 400
-        assert "damaged or no backup" in wrong.get_data(as_text=True)
+        assert "damaged or not a backup" in wrong.get_data(as_text=True)
         place.table.new_game("outbuffered", {}, 1)
         big = content + b"\0" * 20_000  # more than other doors take; a ZIP file may have something behind it
         right = unescape(
             place.host.post("/settings/restore", data={"backup": (io.BytesIO(big), "it.zip")}).get_data(as_text=True)
         )
         assert "The backup is in order. 1 game and 0 photographs." in right
-        assert "is done at the next start" in right
+        assert "takes effect at the next start" in right
         place.table.step()
         told = " ".join(place.table.view().devices.notices)
-        assert "A backup takes the place of all games at the next start. The game that is on ends with it." in told
+        assert "A backup replaces all games at the next start. The current game ends with it." in told
         assert place.post("/api/settings/unstage")[0] == 200
         place.table.step()
         assert place.table.view().devices.notices == ()

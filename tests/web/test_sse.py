@@ -78,7 +78,7 @@ def test_who_comes_too_late_to_watch_gets_a_page_that_tries_again(place: Place) 
     full = guest.get("/watch")
     assert full.status_code == 503
     assert f'"refresh" content="{full.headers["Retry-After"]}"' in full.text
-    assert "All places to watch are taken" in full.text
+    assert "All spectator places are taken" in full.text
     assert "4 people are watching already" in full.text
     led = guest.get("/live/watch", headers={"Accept": "text/event-stream"})
     assert 'data-go="/watch"' in led.text, "a page that is open already is led there"

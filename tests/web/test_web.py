@@ -67,7 +67,7 @@ def test_an_order_can_be_taken_back_and_a_stale_one_is_refused(place: Place) -> 
     again = south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "DDD"})
     assert (again.status_code, error_of(again)["message"]) == (
         409,
-        "Your order is sealed already: take it back first",
+        "Your order is already sealed: take it back first",
     )
     assert south.post("/api/seat/south/take-back", json={"moment": moment}).status_code == 200
     late = south.post("/api/seat/south/hand-in", json={"moment": "0.0", "action": "UUS"})

@@ -9,12 +9,12 @@ from vision.detection.markers import Luma
 
 _BLACK = 30
 """Brightness that 99 of 100 pixels stay below: noise of a covered sensor, not a room at night."""
-BLACK_WORDS = say("The camera sees only black: take the cap off its lens, or switch on a lamp")
+BLACK_WORDS = say("The camera sees only black: take off the lens cap, or switch on a lamp")
 _BLACK_S, _FROZEN_S = 2.0, 5.0
 _REOPEN_S = 15.0
 
 
-class Sight:
+class BlankDetector:
     """Watches the pictures of a real camera; one that sends the same bytes again and again has stopped: noise is sure.
 
     It outlives the opening of the camera anew: a camera that is still frozen then is not called well in between.
@@ -46,7 +46,7 @@ class Sight:
         if self._same_since_s is not None and _lasts(self._same_since_s, now_s, _FROZEN_S):
             lasted = _rounded(now_s - self._same_since_s)
             return say(
-                "The camera {name} has sent the very same picture for {time}: unplug it and plug it in again",
+                "The camera {name} has sent the same picture for {time}: unplug it and plug it in again",
                 name=name,
                 time=lasted,
             )

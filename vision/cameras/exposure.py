@@ -77,17 +77,17 @@ class LightKeeper:
             self._light_words = _LONGER if self._slow and now_s < self._said_until_s and not self.held else ""
         elif self.held:
             if light == "dark":
-                self._light_words = say("It is dark: let the exposure follow the picture on the camera page")
+                self._light_words = say("It is dark: unlock the exposure on the camera page")
             else:
-                self._light_words = say("It is too bright: let the exposure follow the picture on the camera page")
+                self._light_words = say("It is too bright: unlock the exposure on the camera page")
         elif light == "dark":
             if self._slow:
-                self._light_words = say("It is dark, however long the camera exposes: switch on a lamp")
+                self._light_words = say("It is dark even at the longest exposure: switch on a lamp")
             else:
                 self._light_words = _LONGER if self._ask(True, now_s) else say("It is dark: switch on a lamp")
         else:
             helps = self._asked != light and self._ask(False, now_s)
-            self._light_words = "" if helps else say("The picture is burnt out: turn the lamp away from the board")
+            self._light_words = "" if helps else say("The picture is overexposed: turn the lamp away from the board")
         self._asked = "" if light == "good" else light
 
     def _act_on_bands(self, now_s: float) -> None:

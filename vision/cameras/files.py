@@ -157,7 +157,7 @@ class FilmCamera(Source):
         if self._picture is None:
             self._film.release()
             raise CameraError(
-                say("{file}: is not a film that can be read: use MP4 or AVI, or convert it", file=str(path))
+                say("{file}: is not a video that can be read: use MP4 or AVI, or convert it", file=str(path))
             )
         self._shown = False
 
@@ -197,7 +197,7 @@ def _begins_as_film(path: Path) -> bool:
         with open_file(path) as file:
             head = file.read(12)
     except OSError as error:
-        raise CameraError(say("{file}: there is no such film: check the path", file=str(path))) from error
+        raise CameraError(say("{file}: there is no such video: check the path", file=str(path))) from error
     is_avi = head[:4] == b"RIFF" and head[8:] == b"AVI "
     is_matroska = head[:4] == b"\x1a\x45\xdf\xa3"
     return is_avi or is_matroska or head[4:8] in (b"ftyp", b"moov", b"mdat", b"wide", b"free", b"skip")

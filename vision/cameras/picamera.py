@@ -124,7 +124,7 @@ class PiCamera(Device):
             raise
         except Exception as error:  # TimeoutError, and whatever libcamera raises when the cable comes off
             if isinstance(error, TimeoutError):
-                words = say("The Raspberry Pi camera sends no pictures any more: check the ribbon cable")
+                words = say("The Raspberry Pi camera has stopped sending pictures: check the ribbon cable")
             else:
                 words = say("The Raspberry Pi camera sends an error: {error}: check the ribbon cable", error=str(error))
             raise CameraError(words) from error

@@ -61,8 +61,8 @@ def picamera2() -> Any:
     except Exception as error:  # it exists but does not import where libcamera is missing
         raise CameraError(
             say(
-                "Picamera2 is not here: on a Raspberry Pi install python3-picamera2 and make the environment "
-                "with --system-site-packages"
+                "Picamera2 is missing: on a Raspberry Pi install python3-picamera2 and make the "
+                "environment with --system-site-packages"
             )
         ) from error
 
@@ -125,7 +125,7 @@ def open_device(wanted: PiDevice) -> Any:
         ) from error
     if device.camera.id != wanted.id:  # another one came or went since they were listed
         close_device(device)
-        raise CameraError(say("The Raspberry Pi’s cameras have changed places: it is tried again"))
+        raise CameraError(say("The Raspberry Pi’s cameras have changed places: trying again"))
     return device
 
 
@@ -184,7 +184,7 @@ def close_device(device: Any, limit_s: float = CLOSE_S) -> None:
         _log.error("The Raspberry Pi camera does not close: it is given up")
         if not _ends(lambda: _let_go(device), "camera-give-up", limit_s):
             _log.error("libcamera does not let the camera go either")
-        raise CameraError(say("The Raspberry Pi camera did not close and was given up: it is opened anew"))
+        raise CameraError(say("The Raspberry Pi camera did not close: opening it again"))
     if failed:
         raise CameraError(
             say("The Raspberry Pi camera cannot be closed: {error}: restart the program", error=str(failed[0]))

@@ -143,7 +143,7 @@ class UsbCamera(Device):
         except cv2.error as error:  # OpenCV asserts when a buffer is smaller than the picture should be
             raise CameraError(
                 say(
-                    "USB camera {name} sends what cannot be read: {error}: plug it in again",
+                    "USB camera {name} sends unreadable data: {error}: plug it in again",
                     name=self.name,
                     error=" ".join(str(error.err).split()),  # OpenCV writes some in several lines
                 )
@@ -158,7 +158,9 @@ class UsbCamera(Device):
                     name=self.name,
                 )
             )
-        raise CameraError(say("USB camera {name} sends no pictures any more: check its plug and cable", name=self.name))
+        raise CameraError(
+            say("USB camera {name} has stopped sending pictures: check its plug and cable", name=self.name)
+        )
 
     def _plane(self, sent: Any) -> Luma | None:
         """The brightness of what the camera sent, whatever its format; None when it is damaged."""
@@ -222,7 +224,7 @@ class UsbCamera(Device):
                 "which is not read here: choose a camera that sends MJPG or YUYV",
                 name=self.name,
                 what=shape_of(sent),
-                format=self._fourcc or say("without a name"),
+                format=self._fourcc or say("unnamed"),
             )
         )
 

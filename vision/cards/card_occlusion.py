@@ -49,6 +49,8 @@ _STROKE_MM = 1.5
 """Its strokes and the rims of markers are wider than this, those of the board's own print outside the art are not."""
 _THIN_MM = 0.8
 """All strokes of cards' print are wider."""
+_BLACK, _BLACK_MM = 0.42, 1.5
+"""What is darker than this and as wide is no line, not even a blurred one, nor the edge of a card with its shadow."""
 _INK_MM2 = 5.0
 _OUTLINE_MM = 5.0
 """Half the width of what is printed as the outline of a zone, with blur."""
@@ -207,14 +209,28 @@ def evened(view: Luma, paper: Tone) -> Luma:
     return np.asarray(cv2.divide(view, paper, scale=PAPER, dtype=cv2.CV_8U), np.uint8)
 
 
-def dark_print(even: Luma, scale: float) -> tuple[Luma, Luma]:
-    """(h, w) each: 255 where a view with even paper, `scale` px a mm, shows print; where it is as bold as only that of
-    cards is."""
-    reach, stroke, thin = (np.ones((round(size * scale),) * 2, np.uint8) for size in (_PRINT_MM, _STROKE_MM, _THIN_MM))
-    beside = cv2.morphologyEx(even, cv2.MORPH_CLOSE, reach)
+@dataclass(frozen=True, eq=False)
+class DarkPrint:
+    """(h, w) each: 255 where a view shows print; where it is as `bold` as only that of cards is; where it is as `black`
+    as no line is."""
+
+    fine: Luma
+    bold: Luma
+    black: Luma
+
+
+def dark_print(even: Luma, scale: float) -> DarkPrint:
+    """The print in a view with even paper, `scale` px a mm."""
+    beside = cv2.morphologyEx(even, cv2.MORPH_CLOSE, _kernel(_PRINT_MM, scale))
     ink = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_INK), cv2.CMP_LT)
-    fine, bold = (cv2.morphologyEx(ink, cv2.MORPH_OPEN, size) for size in (thin, stroke))
-    return np.asarray(fine, np.uint8), np.asarray(bold, np.uint8)
+    black = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_BLACK), cv2.CMP_LT)
+    pairs = (ink, _THIN_MM), (ink, _STROKE_MM), (black, _BLACK_MM)
+    opened = (cv2.morphologyEx(mask, cv2.MORPH_OPEN, _kernel(size, scale)) for mask, size in pairs)
+    return DarkPrint(*(np.asarray(mask, np.uint8) for mask in opened))
+
+
+def _kernel(size_mm: float, scale: float) -> Luma:
+    return np.ones((round(size_mm * scale),) * 2, np.uint8)
 
 
 def _edges(tone: Luma, known: Mask, scale: float) -> Mask:

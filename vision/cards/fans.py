@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import combinations, pairwise
 
 import cv2
@@ -23,7 +24,7 @@ UNREAD = "X"
 """Stands for a card that is there and was not read."""
 _SAME_MM, _SAME_DEG = 6.0, 12.0
 """Both markers of a card give its middle and direction to within this."""
-_ON_TOP_MM = 3.0
+_ON_TOP_MM = 5.0
 """A marker that reaches so far into another card's outline lies on it."""
 _APART_MM = 8.0
 """Cards that prove nothing about each other must be so far apart along the fan to be told apart."""
@@ -55,21 +56,40 @@ class Lying:
     outline: Points
     covers: frozenset[str] = frozenset()
 
-    @property
+    @cached_property
     def middle(self) -> Points:
         """(2,): the middle of its outline."""
         return np.array([self.x_mm, self.y_mm])
 
-    def depth_inside(self, points_mm: Points) -> Points:
-        """(N,): how far inside the outline points lie; negative outside."""
-        outline = self.outline.astype(np.float32)
-        return np.array([cv2.pointPolygonTest(outline, (float(x), float(y)), True) for x, y in points_mm])
+    @cached_property
+    def axes(self) -> Points:
+        """(2, 2): what turns offsets (..., 2) on a card that lies straight into those on this one."""
+        sine, cosine = math.sin(self.turn), math.cos(self.turn)
+        return np.array([[cosine, sine], [-sine, cosine]])
 
-    def lies_on(self, other: Lying) -> bool:
-        """Is that proved?"""
-        if self.name in other.covers:
-            return True
-        return other.name != UNREAD and any(other.depth_inside(mark).max() >= _ON_TOP_MM for mark in self.marks)
+    @cached_property
+    def _sides(self) -> tuple[Points, Points]:
+        """(4, 2) unit vectors inwards from the sides of the outline, and (4,) how far along them each side lies."""
+        along = np.roll(self.outline, -1, axis=0) - self.outline
+        inwards = np.column_stack([along[:, 1], -along[:, 0]]) / np.linalg.norm(along, axis=1, keepdims=True).clip(1e-9)
+        inwards *= np.sign(((self.outline.mean(axis=0) - self.outline) * inwards).sum())
+        return inwards, (inwards * self.outline).sum(axis=1)
+
+    def depth_inside(self, points_mm: Points) -> Points:
+        """(..., N): how far inside the outline (..., N, 2) points lie; negative outside."""
+        inwards, at = self._sides
+        return np.asarray((points_mm @ inwards.T - at).min(axis=-1))
+
+    @cached_property
+    def _bounds(self) -> tuple[float, float, float, float]:
+        (left, low), (right, high) = self.outline.min(axis=0), self.outline.max(axis=0)
+        return float(left), float(low), float(right), float(high)
+
+    def may_touch(self, points_mm: Points, reach_mm: float = 2.0) -> bool:
+        """Can (N, 2) points be as near to the outline as this, at a quick look?"""
+        left, low, right, high = self._bounds
+        (x, y), (x_end, y_end) = points_mm.min(axis=0), points_mm.max(axis=0)
+        return bool(x_end > left - reach_mm and x < right + reach_mm and y_end > low - reach_mm and y < high + reach_mm)
 
 
 def clear_places(deck: Deck, card: Lying) -> tuple[Points, Points]:
@@ -112,20 +132,21 @@ def index_places(deck: Deck, card: Lying) -> tuple[Points, Points]:
 
 def _opposite(card: Lying, x: float, y: float, width: float, depth: float) -> tuple[Points, Points]:
     """A rectangle that lies at (x, y) on the face of a card, and the one opposite."""
-    places = []
-    for turn in (card.turn, card.turn + math.pi):
-        middle_x, middle_y = card.middle + _turned(np.array([x, y]), turn)
-        places.append(rectangle_corners_mm(middle_x, middle_y, width, depth, turn))
-    return places[0], places[1]
+    both = _both(x, y, width, depth) @ card.axes + card.middle
+    return both[0], both[1]
+
+
+@lru_cache(maxsize=64)
+def _both(x: float, y: float, width: float, depth: float) -> Points:
+    """(2, 4, 2): the same on a card that lies straight at the origin."""
+    place = rectangle_corners_mm(x, y, width, depth, 0.0)
+    return np.stack([place, -place])
 
 
 def marker_places(deck: Deck, card: Lying) -> tuple[Points, Points]:
     """(4, 2) each: where both markers of a card lie, the upper left corner first: its upper right, its lower left."""
-    places = []
-    for turn in (card.turn, card.turn + math.pi):
-        x, y = card.middle + _turned(_corner(deck), turn)
-        places.append(rectangle_corners_mm(x, y, deck.marker_mm, deck.marker_mm, turn))
-    return places[0], places[1]
+    x, y = _corner(deck).tolist()
+    return _opposite(card, x, y, deck.marker_mm, deck.marker_mm)
 
 
 def card_of_marks(deck: Deck, name: str, marks: Sequence[Points]) -> Lying | None:
@@ -188,7 +209,7 @@ def fan_order(cards: Sequence[Lying], seat_up: float, widest_mm: float) -> tuple
     """
     if len(cards) < 2:
         return tuple(card.name for card in cards)
-    proofs = np.array([[upper is not lower and upper.lies_on(lower) for lower in cards] for upper in cards])
+    proofs = np.column_stack([lying_on(lower, cards) for lower in cards])
     above = _closure(proofs)
     if above.diagonal().any():
         return (UNREAD,) * len(cards)
@@ -212,6 +233,16 @@ def fan_order(cards: Sequence[Lying], seat_up: float, widest_mm: float) -> tuple
         is_wide = _touch(cards[lower], cards[upper]) and abs(along[upper] - along[lower]) > widest_mm
         fan += [UNREAD, names[upper]] if is_wide else [names[upper]]
     return tuple(fan)
+
+
+def lying_on(lower: Lying, cards: Sequence[Lying]) -> NDArray[np.bool_]:
+    """(N,): of which of these cards is it proved that they lie on this one?"""
+    proved = np.array([card.name in lower.covers for card in cards])
+    if lower.name != UNREAD:
+        owners = np.repeat(np.arange(len(cards)), [len(card.marks) for card in cards])
+        depths = lower.depth_inside(np.stack([mark for card in cards for mark in card.marks])).max(axis=1)
+        proved[owners[depths >= _ON_TOP_MM]] = True
+    return proved & np.array([card is not lower for card in cards], np.bool_)
 
 
 def _closure(proofs: NDArray[np.bool_]) -> NDArray[np.bool_]:

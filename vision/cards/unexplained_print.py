@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from companion.core.kit import Board, Deck, Seat
+from vision.cards.card_occlusion import DarkPrint
 from vision.cards.fans import UNREAD, Lying, print_boxes
 from vision.pose.pose import Maps, Points, rectangle_corners_mm
 
-Mask = NDArray[np.bool_]
+Mask = NDArray[np.uint8]
+"""255 where something is."""
 
 _SPECK_MM2 = 1.0
 """Less in one place is no print."""
@@ -25,12 +27,18 @@ _LONG_MM, _NARROW_MM, _THIN_MM = 20.0, 4.0, 1.2
 """What is longer and narrower is a line, and so is what is thinner."""
 _SLIVER_MM = 0.6
 """On a card that is so narrow, between the middles of its pixels, it is the edge of something beside it."""
+_STROKE_MM = 1.5
+"""Beside cards what is thinner is a line of the board that lies elsewhere, for lack of corners, or an edge."""
+_BLACK_LINE_MM, _BLACK_STROKE_MM = 1.3, 1.4
+"""Lines may be as black as print in places, so near to where they are, but not as wide as this."""
 _AT_LINE_MM, _OFF_LINE_MM = 3.0, 1.0
 """And what lies so close to the lines at the ends of zones, or reaches so little beyond those of the board."""
 _EDGE_MM = 0.8
 """So far on either side of a card's edge its line, its shadow, and blur may look like print; ..."""
 _EDGE_BESIDE_MM = 1.2
 """... and on the board, where an edge may lie beside a line."""
+_CLOSE_MM = 0.5
+"""Nothing but print is so black so far from an edge."""
 _UNREAD_MM = 3.0
 """A card that was not read has its print so far round what was seen of it, ..."""
 _REACH_MM = 16.0
@@ -45,57 +53,73 @@ _LABEL_MM = 8.0
 """Half the width of the number of a lane, which stands beyond its end, ..."""
 _SEAT_MM = 18.0
 """... and of the name of a seat in the middle."""
+_TICK_MM = 6.0
+"""Length of the lines that show the steps of a fan; its number stands beside."""
 _ARROW_MM = 10.0
 """Half the width of the arrow in the middle of a zone."""
 
 
 def unexplained(
-    ink: tuple[Mask, Mask], maps: Maps, kit: tuple[Board, Deck], cards: Sequence[Lying], upper: Mapping[str, set[str]]
+    ink: DarkPrint, maps: Maps, kit: tuple[Board, Deck], cards: Sequence[Lying], upper: Mapping[str, set[str]]
 ) -> Iterator[Points]:
     """(N, 2) mm: each piece of print that belongs to none of the `cards`.
 
-    `ink` are two masks of the view of `maps`: all dark print, which counts on cards, and the bold one alone, which
-    counts on the board. `upper` names the cards that lie above each one, as far as that is known.
+    `ink` is the dark print of the view of `maps`: all of it counts on cards and off the lines of the board, bold one on
+    lines, and black one also beside the edges of cards. `upper` names the cards that lie above each one, as far as that
+    is known.
     """
     board, deck = kit
-    fine, bold = ink
-    faces, explained = (np.zeros(fine.shape, np.uint8) for _ in range(2))
-    edges = np.zeros(fine.shape, np.uint8)
-    outlines = {card.name: card.outline for card in cards if card.name != UNREAD}
+    shape, scale = ink.fine.shape, maps.scale
+    read = [card for card in cards if card.name != UNREAD]
+    outlines = {card.name: card.outline for card in read}
+    explained, faces = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
     for card in cards:
         if card.name == UNREAD:
             cv2.fillConvexPoly(explained, _px(maps, _grown(card.outline, _UNREAD_MM)), 255)
-            continue
-        cv2.fillConvexPoly(faces, _px(maps, card.outline), 255)
-        cv2.polylines(edges, [_px(maps, card.outline)], True, 255, round(2 * _EDGE_BESIDE_MM * maps.scale))
+    for card in read:
         hiding = [outlines[name] for name in upper.get(card.name, ()) if name in outlines]
         _explain(explained, maps, print_boxes(deck, card), hiding)
-    for card in cards:
-        if card.name != UNREAD:
-            cv2.polylines(explained, [_px(maps, card.outline)], True, 255, round(2 * _EDGE_MM * maps.scale))
-    on_card = faces > 0
-    near = np.zeros(fine.shape, np.uint8)
-    for outline in outlines.values():
-        cv2.polylines(near, [_px(maps, outline)], True, 255, round(2 * _NEAR_EDGE_MM * maps.scale))
-    lines = _lines(maps, fine.shape, board, deck)
-    explained |= near & lines
-    beside = ~on_card & (edges == 0) & (_own_print(maps, fine.shape, board) == 0)
-    strange = (explained == 0) & _paper(maps, fine.shape, board)
-    for places in _blobs(strange & fine & on_card, maps):
+    corners = [_px(maps, card.outline) for card in read]
+    for outline in corners:
+        cv2.fillConvexPoly(faces, outline, 255)
+
+    def along_edges(reach_mm: float) -> Mask:
+        return np.asarray(cv2.polylines(np.zeros(shape, np.uint8), corners, True, 255, round(2 * reach_mm * scale)))
+
+    explained |= along_edges(_EDGE_MM)
+    covered = explained | ~_paper(maps, shape, board)
+    off = covered | faces | _own_print(maps, shape, board, deck)
+    lines = _lines(maps, shape, board, deck)
+    narrow_lines = _lines(maps, shape, board, deck, _BLACK_LINE_MM)
+    for places in _blobs(ink.black & ~(off | along_edges(_CLOSE_MM)), maps):
+        column, row = _px(maps, places.mean(axis=0))[0]
+        if _narrow_mm(places) >= (_BLACK_STROKE_MM if narrow_lines[row, column] else _SLIVER_MM):
+            yield places
+    at_line = along_edges(_NEAR_EDGE_MM) & lines
+    for places in _blobs(ink.fine & faces & ~(covered | at_line), maps):
         if _narrow_mm(places) >= _SLIVER_MM:
             yield places
-    for places in _blobs(strange & bold & beside, maps):
+    off |= at_line | along_edges(_EDGE_BESIDE_MM) | _sides(maps, shape, board)
+    for places in _blobs(ink.fine & ~(off | lines), maps):
+        if _narrow_mm(places) >= _STROKE_MM:
+            yield places
+    for places in _blobs(ink.bold & ~off, maps):
         if not _is_line(places, board):
             yield places
 
 
 def _blobs(mask: Mask, maps: Maps) -> Iterator[Points]:
     """(N, 2) mm: the pixels of each blob of the view that is no speck."""
-    count, labels, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8))
-    for label in range(1, count):
-        x, y, width, height, area = stats[label]
-        if area / maps.scale**2 >= _SPECK_MM2:
-            places = np.argwhere(labels[y : y + height, x : x + width] == label)[:, ::-1] + (x, y)
+    least = _SPECK_MM2 * maps.scale**2
+    contours, tree = cv2.findContours(mask, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
+    for number, contour in enumerate(contours):
+        x, y, width, height = cv2.boundingRect(contour)
+        if tree[0][number][3] >= 0 or width * height < least:  # a hole, or a speck
+            continue
+        filled = np.zeros((height, width), np.uint8)
+        cv2.drawContours(filled, contours, number, 255, cv2.FILLED, offset=(-x, -y))
+        places = np.argwhere(filled & mask[y : y + height, x : x + width])[:, ::-1] + (x, y)
+        if len(places) >= least:
             yield maps.to_board(places.astype(np.float64))
 
 
@@ -117,10 +141,10 @@ def _is_line(places: Points, board: Board) -> bool:
     return bool(is_at_south or is_at_north or is_between.any())
 
 
-def _lines(maps: Maps, shape: tuple[int, ...], board: Board, deck: Deck) -> NDArray[np.uint8]:
-    """The outlines of zones, and those of the first card of each."""
+def _lines(maps: Maps, shape: tuple[int, ...], board: Board, deck: Deck, reach_mm: float = _LINE_MM) -> Mask:
+    """The outlines of zones, and those of the first card of each, so far on either side."""
     mask = np.zeros(shape, np.uint8)
-    thick = round(2 * _LINE_MM * maps.scale)
+    thick = round(2 * reach_mm * maps.scale)
     for square in board.squares:
         x, y = board.centre_mm(square)
         away = -1.0 if deck.zones.get(Seat.NORTH) == square.rank else 1.0
@@ -135,12 +159,12 @@ def _paper(maps: Maps, shape: tuple[int, ...], board: Board) -> Mask:
     low, high = -_RIM_MM, board.width_mm + _RIM_MM
     below, above = _RIM_MM - board.strip_mm, board.height_mm + board.strip_mm - _RIM_MM
     (left, top), (right, bottom) = maps.to_view(np.array([[low, above], [high, below]])).round().astype(int).clip(0)
-    mask = np.zeros(shape, np.bool_)
-    mask[top:bottom, left:right] = True
+    mask = np.zeros(shape, np.uint8)
+    mask[top:bottom, left:right] = 255
     return mask
 
 
-def _explain(explained: NDArray[np.uint8], maps: Maps, boxes: Sequence[Points], hiding: Sequence[Points]) -> None:
+def _explain(explained: Mask, maps: Maps, boxes: Sequence[Points], hiding: Sequence[Points]) -> None:
     """Mark the places of a card's print but where the cards above hide them."""
     quads = [_px(maps, box) for box in boxes]
     x, y, width, height = cv2.boundingRect(np.vstack(quads))
@@ -156,27 +180,44 @@ def _explain(explained: NDArray[np.uint8], maps: Maps, boxes: Sequence[Points], 
     explained[rows, columns] |= part
 
 
-def _own_print(maps: Maps, shape: tuple[int, ...], board: Board) -> NDArray[np.uint8]:
-    """Where the board itself has bold print: sides of zones, arrows, numbers, corner markers."""
-    mask = np.zeros(shape, np.uint8)
+def _sides(maps: Maps, shape: tuple[int, ...], board: Board) -> Mask:
+    """Where lines run side by side, along the sides of zones."""
+    wide, deep = 2 * _LINE_MM + board.gap_mm, board.depth_mm + board.gap_mm
+    aside = (board.square_mm + board.gap_mm) / 2
+    middles = [board.centre_mm(square) for square in board.squares]
+    return _filled(maps, shape, [(x + side * aside, y, wide, deep) for x, y in middles for side in (-1, 1)])
+
+
+def _own_print(maps: Maps, shape: tuple[int, ...], board: Board, deck: Deck) -> Mask:
+    """Where the board itself has print beside its lines: sign and words on the place of the first card, the arrow
+    beyond it, each step of a fan with its number; numbers and names in the strips, corner markers."""
+    card, middle, long = deck.width_mm / 2, deck.height_mm / 2, board.depth_mm - deck.height_mm
+    parts = [(0.0, middle - 10.0, 2 * card, 14.0), (0.0, middle + 7.0, 2 * _ARROW_MM, 20.0)]
+    parts.append((0.0, deck.height_mm + long / 2, 2 * _ARROW_MM, long))
+    parts.append((0.0, -board.strip_mm / 2, 2 * _LABEL_MM, board.strip_mm))
+    for top in np.arange(deck.height_mm + deck.step_mm, board.depth_mm, deck.step_mm):
+        parts += [(side * (card - _TICK_MM / 2), top, _TICK_MM + 2, 2.0) for side in (-1, 1)]
+        parts.append((_TICK_MM + 4 - card, top - deck.step_mm / 2, 8.0, 7.0))
+    boxes = []
     for square in board.squares:
         x, y = board.centre_mm(square)
-        for side in (-1, 1):
-            edge = x + side * (board.square_mm + board.gap_mm) / 2
-            line = rectangle_corners_mm(edge, y, 2 * _LINE_MM + board.gap_mm, board.depth_mm + board.gap_mm, 0.0)
-            cv2.fillConvexPoly(mask, _px(maps, line), 255)
-        arrow = rectangle_corners_mm(x, y, 2 * _ARROW_MM, board.depth_mm, 0.0)
-        cv2.fillConvexPoly(mask, _px(maps, arrow), 255)
-        for beyond in (-board.strip_mm / 2, board.height_mm + board.strip_mm / 2):
-            label = rectangle_corners_mm(x, beyond, 2 * _LABEL_MM, board.strip_mm, 0.0)
-            cv2.fillConvexPoly(mask, _px(maps, label), 255)
+        away = -1.0 if deck.zones.get(Seat.NORTH) == square.rank else 1.0
+        edge = y - away * board.depth_mm / 2
+        boxes += [(x + away * across, edge + away * up, wide, deep) for across, up, wide, deep in parts]
     for beyond in (-board.strip_mm / 2, board.height_mm + board.strip_mm / 2):
-        name = rectangle_corners_mm(board.width_mm / 2, beyond, 2 * _SEAT_MM, board.strip_mm / 2, 0.0)
-        cv2.fillConvexPoly(mask, _px(maps, name), 255)
-    for marker in board.corners:
-        wide = board.corner_mm + 2 * _UNREAD_MM
-        corner = rectangle_corners_mm(*board.corner_centres_mm[marker], wide, wide, 0.0)
-        cv2.fillConvexPoly(mask, _px(maps, corner), 255)
+        boxes.append((board.width_mm / 2, beyond, 2 * _SEAT_MM, board.strip_mm / 2))
+    wide = board.corner_mm + 2 * _UNREAD_MM
+    boxes += [(*board.corner_centres_mm[marker], wide, wide) for marker in board.corners]
+    return _filled(maps, shape, boxes)
+
+
+def _filled(maps: Maps, shape: tuple[int, ...], boxes: Sequence[tuple[float, float, float, float]]) -> Mask:
+    """Rectangles, each by its middle, width and depth in mm."""
+    mask = np.zeros(shape, np.uint8)
+    x, y, width, depth = np.array(boxes).T
+    ends = np.stack([np.column_stack([x - width / 2, y + depth / 2]), np.column_stack([x + width / 2, y - depth / 2])])
+    for start, end in zip(*_px(maps, ends.reshape(-1, 2)).reshape(2, -1, 2).tolist(), strict=True):
+        cv2.rectangle(mask, start, end, 255, cv2.FILLED)
     return mask
 
 

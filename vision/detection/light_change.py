@@ -27,6 +27,8 @@ _SLIGHT = 1.0
 _DARKEST = 4.0
 """Blocks are taken to be as bright as this at least: a ratio of black blocks is all noise."""
 _SMOOTH_ROWS = 5
+_MUCH_BETTER = 0.8
+"""A gain and an offset of the whole picture must leave less than this share of what the gains of its rows leave."""
 
 
 class Exposure(NamedTuple):
@@ -49,16 +51,25 @@ def exposure_between(before: Small, now: Small) -> Exposure:
 
     Each row of blocks has a gain of its own, since lamps on alternating current light a picture in bands when its rows
     are exposed one after the other; what is left tells a gain and an offset, by the medians of the dark and the bright
-    third of all blocks.
+    third of all blocks. A hand that covers half of either bends these, so that they count only where they explain what
+    most of the picture shows much better than the rows' gains alone.
     """
     rows = _of_rows(before[:, 2::4], now[:, 2::4])
+    plain = Exposure(rows, np.zeros_like(rows))
     lit = (before[::_SAMPLE, ::_SAMPLE] * rows[::_SAMPLE]).ravel()
     gain, offset = _of_all(lit, now[::_SAMPLE, ::_SAMPLE].ravel())
     whole = Exposure((rows * np.float32(gain)).clip(*_GAINS), np.full_like(rows, offset))
-    if abs(offset) < _SLIGHT:
-        return whole
-    more = _of_rows(before[:, 2::4] * whole.gain + whole.offset, now[:, 2::4])
-    return Exposure((whole.gain * more).clip(*_GAINS), whole.offset)
+    if abs(offset) >= _SLIGHT:
+        more = _of_rows(before[:, 2::4] * whole.gain + whole.offset, now[:, 2::4])
+        whole = Exposure((whole.gain * more).clip(*_GAINS), whole.offset)
+    return whole if _misfit(before, now, whole) < _MUCH_BETTER * _misfit(before, now, plain) else plain
+
+
+def _misfit(before: Small, now: Small, exposure: Exposure) -> float:
+    """By how much the middling block differs in the same light."""
+    some = slice(None, None, _SAMPLE)
+    lit = before[some, some] * exposure.gain[some] + exposure.offset[some]
+    return _middle(np.abs(now[some, some] - lit))
 
 
 def _of_rows(before: Small, now: Small) -> Small:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vision.detection.markers import Found, Luma, MarkerFinder, Sighting, sharpened, without_shadows
 from vision.detection.motion import BLOCK_PX, Blocks
+from vision.order_statistics import median, quantiles
 from vision.pose.pose import Points
 
 _LARGE_PX = 1600
@@ -122,13 +123,13 @@ def is_soft(luma: Luma, quads: Sequence[Points]) -> bool:
     for quad in quads:
         low, high = quad.min(axis=0) - 2, quad.max(axis=0) + 3
         left, top, right, bottom = (int(v) for v in (*low.clip(0), *np.minimum(high, (width, height))))
-        patch = luma[top:bottom, left:right].astype(np.float32)
+        patch = luma[top:bottom, left:right]
         if min(patch.shape) < _LEAST_SIDE_PX:
             continue
-        contrast = float(np.subtract(*np.percentile(patch, (95, 5))))
-        steps = (np.percentile(np.abs(np.diff(patch, axis=axis)), 98) for axis in (0, 1))
-        sharpness.append(min(steps) / max(contrast, 1.0))
-    return bool(sharpness) and float(np.median(sharpness)) < _SOFT
+        dark, bright = quantiles(patch, 0.05, 0.95)
+        rises = cv2.absdiff(patch[1:], patch[:-1]), cv2.absdiff(patch[:, 1:], patch[:, :-1])
+        sharpness.append(min(quantiles(rise, 0.98)[0] for rise in rises) / max(bright - dark, 1.0))
+    return bool(sharpness) and median(np.array(sharpness)) < _SOFT
 
 
 def on_edges(luma: Luma, quad: Points) -> Points | None:
@@ -150,7 +151,7 @@ def on_edges(luma: Luma, quad: Points) -> Points | None:
     )
     shape = (4 * len(_ALONG), len(offsets))
     across = cv2.remap(luma, places.reshape(*shape, 2).astype(np.float32), None, cv2.INTER_LINEAR)  # type: ignore[call-overload]  # stubs deny None
-    low, high = np.percentile(across, (10, 90))
+    low, high = quantiles(across, 0.1, 0.9)
     if high - low < _LEAST_CONTRAST:
         return None
     soft = cv2.GaussianBlur(across.astype(np.float32), (5, 1), 0.8)

@@ -99,7 +99,7 @@ class BoardReader:
         if self._looker.locator.twin:
             found.append(Advice(say("Put the second board away"), say("The same board is seen twice."), Weakness.TWIN))
         if self._looker.vague:
-            why = say("Two corners are hidden, so nobody can tell where the farther squares lie.")
+            why = say("Two corners are hidden, so the position of the farther squares is uncertain.")
             found.append(Advice(say("Show a third corner of the board"), why, Weakness.CUT))
         return tuple(found)
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from companion.core.grid import Square
 from companion.core.kit import Board
 from vision.detection.markers import Luma
+from vision.order_statistics import counts, median, medians_of_known, quantiles
 from vision.pieces.shaded_squares import Paper, Unexplained, reflectance
 from vision.pose.pose import Maps, Points, Pose
 
@@ -25,6 +26,8 @@ Tone = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
 _DARK, _DIM, _BRIGHT = 0.50, 0.86, 1.20
+_GLINT, _MOST_GLINT = 1.35, 0.25
+"""Times as bright as a cell's paper is a reflection; over more of a cell than this it is light, or hides too much."""
 _LINE = 0.05
 """An outline this much darker than its surroundings is one."""
 _GENTLE_MM, _GENTLE = 2.0, 0.2
@@ -108,13 +111,11 @@ class EmptySquares:
         self._paper_of = self._papers()
         # Between a square and a wall there is no line, unless a gap parts them.
         around = ((0, 1), (1, 0), (0, -1), (-1, 0))
-        walled = [[not board.gap_mm and s.shifted(*step) in board.holes for step in around] for s in board.squares]
-        self._walled: Mask = np.repeat(np.array(walled), _THIRDS, axis=1)
+        walls = frozenset() if board.gap_mm else board.holes
+        self._walled: Mask = np.repeat(_is_next(board, around, walls), _THIRDS, axis=1)
         # Gaps are paper all round; without them a mark next door reaches too near.
         free = set(board.squares) - board.holes - self._marked
-        self._next_to = np.array(
-            [[bool(board.gap_mm) or s.shifted(*step) in free for step in around] for s in board.squares]
-        )
+        self._next_to = _is_next(board, around, free) | bool(board.gap_mm)
 
     def forget(self) -> None:
         """Learn anew."""
@@ -154,6 +155,8 @@ class EmptySquares:
         has_glare = bool(glare.any())
         visible = inside & (hidden == 0)
         cells, seen = np.array([tone[place] for place in places]), np.array([visible[place] for place in places])
+        glints = self._glints(cells)
+        seen &= ~glints
         lines, shades = self._outlines(cells, seen)
         walled = self._walled[[self._numbers[square] for square in chosen]]
         lines[walled], shades[walled] = np.nan, np.nan
@@ -165,8 +168,8 @@ class EmptySquares:
             dict(zip(chosen, cells, strict=True)),
             dict(zip(chosen, seen, strict=True)),
             {
-                square: float(glare[place].mean()) if has_glare else 0.0
-                for square, place in zip(chosen, places, strict=True)
+                square: float((glare[place] & ~glint).mean()) if has_glare else 0.0
+                for square, place, glint in zip(chosen, places, glints, strict=True)
             },
             dict(zip(chosen, lines, strict=True)),
             dict(zip(chosen, shades, strict=True)),
@@ -228,22 +231,22 @@ class EmptySquares:
 
     def _paper_among(self, shot: Snapshot, squares: Sequence[Square], tones: Tone, seen: Mask) -> set[Square]:
         """Which of N squares show paper and outline; `tones` are (N, pixels) of each one's inside, where `seen`."""
-        counts = _counts(seen)
+        number = counts(seen)
         # A quarter of the pixels is enough for the 90th percentile, of which those seen come first when sorted.
         some = np.sort(np.where(seen[:, ::4], tones[:, ::4], np.inf), axis=1)
-        ninth = (0.9 * (_counts(seen[:, ::4]) - 1)).astype(int).clip(0)
+        ninth = (0.9 * (counts(seen[:, ::4]) - 1)).astype(int).clip(0)
         own = some[np.arange(len(some)), ninth]
         values = np.asarray(tones / np.where((own >= 0.8) & (own <= 1.25), own, 1)[:, None], np.float32)
         dark, below, bright = (
-            _counts(found & seen) / np.maximum(counts, 1) for found in (values < _DARK, values < _DIM, values > _BRIGHT)
+            counts(found & seen) / np.maximum(number, 1) for found in (values < _DARK, values < _DIM, values > _BRIGHT)
         )
         dim = below - dark
         strict = np.array([square in self._known for square in squares])
-        good = (counts / seen.shape[1] >= 0.4) & (dark <= np.where(strict, 0.01, 0.03)) & (bright <= 0.12)
+        good = (number / seen.shape[1] >= 0.4) & (dark <= np.where(strict, 0.01, 0.03)) & (bright <= 0.12)
         good &= ~strict | ((dim <= 0.03) & shot.line_depth.any())
         # Where only the middle can be asked, something grey may lie there that reaches beyond it.
         marked = np.array([square in self._marked for square in squares])
-        good &= ~marked | (own >= _DIM * _middling(np.array([shot.shade[s] for s in squares])))
+        good &= ~marked | (own >= _DIM * medians_of_known(np.array([shot.shade[s] for s in squares])))
         in_shade = np.flatnonzero(good & (dim > 0.08)).tolist()
         good[in_shade] = [not marked[n] and self._is_smooth(shot, squares[n]) for n in in_shade]
         needed = np.repeat(0.4 * shot.line_depth[None], len(squares), axis=0)
@@ -256,7 +259,7 @@ class EmptySquares:
         if visible.mean() < 0.4:
             return False
         tone = shot.tones[square]
-        level = float(np.median(tone[visible] / np.maximum(known.tone[visible], 0.05)))
+        level = median(tone[visible] / np.maximum(known.tone[visible], 0.05))
         if 0.85 <= level <= 1.18:
             tone = tone / level
         rest = 0.08  # keeps the noise of dark print from counting
@@ -374,10 +377,10 @@ class EmptySquares:
             low, high = (centre - half).round().astype(int).clip(0), (centre + half).round().astype(int)
             patch = view[low[1] : high[1], low[0] : high[0]]
             if patch.size:
-                self._whites[marker] = max(20.0, float(np.percentile(patch, 92)))
+                self._whites[marker] = max(20.0, quantiles(patch, 0.92)[0])
         levels = np.array(list(self._whites.values()), dtype=np.float64)
         if len(levels) < 3:
-            level = float(levels.mean()) if levels.size else float(np.percentile(view, 90))
+            level = float(levels.mean()) if levels.size else quantiles(view, 0.9)[0]
             self._paper = np.array([max(level, 20.0), 0.0, 0.0])
             self._paper_range = max(level, 20.0), max(level, 20.0)
             return
@@ -394,6 +397,20 @@ class EmptySquares:
         along = (self._paper[0] + self._paper[1] * x).astype(np.float32)
         across = (self._paper[2] * y).astype(np.float32)
         return np.asarray((along[None, :] + across[:, None]).clip(*self._paper_range), dtype=np.float32)
+
+    def _glints(self, tones: Tone) -> Mask:
+        """(N, h, h): which pixels of cells show reflections of a lamp: much brighter than the cell's paper, and few.
+
+        Nothing that lies on a square is so bright, and of a piece's marker they leave most in sight.
+        """
+        found = np.zeros(tones.shape, bool)
+        for number in np.flatnonzero(tones.reshape(len(tones), -1).max(axis=1, initial=0) > _GLINT):
+            tone = tones[number]
+            bright = (tone > _GLINT * max(1.0, median(tone))).astype(np.uint8)
+            wide = cv2.dilate(bright, np.ones((3, 3), np.uint8), iterations=self._rim) > 0
+            if bright.any() and wide.mean() <= _MOST_GLINT:
+                found[number] = wide
+        return found
 
     def _outlines(self, tones: Tone, visible: Mask) -> tuple[Tone, Tone]:
         """Depth of the outlines and brightness along them, (N, 12): top, right, bottom, left, three parts each.
@@ -418,6 +435,15 @@ class EmptySquares:
         return sides.reshape(4, depth, _THIRDS, length).transpose(0, 2, 1, 3).reshape(-1, depth, length)
 
 
+def _is_next(board: Board, around: Sequence[tuple[int, int]], squares: Collection[Square]) -> Mask:
+    """(N, 4): is what lies next to each square, in so many directions, one of these?"""
+    chosen = np.zeros((board.files + 2, board.ranks + 2), bool)
+    for square in squares:
+        chosen[square.file + 1, square.rank + 1] = True
+    places = np.array(board.squares)[:, None] + np.array(around) + 1
+    return np.asarray(chosen[places[..., 0], places[..., 1]])
+
+
 def _inside(pixels: NDArray[np.float32], size: tuple[int, int]) -> Mask:
     """(h, w): which of the picture's pixels (h, w, 2) are in it; when all on the edge of a view are, all are."""
     last = np.array(size) - 1
@@ -425,19 +451,6 @@ def _inside(pixels: NDArray[np.float32], size: tuple[int, int]) -> Mask:
     if ((edge >= 0) & (edge <= last)).all():
         return np.ones(pixels.shape[:2], dtype=bool)
     return np.asarray(((pixels >= 0) & (pixels <= last)).all(axis=2))
-
-
-def _middling(shades: Tone) -> Tone:
-    """(N,): the median of each row's values (N, 12) that are known; 0 where none is."""
-    known = ~np.isnan(shades).all(axis=1)
-    found = np.zeros(len(shades), np.float32)
-    found[known] = np.nanmedian(shades[known], axis=1)
-    return found
-
-
-def _counts(mask: Mask) -> NDArray[np.int_]:
-    """(N,): how many of each row are true; a sum along an axis of booleans takes ten times as long."""
-    return np.array([np.count_nonzero(row) for row in mask])
 
 
 def _line(band: Tone, seen: Mask) -> tuple[Points, Points]:

@@ -24,7 +24,7 @@ from vision.pieces.placing import Placed, Placer, faces_on_squares
 from vision.pieces.regions import SquaresUnder, blocks_over, grown, touched_by, with_markers
 from vision.pieces.tags import tags_of
 from vision.pieces.vague_squares import vague_squares
-from vision.pieces.voting import Look
+from vision.pieces.voting import Vote
 from vision.pose.locator import BoardLocator
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, corner_points_mm, flat, solve_pose
@@ -42,7 +42,7 @@ _PART = 0.35
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class LastLook:
     """What the last look rests on: every marker with its place, and what was judged of the squares."""
 
     kit: Kit
@@ -78,7 +78,7 @@ class FrameReader:
         """The kit whose board was in view last."""
         self.pose: Pose | None = None
         """Where the board was in the last picture."""
-        self.seen: Seen | None = None
+        self.seen: LastLook | None = None
         """What the last look rests on; None: look at all of the next picture."""
         self.looked: Blocks | None = None
         """Which part of the last picture was looked at; None: all of it."""
@@ -134,7 +134,7 @@ class FrameReader:
         blocks: Blocks | None = None,
         *,
         shaded: bool = True,
-    ) -> Look:
+    ) -> Vote:
         """What a (height, width) picture says: of all of it, or, when these `blocks` alone have changed since the
         last one, of what may have changed with them. `moving_px` are (N, 2) places where something moves; `shaded`:
         tell bare squares also under shadows with edges.
@@ -152,7 +152,7 @@ class FrameReader:
             self.seen, self.sureness = None, {}
         return look
 
-    def _look_at_all(self, luma: Luma, still: bool, moving_px: Points) -> Look:
+    def _look_at_all(self, luma: Luma, still: bool, moving_px: Points) -> Vote:
         size = (luma.shape[1], luma.shape[0])
         kit, found, is_all = self._find(luma, still)
         if kit is None:
@@ -160,7 +160,7 @@ class FrameReader:
             return self._blind()
         sightings = self._precise(luma, kit, found.sightings)
         pose = self.locator.locate(kit, sightings, size)
-        if pose is not None and not kit.deck:
+        if pose is not None:
             pose = self.locator.align(luma, kit.board)
         self.pose = pose
         if pose is None:
@@ -187,7 +187,7 @@ class FrameReader:
         return look
 
     @staticmethod
-    def _is_hard(luma: Luma, seen: Seen, found: Found) -> bool:
+    def _is_hard(luma: Luma, seen: LastLook, found: Found) -> bool:
         """Did the first look miss markers that a closer one found, is it blurred, or is anything like a marker?
 
         Then all of it is looked at again, else only the unknown squares are: pieces that are not there are no reason.
@@ -198,17 +198,17 @@ class FrameReader:
             luma, list(_corners(seen.kit, found).values())
         ):
             return True
+        quads = np.array(found.rejected).reshape(-1, 4, 2)
+        sides = np.linalg.norm(quads - np.roll(quads, -1, axis=1), axis=2)
+        is_like = (sides.min(axis=1) >= _LIKE_A_TAG[0] * seen.tag_px) & (
+            sides.max(axis=1) <= _LIKE_A_TAG[1] * seen.tag_px
+        )
+        quads = quads[is_like]
         known = np.array([sighting.centre_px for sighting in seen.sightings]).reshape(-1, 2)
-        for quad in found.rejected:
-            sides = np.linalg.norm(quad - np.roll(quad, -1, axis=0), axis=1)
-            if sides.min() < _LIKE_A_TAG[0] * seen.tag_px or sides.max() > _LIKE_A_TAG[1] * seen.tag_px:
-                continue
-            is_known = (np.abs(known - quad.mean(axis=0)).max(axis=1) < 0.7 * seen.tag_px).any()
-            if not is_known and resembles_marker(luma, quad):
-                return True
-        return False
+        away = np.abs(quads.mean(axis=1)[:, None] - known).max(axis=2).min(axis=1, initial=np.inf)
+        return any(resembles_marker(luma, quad) for quad in quads[away >= 0.7 * seen.tag_px])
 
-    def _at_unknown(self, luma: Luma, seen: Seen) -> tuple[Sighting, ...]:
+    def _at_unknown(self, luma: Luma, seen: LastLook) -> tuple[Sighting, ...]:
         """Markers on and round the unknown squares that no other look has found."""
         if not seen.unknown:
             return ()
@@ -224,9 +224,9 @@ class FrameReader:
         """The kit in view and the markers; False: perhaps not all of them. A single corner marker of a board that lies
         `still` is worth the time to look for a second one."""
         is_cards = self.kit is not None and self.kit.deck is not None
-        quick = None if is_cards else self._scanner.quickly(luma)
+        quick = self._scanner.quickly(luma)
         kit = self._kit_in_view(quick) if quick else None
-        if quick and kit and not kit.deck and len(_corners(kit, quick)) >= 2:
+        if quick and kit and len(_corners(kit, quick)) >= 2:
             return kit, self._with_corners(luma, kit, quick), False
         found = self._scanner.whole(luma)
         kit = self._kit_in_view(found)
@@ -237,7 +237,7 @@ class FrameReader:
             if still and kit and not kit.deck and len(_corners(kit, found)) == 1:
                 more = self._scanner.patiently(luma).sightings
                 found = Found((*found.sightings, *_others(more, found.sightings)), found.rejected)
-        return kit, self._with_corners(luma, kit, found) if kit and not kit.deck else found, True
+        return kit, self._with_corners(luma, kit, found) if kit else found, True
 
     def _with_corners(self, luma: Luma, kit: Kit, found: Found) -> Found:
         """Add corner markers that the picture does not show by itself, when there are two at least to go by."""
@@ -269,7 +269,7 @@ class FrameReader:
             self._edges[corner.marker] = corner.corners_px, px
         return px
 
-    def _look_in_parts(self, luma: Luma, seen: Seen, blocks: Blocks, still: bool) -> Look | None:
+    def _look_in_parts(self, luma: Luma, seen: LastLook, blocks: Blocks, still: bool) -> Vote | None:
         """Look only where something has changed; None when that does not do."""
         if self.locator.is_rough:
             return None
@@ -321,8 +321,8 @@ class FrameReader:
         *,
         closely: bool,
         asked: set[Square] | None = None,
-        before: Seen | None = None,
-    ) -> Look:
+        before: LastLook | None = None,
+    ) -> Vote:
         """Which pieces lie where, and which squares are empty; of all squares, or of those `asked` alone."""
         assert self._empties is not None
         if self._placer is None or self._placer[0] is not pose:
@@ -340,9 +340,9 @@ class FrameReader:
         if ask:
             bodies = placer.bodies(placed, ask)
             shot = self._empties.snapshot(luma, pose, corners, bodies, None if asked is None else ask)
-            empty = self._empties.empty_among(shot, ask - doubtful - vague, shaded=self._shaded)
+            empty = self._empties.empty_among(shot, ask - doubtful - vague, shaded=self._shaded and not closely)
         missing = ask - empty
-        if closely and missing:
+        if shot is not None and closely and missing:
             # What does not lie as a marker should may have been seen badly.
             shaky = {p.sighting.marker for p in placed if not (p.fits and p.sure)} - set(strangers)
             known = {sighting.marker for sighting in sightings} - shaky
@@ -355,13 +355,10 @@ class FrameReader:
                 empty -= doubtful | set(seen)
                 # What these pieces hide is no longer taken for something that lies there.
                 missing -= doubtful | set(seen)
-                if missing:
-                    bodies = placer.bodies(placed, missing)
-                    empty |= self._empties.empty_among(
-                        self._empties.snapshot(luma, pose, corners, bodies, missing),
-                        missing - vague,
-                        shaded=self._shaded,
-                    )
+            if missing:
+                bodies = placer.bodies(placed, missing)
+                again = self._empties.snapshot(luma, pose, corners, bodies, missing) if more else shot
+                empty |= self._empties.empty_among(again, missing - doubtful - vague, shaded=self._shaded)
         self._shot = (shot, frozenset(empty)) if shot is not None else None
         if before is not None:
             empty |= before.empty - ask - doubtful - set(seen)
@@ -370,10 +367,10 @@ class FrameReader:
         tag_px = (
             before.tag_px if before else kit.tag_mm * pose.px_per_mm(kit.board.width_mm / 2, kit.board.height_mm / 2)
         )
-        self.seen = Seen(kit, pose, tuple(sightings), tuple(placed), frozenset(empty), unknown, tag_px)
+        self.seen = LastLook(kit, pose, tuple(sightings), tuple(placed), frozenset(empty), unknown, tag_px)
         guessed = self._guessed(sightings, markers, empty, unknown)
         ids = frozenset(sighting.marker for sighting in sightings)
-        return Look(kit.game, seen, unknown, tuple(beside), strangers, markers=markers, guessed=guessed, ids=ids)
+        return Vote(kit.game, seen, unknown, tuple(beside), strangers, markers=markers, guessed=guessed, ids=ids)
 
     def _vague_squares(self, kit: Kit, pose: Pose) -> frozenset[Square]:
         """The squares of which the pose is not sure enough to say that nothing lies there."""
@@ -381,7 +378,7 @@ class FrameReader:
             self._vague = pose, self.locator.unconfirmed | vague_squares(kit.board, pose)
         return self._vague[1]
 
-    def _concerned(self, placer: Placer, placed: Iterable[Placed], before: Seen) -> set[Square]:
+    def _concerned(self, placer: Placer, placed: Iterable[Placed], before: LastLook) -> set[Square]:
         """The squares of pieces that were not seen before, and those in doubt of which such a piece hides a part: it is
         no longer taken for something that lies there."""
         old = {id(piece) for piece in before.placed}
@@ -402,7 +399,7 @@ class FrameReader:
         self.sureness = sure | dict.fromkeys(empty, 1.0) | dict.fromkeys(unknown, 0.0)
         return frozenset(square for square, score in sure.items() if score < _CLEARLY)
 
-    def _card_look(self, luma: Luma, kit: Kit, pose: Pose, found: Found, moving_px: Points) -> Look:
+    def _card_look(self, luma: Luma, kit: Kit, pose: Pose, found: Found, moving_px: Points) -> Vote:
         """What a picture of a board of cards says."""
         if self._cards is None or self._cards.kit is not kit:
             self.kit, self._cards, self._empties = kit, CardReader(kit), None
@@ -414,12 +411,12 @@ class FrameReader:
         beside, stirred = cards.beside, bool(len(moving_px))
         vague = self._vague_squares(kit, pose) & set(self._cards.zones)
         fans = {zone: cards for zone, cards in cards.fans.items() if zone not in vague}
-        return Look(kit.game, {}, cards.unknown | vague, beside, tuple(sorted(strangers)), fans, stirred=stirred)
+        return Vote(kit.game, {}, cards.unknown | vague, beside, tuple(sorted(strangers)), fans, stirred=stirred)
 
-    def _blind(self) -> Look:
+    def _blind(self) -> Vote:
         """No board in view: nothing is known of any square."""
         squares = self._active.board.squares if self._active else ()
-        return Look(None, {}, frozenset(squares))
+        return Vote(None, {}, frozenset(squares))
 
     def _kit_in_view(self, found: Found) -> Kit | None:
         """The kit whose corner markers are seen most, the active one in doubt; the last one when none is seen."""

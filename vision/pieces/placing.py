@@ -18,7 +18,7 @@ from companion.core.grid import Square
 from companion.core.kit import Board, Face, Kit
 from vision.detection.markers import Sighting
 from vision.pieces.tags import covered, nearest_first, tags_of, top_mm, turned_size
-from vision.pose.pose import Points, Pose, flat, rectangle_corners_mm
+from vision.pose.pose import Points, Pose, rectangle_corners_mm
 
 _ROUND_MM = 5.0
 """How much larger than its tag a piece may be."""
@@ -101,13 +101,13 @@ class Placer:
 
     def bodies(self, placed: Iterable[Placed], squares: Collection[Square]) -> list[Points]:
         """(N, 2) outlines in board mm of what pieces hide of the board, of those that may hide one of these squares."""
-        bodies = [self._body(piece) for piece in placed]
+        bodies = self._all_bodies(placed)
         near = self._near(bodies, squares)
         return [bodies[number][0] for number in np.flatnonzero(np.any(near, axis=1))]
 
     def beside(self, placed: Iterable[Placed], squares: Collection[Square]) -> set[Square]:
         """Those of these squares of which one of the pieces may hide a part."""
-        near = self._near([self._body(piece) for piece in placed], squares)
+        near = self._near(self._all_bodies(placed), squares)
         return {square for square, is_near in zip(squares, np.any(near, axis=0), strict=True) if is_near}
 
     def _near(self, bodies: Sequence[tuple[Points, Points]], squares: Collection[Square]) -> NDArray[np.bool_]:
@@ -120,13 +120,14 @@ class Placer:
         bounds = np.array([bound for _, bound in bodies])[:, :, None]
         return np.asarray(np.all((centres > bounds[:, 0] - half) & (centres < bounds[:, 1] + half), axis=2))
 
-    def _body(self, piece: Placed) -> tuple[Points, Points]:
-        """(N, 2) what a piece hides of the board in mm, and (2, 2) the lowest and the highest of it."""
-        key = id(piece.sighting)
-        if key not in self._bodies or self._bodies[key][0] is not piece:
-            body = body_mm(self._kit, self._pose, piece)
-            self._bodies[key] = piece, body, np.array([body.min(axis=0), body.max(axis=0)])
-        return self._bodies[key][1:]
+    def _all_bodies(self, placed: Iterable[Placed]) -> list[tuple[Points, Points]]:
+        """Of each piece (N, 2) what it hides of the board in mm, and (2, 2) the lowest and the highest of it."""
+        pieces = list(placed)
+        known = self._bodies
+        new = [p for p in pieces if id(p.sighting) not in known or known[id(p.sighting)][0] is not p]
+        for piece, body in zip(new, bodies_mm(self._kit, self._pose, new), strict=True):
+            known[id(piece.sighting)] = piece, body, np.array([body.min(axis=0), body.max(axis=0)])
+        return [known[id(piece.sighting)][1:] for piece in pieces]
 
     def _remember(self, seen: Sequence[tuple[Sighting, Face, Face | None]]) -> None:
         """Work out those that are new, or may now lie on something else, and forget those that are gone."""
@@ -219,20 +220,32 @@ def _overlaps(foot: Points, board: Board, square: Square) -> bool:
     return area > 0.02 * board.square_mm**2
 
 
-def body_mm(kit: Kit, pose: Pose, piece: Placed) -> Points:
-    """(N, 2) board coordinates of what a piece hides of the board: its foot, and what lies behind its top."""
+def bodies_mm(kit: Kit, pose: Pose, pieces: Sequence[Placed]) -> list[Points]:
+    """(N, 2) board coordinates of what each piece hides of the board: its foot, and what lies behind its top; and the
+    same where it would be on top of what may be beneath. All at once, which is much faster."""
+    if not pieces:
+        return []
+    raised = [(p, p.face.height_mm + p.beneath.height_mm) for p in pieces if p.beneath]
+    lifted = pose.to_plane(
+        np.array([p.sighting.centre_px for p, _ in raised]).reshape(-1, 2), np.array([height for _, height in raised])
+    )
+    tops = [(p, p.x_mm, p.y_mm, p.face.height_mm) for p in pieces]
+    tops += [(p, float(x), float(y), height) for (p, height), (x, y) in zip(raised, lifted, strict=True)]
+    feet = np.array([_foot_mm(kit, piece, x, y) for piece, x, y, _ in tops])
+    heights = np.repeat([height + 3 for *_, height in tops], 4)
+    upper = pose.to_px(np.column_stack([feet.reshape(-1, 2), heights]))
+    behind = np.nan_to_num(pose.to_plane(upper), nan=0.0).reshape(-1, 4, 2)
+    hidden: dict[int, list[Points]] = {}
+    for (piece, *_), foot, far in zip(tops, feet, behind, strict=True):
+        hidden.setdefault(id(piece), []).extend((foot, far))
+    return [np.vstack(hidden[id(piece)]) for piece in pieces]
+
+
+def _foot_mm(kit: Kit, piece: Placed, x_mm: float, y_mm: float) -> Points:
+    """(4, 2): what a piece covers there, or what it may lie on."""
     faces = [face for face in (piece.face, piece.beneath) if face]
     width, depth = (max(sides) + _ROUND_MM for sides in zip(*(top_mm(kit, face) for face in faces), strict=True))
-    tops = [(piece.x_mm, piece.y_mm, piece.face.height_mm)]
-    if piece.beneath:
-        height = piece.face.height_mm + piece.beneath.height_mm
-        tops.append((*pose.to_plane(piece.sighting.centre_px[None], height)[0], height))
-    hidden = []
-    for x, y, height in tops:
-        foot = rectangle_corners_mm(x, y, width, depth, math.radians(piece.turn_deg))
-        behind = pose.to_plane(pose.to_px(flat(foot, height + 3)))
-        hidden += [foot, np.nan_to_num(behind, nan=0.0)]
-    return np.vstack(hidden)
+    return rectangle_corners_mm(x_mm, y_mm, width, depth, math.radians(piece.turn_deg))
 
 
 def faces_on_squares(

@@ -8,13 +8,14 @@ outline. A piece is neither: its marker changes in all directions, and it ends w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from companion.core.grid import Square
+from vision.order_statistics import median
 
 Values = NDArray[np.float32]
 
@@ -65,16 +66,29 @@ class _Cell:
 
 @dataclass(frozen=True, eq=False)
 class _Light:
-    """The logarithm of the light (N,) on a cell, what share of its paper `strays` from that, and whether it changes
-    within a stripe that is too narrow for a shadow."""
+    """The logarithm of the light on a cell as a function of the place across an edge, an arc or straight, in steps, and
+    how gently it changes along it; what share of the cell's paper `strays` from that, and whether it changes within a
+    stripe that is too narrow for a shadow."""
 
-    values: Values
-    strays: float
-    narrow: bool
+    angle: float
+    radius_mm: float
+    profile: tuple[NDArray[np.int_], NDArray[np.float64]] = (np.zeros(1, int), np.zeros(1))
+    slopes: NDArray[np.float64] | None = None
+    first_mm: float = 0.0
+    strays: float = 1.0
+    narrow: bool = True
 
     @property
     def explains(self) -> bool:
         return self.strays <= _STRAY_SHARE and not self.narrow
+
+    def at(self, places_mm: Values) -> Values:
+        """(N,): the light at places (N, 2)."""
+        across_mm = _across(places_mm, self.angle, self.radius_mm)
+        values = np.interp((across_mm - self.first_mm) / _STEP_MM - 0.5, *self.profile)
+        if self.slopes is not None:
+            values += _gently(places_mm, across_mm, self.angle) @ self.slopes
+        return np.asarray(values, np.float32)
 
 
 class Unexplained:
@@ -116,7 +130,9 @@ def reflectance(tone: Values, seen: NDArray[np.bool_], paper: Paper, sides: tupl
     some = np.concatenate([inside[::3], beyond[::2]])
     cell = _Cell(values.ravel(), some, np.arange(some.size) >= inside[::3].size, paper)
     light = _best_light(cell, angle)
-    return np.asarray(np.exp(cell.values - light.values).reshape(tone.shape), np.float32) if light.explains else None
+    if not light.explains:
+        return None
+    return np.asarray(np.exp(cell.values - light.at(paper.places_mm)).reshape(tone.shape), np.float32)
 
 
 def _best_light(cell: _Cell, angle: float) -> _Light:
@@ -155,38 +171,45 @@ def _across(places_mm: Values, angle: float, radius_mm: float) -> Values:
     return np.asarray(np.sign(radius_mm) * away - radius_mm, np.float32)
 
 
+def _gently(places_mm: Values, across_mm: Values, angle: float) -> NDArray[np.float64]:
+    """(N, 2): by what a light may change along an edge."""
+    along = _across(places_mm, angle + np.pi / 2, np.inf) / _HALF_MM
+    return np.column_stack([along, along * across_mm / _HALF_MM])
+
+
 def _light(cell: _Cell, angle: float, radius_mm: float, *, uneven: bool = False) -> _Light:
     """The light as a function of the place across an edge; an `uneven` one also changes gently along it."""
-    across_mm = _across(cell.print_.places_mm, angle, radius_mm)
-    place = (across_mm - across_mm.min()) / _STEP_MM
-    steps = place[cell.paper].astype(int)
+    places_mm = cell.print_.places_mm[cell.paper]
+    across_mm = _across(places_mm, angle, radius_mm)
+    first_mm = float(across_mm.min())
+    steps = ((across_mm - first_mm) / _STEP_MM).astype(int)
     number = np.bincount(steps)
     own, tone = cell.values[cell.paper], 0.0
-    along = _across(cell.print_.places_mm, angle + np.pi / 2, np.inf) / _HALF_MM
-    gently = np.column_stack([along, along * across_mm / _HALF_MM])
-    slopes = np.zeros(gently.shape[1])
+    gently = _gently(places_mm, across_mm, angle) if uneven else None
+    slopes = np.zeros(2)
     for _ in range(6 if uneven else 3):
-        rest = own - tone * cell.is_beyond - gently[cell.paper] @ slopes
+        rest = own - tone * cell.is_beyond
+        if gently is not None:
+            rest = rest - gently @ slopes
         mean = np.bincount(steps, rest) / np.maximum(number, 1)
         off = rest - mean[steps]
         if cell.is_beyond.any():
-            step = np.median(off[cell.is_beyond]) - np.median(off[~cell.is_beyond])
-            tone = float(np.clip(tone + step, -cell.print_.step, cell.print_.step))
-        if uneven:
-            slopes += np.linalg.lstsq(gently[cell.paper], off, rcond=None)[0]
+            step = median(off[cell.is_beyond]) - median(off[~cell.is_beyond])
+            tone = min(max(tone + step, -cell.print_.step), cell.print_.step)
+        if gently is not None:
+            slopes += np.linalg.lstsq(gently, off, rcond=None)[0]
     known = np.flatnonzero(number >= _FEW)
     if not known.size:
-        return _Light(cell.values, 1.0, narrow=True)
-    profile = np.interp(place - 0.5, known, mean[known])
-    values = np.asarray(profile + gently @ slopes, np.float32)
-    off = own - tone * cell.is_beyond - values[cell.paper]
-    strays = float((np.abs(off - np.median(off)) > _STRAY).mean())
-    return _Light(values, strays, _has_narrow_stripes(mean[known]))
+        return _Light(angle, radius_mm)
+    light = _Light(angle, radius_mm, (known, mean[known]), slopes if uneven else None, first_mm)
+    off = own - tone * cell.is_beyond - light.at(places_mm)
+    strays = float(np.count_nonzero(np.abs(off - median(off)) > _STRAY) / off.size)
+    return replace(light, strays=strays, narrow=_has_narrow_stripes(mean[known]))
 
 
 def _has_narrow_stripes(profile: NDArray[np.float64]) -> bool:
     """Does a light, one value each `_STEP_MM`, change and change back within less than a shadow's width?"""
     wide = round(_NARROW_MM / _STEP_MM) // 2 * 2 + 1
-    line = np.pad(profile.astype(np.float32)[None], ((0, 0), (wide, wide)), mode="edge")
+    line = cv2.copyMakeBorder(profile.astype(np.float32)[None], 0, 0, wide, wide, cv2.BORDER_REPLICATE)
     opened, closed = (cv2.morphologyEx(line, how, np.ones((1, wide))) for how in (cv2.MORPH_OPEN, cv2.MORPH_CLOSE))
     return bool(max((line - opened).max(), (closed - line).max()) > _STRIPE)

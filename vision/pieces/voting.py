@@ -16,7 +16,7 @@ from vision.cards.fans import agreed_fans
 
 
 @dataclass(frozen=True)
-class Look:
+class Vote:
     """What a single picture says; the fields are those of `companion.core.ports.Reading`."""
 
     game: str | None
@@ -39,8 +39,8 @@ class Votes:
 
     def __init__(self, frames: int) -> None:
         self._frames = frames
-        self._looks: deque[Look] = deque(maxlen=frames)
-        self._settled: Look | None = None
+        self._looks: deque[Vote] = deque(maxlen=frames)
+        self._settled: Vote | None = None
 
     def forget(self) -> None:
         """Another board."""
@@ -61,7 +61,7 @@ class Votes:
         """May one more look tell more?"""
         return len(self._looks) < self._frames
 
-    def add(self, look: Look) -> tuple[Look, bool]:
+    def add(self, look: Vote) -> tuple[Vote, bool]:
         """What the looks say together with one more, and whether that is settled."""
         self._looks.append(look)
         joined, agreed = joined_looks(self._looks)
@@ -73,7 +73,7 @@ class Votes:
         return joined, agreed and enough
 
 
-def is_certain(joined: Look, settled: Look) -> bool:
+def is_certain(joined: Vote, settled: Vote) -> bool:
     """Is all certain by which looks at a still table differ from what was settled before?"""
     if joined.fans or settled.fans or joined.game is None or joined.game != settled.game:
         return False
@@ -82,7 +82,7 @@ def is_certain(joined: Look, settled: Look) -> bool:
     return not joined.guessed & set(new) and gone <= set(new.values())
 
 
-def joined_looks(looks: Iterable[Look]) -> tuple[Look, bool]:
+def joined_looks(looks: Iterable[Vote]) -> tuple[Vote, bool]:
     """What several pictures of a still table say together, and whether none contradicts another.
 
     A face read once counts against unknown (a marker does not decode by chance); against "empty" or another face it
@@ -106,7 +106,7 @@ def joined_looks(looks: Iterable[Look]) -> tuple[Look, bool]:
     beside = max((look.beside for look in all_looks), key=len)
     strangers = set.intersection(*(set(look.strangers) for look in all_looks))
     fans, torn = agreed_fans([look.fans for look in all_looks], unknown)
-    joined = Look(
+    joined = Vote(
         last.game,
         seen,
         frozenset(unknown | torn),

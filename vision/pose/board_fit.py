@@ -21,7 +21,6 @@ from vision.pose.pose import Points, Pose, square_corners_mm
 from vision.pose.printed_lines import Lines, lines_of
 
 _ROUNDS, _GROWTHS = 8, 9
-_TAG_STEPS = np.array([1e-5, 1e-5, 1e-5, 1e-2, 1e-2, 1e-2, 1e-4, 1e-4, 1e-4])
 _OUTLIER_PX = 2.0
 """A tag that fits worse than this (at 1280 px) does not lie where tags lie: a hand holds it."""
 _CORNER_PX, _LINE_PX = 0.8, 0.8
@@ -29,6 +28,10 @@ _CORNER_PX, _LINE_PX = 0.8, 0.8
 _SURELY = 3.0
 """So many standard deviations around the place of a line it is looked for."""
 _LEAST_REACH_PX, _LAST_REACH_PX = 2.0, 3.0
+_SETTLED_PX = 1.0
+"""Once all lines in view are taken, a pose that moves none of them farther need not be compared with them again."""
+_GAIN = 1e-2
+"""A step that is expected to better the misfit by less is not taken."""
 _OF_PERIOD = 0.36
 """A line is taken only where the pose is sure of it within this share of the way to the next one."""
 _KEEN_PX = 1.5
@@ -66,11 +69,13 @@ class Belief:
 @dataclass(frozen=True, eq=False)
 class Fit:
     """`pose` with its (9, 9) covariance; `misfit`: half the robust sum of squares of all that was seen, in standard
-    deviations; `lines`: the printed lines as that pose was last compared with them, none before."""
+    deviations; `tags`: those that lie where tags lie; `lines`: the printed lines as that pose was last compared with
+    them, none before."""
 
     pose: Pose
     misfit: float
     number: int
+    tags: Sequence[Tag] = ()
     lines: Lines | None = field(default=None, repr=False)
     taken: NDArray[np.bool_] | None = field(default=None, repr=False)
 
@@ -88,10 +93,10 @@ def fit_board(evidence: Evidence, start: Pose, lens_spread: Points) -> Fit:
     limit = _OUTLIER_PX * start.size[0] / 1280
     errors = tag_errors(fit.pose, evidence.tags)
     fitting = [tag for tag, error in zip(evidence.tags, errors, strict=True) if error <= limit]
-    if len(fitting) == len(evidence.tags):
-        return fit
-    # What did not fit has bent the first answer: begin again without it.
-    return _least_squares(_Problem(replace(evidence, tags=fitting), start, lens_spread))
+    if len(fitting) < len(evidence.tags):
+        # What did not fit has bent the first answer: begin again without it.
+        fit = _least_squares(_Problem(replace(evidence, tags=fitting), start, lens_spread))
+    return replace(fit, tags=fitting)
 
 
 def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Belief) -> Fit:
@@ -99,9 +104,7 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Be
     printed = lines_of(board)
     taken = np.zeros(len(printed.middles_mm), bool)
     told = taken
-    limit = _OUTLIER_PX * fit.pose.size[0] / 1280
-    tags = [t for t, e in zip(evidence.tags, tag_errors(fit.pose, evidence.tags), strict=True) if e <= limit]
-    evidence = replace(evidence, tags=tags)
+    evidence = replace(evidence, tags=fit.tags)
     for growth in range(_GROWTHS):
         pose = fit.pose
         _, normals, scale = printed.geometry(pose)
@@ -111,17 +114,22 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Be
         is_last = growth > 0 and told.sum() <= taken.sum()
         lines = printed.look(luma, pose, np.where(told, np.maximum(reach, _LAST_REACH_PX), np.nan))
         problem = _Problem(evidence, pose, belief.spread, belief.lens, (printed.middles_mm, lines))
-        fit = replace(_least_squares(problem), lines=lines, taken=told)
-        if is_last:
+        fit = replace(_least_squares(problem), tags=fit.tags, lines=lines, taken=told)
+        if is_last or (told[lines.is_in].all() and _moved_px(pose, fit.pose, printed.middles_mm) < _SETTLED_PX):
             break
         taken = told
     final = printed.look(luma, fit.pose, np.where(told, _LAST_REACH_PX + 1, np.nan))
     return replace(fit, lines=final)
 
 
+def _moved_px(before: Pose, pose: Pose, points_mm: Points) -> float:
+    """How far a point has moved from one pose to the next, at most."""
+    return float(np.abs(pose.to_px(points_mm) - before.to_px(points_mm)).max())
+
+
 def tag_errors(pose: Pose, tags: Sequence[Tag]) -> Points:
     """(T,): root mean square by tag, px."""
-    errors = (_TagScene(tags).residuals(pose) ** 2).sum(axis=1).reshape(-1, 4)
+    errors = (_TagScene(tags).at(pose)[0] ** 2).sum(axis=1).reshape(-1, 4)
     return np.asarray(np.sqrt(errors.mean(axis=1)), dtype=np.float64)
 
 
@@ -139,18 +147,49 @@ class _TagScene:
     def __init__(self, tags: Sequence[Tag]) -> None:
         self._px = np.array([tag.corners_px for tag in tags]).reshape(-1, 2)
         self._heights = np.repeat([tag.height_mm for tag in tags], 4)
-        self._models = np.array([_complex(square_corners_mm(0, 0, tag.side_mm)) for tag in tags]).reshape(-1, 4)
+        self._models = np.array([tag.side_mm for tag in tags]).reshape(-1, 1) * _complex(square_corners_mm(0, 0, 1.0))
 
-    def residuals(self, pose: Pose) -> Points:
-        """(4 T, 2): the squares that fit best where the tags' rays meet their planes, projected back."""
-        if not len(self._heights):
-            return np.empty((0, 2))
-        places = _complex(np.nan_to_num(pose.to_plane(self._px, self._heights))).reshape(-1, 4)
-        middles = places.mean(axis=1, keepdims=True)
-        turns = (np.conj(self._models) * (places - middles)).sum(axis=1, keepdims=True)
-        squares = (middles + self._models * turns / np.maximum(np.abs(turns), 1e-9)).ravel()
-        corners = np.column_stack([squares.real, squares.imag, self._heights])
-        return np.asarray(pose.to_px(corners) - self._px, dtype=np.float64)
+    def at(self, pose: Pose) -> tuple[Points, Points]:
+        """(4 T, 2): the squares that fit best where the tags' rays meet their planes, projected back, less where the
+        tags are; and how these residuals move with the pose and its lens, (8 T, 9)."""
+        number = len(self._heights)
+        if not number:
+            return np.empty((0, 2)), np.empty((0, 9))
+        places = np.nan_to_num(pose.to_plane(self._px, self._heights))
+        ends = _complex(places).reshape(-1, 4)
+        middles = ends.mean(axis=1, keepdims=True)
+        turns = (np.conj(self._models) * (ends - middles)).sum(axis=1, keepdims=True)
+        turns /= np.maximum(np.abs(turns), 1e-9)
+        squares = (middles + self._models * turns).ravel()
+        corners = np.column_stack([squares.real, squares.imag])
+        points = np.column_stack([np.vstack([places, corners]), np.tile(self._heights, 2)])
+        seen, by_place, by_lens = pose.lens.project(points, pose.rotation, pose.translation, pose.size)
+        slopes = np.hstack([by_place, by_lens]).reshape(-1, 2, 9)
+        along = slopes[:, :, 3:6] @ pose.axes[:, :2]  # how a pixel moves with a point in its plane
+        moves = self._moves(slopes[:number], along[:number], ends - middles, turns)
+        return seen[number:] - self._px, (slopes[number:] + along[number:] @ moves).reshape(-1, 9)
+
+    def _moves(
+        self, slopes: Points, along: Points, arms: NDArray[np.complex128], turns: NDArray[np.complex128]
+    ) -> Points:
+        """(4 T, 2, 9): how the squares' corners move in their planes with the pose, as the ends of the rays do.
+
+        A ray's end moves so that its pixel stays (implicit function theorem); a square follows with the mean of its
+        four ends, and turns with them.
+        """
+        (a, b), (c, d) = along[:, 0].T, along[:, 1].T
+        bounds = a * d - b * c
+        inverse = (
+            np.array([[d, -b], [-c, a]]).transpose(2, 0, 1)
+            / np.where(np.abs(bounds) < 1e-12, np.inf, bounds)[:, None, None]
+        )
+        ends = -inverse @ slopes
+        moved = (ends[:, 0] + 1j * ends[:, 1]).reshape(-1, 4, 9)
+        lengths = (np.conj(self._models) * arms).sum(axis=1) * np.conj(turns[:, 0])
+        angles = ((np.conj(self._models)[:, :, None] * moved).sum(axis=1) * np.conj(turns)).imag
+        angles /= np.maximum(lengths.real, 1e-9)[:, None]
+        both = moved.mean(axis=1, keepdims=True) + self._models[:, :, None] * (1j * turns * angles)[:, None]
+        return np.stack([both.real, both.imag], axis=2).reshape(-1, 2, 9)
 
 
 def _complex(points: Points) -> NDArray[np.complex128]:
@@ -207,13 +246,8 @@ class _Problem:
         corners = (seen[:number] - self._evidence.points_px).ravel()
         off = ((seen[number:] - self._lines_px) * self._normals).sum(axis=1)
         line_slopes = np.einsum("nij,ni->nj", slopes[2 * number :].reshape(-1, 2, 9), self._normals)
-        tags = self._tags.residuals(pose).ravel()
-        tag_slopes = np.empty((len(tags), 9))
-        if len(tags):
-            for index, step in enumerate(_TAG_STEPS):
-                shift = np.zeros(9)
-                shift[index] = step
-                tag_slopes[:, index] = (self._tags.residuals(self.pose(change + shift)).ravel() - tags) / step
+        tag_rest, tag_slopes = self._tags.at(pose)
+        tags = tag_rest.ravel()
         prior = self._weights * (self._off + change[6:])
         loose = self._evidence.corner_px
         rest = np.concatenate([corners / loose, tags / _CORNER_PX, off / _LINE_PX, prior])
@@ -240,15 +274,15 @@ def _least_squares(problem: _Problem) -> Fit:
     for _ in range(_ROUNDS):
         weighted = slopes * weights[:, None]
         normal = slopes.T @ weighted
-        step = np.linalg.solve(normal + damping * np.diag(np.diag(normal)), -weighted.T @ rest)
+        fall = -weighted.T @ rest
+        step = np.linalg.solve(normal + damping * np.diag(np.diag(normal)), fall)
+        if step @ (fall - 0.5 * normal @ step) < _GAIN:
+            break
         trial_rest, trial_slopes = problem.at(change + step)
         trial_weights, trial = _robust(trial_rest)
         if trial < cost:
-            gain = cost - trial
             change, rest, slopes, weights, cost = change + step, trial_rest, trial_slopes, trial_weights, trial
             damping /= 10
-            if gain < 1e-2:
-                break
         else:
             damping *= 10
     pose = problem.pose(change)

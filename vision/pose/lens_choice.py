@@ -15,6 +15,7 @@ import numpy as np
 from companion.core.grid import Square
 from companion.core.kit import Board
 from vision.detection.markers import Luma
+from vision.order_statistics import quantiles
 from vision.pose.board_fit import Belief, Evidence, Fit, fit_board, fit_lines
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, solve_pose
@@ -93,7 +94,7 @@ def is_explained(luma: Luma, board: Board, pose: Pose) -> bool:
     if lines.is_found.sum() < _LEAST_SEEN * max(8, lines.is_in.sum()):
         return pose.rms_px <= _MOST_OFF_PX * scale
     off = np.abs(lines.off_px[lines.is_found])
-    return float(np.percentile(off, 75)) <= _MOST_OFF_PX * scale
+    return quantiles(off, 0.75)[0] <= _MOST_OFF_PX * scale
 
 
 def explaining_fit(luma: Luma, board: Board, evidence: Evidence, lens: Lens, focal_spread: float) -> Fit | None:

@@ -42,13 +42,13 @@ class LensTuner:
         """One standard deviation of k1, as the views tell it."""
         return float(np.sqrt(np.linalg.inv(self._information + self._PRIOR)[1, 1]))
 
-    def learn(self, points_mm: Points, points_px: Points, size: tuple[int, int]) -> None:
-        """Take one view into account; the first one is repeated because its start is far off."""
+    def learn(self, points_mm: Points, points_px: Points, pose: Pose) -> None:
+        """Take one view into account, `pose` being how it is seen through the lens as it is; the first one is repeated
+        because its start is far off."""
         if self.exact:
             return
-        pose: Pose | None = None
         for _ in range(3 if self.views == 0 else 1):
-            linear = self._linearised(points_mm, points_px, size, pose)
+            linear = self._linearised(points_mm, points_px, pose)
             if linear is None:
                 return
             slopes, rest, pose = linear
@@ -88,13 +88,11 @@ class LensTuner:
             np.asarray(np.linalg.solve(self._information + self._PRIOR, self._vector), np.float64)
         )
 
-    def _linearised(
-        self, points_mm: Points, points_px: Points, size: tuple[int, int], guess: Pose | None
-    ) -> tuple[Points, Points, Pose] | None:
+    def _linearised(self, points_mm: Points, points_px: Points, guess: Pose) -> tuple[Points, Points, Pose] | None:
         """Slopes (2N, 2) and residuals (2N,) of the corners by focal length and k1, the pose being solved for each
         lens, and that pose; None when there is none."""
-        pose = refined_pose(guess, points_mm, points_px, self.lens) if guess else None
-        pose = pose or solve_pose(points_mm, points_px, self.lens, size)
+        pose = refined_pose(guess, points_mm, points_px, self.lens)
+        pose = pose or solve_pose(points_mm, points_px, self.lens, guess.size)
         if pose is None:
             return None
         by_pose, by_lens = pose.slopes(points_mm)

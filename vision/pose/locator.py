@@ -116,10 +116,13 @@ class BoardLocator:
         self._aligned = True
         if pose.markers >= 4 and (self._tuner.exact or self._tries >= _TRIES or is_explained(luma, board, pose)):
             return pose
-        if pose.markers >= 4 or not is_explained(luma, board, pose):
+        if pose.markers >= 4:
             fit = self._explained(luma, board, seen)
         else:
-            fit = self._along_lines(luma, board, seen, pose)
+            by_markers = fit_board(seen, pose, self._spread())
+            self._pose = pose = replace(by_markers.pose, markers=pose.markers)
+            is_good = is_explained(luma, board, pose)
+            fit = self._along_lines(luma, board, seen, by_markers) if is_good else self._explained(luma, board, seen)
         if fit is not None:
             self._take(board, fit)
         return self._pose
@@ -135,19 +138,19 @@ class BoardLocator:
             return np.array([0.2, 0.06, 1e-6])
         return np.array([max(0.01, tuner.spread), max(0.01, tuner.bend_spread), 1e-6])
 
-    def _along_lines(self, luma: Luma, board: Board, seen: Evidence, pose: Pose) -> Fit | None:
+    def _along_lines(self, luma: Luma, board: Board, seen: Evidence, by_markers: Fit) -> Fit:
         """The pose by the printed lines; where they do not follow from the corner markers, these may be bent."""
-        best: tuple[int, Fit] | None = None
         believed = Belief(self._tuner.lens, self._spread())
-        for corner_px in (seen.corner_px, _BENT_PX):
-            evidence = replace(seen, corner_px=corner_px)
-            fit = fit_lines(luma, board, evidence, fit_board(evidence, pose, believed.spread), believed)
-            number = len(confirmed_squares(board, fit, self._corner_middles(board)))
-            if best is None or number > best[0]:
-                best = number, fit
-            if number >= _FEW * len(board.squares):
-                break
-        return best[1] if best else None
+
+        def confirmed_by(fit: Fit) -> int:
+            return len(confirmed_squares(board, fit, self._corner_middles(board)))
+
+        fit = fit_lines(luma, board, seen, by_markers, believed)
+        if confirmed_by(fit) >= _FEW * len(board.squares):
+            return fit
+        bent = replace(seen, corner_px=_BENT_PX)
+        other = fit_lines(luma, board, bent, fit_board(bent, by_markers.pose, believed.spread), believed)
+        return max(fit, other, key=confirmed_by)
 
     def _corner_middles(self, board: Board) -> Points:
         """(N, 2): the middles of the corner markers that were seen, mm."""
@@ -231,7 +234,7 @@ class BoardLocator:
             # Only views that the board explains well may teach the lens.
             trial = LensTuner(self._nominal, trial.exact) if trial.views == 0 else trial
             if before is not None and before.rms_px <= 3 * limit:
-                trial.learn(points_mm, seen.points_px, size)
+                trial.learn(points_mm, seen.points_px, before)
         pose = solve_pose(points_mm, seen.points_px, trial.lens, size, self._pose)
         if (pose is None or pose.rms_px > limit) and not trial.exact and self._tries < _TRIES:
             pose = best_start(seen, self._nominal, size) or pose
@@ -240,8 +243,6 @@ class BoardLocator:
             else:
                 trial = LensTuner(self._nominal)
                 trial.adopt(pose.lens, np.diag([0.1, 0.05]) ** 2, by_lines=False)
-        elif pose is not None and tags and len(corners) < 4:
-            pose = replace(fit_board(seen, pose, self._spread()).pose, markers=len(corners))
         if pose is None or pose.rms_px > limit:
             self.problem = self.problem or say(
                 "The corner markers do not lie as on the board “{board}”: "

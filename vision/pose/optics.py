@@ -65,7 +65,7 @@ class Lens:
 
     def straight(self, bent: Points) -> Points:
         """(N, 2) bent coordinates to plane ones, the inverse of `bent`."""
-        if not self.bends:
+        if not self.bends or not len(bent):
             return bent
         if not self.is_fisheye:
             points = np.asarray(bent, dtype=np.float64).reshape(-1, 1, 2)

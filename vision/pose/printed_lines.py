@@ -51,8 +51,8 @@ class Lines:
 
 
 class PrintedLines:
-    """All half sides of a board's squares, (N,): `middles_mm` (N, 3), which squares (S, N) each one borders, and
-    `is_between_files` (N,): does it run from South to North?"""
+    """All half sides of a board's squares, (N,): `middles_mm` (N, 3), and `is_between_files` (N,): does it run from
+    South to North? `is_square` is (ranks, files), False where the board has a hole."""
 
     def __init__(self, board: Board) -> None:
         self.squares = tuple(square for square in board.squares if square not in board.holes)
@@ -85,9 +85,19 @@ class PrintedLines:
         self.is_between_files = self._across[:, 0] > 0
         self._along = self._across[:, [1, 0, 2]]
         self._period = self._across @ np.array([2 * half[0], 2 * half[1], 0.0])
-        self.borders = np.zeros((len(self.squares), 2 * len(sides)), bool)
+        self._borders = np.zeros((len(self.squares), 2 * len(sides)), np.float32)
         for index, numbers in enumerate(sides.values()):
-            self.borders[numbers, 2 * index : 2 * index + 2] = True
+            self._borders[numbers, 2 * index : 2 * index + 2] = 1
+        files, ranks = np.array(self.squares).T
+        self._cells = ranks, files
+        self.is_square = np.zeros((ranks.max() + 1, files.max() + 1), bool)
+        self.is_square[self._cells] = True
+
+    def around(self, chosen: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """(ranks, files, K): how many of the `chosen` lines (K, N) border each square and those next to it."""
+        numbers = np.zeros((*self.is_square.shape, len(chosen)), np.float32)
+        numbers[self._cells] = self._borders @ chosen.T.astype(np.float32)
+        return np.asarray(cv2.boxFilter(numbers, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT))
 
     def geometry(self, pose: Pose, every: int = 1) -> tuple[Points, Points, Points]:
         """(N, 2) middles in the picture, (N, 2) normals of the lines there, (N,) px per mm along these; of `every` so
@@ -186,22 +196,12 @@ def confirmed(board: Board, lines: Lines, within_px: float, corners: tuple[Squar
     printed = lines_of(board)
     good = lines.is_found & (np.abs(lines.off_px) <= within_px)
     # A pose that is wrong along lines of one direction alone still fits those.
-    ways = printed.is_between_files, ~printed.is_between_files
-    borders = np.stack([printed.borders & way for way in ways], axis=1).astype(int)
-    seen, fitting = borders @ lines.is_in.astype(int), borders @ good.astype(int)
-    counts = {square: (seen[n], fitting[n]) for n, square in enumerate(printed.squares)}
-    around = [(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1)]
-
-    def is_good(square: Square) -> bool:
-        near = [counts[s] for s in (square.shifted(x, y) for x, y in around) if s in counts]
-        whole, there = (np.sum([each[part] for each in near], axis=0) for part in (0, 1))
-        return bool((whole > 0).all() and (there >= least * whole).all())
-
-    found: set[Square] = set()
-    edge = [square for square in corners if square in counts]
-    while edge:
-        square = edge.pop()
-        if square not in found and is_good(square):
-            found.add(square)
-            edge += [s for s in (square.shifted(x, y) for x, y in around) if s in counts]
-    return {s for square in found for s in (square.shifted(x, y) for x, y in around) if s in counts}
+    ways = np.stack([printed.is_between_files, ~printed.is_between_files])
+    whole, there = (printed.around(ways & of) for of in (lines.is_in, good))
+    is_good = ((whole > 0) & (there >= least * whole)).all(axis=2) & printed.is_square
+    labels = cv2.connectedComponents(is_good.astype(np.uint8))[1]
+    within = np.array([square for square in corners if square in printed.squares], int).reshape(-1, 2)
+    starts = np.unique(labels[within[:, 1], within[:, 0]])
+    found = np.isin(labels, starts[starts > 0]).astype(np.uint8)
+    is_told = (cv2.dilate(found, np.ones((3, 3), np.uint8)) > 0) & printed.is_square
+    return {Square(int(file), int(rank)) for rank, file in np.argwhere(is_told)}

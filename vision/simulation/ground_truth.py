@@ -11,7 +11,7 @@ import numpy as np
 
 from companion.core.grid import Square
 from vision.pose.pose import Points, corner_points_mm, flat, square_corners_mm
-from vision.simulation.objects import Block, fill_outline
+from vision.simulation.objects import RenderedBlock, fill_outline
 from vision.simulation.render import LitTable
 
 _MODULES = 7
@@ -60,7 +60,7 @@ class Label:
     squares: tuple[Square, ...]
 
 
-def prints_of(stage: LitTable, blocks: Sequence[tuple[Block, Label]], hand: Points | None) -> tuple[Print, ...]:
+def prints_of(stage: LitTable, blocks: Sequence[tuple[RenderedBlock, Label]], hand: Points | None) -> tuple[Print, ...]:
     """The markers of a scene: the board's corners, then the blocks', which are in the order of drawing.
 
     `hand` is the outline of a hand in the picture, (N, 2) px.
@@ -81,13 +81,13 @@ def prints_of(stage: LitTable, blocks: Sequence[tuple[Block, Label]], hand: Poin
     return tuple(found)
 
 
-def _marker_px(stage: LitTable, block: Block, side_mm: float) -> Points:
+def _marker_px(stage: LitTable, block: RenderedBlock, side_mm: float) -> Points:
     """(4, 2): a square in the middle of a block's top."""
     corners = square_corners_mm(block.x_mm, block.y_mm, side_mm, block.turn_deg)
     return stage.pose.to_px(flat(corners, block.z_mm + block.height_mm))
 
 
-def _hull(stage: LitTable, block: Block) -> Points:
+def _hull(stage: LitTable, block: RenderedBlock) -> Points:
     """(N, 2): the outline of a whole block in the picture."""
     both = np.vstack([block.outline(stage.pose), block.outline(stage.pose, top=False)]).astype(np.float32)
     return np.asarray(cv2.convexHull(both).reshape(-1, 2), dtype=np.float64)

@@ -23,7 +23,7 @@ _SOFT_PX = 24
 
 
 @dataclass(frozen=True)
-class Block:
+class RenderedBlock:
     """One piece to draw: what pictures its top, the colour of its sides, its size, place and base height in mm."""
 
     piece: int
@@ -46,7 +46,7 @@ class Block:
         return pose.to_px(flat(corners, self.z_mm + (self.height_mm if top else 0.0)))
 
 
-def draw_block(picture: Bgr, stage: LitTable, block: Block) -> None:
+def draw_block(picture: Bgr, stage: LitTable, block: RenderedBlock) -> None:
     """Draw one piece into a picture of the stage: a soft shadow at its foot, walls, and the top with its marker."""
     if block.covered:
         return
@@ -81,7 +81,7 @@ def draw_block(picture: Bgr, stage: LitTable, block: Block) -> None:
     picture[window] = (ground * (1 - alpha) + colour * alpha).clip(0, 255)
 
 
-def _strips_px(stage: LitTable, block: Block) -> list[tuple[Points, float, float]]:
+def _strips_px(stage: LitTable, block: RenderedBlock) -> list[tuple[Points, float, float]]:
     """The top of a block in the picture as planes, (4, 2) px and shares of its width: one, unless it is curled."""
     if not stage.view.curl_mm:
         return [(block.outline(stage.pose), 0.0, 1.0)]

@@ -15,7 +15,7 @@ from companion.core.kit import DICTIONARY, Deck, Face, Kit, Layout, Seat
 from vision.pieces.tags import TOP_TO_TAG, covered, middle_mm, nearest_first, tags_of, top_mm, turned_size
 from vision.pose.pose import Points
 from vision.simulation.artwork import Bgr, back_picture, card_picture, top_picture
-from vision.simulation.objects import Block
+from vision.simulation.objects import RenderedBlock
 
 BACK = "back"
 """Name of the face of a card that lies face down."""
@@ -98,7 +98,7 @@ class Pieces(ABC):
         """Put a piece on a square, on top of what lies there."""
 
     @abstractmethod
-    def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[Block]:
+    def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[RenderedBlock]:
         """What there is to draw, for a camera at (3,) `eye_mm`, in the order of drawing."""
 
     def take(self, free: list[Piece], name: str, wanted: Collection[str]) -> Piece:  # noqa: ARG002 - cards need it
@@ -191,17 +191,17 @@ class Tags(Pieces):
         size = turned_size(self._kit.face(piece.top.name), piece.turn_deg)
         piece.x_mm, piece.y_mm = middle_mm(self._kit.board, square, size)
 
-    def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[Block]:
+    def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[RenderedBlock]:
         """Far stacks first, and within a stack from the bottom to the top."""
 
-        def distance(stack: list[Block]) -> float:
+        def distance(stack: list[RenderedBlock]) -> float:
             return math.hypot(stack[0].x_mm - eye_mm[0], stack[0].y_mm - eye_mm[1])
 
         return [block for stack in sorted(self._stacks(pieces), key=distance, reverse=True) for block in stack]
 
-    def _stacks(self, pieces: Iterable[Piece]) -> list[list[Block]]:
+    def _stacks(self, pieces: Iterable[Piece]) -> list[list[RenderedBlock]]:
         """The pieces as blocks; one that lies over another stands on it. Each stack from the bottom to the top."""
-        stacks: list[list[Block]] = []
+        stacks: list[list[RenderedBlock]] = []
         for piece in pieces:
             block = _block(piece, 0.0)
             is_below = partial(self._overlap, block)
@@ -212,7 +212,7 @@ class Tags(Pieces):
             stacks.append([*below, replace(block, z_mm=z_mm)])
         return stacks
 
-    def _overlap(self, one: Block, other: Block) -> bool:
+    def _overlap(self, one: RenderedBlock, other: RenderedBlock) -> bool:
         """Do two pieces lie over each other, by more than neighbours that are not quite in their places?"""
         big = max(one, other, key=lambda block: block.width_mm * block.depth_mm)
         x, y, turn = one.x_mm - other.x_mm, one.y_mm - other.y_mm, math.radians(big.turn_deg)
@@ -264,7 +264,7 @@ class Cards(Pieces):
         steps = [away * (y - middle) + deck.step_mm for y in there]
         piece.lay(x, middle + away * min(max([-room, *steps]), room))
 
-    def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[Block]:  # noqa: ARG002 - cards have no sides
+    def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[RenderedBlock]:  # noqa: ARG002 - cards have no sides
         """All cards from the bottom to the top; of cards that lie exactly on each other only the uppermost shows."""
         places = np.array([(p.x_mm, p.y_mm) for p in pieces]).reshape(-1, 2)
         deck, blocks = self._deck, []
@@ -279,7 +279,7 @@ class Cards(Pieces):
         return blocks[::-1]
 
 
-def _block(piece: Piece, z_mm: float) -> Block:
+def _block(piece: Piece, z_mm: float) -> RenderedBlock:
     """A piece as it is drawn, standing at this height."""
     top, place = piece.top, (piece.x_mm, piece.y_mm, z_mm, piece.turn_deg)
-    return Block(piece.id, top.picture, top.rgb, top.width_mm, top.depth_mm, top.height_mm, *place)
+    return RenderedBlock(piece.id, top.picture, top.rgb, top.width_mm, top.depth_mm, top.height_mm, *place)

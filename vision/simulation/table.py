@@ -22,11 +22,11 @@ from companion.core.kit import DICTIONARY, Kit, Layout, Seat
 from companion.core.ports import Frame, WorldPiece
 from vision.cameras import colours
 from vision.cameras.colours import Colours
-from vision.pose.pose import Points
+from vision.pose.pose import Points, flat
 from vision.simulation.artwork import Bgr
 from vision.simulation.degradations import flickering
 from vision.simulation.ground_truth import Label, Print, prints_of
-from vision.simulation.objects import Block, draw_block, draw_hand, hand_px
+from vision.simulation.objects import RenderedBlock, draw_block, draw_hand, hand_px
 from vision.simulation.pieces import Piece, pieces_of
 from vision.simulation.render import LitTable, blurred, build_stage
 from vision.simulation.view import View, default_view
@@ -235,7 +235,7 @@ class SimulatedTable:
         """Where the picture shows which marker, those of the board first: what there is to read."""
         with self._lock:
             lying = {piece.id: piece for piece in self._pieces}
-            blocks: list[tuple[Block, Label]] = []
+            blocks: list[tuple[RenderedBlock, Label]] = []
             for block in self._blocks():
                 piece = lying[block.piece]
                 if piece.top.marker is not None:
@@ -275,7 +275,7 @@ class SimulatedTable:
         self._pieces.append(piece)
         self._changed()
 
-    def _blocks(self) -> list[Block]:
+    def _blocks(self) -> list[RenderedBlock]:
         """What there is to draw, in the order of drawing."""
         return self._things.blocks(self._pieces, self._staged().pose.eye_mm)
 
@@ -291,12 +291,15 @@ class SimulatedTable:
             self._stage = build_stage(self._kit, self._view, self._dictionary)
         return self._stage
 
+    def to_px(self, points_mm: Points) -> Points:
+        """(N, 2) pixels: where the picture shows (N, 2) points of the board."""
+        with self._lock:
+            return self._staged().pose.to_px(flat(points_mm))
+
     def square_px(self, square: Square) -> tuple[float, float]:
         """Where the picture shows the middle of a square."""
-        with self._lock:
-            x, y = self._kit.board.centre_mm(square)
-            px = self._staged().pose.to_px(np.array([[x, y, 0.0]]))[0]
-            return float(px[0]), float(px[1])
+        x, y = self.to_px(np.array([self._kit.board.centre_mm(square)]))[0]
+        return float(x), float(y)
 
     def hold_view(self, **changes: object) -> None:
         """Change some parameters of the view."""

@@ -304,7 +304,7 @@ class GamesJson(TypedDict):
     games: list[GameLine]
 
 
-class Forgotten(TypedDict):
+class NameForgotten(TypedDict):
     """In how many games a name was taken out."""
 
     games: int

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from markupsafe import Markup, escape
 
@@ -43,12 +44,18 @@ def board_svg(scene: BoardPicture, turned: bool = False) -> Markup:
 
 
 def board_part(scene: BoardPicture, square: Square | None) -> Markup:
-    """A strip of a board, half as tall as it is wide, round a square (None: the middle); scripts draw nothing on it."""
+    """A strip of a board, half as tall as it is wide, round a square (None: the middle), with what lies in it.
+
+    Scripts draw nothing on it.
+    """
     sketch = _Sketch(scene, False)
     x, top, width, height = sketch.box()
     tall = min(height, width / 2)
     middle = sketch.centre(square)[1] if square else top + height / 2
-    return _whole(sketch, (x, min(max(middle - tall / 2, top), top + height - tall), width, tall))
+    y = min(max(middle - tall / 2, top), top + height - tall)
+    seen = {each: faces for each, faces in scene.layout.items() if y - 50 < sketch.centre(each)[1] < y + tall + 50}
+    badges = {each: replace(badge, text="") for each, badge in scene.badges.items() if each in seen}
+    return _whole(_Sketch(replace(scene, layout=seen, badges=badges), False), (x, y, width, tall))
 
 
 def _whole(sketch: _Sketch, box: tuple[float, float, float, float], under: str = "", plan: str = "") -> Markup:

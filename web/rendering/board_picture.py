@@ -114,4 +114,4 @@ def board_words(scene: BoardPicture) -> str:
     if not scene.unknown:
         return words
     hidden = joined(", ", sorted(scene.unknown))
-    return joined(". ", (words, say("The camera does not see {squares}", squares=hidden)))
+    return joined(". ", (words, say("The camera cannot see {squares}", squares=hidden)))

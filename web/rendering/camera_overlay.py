@@ -115,7 +115,7 @@ def weak_places(seen: BoardSeen) -> tuple[tuple[Weakness, str], ...]:
 def weak_sentence(seen: BoardSeen) -> str:
     """The map of weak places as a text twin."""
     found = [joined(": ", (WEAK_WORDS[kind], squares)) for kind, squares in weak_places(seen)]
-    return joined(". ", found) or say("No weak place")
+    return joined(". ", found) or say("No weak spot")
 
 
 def count_words(seen: BoardSeen) -> str:

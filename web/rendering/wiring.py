@@ -55,7 +55,7 @@ class Wire:
         """What is in the wire, in words."""
         if self.kind == "lamp":
             return say("{ohm} ohms, then the lamp", ohm=RESISTOR_OHM)
-        return say("Key") if self.kind == "key" else say("Piezo buzzer without electronics of its own")
+        return say("Key") if self.kind == "key" else say("Passive piezo buzzer")
 
     @property
     def end(self) -> str:

@@ -120,7 +120,7 @@ def read_body(asked: Request, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(asked.get_data(), type=kind)
     except msgspec.ValidationError as error:
-        raise Malformed(say("The request is not as it should be: {error}", error=str(error))) from None
+        raise Malformed(say("The request is not valid: {error}", error=str(error))) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise Malformed(say("The request is not JSON")) from None
 
@@ -197,7 +197,7 @@ class Api:
         """Go on by the pad; this phone may come back."""
         mine, _ = self._own(seat), read_body(request, Body)
         if not self._page_context.features.welcome.has_pads:
-            raise Illegal(Refusal.WRONG_PHASE, say("There are no pads here: go on by phone"))
+            raise Illegal(Refusal.WRONG_PHASE, say("There are no pads here: continue by phone"))
         self._table.play_by(mine, "pad", self._page_context.guard.sitting(request, mine))
         return jsonify({})
 
@@ -288,7 +288,7 @@ class Api:
         if game and not 0 <= body.preset < len(ways):
             raise Malformed(
                 say(
-                    "{game} can be begun in {number} ways: say 0 to {last}",
+                    "{game} can be started in {number} ways: say 0 to {last}",
                     game=game.title,
                     number=len(ways),
                     last=len(ways) - 1,

@@ -56,9 +56,9 @@ class _Measured:
 FRAME_PX = (960, 540)
 """The room that a page keeps for the live picture until the first one comes."""
 BLIND = (
-    (say("Put the whole board into the picture"), say("All four corners with their markers must be seen.")),
-    (say("Clear the corners of the board"), say("A marker of which a part is covered is not read.")),
-    (say("Print the board on matt paper"), say("Shining or crumpled markers are not read.")),
+    (say("Get the whole board into the picture"), say("All four corners with their markers must be seen.")),
+    (say("Clear the corners of the board"), say("A partly covered marker cannot be read.")),
+    (say("Print the board on matt paper"), say("Shiny or crumpled markers cannot be read.")),
 )
 """What helps while no board is seen and nothing is wrong with the picture itself: what to do, and why."""
 
@@ -122,7 +122,7 @@ class CameraPage:
     def page(self) -> Response:
         """The page; the host key is asked for where the live picture is nobody's business."""
         if not self._may_look():
-            error = say("The camera’s picture may show somebody’s hand: it is for the host alone.")
+            error = say("The camera’s picture may show somebody’s hand of cards: it is for the host only.")
             return make_response(render_template("host_key.html", error=error), 403)
         is_host = self._guard.is_host(request)
         return make_response(
@@ -333,7 +333,7 @@ def sign_of(view: TableView, eye: Eye | None, advice: tuple[Advice, ...], board:
         hint = view.devices.camera.sentence or say("Connect one, and start the companion again.")
         return say("No camera: confirm by hand"), hint
     if view.devices.camera.state is CameraState.TROUBLE:
-        return say("The camera is in trouble"), view.devices.camera.sentence
+        return say("The camera has a problem"), view.devices.camera.sentence
     if advice:
         return advice[0].text, advice[0].why
     if board is None:

@@ -30,25 +30,25 @@ TRIED_OUT = say("The keys of the pads are being tried out: they do nothing else 
 _CUES_OF_PLAY: tuple[tuple[Cue, str], ...] = (
     (Cue.AWAKE, say("The table is awake")),
     (Cue.SEAT_TAKEN, say("A seat is taken")),
-    (Cue.ORDERS_WANTED, say("Orders are wanted")),
-    (Cue.KEY_TAKEN, say("A key is taken")),
+    (Cue.ORDERS_WANTED, say("Orders are due")),
+    (Cue.KEY_TAKEN, say("A key is accepted")),
     (Cue.KEY_REFUSED, say("A key is refused")),
-    (Cue.KEY_BACK, say("One order back")),
+    (Cue.KEY_BACK, say("One order taken back")),
     (Cue.SEALED, say("Sealed")),
     (Cue.TAKEN_BACK, say("Taken back")),
     (Cue.REVEAL, say("The reveal")),
-    (Cue.STEP, say("A step of it")),
-    (Cue.HANDS_WANTED, say("Hands are wanted")),
+    (Cue.STEP, say("One of its steps")),
+    (Cue.HANDS_WANTED, say("Hands are needed")),
     (Cue.BOARD_AGREES, say("The board is right")),
     (Cue.BOARD_WRONG, say("The board is wrong")),
     (Cue.ASKED, say("A question on the phone")),
     (Cue.TURN_PASSES, say("The turn passes")),
 )
 _CUES_OF_THE_END: tuple[tuple[Cue, str], ...] = (
-    (Cue.CLOCK_LOW, say("Time is short")),
-    (Cue.TIME_OUT, say("Time is over")),
+    (Cue.CLOCK_LOW, say("Time is running out")),
+    (Cue.TIME_OUT, say("Time is up")),
     (Cue.PAUSED, say("Paused")),
-    (Cue.RESUMED, say("Going on")),
+    (Cue.RESUMED, say("Resumed")),
     (Cue.WON, say("Won")),
     (Cue.TIE, say("A tie")),
     (Cue.TROUBLE, say("Trouble")),
@@ -68,7 +68,7 @@ class Light(Body, frozen=True):
     on: bool
 
 
-class Play(Body, frozen=True):
+class PlayCue(Body, frozen=True):
     """A cue by its name."""
 
     cue: Text
@@ -174,7 +174,7 @@ class CheckPage:
 
     def play(self) -> Response:
         """Sound a cue, and show what lamps show with it."""
-        body = self._asked(Play)
+        body = self._asked(PlayCue)
         cue = next((cue for cue in cues() if str(cue) == body.cue), None)
         if cue is None:
             raise Malformed(say("There is no cue {name}", name=body.cue))
@@ -189,7 +189,7 @@ class CheckPage:
         panel = self._panel()
         if self._is_on():
             raise Illegal(
-                Refusal.WRONG_PHASE, say("A game is on: its keys are its players’ own. Check between two games.")
+                Refusal.WRONG_PHASE, say("A game is on, and its keys belong to the players. Check between games.")
             )
         act(panel)
         return jsonify(_plain(panel.trial()))

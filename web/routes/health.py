@@ -23,7 +23,7 @@ TOPICS: Mapping[str, str] = {
     "pins": say("Pads"),
     "voice": say("Voice"),
     "machine": say("Machine"),
-    "warmth": say("Warmth"),
+    "warmth": say("Temperature"),
     "power": say("Power"),
     "disk": say("Disk"),
     "journal": say("Games played"),

@@ -12,7 +12,16 @@ from markupsafe import Markup
 from msgspec import Meta
 from werkzeug.exceptions import NotFound, RequestEntityTooLarge
 
-from companion.archive.played_games import MOST_BYTES, Ending, GameLine, Past, PictureKind, Replay, ReplayStep, Tendency
+from companion.archive.played_games import (
+    MOST_BYTES,
+    Ending,
+    GameArchive,
+    GameLine,
+    PictureKind,
+    Replay,
+    ReplayStep,
+    Tendency,
+)
 from companion.core.dates import long_date, time_of_day
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import joined, plain_words, say, spoken
@@ -45,7 +54,7 @@ class Forget(Body, frozen=True):
 class HistoryPages:
     """The routes under `/history`, and `/statistics`. Whoever comes may look; only the host changes anything."""
 
-    def __init__(self, page_context: PageContext, past: Past) -> None:
+    def __init__(self, page_context: PageContext, past: GameArchive) -> None:
         self._page_context = page_context
         self._past = past
 
@@ -116,7 +125,7 @@ class HistoryPages:
                 content = file.read()
             number = self._past.bring_in(content)
         except RequestEntityTooLarge:
-            error = say("A game file has at most {number} bytes", number=MOST_BYTES)
+            error = say("A game file may have at most {number} bytes", number=MOST_BYTES)
             return make_response(self._list(error), 413)
         except CompanionError as error_:
             return make_response(self._list(error_.message), 400)
@@ -288,6 +297,6 @@ def result(line: GameLine) -> str:
         Ending.ON: say("Still on"),
         Ending.TIE: say("Tie"),
         Ending.ABANDONED: say("Ended early"),
-        Ending.UNFINISHED: say("Never ended"),
+        Ending.UNFINISHED: say("Never finished"),
         Ending.BROKEN: say("Cannot be read"),
     }.get(line.ending, "")

@@ -51,7 +51,7 @@ class Opponents:
         self._page_context.let_in(request, body.code)
         known = [character.name for character in self._page_context.features.opponents]
         if body.name not in known:
-            text = say("There is no such opponent: known are {names}", names=listed(map(Verbatim, known)))
+            text = say("There is no such opponent: choose one of {names}", names=listed(map(Verbatim, known)))
             raise Malformed(text)
         if self._table.view().seats[Seat(seat)].door == MACHINE:
             self._require_at_table()

@@ -124,7 +124,9 @@ def _options(game: Game[Any, Any]) -> Mapping[str, Any]:
         elif text and row.free_text:
             raw[row.name] = text.replace("\r\n", "\n").strip("\n")
         elif text:
-            raise Malformed(say("“{text}” is no choice of {option}: go back and choose", text=text, option=row.title))
+            raise Malformed(
+                say("“{text}” is not a choice for {option}: go back and choose", text=text, option=row.title)
+            )
     return raw
 
 

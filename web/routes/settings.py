@@ -177,7 +177,7 @@ class SettingsPage:
             return self._page(error=error.message, status=400)
         except (CompanionError, OSError) as error:
             why = error.message if isinstance(error, CompanionError) else error.strerror or str(error)
-            return self._page(error=say("The backup cannot be kept here: {why}", why=why), status=503)
+            return self._page(error=say("The backup cannot be saved here: {why}", why=why), status=503)
         return self._page(told=joined(" ", (say("The backup is in order."), told)))
 
     def restart(self) -> Response:
@@ -185,7 +185,7 @@ class SettingsPage:
         self._guard.require_host(request)
         read_body(request, Body)
         if not self._upkeep.can_restart:
-            raise Stale(say("The companion cannot start itself anew here: end it and start it again."))
+            raise Stale(say("The companion cannot restart itself here: stop it and start it again."))
         self._upkeep.restart()
         return make_response({})
 
@@ -282,7 +282,7 @@ def _double_pins(after: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[s
     for pin, keys in jobs.items():
         if len(keys) > 1:
             guilty = [key for key in keys if key in changed] or keys
-            errors |= dict.fromkeys(guilty, say("Pin {pin} has another job already: give each its own.", pin=pin))
+            errors |= dict.fromkeys(guilty, say("Pin {pin} already has another job: give each its own.", pin=pin))
     return errors
 
 

@@ -19,7 +19,7 @@ from companion.table.table_view import TableView
 from web.context import PageContext, render_fragment
 from web.error_pages import status_of
 from web.routes.join import wanted_name
-from web.security.auth import Guard
+from web.security.auth import Auth
 from web.server.sse import Audience
 
 COVER = '<main id="live" data-go="/pass"></main>'
@@ -155,7 +155,7 @@ def stage_of_passing(view: TableView, seat: Seat) -> str:
     return "due" if view.seats[seat].awaited else f"{view.moment} {view.phase}"
 
 
-def must_cover(guard: Guard, asked: Request, seat: Seat, view: Callable[[], TableView]) -> bool:
+def must_cover(guard: Auth, asked: Request, seat: Seat, view: Callable[[], TableView]) -> bool:
     """Must the cover come down over a side's page? Where one phone is passed, when its owner has done what was due."""
     if not guard.passes(asked):
         return False

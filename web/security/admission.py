@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from companion.core.errors import Illegal
-from web.security.auth import Guard
+from web.security.auth import Auth
 from web.security.rate_limit import OWN_ADDRESSES, Buckets, Rate, address_group
 
 STRANGER = Rate(400, 40.0)
@@ -41,7 +41,7 @@ class Asker:
 class Admission:
     """Counts what every address asks for and holds open; may be used by any thread."""
 
-    def __init__(self, guard: Guard, now_s: Callable[[], float], connections: int) -> None:
+    def __init__(self, guard: Auth, now_s: Callable[[], float], connections: int) -> None:
         self._guard = guard
         self._strangers = Buckets(STRANGER, now_s)
         self._owners = Buckets(OWNER, now_s)

@@ -31,7 +31,7 @@ class ForeignOrigin(CompanionError, PermissionError):
     kind = "foreign_origin"
 
 
-class Guard:
+class Auth:
     """Checks every request; holds no state but the host key and the last wrong ones.
 
     `seat_nonce` answers what the cookie of a seat must carry now, None for a free seat. `make_host_key` makes another
@@ -102,7 +102,7 @@ class Guard:
         """Raise `Illegal` unless this browser has the seat and, where it is passed, shows its side."""
         self.require_sitting(request, seat)
         if self.passes(request) and self.shown(request) is not seat:
-            raise Illegal(Refusal.NOT_YOUR_SEAT, say("This phone is covered: tap the key of {seat!c} first", seat=seat))
+            raise Illegal(Refusal.NOT_YOUR_SEAT, say("This phone is covered: tap {seat!c}’s key first", seat=seat))
 
     def require_sitting(self, request: Request, seat: Seat) -> None:
         """Raise `Illegal` unless this browser has the seat; enough for what is nobody's secret."""

@@ -56,7 +56,7 @@ def certificate_context(certificate: str, key: str) -> ssl.SSLContext:
     def no_password() -> str:
         raise BadCertificate(
             say(
-                "{file} of [web] is locked by a password: save it without one, readable for the companion alone",
+                "{file} of [web] is locked with a password: save it without one, readable only by the companion",
                 file=key,
             )
         )
@@ -66,7 +66,7 @@ def certificate_context(certificate: str, key: str) -> ssl.SSLContext:
     except (ssl.SSLError, ValueError):
         raise BadCertificate(
             say(
-                "{certificate} and {key} of [web] are no certificate with its key, both as PEM",
+                "{certificate} and {key} of [web] are not a certificate and its key in PEM format",
                 certificate=certificate,
                 key=key,
             )

@@ -30,7 +30,7 @@ function tap(square) {
     if (here >= 0) chosen = here;
     else refuse(say('Tap one of your pieces first'));
   } else if (here === chosen) chosen = -1;
-  else if (!asked.squares.includes(square)) refuse(say('Your pieces begin on the squares in frames'));
+  else if (!asked.squares.includes(square)) refuse(say('Your pieces start on the framed squares'));
   else {
     if (here >= 0) squares[here] = squares[chosen];
     squares[chosen] = square;
@@ -64,7 +64,7 @@ function paint() {
   board().setAttribute('aria-label', asked.pieces.map(({ face }, number) => `${face} ${squares[number]}`).join(', '));
   const free = asked.squares.filter(square => chosen < 0 || square !== squares[chosen]);
   if (chosen < 0) tell('');
-  else tell(`${asked.pieces[chosen].face} ${squares[chosen]}`, say('Tap where it begins; on another piece they change places.'));
+  else tell(`${asked.pieces[chosen].face} ${squares[chosen]}`, say('Tap where it starts. On another piece the two change places.'));
   mark(frames(free), pieces.join(''), chosen < 0 ? [] : [squares[chosen]]);
 }
 

@@ -21,7 +21,7 @@ function wait(since, wasGone) {
   setTimeout(async () => {
     const there = await isThere();
     if (there && (wasGone || performance.now() - since > 4000)) location.assign('/settings');
-    else if (performance.now() - since > PATIENCE_MS) refuse(say('The companion does not come back: look at its console.'));
+    else if (performance.now() - since > PATIENCE_MS) refuse(say('The companion has not come back: check its console.'));
     else wait(since, wasGone || !there);
   }, AGAIN_MS);
 }
@@ -32,7 +32,7 @@ document.addEventListener('click', async event => {
   key.disabled = true;
   const answer = await post('/api/settings/restart');
   if (!answer.ok) return;
-  key.closest('.waits').querySelector('p').textContent = say('The companion begins anew. This page comes back by itself.');
+  key.closest('.waits').querySelector('p').textContent = say('The companion is restarting. This page will come back by itself.');
   wait(performance.now(), false);
 });
 form?.addEventListener('input', () => { changed = true; });

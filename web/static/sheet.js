@@ -110,7 +110,7 @@ function deed(name) {
 function words() {
   const set = given[unit];
   if (kindOf(set)?.has_direction && !set.way) return [deed(unit), say('In which direction?')];
-  return [deed(unit), set ? say('Tap it again to take it away.') : say('Tap what it does.')];
+  return [deed(unit), set ? say('Tap it again to remove it.') : say('Tap what it does.')];
 }
 
 function paintUnits() {

@@ -42,10 +42,10 @@ _WORDS = {
     "try": say("It scores."),
     RUN: say("The run gains ground, or covers it."),
     PASS: say("The pass gives the ball to somebody with more room."),
-    "kick": say("The kick brings the ball to where a team-mate is first."),
+    "kick": say("The kick puts the ball where a team-mate gets to it first."),
     TACKLE: say("The tackle is worth the risk."),
     END: say("Nothing better is left in this round."),
-    "card": say("It mixes its cards, so that nobody can count on one."),
+    "card": say("It varies its cards so that nobody can predict them."),
     "placed": say("It covers the whole width and puts its fastest piece near the ball."),
 }
 

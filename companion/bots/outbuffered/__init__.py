@@ -56,7 +56,7 @@ Matrix = NDArray[np.float32]
 Vector = NDArray[np.float32]
 
 _WINS = say("It wins whatever the other side does.")
-_BALANCED = say("It mixes its orders so that no answer to them is good.")
+_BALANCED = say("It varies its orders so that there is no good answer to them.")
 _READS = say("It has seen how you like to play.")
 _BEST = say("It looked best against what most people do here.")
 

@@ -92,7 +92,7 @@ class Arena(Game[State, Orders]):
     def check(self, state: State, seat: Seat, action: Orders) -> None:
         """Every robot named must be on the board; whatever it is told may be tried."""
         if state.outcome:
-            raise Illegal(Reason.GAME_OVER, say("The game is over: no more orders are taken"), "winning")
+            raise Illegal(Reason.GAME_OVER, say("The game is over: no more orders are accepted"), "winning")
         side = SEATS.index(seat)
         numbers = state.numbers(side)
         for number, _ in action.given:

@@ -96,7 +96,7 @@ def ground_of(text: str) -> Ground:
     for character, seat in zip("sn", SEATS, strict=True):
         if not tiles.squares_of(character):
             text = say(
-                "The board has no start of {seat!c}: mark at least one square with “{tile}”", seat=seat, tile=character
+                "The board has no start for {seat!c}: mark at least one square with “{tile}”", seat=seat, tile=character
             )
             raise Malformed(text)
 
@@ -152,7 +152,7 @@ def kit_of(text: str) -> Kit:
         pieces=tuple((face.name,) for face in faces),
         tag_mm=17,
         notes=(
-            say("Glue each tag on a counter of 6 mm height (two draughtsmen, a slice of cork)."),
+            say("Glue each tag onto a counter 6 mm high (two draughtsmen, a slice of cork)."),
             say("Begin with the lowest numbers; keep the other robots beside the board for the spawning turns."),
         ),
     )

@@ -51,8 +51,8 @@ def parse_orders(text: str) -> Orders:
         if not match:
             shown = part if len(part) <= _SHOWN else f"{part[:_SHOWN]}…"
             text = say(
-                "“{text}” is not an order: write a robot from 1 to 8, a colon, and one of {orders}, "
-                "such as 1:N 2:aE 3:D, with one blank between",
+                "“{text}” is not an order: write a robot from 1 to 8, a colon, and one of {orders}, such "
+                "as 1:N 2:aE 3:D, separated by single spaces",
                 text=Verbatim(shown),
                 orders=Verbatim(" ".join(CODES)),
             )
@@ -61,7 +61,7 @@ def parse_orders(text: str) -> Orders:
         if given and number <= given[-1][0]:
             last = given[-1][0]
             text = say(
-                "Robot {number} comes after robot {last}: write rising robot numbers, each once",
+                "Robot {number} comes after robot {last}: list the robots in rising order, each once",
                 number=number,
                 last=last,
             )

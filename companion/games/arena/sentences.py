@@ -14,8 +14,8 @@ from companion.games.arena.words import counted_points, counted_robots
 
 _remembered = lru_cache(maxsize=8192)
 
-SHIELDED = say("Behind its shield a robot takes half, rounded down.")
-OWN_SIDE = say("It is of its own side.")
+SHIELDED = say("Behind its shield a robot takes half the damage, rounded down.")
+OWN_SIDE = say("It is on its own side.")
 IDLE = say("No robot does anything.")
 BLOWN_UP = say("It has blown itself up.")
 NO_POINTS = say("It has no hit points left.")
@@ -27,7 +27,7 @@ NOBODY_LEFT = say("Neither side has a robot left: a tie.")
 @_remembered
 def shelters(robot: str, square: str) -> str:
     """It defends."""
-    return say("{robot!c} shelters on {square}.", robot=robot, square=square)
+    return say("{robot!c} takes shelter on {square}.", robot=robot, square=square)
 
 
 @_remembered
@@ -74,7 +74,7 @@ def off_board(direction: int) -> str:
 
 def contest(robots: Iterable[str], square: str) -> str:
     """Why the moves of several robots fail."""
-    return say("{robots!c} try for {square}.", robots=listed(robots), square=square)
+    return say("{robots!c} try to enter {square}.", robots=listed(robots), square=square)
 
 
 @_remembered

@@ -36,47 +36,47 @@ OPTION_ROWS = (
     OptionRow(
         "turns",
         say("Turns"),
-        say("After the last one robots are counted, then hit points."),
+        say("After the last turn robots are counted, then hit points."),
         (("30", 30), ("15", 15), ("60", 60)),
     ),
     OptionRow(
         "hit_points",
         say("Hit points"),
-        say("What every robot begins with."),
+        say("What every robot starts with."),
         (("30", 30), ("20", 20), ("45", 45)),
         house_rule=True,
     ),
     OptionRow(
         "spawn_every",
         say("New robots"),
-        say("How often the spawn points bring new robots: in every turn whose number can be divided by this."),
+        say("How often spawn points bring new robots: in every turn whose number is divisible by this."),
         ((say("Every 5th turn"), 5), (say("Every 3rd turn"), 3), (say("Every 10th turn"), 10), (say("Never"), 0)),
         house_rule=True,
     ),
     OptionRow(
         "max_robots",
-        say("Robots of a side"),
-        say("At most so many are on the board at a time; a board may not have more starts."),
+        say("Robots per side"),
+        say("The most a side may have on the board at once. A board may not have more starts."),
         (("8", 8), ("6", 6), ("4", 4)),
         house_rule=True,
     ),
     OptionRow(
         "attack",
         say("Damage to an enemy"),
-        say("Hit points that an attack takes from a robot of the other side."),
+        say("Hit points that an attack takes from an enemy robot."),
         (("12", 12), ("8", 8), ("16", 16)),
         house_rule=True,
     ),
     OptionRow(
         "friendly",
         say("Damage to a friend"),
-        say("Hit points that an attack takes from a robot of the own side."),
+        say("Hit points that an attack takes from a robot of its own side."),
         (("8", 8), ("0", 0), ("12", 12)),
         house_rule=True,
     ),
     OptionRow(
         "blast",
-        say("Damage of a self-destruct"),
+        say("Damage from a self-destruct"),
         say("Hit points that it takes from each of the eight neighbours."),
         (("6", 6), ("9", 9), ("12", 12)),
         house_rule=True,
@@ -89,29 +89,31 @@ RULES = (
         "setting-up",
         say("Setting up"),
         say(
-            "Who sits below rank 1 is petrol. Put your robots on your starts, robot 1 on the one nearest to file a, "
-            "and so on: petrol on b1, e1 and h1, coral on b9, e9 and h9. Keep the other robots beside the board. Every "
-            "robot begins with 30 hit points. The four brackets are spawn points."
+            "The player below rank 1 is petrol. Put your robots on your starts, robot 1 on the one "
+            "nearest to file a, and so on: petrol on b1, e1 and h1, coral on b9, e9 and h9. Keep the "
+            "other robots beside the board. Every robot starts with 30 hit points. The four brackets "
+            "are spawn points."
         ),
     ),
     Rule(
         "orders",
         say("Orders"),
         say(
-            "Each turn both players give orders to their robots in secret, one to each: move or attack north, east, "
-            "south or west, defend, self-destruct, or nothing. Directions are those of the board for both: north is "
-            "towards the highest rank. A robot without an order does nothing. Only a robot that is on the board can be "
-            "ordered; what it is told may turn out to be impossible, then it does nothing. When both are done all "
-            "orders are opened and carried out together."
+            "Each turn both players give orders to their robots in secret, one to each: move or "
+            "attack north, east, south or west, defend, self-destruct, or nothing. Directions are "
+            "those of the board for both: north is towards the highest rank. A robot without an "
+            "order does nothing. Only robots on the board can be given orders. If an order turns out "
+            "to be impossible, the robot does nothing. When both are done, all orders are revealed "
+            "and carried out together."
         ),
     ),
     Rule(
         "order",
         say("Order of a turn"),
         say(
-            "First robots that defend shelter; then self-destructs are armed; then all moves; then, in a spawning "
-            "turn, new robots appear; then all attacks; last, all self-destructs. Within a part everything happens at "
-            "once."
+            "First, robots that defend take shelter; then self-destructs are armed; then all moves; "
+            "then, in a spawning turn, new robots appear; then all attacks; last, all "
+            "self-destructs. Within a part everything happens at once."
         ),
     ),
     Rule(
@@ -146,9 +148,10 @@ RULES = (
         "bounce",
         say("Moves that fail"),
         say(
-            "A move fails when it leads off the board or into a wall, when two or more robots try for the same square "
-            "(all of them fail), or when a robot stands there that does not leave in this turn, for whatever reason. "
-            "Who fails stays, without a shield, and so can make the next one fail."
+            "A move fails when it leads off the board or into a wall, when two or more robots try "
+            "for the same square (all of them fail), or when a robot stands there that does not "
+            "leave in this turn, for whatever reason. A robot that fails stays where it is, without "
+            "a shield, and so can make the next one fail."
         ),
         Example(("1:E 2:W | 1:-",), {"board": ".n.\n...\ns.s"}),
     ),
@@ -166,9 +169,9 @@ RULES = (
         "attacking",
         say("Attacking"),
         say(
-            "An attack hits the one square next to the robot in its direction, as robots stand after the moves: so aim "
-            "at where the other one will be. An enemy loses 12 points, a friend 8. On an empty square, a wall or "
-            "beyond the edge it hits nothing."
+            "An attack hits the one square next to the robot in its direction, as robots stand after "
+            "the moves: so aim where the other robot will be. An enemy loses 12 points, a friend 8. "
+            "On an empty square, a wall or beyond the edge it hits nothing."
         ),
         Example(("1:aN | 1:-",), {"board": _DUEL_MAP}),
     ),
@@ -184,9 +187,9 @@ RULES = (
         "winning",
         say("Winning"),
         say(
-            "A side that has no robot after a turn loses, even if the next turn would bring new ones; if that is so "
-            "for both, it is a tie. After turn 30 the side with more robots wins, then the one with more hit points in "
-            "all; if these are equal too, it is a tie."
+            "A side that has no robot after a turn loses, even if the next turn would bring new "
+            "ones; if both sides have none, it is a tie. After turn 30 the side with more robots "
+            "wins, then the one with more hit points in all; if these are equal too, it is a tie."
         ),
     ),
     Rule(

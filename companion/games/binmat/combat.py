@@ -55,7 +55,7 @@ class Fight:
         both = self.attacker + self.defender
         if len(set(both)) < len(both):
             twice = next(card for card in both if both.count(card) > 1)
-            raise Malformed(say("{card} is there twice: there is one of each card", card=twice))
+            raise Malformed(say("{card} appears twice: there is one of each card", card=twice))
 
     def lay_open(self, seat: Seat, card: str) -> bool:
         """Did this card of a seat's stack lie face up before the combat?"""
@@ -211,7 +211,7 @@ class _Combat:
         if not fight.defender:
             events.append(Event(BinmatEvent.REVEAL, sentences.NO_STACK, DEFENDER, rule="combat"))
         elif open_before:
-            text = say("Defender’s {cards} lay open before.", cards=listed(fight.defender))
+            text = say("Defender’s {cards} lay face up before.", cards=listed(fight.defender))
             events.append(Event(BinmatEvent.REVEAL, text, DEFENDER, rule="combat"))
         else:
             text = sentences.opens(ROLES[DEFENDER], fight.defender)

@@ -81,7 +81,7 @@ class OpenCards(NamedTuple):
         """The stacks of a text such as `3: 5& 3% >+ / 4^u 2#u`; raises `Malformed`."""
         found = _OPEN.fullmatch(text)
         if not found:
-            text = say("Open cards are the attacker's, a stroke, the defender's, such as 3: 5& 3% >+ / 4^ 2#")
+            text = say("Write open cards as the attacker’s, a slash, the defender’s, such as 3: 5& 3% >+ / 4^ 2#")
             raise Malformed(text)
         attacker, attacker_open = _without_marks(found[2] or "")
         defender, defender_open = _without_marks(found[3] or "")
@@ -300,11 +300,11 @@ def _why_not(state: Counter, action: str) -> str:
     if "/" in action:
         if state.is_referee:
             return say("Declare combat first")
-        return say("The clock works no combats out: choose the referee")
+        return say("The clock does not work out combats: choose the referee")
     if state.due:
-        return say("Cards are to be drawn: . when that is done, ! if the deck has too few")
+        return say("Cards must be drawn: write . when that is done, ! if the deck has too few")
     if state.called:
-        return say("A combat is on: . when it is over, ! if the attacker has won")
+        return say("A combat is on: write . when it is over, ! if the attacker has won")
     if action == WON:
         return say("The attacker wins by a combat: declare it first")
     return say("Cards are played on the table here: only . (done), c (combat) and -- (pass) are counted")
@@ -355,19 +355,19 @@ def _sign(state: Counter) -> tuple[str, str, str]:
     if state.due:
         hints = [say("Too few cards: the attacker has won.")]
         if state.options.edition != "rulebook":
-            hints.append(say("An empty deck is made of its discard pile first."))
-        return _draw_sign(state.due, state.lane), joined(" ", hints), joined(" ", (say("Then ready."), *hints))
+            hints.append(say("An empty deck is first refilled from its discard pile."))
+        return _draw_sign(state.due, state.lane), joined(" ", hints), joined(" ", (say("Then press ready."), *hints))
     if state.called and state.is_referee:
         sign = say("Lay both stacks open")
         if state.lane is not None:
             sign = say("Lay both stacks of lane {lane} open", lane=state.lane)
         return sign, say("In fans, oldest card at the owner’s edge; or tap the cards on a phone."), ""
     if state.called:
-        hint = say("Say how it ended: the next turn begins.")
-        return say("Combat: the clock stands still"), hint, say("Ready when it is over: the next turn begins.")
+        hint = say("Say how it ended, and the next turn begins.")
+        return say("Combat: the clock is stopped"), hint, say("Press ready when it is over, and the next turn begins.")
     player = player_on_turn(state.options, state.turns_left)
     hint = say("“Turn done” ends it, “Combat” declares combat.")
-    return say("{player!c}: your turn", player=player), hint, say("Ready ends it. Held, it declares combat.")
+    return say("{player!c}: your turn", player=player), hint, say("Ready ends it. Hold it to declare combat.")
 
 
 def _draw_sign(due: int, lane: int | None) -> str:

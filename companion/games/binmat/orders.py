@@ -46,11 +46,11 @@ ORDERS: Mapping[str, CardAction] = _orders()
 """Every action by its notation; the notation is the action."""
 
 _EXPECTED = {
-    DRAW: say("After d expected a lane 0 to 5, or a for the attacker deck, such as d3"),
-    COMBAT: say("After c expected a lane 0 to 5, such as c3"),
-    DOWN: say("After p expected a card and a lane 0 to 5, such as p8&3 (a is 10)"),
-    UP: say("After u expected a card and a lane 0 to 5, such as u>+2 (a is 10)"),
-    DISCARD: say("After x expected a card and a lane 0 to 5, or a for the attacker discard, such as x8&3"),
+    DRAW: say("d needs a lane from 0 to 5, or a for the attacker deck, such as d3"),
+    COMBAT: say("c needs a lane from 0 to 5, such as c3"),
+    DOWN: say("p needs a card and a lane from 0 to 5, such as p8&3 (a is 10)"),
+    UP: say("u needs a card and a lane from 0 to 5, such as u>+2 (a is 10)"),
+    DISCARD: say("x needs a card and a lane from 0 to 5, or a for the attacker discard, such as x8&3"),
 }
 
 
@@ -127,7 +127,7 @@ def check_order(state: State, seat: Seat, action: str) -> None:
     order = ORDERS.get(action)
     refusal: _Refusal
     if order is None:
-        text = say("The full game knows no such action: draw, play, declare combat or pass")
+        text = say("The full game has no such action: draw, play, declare combat or pass")
         refusal = Reason.OTHER_WAY, text, "turns"
     elif order.letter == DRAW:
         refusal = _draw_refusal(state, seat, order.lane)
@@ -166,7 +166,7 @@ def _draw_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
     if _may_draw(state, seat, lane):
         return None
     if seat is ATTACKER and state.defence[lane]:
-        text = say("A defender stack lies before the deck of lane {lane}: draw from a lane without one", lane=lane)
+        text = say("A defender stack lies in front of the deck of lane {lane}: draw from a lane without one", lane=lane)
         return Reason.LANE_DEFENDED, text, "drawing"
     text = say("The deck and the discard pile of lane {lane} are empty", lane=lane)
     return Reason.NOTHING_TO_DRAW, text, "reshuffle"

@@ -19,7 +19,7 @@ BREAK_BEGINS = say("A BREAK face up begins combat at once.")
 BOUNCE_BEGINS = say("A BOUNCE face up begins combat at once.")
 LIES_UP = say("The stack lies face up.")
 CARD_LIES_UP = say("It stays face up in the stack.")
-PASSED_AGAIN = say("It is the second pass in a row, or a further one.")
+PASSED_AGAIN = say("It is the second pass in a row, or a later one.")
 CANNOT_DRAW = say("The attacker has no card and no lane to draw from: the defender wins.")
 NO_STACK = say("Defender has no stack here.")
 NO_ATTACKER_STACK = say("Attacker has no stack here.")
@@ -200,7 +200,7 @@ def break_counts_cards(in_attack: bool, power: int, cards: int) -> str:
 def differ(power: int, other: int) -> str:
     """The usual damage."""
     return say(
-        "Powers {power} and {other} differ by {difference}, and one more.",
+        "Powers {power} and {other} differ by {difference}, plus one.",
         power=power,
         other=other,
         difference=power - other,

@@ -191,7 +191,7 @@ def write_log(game: Game[Any, Any], played: PlayedGame, choice: str) -> Iterator
     from companion.games.binmat.logs.notation import log_of  # noqa: PLC0415 - for this command alone
 
     if played.game != game.name or played.options.get("way", "full") != "full":
-        raise Malformed(say("Only a full game of BINMAT can be written as a log: the program knows its cards"))
+        raise Malformed(say("Only a full game of BINMAT can be saved as a log, because the program knows its cards"))
     first, plays = None, []
     for before, actions, step in played.turns:
         first = first or before

@@ -12,8 +12,8 @@ OPTION_ROWS = (
         "way",
         say("Way to play"),
         say(
-            "Full game: phones hold the hands. Clock: your own cards, turns and seconds counted here. Referee: the "
-            "clock, and combats of your cards are worked out."
+            "Full game: phones hold the hands. Clock: your own cards, with turns and seconds counted "
+            "here. Referee: the clock, and combats with your cards are worked out."
         ),
         ((say("Full game"), "full"), (say("Clock"), "clock"), (say("Referee"), "referee")),
     ),
@@ -26,7 +26,7 @@ OPTION_ROWS = (
     OptionRow(
         "seconds",
         say("Seconds a turn"),
-        say("How long a turn may take. Casual: as long as it likes."),
+        say("How long a turn may take. Casual: as long as you like."),
         (("5", 5.0), ("10", 10.0), ("30", 30.0), (say("Casual"), 0.0)),
     ),
     OptionRow(
@@ -104,9 +104,10 @@ RULES = (
         "hidden",
         say("What is open"),
         say(
-            "Open are the top card of a face-up deck, face-up stacks, discard piles, and how many cards lie where. "
-            "Hands and face-down stacks are known to their owners, the order of a deck to nobody. In the hackmud "
-            "edition the top cards of the lane decks 3, 4 and 5 lie face up always, also after a reshuffle."
+            "The top card of a face-up deck, face-up stacks, discard piles, and the number of cards "
+            "in each place are open to all. Hands and face-down stacks are known to their owners, "
+            "the order of a deck to nobody. In the hackmud edition the top cards of the lane decks "
+            "3, 4 and 5 lie face up always, also after a reshuffle."
         ),
     ),
     Rule(
@@ -129,10 +130,10 @@ RULES = (
         "break-up",
         say("BREAK face up"),
         say(
-            "A BREAK goes face up on a stack of yours that holds a card, and combat begins there at once; the attacker "
-            "stack must hold a card. The defender’s stack may not hold a BREAK that lies face up, and the defender "
-            "plays a BREAK on no empty stack, face down either. The attacker plays a BREAK face down, too, only on a "
-            "stack that holds a card."
+            "A BREAK goes face up on a stack of yours that holds a card, and combat begins there at "
+            "once; the attacker stack must hold a card. The defender’s stack may not hold a face-up "
+            "BREAK already, and the defender never plays a BREAK on an empty stack, not even face "
+            "down. The attacker, too, plays a BREAK face down only on a stack that holds a card."
         ),
     ),
     Rule(
@@ -158,9 +159,10 @@ RULES = (
         "traps",
         say("TRAP"),
         say(
-            "Each TRAP that is turned up now and still lies in its stack takes the card played last from the other "
-            "stack to its owner’s discard pile: attacker discard or lane discard. A TRAP that lay face up before does "
-            "nothing. The side that began the combat springs its TRAPs first."
+            "Each TRAP that is turned up now and still lies in its stack sends the last card played "
+            "on the other stack to its owner’s discard pile: attacker discard or lane discard. A "
+            "TRAP that lay face up before does nothing. The side that began the combat springs its "
+            "TRAPs first."
         ),
         Example(
             ("c", "@& 4% 4+ / 8# 8!"),
@@ -199,13 +201,14 @@ RULES = (
         "damage",
         say("Damage"),
         say(
-            "A weaker attacker stack goes to the lane discard, the defender stack stays. Otherwise the damage is the "
-            "difference of the powers and one more; with a BREAK in the attacker stack it is the attacker’s power. "
-            "Each damage sends the card played last of the defender stack to the attacker discard; when there is none, "
-            "the top card of the lane deck to the attacker’s hand. Then the attacker stack goes to the attacker "
-            "discard. Hackmud edition: with a BREAK in either stack the damage is the larger of the attacker’s power "
-            "and the number of cards in the defender stack; two powers of 0 do no damage; an empty lane deck is "
-            "reshuffled."
+            "A weaker attacker stack goes to the lane discard, the defender stack stays. Otherwise "
+            "the damage is the difference of the powers plus one; with a BREAK in the attacker stack "
+            "it is the attacker’s power. Each point of damage sends the last card played on the "
+            "defender stack to the attacker discard; when there is none, the top card of the lane "
+            "deck to the attacker’s hand. Then the attacker stack goes to the attacker discard. "
+            "Hackmud edition: with a BREAK in either stack the damage is the larger of the "
+            "attacker’s power and the number of cards in the defender stack; two powers of 0 do no "
+            "damage; an empty lane deck is reshuffled."
         ),
         Example(("c", "5& 3% >+ / 4^ 2#"), _REFEREE, stage=2),
     ),
@@ -213,9 +216,9 @@ RULES = (
         "discarding",
         say("Discarding"),
         say(
-            "Hackmud edition: the defender may discard a card to a lane discard pile. The attacker may discard one to "
-            "the attacker discard and then draws two from the attacker deck; that deck or its pile must hold a card "
-            "before."
+            "Hackmud edition: the defender may discard a card to a lane discard pile. The attacker "
+            "may discard one to the attacker discard and then draws two from the attacker deck; that "
+            "deck or its pile must hold a card beforehand."
         ),
     ),
     Rule(
@@ -230,9 +233,10 @@ RULES = (
         "clock",
         say("Clock and referee"),
         say(
-            "With real cards the program counts the turns. Ready ends a turn, on either pad, the table’s button, a "
-            "phone or the table screen. Holding ready, or A, declares combat: the clock stands still until it is over. "
-            "The referee then reads both stacks, laid open in fans, and says what happens; hands move the cards."
+            "With real cards the program counts the turns. Ready ends a turn, on either pad, the "
+            "table’s button, a phone or the table screen. Holding ready, or A, declares combat: the "
+            "clock stops until it is over. The referee then reads both stacks, laid open in fans, "
+            "and says what happens; hands move the cards."
         ),
     ),
     Rule(

@@ -159,8 +159,8 @@ def kit() -> Kit:
         pieces=(*zip(PIECE_NAMES, DOWN_NAMES, strict=True), (BALL,)),
         tag_mm=17,
         notes=(
-            say("Pieces: glue the two tags of a piece on both sides of a disc or card of 5 mm height."),
-            say("Ball: glue its tag on card of 3 mm. It lies on top of the piece that has it, or on its square."),
+            say("Pieces: glue the two tags of a piece onto the two sides of a disc or card 5 mm thick."),
+            say("Ball: glue its tag onto card 3 mm thick. It lies on top of the piece that has it, or on its square."),
             say("A piece that is turned over shows its other tag, with the letter on its side."),
         ),
         letters={role.letter: role.name for role in ROLES},

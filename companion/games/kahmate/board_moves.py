@@ -18,7 +18,7 @@ from companion.games.kahmate.board import (
 from companion.games.kahmate.courses import course_of
 from companion.games.kahmate.state import Kind, State, layout_of
 
-Seen = Mapping[Square, str]
+FacesSeen = Mapping[Square, str]
 """The face on top of each square where one is seen."""
 
 
@@ -42,7 +42,7 @@ def as_laid(state: State, action: Action) -> Layout | None:
     return layout
 
 
-def laid_out(state: State, seat: int, seen: Seen) -> Placement | None:
+def laid_out(state: State, seat: int, seen: FacesSeen) -> Placement | None:
     """The placing that lies openly on a seat's two ranks; None unless all its six pieces stand there."""
     own = {PIECE_NAMES[piece] for piece in TEAMS[seat]} | {DOWN_NAMES[piece] for piece in TEAMS[seat]}
     lying = sorted((face, NUMBER_OF[square]) for square, face in seen.items() if face in own)

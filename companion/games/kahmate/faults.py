@@ -24,7 +24,7 @@ from companion.games.kahmate.board import (
     STEPS,
     rank_of,
 )
-from companion.games.kahmate.board_moves import Seen
+from companion.games.kahmate.board_moves import FacesSeen
 from companion.games.kahmate.legal import Reason, check, refuse
 from companion.games.kahmate.state import EMPTY, State, layout_of
 
@@ -41,7 +41,7 @@ class _Change:
         return [square for square, name in self.now.items() if name == face]
 
 
-def why_not(state: State, seat: int, seen: Seen) -> Illegal | None:
+def why_not(state: State, seat: int, seen: FacesSeen) -> Illegal | None:
     """The rule that hands of the seat on turn have broken; None when it was no single play, or a legal one."""
     if state.is_placing or state.course or state.outcome:
         return None
@@ -52,7 +52,7 @@ def why_not(state: State, seat: int, seen: Seen) -> Illegal | None:
     return None
 
 
-def _changes(state: State, seen: Seen) -> _Change:
+def _changes(state: State, seen: FacesSeen) -> _Change:
     layout = layout_of(state.places, state.down, state.ball)
     tops = {NUMBER_OF[square]: faces[-1] for square, faces in layout.items()}
     now = {NUMBER_OF[square]: face for square, face in seen.items() if square in NUMBER_OF}
@@ -88,9 +88,9 @@ def _judge_flips(state: State, change: _Change) -> None:
         pair = {PIECE_NAMES[piece], DOWN_NAMES[piece]}
         if square != IN_GOAL and {change.was.get(square), change.now.get(square)} == pair:
             parts = {"piece": PIECE_NAMES[piece], "square": NAMES[square]}
-            sentence = say("{piece!c} on {square} is turned over by hand alone: turn it back.", **parts)
+            sentence = say("{piece!c} on {square} should not have been turned over: turn it back.", **parts)
             if state.down[piece]:
-                sentence = say("{piece!c} on {square} stands up by hand alone: turn it back.", **parts)
+                sentence = say("{piece!c} on {square} should not stand up yet: turn it back.", **parts)
             refuse(Reason.FLIPPED_BY_HAND, sentence, "turned-over", square)
 
 
@@ -110,12 +110,12 @@ def _judge_mover(state: State, seat: int, mover: int, change: _Change) -> None:
     both = {"square": NAMES[start], "to": NAMES[end]}
     if end == state.ball and carrier != EMPTY and SEAT_OF[carrier] != seat:
         tackle = Tackle((_way_to_tackle(state, start),), end)
-        _explain(state, seat, tackle, say("{square} to {to} is no tackle.", **both))
+        _explain(state, seat, tackle, say("{square} to {to} is not a tackle.", **both))
         return
     way = _way(start, end, _forbidden(state, seat))
     if has_fetched:
         way = (*_way(start, state.ball, frozenset()), *_way(state.ball, end, frozenset())[1:])
-    _explain(state, seat, Run(way), say("{square} to {to} is no run.", **both))
+    _explain(state, seat, Run(way), say("{square} to {to} is not a run.", **both))
     if carrier == EMPTY and end == state.ball and change.now.get(end) == PIECE_NAMES[mover]:
         parts = {"piece": PIECE_NAMES[mover], "square": NAMES[end]}
         sentence = say("The ball is under {piece} on {square}: lay it on top.", **parts)
@@ -128,7 +128,7 @@ def _judge_pair(state: State, seat: int, gone: list[int], change: _Change) -> No
         if change.now.get(state.ball) == PIECE_NAMES[second]:
             ways = tuple(_way_to_tackle(state, state.places[piece]) for piece in (first, second))
             one, other, to = (NAMES[at] for at in (state.places[first], state.places[second], state.ball))
-            told = say("{square} and {other} to {to} is no tackle.", square=one, other=other, to=to)
+            told = say("{square} and {other} to {to} is not a tackle.", square=one, other=other, to=to)
             _explain(state, seat, Tackle(ways, state.ball), told)
             return
 
@@ -138,7 +138,7 @@ def _judge_left_ball(state: State, change: _Change) -> None:
     carrier = state.carrier
     if carrier != EMPTY and not change.was and list(change.now.values()) == [PIECE_NAMES[carrier]]:
         parts = {"piece": PIECE_NAMES[carrier], "square": NAMES[state.ball]}
-        sentence = say("{piece!c} has left the ball on {square}: it carries the ball along.", **parts)
+        sentence = say("{piece!c} has left the ball on {square}: a carrier takes the ball along.", **parts)
         refuse(Reason.BALL_LEFT_BEHIND, sentence, "loose-ball", state.ball)
 
 
@@ -155,9 +155,9 @@ def _judge_ball(state: State, change: _Change) -> None:
     is_ahead = (rank_of(end) - rank_of(start)) * AHEAD[state.seat] > 0
     both = {"square": NAMES[start], "to": NAMES[end]}
     if is_ahead and not mate:
-        _explain(state, state.seat, Kick(start, end), say("{square} to {to} is no kick.", **both))
+        _explain(state, state.seat, Kick(start, end), say("{square} to {to} is not a kick.", **both))
     else:
-        _explain(state, state.seat, Pass(start, end), say("{square} to {to} is no pass.", **both))
+        _explain(state, state.seat, Pass(start, end), say("{square} to {to} is not a pass.", **both))
 
 
 def _explain(state: State, seat: int, action: Action, first: str) -> None:

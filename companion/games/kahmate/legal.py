@@ -131,7 +131,7 @@ def _check_card(state: State, seat: int, action: Card) -> None:
         refuse(Reason.NO_FACE_OFF, sentence, "face-off")
     if action.value not in state.hands[seat]:
         parts = {"card": action.value, "cards": _hand(state, seat)}
-        refuse(Reason.CARD_SPENT, say("Card {card} is spent: choose one of {cards}.", **parts), "face-off")
+        refuse(Reason.CARD_SPENT, say("Card {card} has been used: choose one of {cards}.", **parts), "face-off")
 
 
 def _hand(state: State, seat: int) -> str:
@@ -176,12 +176,14 @@ def _check_way(piece: int, path: Path, more: int) -> None:
     for square, following in itertools.pairwise(path):
         if following not in STEPS[square]:
             parts = {"square": NAMES[square], "to": NAMES[following]}
-            sentence = say("{square} to {to} is no step: a step goes to the next square, not aslant.", **parts)
+            sentence = say(
+                "{square} to {to} is not a step: a step goes to an adjacent square, not diagonally.", **parts
+            )
             refuse(Reason.NOT_A_STEP, sentence, "running", following)
     steps = len(path) - 1 + more
     if steps > SPEED[piece]:
         way = {"piece": PIECE_NAMES[piece], "speed": SPEED[piece], "steps": steps}
-        sentence = say("{piece!c} runs at most {speed} squares: this way has {steps} steps.", **way)
+        sentence = say("{piece!c} runs at most {speed} squares: this path has {steps} steps.", **way)
         refuse(Reason.TOO_FAR, sentence, "running", path[-1])
 
 
@@ -209,7 +211,7 @@ def _check_goal(seat: int, piece: int, last: int, has_ball: bool) -> None:
         refuse(Reason.GOAL_TOO_EARLY, sentence, "try", last)
     if not has_ball:
         name = PIECE_NAMES[piece]
-        sentence = say("{piece!c} does not have the ball on this way: only a carrier runs into goal.", piece=name)
+        sentence = say("{piece!c} does not have the ball on this path: only a carrier runs into goal.", piece=name)
         refuse(Reason.GOAL_WITHOUT_BALL, sentence, "try", last)
 
 
@@ -249,10 +251,10 @@ def _check_pass(state: State, action: Pass) -> None:
     back = (rank_of(action.start) - rank_of(action.end)) * (1 if AHEAD[state.seat] > 0 else -1)
     aside = abs(file_of(action.start) - file_of(action.end))
     if back < 1:
-        sentence = say("{to} is not behind {square}: a pass goes 1 or 2 ranks behind.", **ends)
+        sentence = say("{to} is not behind {square}: a pass goes 1 or 2 ranks back.", **ends)
         refuse(Reason.PASS_NOT_BEHIND, sentence, "pass", action.end)
     if back > PASS_REACH or aside > PASS_REACH:
-        sentence = say("{square} to {to} is too far: a pass goes at most 2 ranks behind and 2 files aside.", **ends)
+        sentence = say("{square} to {to} is too far: a pass goes at most 2 ranks back and 2 files sideways.", **ends)
         refuse(Reason.PASS_TOO_FAR, sentence, "pass", action.end)
     receiver = state.board[action.end]
     if receiver == EMPTY:
@@ -282,7 +284,7 @@ def _check_kick(state: State, action: Kick) -> None:
         sentence = say("{to} is not ahead of {square}: a kick goes 1 to 3 ranks ahead.", **ends)
         refuse(Reason.KICK_NOT_AHEAD, sentence, "kick", action.end)
     if ranks > KICK_REACH or abs(file_of(action.end) - file_of(action.start)) > KICK_REACH:
-        sentence = say("{square} to {to} is too far: a kick goes at most 3 ranks ahead and 3 files aside.", **ends)
+        sentence = say("{square} to {to} is too far: a kick goes at most 3 ranks ahead and 3 files sideways.", **ends)
         refuse(Reason.KICK_TOO_FAR, sentence, "kick", action.end)
 
 
@@ -311,5 +313,7 @@ def _check_tackle(state: State, action: Tackle) -> None:
             other = state.board[square]
             if other != EMPTY and SEAT_OF[other] != state.seat and not state.down[other]:
                 who = _who(other, square)
-                sentence = say("{piece!c} stands on {square}: the way to a tackle crosses no standing opponent.", **who)
+                sentence = say(
+                    "{piece!c} stands on {square}: the path to a tackle may not cross a standing opponent.", **who
+                )
                 refuse(Reason.WAY_BLOCKED, sentence, "tackle", square)

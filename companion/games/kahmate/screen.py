@@ -38,9 +38,9 @@ _KEYS = (
     ChoiceKey("end", say("End the round"), is_main=True),
 )
 _HINTS = {
-    Kind.TACKLE: say("More than 2 ahead takes the ball."),
-    Kind.RUN: say("Who loses is turned over."),
-    Kind.PASS: say("Who intercepts has the ball."),
+    Kind.TACKLE: say("A lead of more than 2 takes the ball."),
+    Kind.RUN: say("The loser is turned over."),
+    Kind.PASS: say("The interceptor gets the ball."),
 }
 
 

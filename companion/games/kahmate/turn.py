@@ -346,7 +346,7 @@ def _discard(turn: _Turn, cards: tuple[int, int]) -> None:
         tuple(card for card in hand if card != spent) for hand, spent in zip(turn.state.hands, cards, strict=True)
     )
     if not first:
-        text = say("All cards are spent: both hands hold 1 to 6 again.")
+        text = say("All cards have been used: both hands hold 1 to 6 again.")
         turn.tell(KahmateEvent.REFILLED, None, text, "face-off")
     turn.changes["hands"] = (first or FULL_HAND, second or FULL_HAND)
 
@@ -387,7 +387,7 @@ def _settle_tackle(turn: _Turn, course: Course, face_off: FaceOff, ahead: int) -
             why = say("The attack is {number} ahead: more than 2 takes the ball.", number=ahead)
         else:
             taken = course.ball
-            why = say("The attack is {number} ahead: it takes more than 2 to have the ball.", number=ahead)
+            why = say("The attack is {number} ahead: it takes more than 2 to win the ball.", number=ahead)
         turn.move_ball(taken, "tackled-ball", (carrier,), why)
         turn.stage(say("Place the ball"))
         turn.turn_over((carrier,))

@@ -22,7 +22,7 @@ OPTION_ROWS = (
     OptionRow(
         "round_limit",
         say("Round limit"),
-        say("No try in this many rounds, both sides’ counted together: the game is a tie."),
+        say("Without a try in this many rounds, both sides’ counted together, the game is a tie."),
         ((say("None"), 0), ("20", 20), ("40", 40), ("60", 60)),
     ),
     OptionRow(
@@ -69,9 +69,10 @@ RULES = (
         "running",
         say("Running"),
         say(
-            "A run goes up to the piece’s speed in steps along file or rank, never aslant. Its whole way is said at "
-            "once; it may cross itself and end where it began. It goes freely through team-mates and pieces that are "
-            "turned over, but stops on neither."
+            "A run takes as many steps as the piece’s speed allows, along file or rank, never "
+            "diagonally. Its whole path is announced at once; it may cross itself and end where it "
+            "began. It goes freely through team-mates and pieces that are turned over, but stops on "
+            "neither."
         ),
         Example(_FETCHED, _BALL_ON_B6, files=6, ranks=7),
     ),
@@ -79,29 +80,32 @@ RULES = (
         "in-the-way",
         say("Opponents in the way"),
         say(
-            "A runner that steps onto a standing opponent meets him in a face-off there and then, the runner’s attack "
-            "against his defence; the runner’s speed must carry it at least one square beyond. Won: the opponent is "
-            "turned over and the run goes on. Lost: the run is over, the round is not. The runner is turned over on "
-            "the last free square of its way before him, and the ball that it had goes one square behind it. Nobody "
-            "runs onto a standing opponent who has the ball: he is tackled."
+            "A runner that steps onto a standing opponent meets it in a face-off at once, the "
+            "runner’s attack against the opponent’s defence; the runner’s speed must carry it at "
+            "least one square beyond. If the runner wins, the opponent is turned over and the run "
+            "goes on. If it loses, the run is over, but the round is not: the runner is turned over "
+            "on the last free square of its path before the opponent, and the ball, if it had it, "
+            "goes one square behind it. Nobody runs onto a standing opponent that has the ball: it "
+            "has to be tackled."
         ),
     ),
     Rule(
         "loose-ball",
         say("The ball"),
         say(
-            "A runner that enters the square of a loose ball has it from then on. A ball that comes to a standing "
-            "piece’s square is that piece’s, whoever it is. On the square of a piece that is turned over it lies: the "
-            "piece has it when it stands up, unless somebody fetches it before. A ball that would go behind rank 1 or "
-            "11 stays on the nearest square of the board."
+            "A runner that enters the square of a loose ball has it from then on. A ball that "
+            "reaches the square of a standing piece belongs to that piece, whichever side it is on. "
+            "On the square of a piece that is turned over it lies loose: the piece has it when it "
+            "stands up, unless somebody fetches it first. A ball that would go behind rank 1 or 11 "
+            "stays on the nearest square of the board."
         ),
     ),
     Rule(
         "pass",
         say("Passing"),
         say(
-            "The carrier passes to a standing team-mate 1 or 2 ranks behind and at most 2 files aside, as often as you "
-            "like."
+            "The carrier passes to a standing team-mate 1 or 2 ranks back and at most 2 files "
+            "sideways, as often as you like."
         ),
         Example((_PLACED, "d2-d3-d4-d5", "b2-b3-b4-b5-b6", "b6*d5"), _BALL_ON_B6, files=6, ranks=7),
     ),
@@ -109,19 +113,21 @@ RULES = (
         "intercept",
         say("Intercepting"),
         say(
-            "Standing opponents on squares through which the straight line of a pass goes, from centre to centre, "
-            "intercept it; touching a corner does not count. The nearest to the passer comes first: a face-off of the "
-            "passer’s attack against his defence. Lost: that opponent has the ball, and the round goes on. Won: the "
-            "next one, until the pass arrives. Nobody is turned over by it."
+            "Standing opponents on squares through which the straight line of a pass goes, from "
+            "centre to centre, intercept it; touching a corner does not count. The nearest to the "
+            "passer comes first: a face-off of the passer’s attack against the opponent’s defence. "
+            "If the passer loses, that opponent has the ball and the round goes on. If the passer "
+            "wins, the next opponent follows, until the pass arrives. Nobody is turned over."
         ),
     ),
     Rule(
         "kick",
         say("Kicking"),
         say(
-            "The carrier kicks the ball 1 to 3 ranks ahead and at most 3 files aside, on the board, not into goal. No "
-            "team-mate, turned over or not, may be on a rank ahead of the kicker. Nobody intercepts a kick. A standing "
-            "piece on its square has the ball, also an opponent; otherwise the ball lies there."
+            "The carrier kicks the ball 1 to 3 ranks ahead and at most 3 files sideways, on the "
+            "board, not into goal. No team-mate, turned over or not, may be on a rank ahead of the "
+            "kicker. Nobody intercepts a kick. A standing piece on the target square gets the ball, "
+            "even an opponent; otherwise the ball lies there."
         ),
         Example((*_FETCHED, "b6!c8"), _BALL_ON_B6, files=6, ranks=9),
     ),
@@ -129,22 +135,24 @@ RULES = (
         "tackle",
         say("Tackling"),
         say(
-            "Only the carrier of the other side is tackled, by one or two pieces that have not run in this round. The "
-            "speed of each covers its way to his square; the way goes through team-mates and pieces that are turned "
-            "over, not over standing opponents. Every tackler uses up one of the round’s two runs. Two tacklers add "
-            "their attack strengths. The sum meets the carrier’s defence in a face-off. Then the tacklers are back "
-            "where they began, and the round is over. The carrier wins: he keeps the ball, the tacklers are turned "
-            "over. The tacklers win: he is turned over."
+            "Only the carrier of the other side is tackled, by one or two pieces that have not run "
+            "in this round. Each needs enough speed to reach the carrier’s square; its path may "
+            "cross team-mates and pieces that are turned over, but no standing opponents. Every "
+            "tackler uses up one of the round’s two runs. Two tacklers add their attack strengths. "
+            "The sum meets the carrier’s defence in a face-off. Then the tacklers are back where "
+            "they began, and the round is over. If the carrier wins, it keeps the ball and the "
+            "tacklers are turned over. If the tacklers win, the carrier is turned over."
         ),
     ),
     Rule(
         "tackled-ball",
         say("The ball after a tackle"),
         say(
-            "When the attack’s total is more than 2 ahead, the tackler, the first one named, has the ball. Otherwise "
-            "it goes one square behind the carrier. When he is on his own goal line it goes beside him, on the side "
-            "away from the first tackler; from straight ahead: towards the middle of the line; off the board: on the "
-            "other side."
+            "When the attack’s total is more than 2 ahead, the tackler (the first one named) has the "
+            "ball. Otherwise it goes one square behind the carrier. On the carrier’s own goal line "
+            "it goes beside the carrier, on the side away from the first tackler; if that tackler "
+            "came from straight ahead, towards the middle of the line; if that would be off the "
+            "board, to the other side."
         ),
         Example(
             (*_FETCHED, ".", "b10-b9-b8-b7xb6", "1 | 6"),
@@ -158,9 +166,10 @@ RULES = (
         "face-off",
         say("Face-off"),
         say(
-            "Each side has six cards, 1 to 6; which of them are spent is open to all. Both choose one in secret and "
-            "open it together. Card and strength are added, the greater total wins. Equal totals: again, with the next "
-            "cards. Cards that were played are spent. A hand is filled again with 1 to 6 as soon as it is empty."
+            "Each side has six cards, 1 to 6; everybody sees which have been used. Both choose one "
+            "in secret and reveal it together. Card and strength are added, and the higher total "
+            "wins. If the totals are equal, both choose again. Cards that were played are used up. A "
+            "hand is refilled with 1 to 6 as soon as it is empty."
         ),
     ),
     Rule(
@@ -175,8 +184,9 @@ RULES = (
         "try",
         say("Winning"),
         say(
-            "Who runs over the far end with the ball scores a try and wins. The step into goal costs one step of the "
-            "run, from rank 11 for blue and from rank 1 for pink, and needs the ball by then."
+            "Whoever runs over the far end with the ball scores a try and wins. The step into goal "
+            "costs one step of the run, from rank 11 for blue and from rank 1 for pink, and the "
+            "runner must have the ball by then."
         ),
     ),
     Rule(

@@ -82,7 +82,7 @@ def ground_of(board: str) -> Ground:
     for character in "sSnN":
         found = tiles.squares_of(character)
         if len(found) != 1:
-            text = say("The board has “{tile}” {count} times: exactly once is needed", tile=character, count=len(found))
+            text = say("The board has “{tile}” {count} times: it needs exactly one", tile=character, count=len(found))
             raise Malformed(text)
         special[character] = found[0]
     return Ground(
@@ -130,8 +130,8 @@ def kit_of(board: str) -> Kit:
         faces,
         pieces=tuple((face.name,) for face in faces),
         notes=(
-            say("Robots: glue the tag on a block of 10 mm height (dice, a wooden cube, a cork)."),
-            say("Flags: glue the tag on card of 2 mm, so that a robot can stand on it."),
+            say("Robots: glue the tag onto a block 10 mm high (a die, a wooden cube, a cork)."),
+            say("Flags: glue the tag onto card 2 mm thick, so that a robot can stand on it."),
             say("A robot that carries a flag stands on it; the camera remembers the flag beneath."),
         ),
     )

@@ -65,7 +65,7 @@ def own_flag(seat: int, square: Square) -> str:
 @cache
 def both_try(square: Square) -> str:
     """Why both bounce."""
-    return say("Both robots try for {square}.", square=str(square))
+    return say("Both robots try to enter {square}.", square=str(square))
 
 
 @cache

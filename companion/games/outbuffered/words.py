@@ -51,17 +51,18 @@ RULES = (
         "setting-up",
         say("Setting up"),
         say(
-            "Put your robot on your start tile (the corner brackets) and your flag on your base tile (South’s ring, "
-            "North’s rhomb). Who sits below rank 1 is purple."
+            "Put your robot on your start tile (the corner brackets) and your flag on your base tile "
+            "(South’s ring, North’s rhomb). The player below rank 1 is purple."
         ),
     ),
     Rule(
         "commands",
         say("Commands"),
         say(
-            "Each turn both players hand in a buffer of three commands in secret: up, down, left, right, idle or "
-            "shoot, in any order, repeats allowed. Directions are seen from your own seat: up is away from you. Then "
-            "the buffers are opened, one pair of commands after the other."
+            "Each turn both players hand in a buffer of three commands in secret: up, down, left, "
+            "right, idle or shoot, in any order, repeats allowed. Directions are seen from your own "
+            "seat: up is away from you. Then the buffers are revealed, one pair of commands after "
+            "the other."
         ),
     ),
     Rule(
@@ -113,17 +114,17 @@ RULES = (
         "ties",
         say("Ties"),
         say(
-            "When both flags come home in the same step it is a tie, and so it is when the turn limit is reached, or "
-            "the limit of turns in a row in which no flag is taken and no robot hit. A tie is played again from the "
-            "beginning; the match keeps the count."
+            "It is a tie when both flags come home in the same step, when the turn limit is reached, "
+            "or when too many turns in a row pass without a flag taken or a robot hit. A tie is "
+            "played again from the beginning; the match keeps the count."
         ),
     ),
     Rule(
         "start-blocked",
         say("No way back"),
         say(
-            "When a robot that was hit cannot return because the other robot or its own flag is on its start tile, its "
-            "opponent wins. If that is so for both, it is a tie."
+            "When a robot that was hit cannot return because the other robot or its own flag is on "
+            "its start tile, its opponent wins. If neither robot can return, it is a tie."
         ),
     ),
 )

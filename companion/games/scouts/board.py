@@ -96,10 +96,11 @@ BOULDERS = tuple(map(_boulder, SQUARES))
 
 _NOTES = (
     say(
-        "Scouts: two tags back to back on card or a coin of 4 mm, the plain face on one side and the eye on the other."
+        "Scouts: two tags back to back on card or a coin 4 mm thick, the plain face on one side "
+        "and the eye on the other."
     ),
-    say("Boulder: glue the tag in the middle of a flat block of 66 x 66 mm and 5 mm height."),
-    say("Rock: glue the tag in the middle of a flat block of 66 x 31 mm and 5 mm height. It may lie either way."),
+    say("Boulder: glue the tag onto the middle of a flat block, 66 x 66 mm and 5 mm high."),
+    say("Rock: glue the tag onto the middle of a flat block, 66 x 31 mm and 5 mm high. It may lie either way."),
     say("A scout that ends its dash on another one is put on top of it; the camera remembers the one beneath."),
 )
 

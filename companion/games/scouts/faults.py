@@ -111,7 +111,7 @@ def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
     covered = sorted(square for square, (_, now) in changes.items() if now == face)
     if index // 2 != position.seat:
         side = SEAT_NAMES[position.seat]
-        text = say("The {rock} is not {side}’s. {side!c} is on turn and lays only its own.", rock=face, side=side)
+        text = say("The {rock} is not {side}’s. {side!c} is to play and lays only its own.", rock=face, side=side)
         return Illegal(Reason.NOT_YOUR_ROCK, text, "rocks", NAMES[covered[0]])
     if index % 2 == 0:
         fits = sum(1 << square for square in covered) == BOULDERS[covered[0]]

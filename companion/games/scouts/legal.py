@@ -72,7 +72,7 @@ def check(state: State, seat: Seat, decision: Decision) -> None:
         raise Illegal(Reason.GAME_OVER, joined(" ", (say("The game is over."), state.outcome.reason)), "winning")
     if seat is not state.seat:
         names = dict(zip(SEATS, SEAT_NAMES, strict=True))
-        text = say("{side!c} is not on turn. {other!c} plays now.", side=names[seat], other=names[seat.other])
+        text = say("{side!c} is not to play. It is {other}’s turn.", side=names[seat], other=names[seat.other])
         raise Illegal(Reason.NOT_ON_TURN, text, "turns")
     if kind is Kind.PLACE:
         _check_placement(position, decision.squares[0])
@@ -151,7 +151,7 @@ def _check_scout(state: State, squares: tuple[int, ...]) -> None:
             raise no_play(Reason.BURIED, squares, why, "stacks", start)
         if position.foe & bit:
             parts = {"square": name, "foe": foe, "side": SEAT_NAMES[position.seat]}
-            why = say("The scout on {square} is {foe}, and {side} is on turn.", **parts)
+            why = say("The scout on {square} is {foe}, and {side} is to play.", **parts)
             raise no_play(Reason.NOT_YOUR_SCOUT, squares, why, "turns", start)
         raise no_play(Reason.NO_SCOUT, squares, say("There is no scout on {square}.", square=name), "turns", start)
     if not position.due:
@@ -194,7 +194,7 @@ def _check_jumps(position: Position, squares: tuple[int, ...]) -> None:
                 why = say("It ends on {square}, where the scout brings intel home.", square=NAMES[here])
             raise no_play(Reason.PLAY_ENDED, squares, why, "winning" if has_intel else "intel", here)
         if there in squares[: index + 1]:
-            why = say("A play visits no square twice, and {square} comes again.", square=NAMES[there])
+            why = say("A play visits no square twice, and this one returns to {square}.", square=NAMES[there])
             raise no_play(Reason.VISITED_TWICE, squares, why, "jump", there)
         _check_jump(position, squares, here, there)
 
@@ -208,7 +208,7 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
         raise no_play(Reason.DIAGONAL_JUMP, squares, why, "jump")
     if {files, ranks} != {0, 2}:
         parts = {"square": NAMES[here], "to": NAMES[there]}
-        why = say("{square} to {to} is no jump: it goes two squares along a file or a rank.", **parts)
+        why = say("{square} to {to} is not a jump: it goes two squares along a file or a rank.", **parts)
         raise no_play(Reason.NOT_A_JUMP, squares, why, "jump")
     between = (here + there) // 2
     over, landing = 1 << between, 1 << there

@@ -104,7 +104,7 @@ def _rock(rest: str, text: str) -> tuple[int, int]:
         raise Malformed(told)
     if one > other:
         right = f"R@{NAMES[first]}-{NAMES[second]}"
-        raise Malformed(say("A rock is written by rising file or rank: expected {notation}", notation=right))
+        raise Malformed(say("A rock is written with its lower file or rank first: expected {notation}", notation=right))
     return one, other
 
 

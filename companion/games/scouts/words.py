@@ -10,13 +10,13 @@ OPTION_ROWS = (
     OptionRow(
         "seconds",
         say("Clock"),
-        say("Time of each side for the whole game. Who has none left loses."),
+        say("Each side’s time for the whole game. A side with none left loses."),
         (*((say("{minutes} min", minutes=each), 60 * each) for each in (10, 3, 5, 15, 30)), (say("None"), 0)),
     ),
     OptionRow(
         "increment",
         say("Increment"),
-        say("What a side gets back for each turn that it ends."),
+        say("What a side gets back for each turn it ends."),
         ((say("None"), 0), *((say("{seconds} s", seconds=each), each) for each in (2, 5, 10, 30))),
     ),
     OptionRow(
@@ -31,7 +31,7 @@ _PLACED = ("@b1", "@b10", "@d1", "@d10", "@e1", "@e10", "@g1", "@g10", "@h1", "@
 RULES = (
     Rule(
         "goal",
-        say("What it is about"),
+        say("The aim"),
         say(
             "Nobody takes anything: five scouts of each side walk to the other side’s home rank, gather intel there "
             "and bring it back. White’s home rank is rank 1, black’s is rank 10. White begins."
@@ -50,10 +50,10 @@ RULES = (
         "turns",
         say("Turns and plays"),
         say(
-            "A turn is two plays with two different scouts; White’s first turn is one play. A play is either one dash "
-            "or any number of jumps of one scout. A play that is possible has to be made; when no scout that has not "
-            "been played in this turn can be played, the turn may end without. The player ends the turn by pressing "
-            "the clock."
+            "A turn is two plays with two different scouts; White’s first turn is one play. A play "
+            "is either one dash or any number of jumps of one scout. If a play is possible it has to "
+            "be made; when no scout can be played that has not been played in this turn, the turn "
+            "may end without it. The player ends the turn by pressing the clock."
         ),
     ),
     Rule(

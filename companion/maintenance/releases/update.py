@@ -189,7 +189,7 @@ def switched_back_words(state: Path) -> str:
     done = told(state)
     if done is None:
         return ""
-    failed = say("The new version {left} has not come up: {taken} is in use again.", left=done.left, taken=done.taken)
+    failed = say("The new version {left} did not start: {taken} is in use again.", left=done.left, taken=done.taken)
     if not done.inputs:
         return failed
     lost = say_n(

@@ -56,7 +56,7 @@ class SettingsFile:
         content = self._content()
         if _mark(content) != seen:
             raise Stale(
-                say("The file was changed by somebody else meanwhile: look at the values again, nothing was written.")
+                say("Somebody else has changed the file in the meantime. Nothing was written: check the values again.")
             )
         text = _text(content, self.path)
         old = read_settings(text, str(self.path))
@@ -180,7 +180,7 @@ def _text(content: bytes, path: Path) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError:
-        raise ConfigError(say("{file}: not a text in UTF-8", file=str(path))) from None
+        raise ConfigError(say("{file}: not UTF-8 text", file=str(path))) from None
 
 
 def _leaves(tree: Mapping[str, Any], before: str) -> Iterator[tuple[str, Any]]:

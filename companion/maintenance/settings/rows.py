@@ -94,13 +94,13 @@ class SettingRow:
                 return self._number(text)
             case FieldKind.TIME:
                 if not _TIME.fullmatch(text):
-                    raise Malformed(say("Give a time of day such as 22:00, or nothing."))
+                    raise Malformed(say("Enter a time such as 22:00, or leave it empty."))
                 return text
             case FieldKind.LIST:
                 return text.replace(",", " ").split()
             case _:
                 if not text or len(text) > MAX_TEXT or not text.isprintable():
-                    raise Malformed(say("Give a text of at most {number} characters.", number=MAX_TEXT))
+                    raise Malformed(say("Enter at most {number} characters.", number=MAX_TEXT))
                 return text
 
     @property
@@ -116,7 +116,7 @@ class SettingRow:
         for value, _ in self.choices:
             if self.typed(value) == text:
                 return value
-        raise Malformed(say("Choose one of the values that are offered."))
+        raise Malformed(say("Choose one of the values offered."))
 
     def _number(self, text: str) -> float | int:
         try:
@@ -131,10 +131,10 @@ class SettingRow:
     def _wanted(self) -> str:
         low, high = f"{self.low:g}", f"{self.high:g}"
         if self.is_above:
-            return say("Give a number above {low} and at most {high}.", low=low, high=high)
+            return say("Enter a number above {low} and at most {high}.", low=low, high=high)
         if self.kind is FieldKind.NUMBER:
-            return say("Give a number from {low} to {high}.", low=low, high=high)
-        return say("Give a whole number from {low} to {high}.", low=low, high=high)
+            return say("Enter a number from {low} to {high}.", low=low, high=high)
+        return say("Enter a whole number from {low} to {high}.", low=low, high=high)
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def try_in_child(settings: Settings, own_port: int, time_s: float = TIME_S) -> s
             return bound
         words.seek(0)
         lines = words.read(100_000).decode(errors="replace").strip().splitlines()
-    return lines[-1][:400] if lines else say("the trial ended without a word.")
+    return lines[-1][:400] if lines else say("the trial ended without a message.")
 
 
 def _watch(child: subprocess.Popen[bytes], text: bytes, time_s: float) -> str:
@@ -63,7 +63,7 @@ def _watch(child: subprocess.Popen[bytes], text: bytes, time_s: float) -> str:
             return say("they take too much memory.")
         if time.monotonic() > end_s:
             child.kill()
-            return say("the companion does not come up with them in {number} s.", number=f"{time_s:.0f}")
+            return say("the companion does not start with them within {number} s.", number=f"{time_s:.0f}")
 
 
 def _memory_bytes(process: int) -> int:

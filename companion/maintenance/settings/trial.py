@@ -119,8 +119,8 @@ class SettingsTrial:
 
     def _sentence(self, why: str) -> str:
         used = say(
-            "The new settings cannot be used, those of before are: {why}",
-            why=why or say("the companion did not come up with them."),
+            "The new settings cannot be used, so the previous ones are in use: {why}",
+            why=why or say("the companion did not start with them."),
         )
         return joined(" ", (used, say("The new ones are kept in {file}.", file=self.refused_path.name)))
 

@@ -46,38 +46,38 @@ SECTIONS: Mapping[str, str] = {
 """The headings, in the page's order; the settings beside all tables have no name."""
 
 WORDS: Mapping[str, Words] = {
-    "state_dir": Words(say("Folder"), say("Where games, photographs and what is known of lenses are kept.")),
+    "state_dir": Words(say("Folder"), say("Where games, photographs and lens data are kept.")),
     "table.reading_time_s": Words(
         say("Reading time"),
-        say("So long a step without anything to move stays on the screen."),
+        say("How long a step stays on the screen when there is nothing to move."),
         say("seconds"),
         at_once=True,
         page=True,
     ),
     "table.tip_south": Words(
         say("South sits"),
-        say("To which edge of the table screen the sign points for South."),
+        say("Which edge of the table screen the sign points to for South."),
         choices={"left": say("Left"), "right": say("Right")},
         at_once=True,
         page=True,
     ),
     "table.theme": Words(
         say("Colours of the table screen"),
-        say("Light, dark, or as its system wishes."),
+        say("Light, dark, or the same as its system."),
         choices={"system": say("System"), "light": say("Light"), "dark": say("Dark")},
         at_once=True,
         page=True,
     ),
     "table.language": Words(
         say("Language of the table"),
-        say("Of the table screen, the voice and the console; phones choose their own."),
+        say("For the table screen, the voice and the console. Phones choose their own."),
         choices={"auto": say("Browser"), **LANGUAGES},
         at_once=True,
         page=True,
     ),
     "voice.by": Words(
         say("Who speaks"),
-        say("The table screen’s browser, espeak-ng on this machine, either of them, or nobody."),
+        say("The table screen’s browser, espeak-ng on this machine, either one, or nobody."),
         choices={
             "auto": say("Either"),
             "screen": say("Screen"),
@@ -94,49 +94,47 @@ WORDS: Mapping[str, Words] = {
         at_once=True,
         page=True,
     ),
-    "voice.volume": Words(say("Loudness"), say("1 is as loud as the machine can."), at_once=True, page=True),
-    "voice.speed": Words(say("Speed"), say("1 is how a calm person talks."), at_once=True, page=True),
+    "voice.volume": Words(say("Volume"), say("1 is as loud as the machine can be."), at_once=True, page=True),
+    "voice.speed": Words(say("Speed"), say("1 is how fast a calm person talks."), at_once=True, page=True),
     "quiet.from": Words(
         say("From"),
-        say("From then on no tone and no voice is heard, and lamps are dim; empty: no quiet hours."),
+        say("From this time on there are no tones and no voice, and lamps are dim. Empty: no quiet hours."),
         at_once=True,
         page=True,
     ),
-    "quiet.to": Words(say("Until"), say("From then on everything is as on other hours."), at_once=True, page=True),
+    "quiet.to": Words(say("Until"), say("From this time on everything is back to normal."), at_once=True, page=True),
     "panel.enabled": Words(
         say("Pads"),
         say("Use the pins if there are any, insist on them, or leave them alone."),
-        choices={"auto": say("If there are"), "yes": say("Always"), "no": say("Never")},
+        choices={"auto": say("If there are any"), "yes": say("Always"), "no": say("Never")},
         page=True,
     ),
     "panel.brightness": Words(
-        say("Brightness of the lamps"), say("1 is as bright as they can."), at_once=True, page=True
+        say("Brightness of the lamps"), say("1 is as bright as they can be."), at_once=True, page=True
     ),
     "panel.silent": Words(
         say("Silent"),
-        say("Every tone’s rhythm shows on the turn lamps instead."),
+        say("The turn lamps show the rhythm of each tone instead."),
         at_once=True,
         page=True,
     ),
     "panel.debounce_ms": Words(
-        say("Bounce of a key"),
-        say("So long the contact of a key may chatter before it counts."),
+        say("Key debounce"),
+        say("How long a key’s contact may chatter before a press counts."),
         say("milliseconds"),
         page=True,
     ),
-    "panel.buzzer": Words(say("Pin of the buzzer"), say("Its GPIO number; empty: none is wired."), page=True),
-    "panel.table_button": Words(
-        say("Pin of the table button"), say("Its GPIO number; empty: none is wired."), page=True
-    ),
+    "panel.buzzer": Words(say("Pin of the buzzer"), say("Its GPIO number. Empty: not wired."), page=True),
+    "panel.table_button": Words(say("Pin of the table button"), say("Its GPIO number. Empty: not wired."), page=True),
     "panel.switch_off": Words(
-        say("Switching off by the table button"),
-        say("Held for five seconds it switches the machine off."),
+        say("Switch off with the table button"),
+        say("Holding it for five seconds switches the machine off."),
         at_once=True,
         page=True,
     ),
     "panel.system_lamp": Words(
         say("Pin of the system lamp"),
-        say("It says booting, ready, fault or safe to unplug; from the machine’s next start on. Empty: none is wired."),
+        say("It shows booting, ready, fault or safe to unplug, from the machine’s next start on. Empty: not wired."),
         page=True,
     ),
     "panel.system_lamp_active_low": Words(
@@ -147,20 +145,20 @@ WORDS: Mapping[str, Words] = {
     "camera.source": Words(
         say("Camera"),
         say(
-            "auto, none, picamera, picamera:imx708, usb:0, a word of its name such as usb:C920; "
-            "a path is written into the file by hand."
+            "auto, none, picamera, picamera:imx708, usb:0, or part of its name such as usb:C920. A "
+            "path can only be written into the file by hand."
         ),
         page=CAMERAS,
     ),
     "camera.size": Words(
-        say("Size of the picture"),
-        say("More reads smaller markers, less spares the machine."),
+        say("Picture size"),
+        say("A larger one reads smaller markers, a smaller one is easier on the machine."),
         choices={"auto": say("As the machine’s memory allows"), "1280x720": "1280 x 720", "1920x1080": "1920 x 1080"},
         page=True,
     ),
     "camera.model": Words(
         say("Model"),
-        say("Gives the angle of the lens to begin with; the board teaches the rest."),
+        say("Gives a first value for the lens angle. The rest is learned from the board."),
         choices={
             "auto": say("Guess"),
             "camera-module-1": "Camera Module 1",
@@ -173,82 +171,94 @@ WORDS: Mapping[str, Words] = {
         page=True,
     ),
     "camera.field_of_view_deg": Words(
-        say("Angle of the lens"),
-        say("How wide another lens sees, from its data sheet; empty: as the model says."),
+        say("Lens angle"),
+        say("How wide a different lens sees, from its data sheet. Empty: as for the model."),
         say("degrees"),
         page=True,
     ),
     "camera.fps": Words(
-        say("Pictures read"), say("More notices a hand sooner, less spares the machine."), say("a second"), page=True
+        say("Pictures read"),
+        say("More of them notice a hand sooner, fewer are easier on the machine."),
+        say("per second"),
+        page=True,
     ),
     "camera.mains_hz": Words(
-        say("Mains"),
-        say("The frequency of the lamps’ current: 60 in most of America, 50 in most other countries."),
+        say("Mains frequency"),
+        say("So that lamps do not flicker in the picture: 60 in most of America, 50 in most other countries."),
         say("hertz"),
         {50: "50", 60: "60"},
         page=True,
     ),
     "camera.photographs_mb": Words(
         say("Photographs"),
-        say("How much disk those of all games may take; 0: none is taken."),
+        say("How much disk space the photographs of all games may use. 0: none are taken."),
         say("megabytes"),
         page=True,
     ),
     "history.keep": Words(
-        say("Games that are kept"),
-        say("Others are removed while nobody plays, with their photographs; those from elsewhere stay."),
+        say("Games to keep"),
+        say("The others are removed with their photographs while nobody plays. Imported games stay."),
         choices={"all": say("All"), "games": say("The newest"), "days": say("The last days")},
         at_once=True,
         page=True,
     ),
     "history.games": Words(
-        say("The newest"), say("So many games, where the newest are kept."), say("games"), at_once=True, page=True
+        say("The newest"), say("How many games to keep, with “The newest”."), say("games"), at_once=True, page=True
     ),
     "history.days": Words(
-        say("The last days"), say("So far back, where the last days are kept."), say("days"), at_once=True, page=True
+        say("The last days"), say("How many days to keep, with “The last days”."), say("days"), at_once=True, page=True
     ),
     "wifi.name": Words(
-        say("Name of the network"),
-        say("Phones join it by a code on the table screen; empty: the machine’s own hotspot, if it runs one."),
+        say("Network name"),
+        say("Phones join it with a code on the table screen. Empty: the machine’s own hotspot, if it runs one."),
         at_once=True,
         page=True,
     ),
     "wifi.password": Words(
-        say("Password of the network"),
+        say("Network password"),
         say("At least eight characters; empty: an open network."),
         at_once=True,
         page=True,
     ),
-    "wifi.hidden": Words(say("Hidden network"), say("It does not tell its name by itself."), at_once=True, page=True),
-    "web.host": Words(say("Address"), say("On which the pages are served; 0.0.0.0: on all of this machine.")),
-    "web.port": Words(say("Port"), say("What follows the colon in the pages’ address; 0: any free one."), page=True),
-    "web.viewers": Words(say("Viewers"), say("So many pages may follow the table at once."), page=True),
+    "wifi.hidden": Words(say("Hidden network"), say("It does not broadcast its name."), at_once=True, page=True),
+    "web.host": Words(
+        say("Address"), say("The address the pages are served on. 0.0.0.0: every address of this machine.")
+    ),
+    "web.port": Words(
+        say("Port"), say("The number after the colon in the pages’ address. 0: any free port."), page=True
+    ),
+    "web.viewers": Words(say("Viewers"), say("How many pages may follow the table at once."), page=True),
     "web.join": Words(
         say("Who may sit down"),
-        say("Everybody on the network, or who knows the code on the table’s own screen: for a network with strangers."),
+        say(
+            "Everybody on the network, or only those who know the code on the table’s own screen, "
+            "for a network with strangers."
+        ),
         choices={"open": say("Everybody"), "code": say("With the code")},
         page=True,
     ),
     "web.names": Words(
-        say("Further names"),
-        say("Under which the pages are asked for, beside this machine’s name and addresses; blanks between them."),
+        say("Other names"),
+        say(
+            "Names under which the pages can be opened besides this machine’s name and addresses, separated by spaces."
+        ),
     ),
     "web.certificate": Words(
-        say("Certificate"), say("A PEM file; with it and its key the pages come by HTTPS. Empty: by HTTP.")
+        say("Certificate"), say("A PEM file. With it and its key the pages are served over HTTPS. Empty: over HTTP.")
     ),
-    "web.key": Words(say("Key of the certificate"), say("A PEM file that only the companion can read.")),
+    "web.key": Words(say("Certificate key"), say("A PEM file that only the companion can read.")),
     "web.metrics": Words(
         say("Measurements"),
         say("At /metrics, as Prometheus reads them: numbers only, no names and no orders."),
         page=True,
     ),
     "bots.engines": Words(
-        say("Engines from outside"),
-        say("NAME=COMMAND of programs that play like “companion bot”; each is offered as an opponent."),
+        say("External engines"),
+        say("NAME=COMMAND for programs that play like “companion bot”. Each is offered as an opponent."),
     ),
     "log.level": Words(
         say("What is logged"),
-        say("Errors alone, warnings too, what happens as well, or everything that helps to find a fault."),
+        say("Only errors, warnings too, what happens as well, or everything that helps to find a fault."),
         choices={
             "error": say("Errors"),
             "warning": say("Warnings"),
@@ -259,62 +269,62 @@ WORDS: Mapping[str, Words] = {
     ),
     "mqtt.enabled": Words(
         say("MQTT"),
-        say("Tell a broker of the house what happens at the table: turns, clocks, results."),
+        say("Tell an MQTT broker what happens at the table: turns, clocks, results."),
         at_once=True,
         page=True,
     ),
     "mqtt.host": Words(
         say("Broker"), say("Its name or address; localhost: it runs on this machine."), at_once=True, page=True
     ),
-    "mqtt.port": Words(say("Port of the broker"), say("1883 as a rule, 8883 with TLS."), at_once=True, page=True),
+    "mqtt.port": Words(say("Broker port"), say("Usually 1883, or 8883 with TLS."), at_once=True, page=True),
     "mqtt.user": Words(
-        say("User"), say("As the broker knows the table; empty: it asks for none."), at_once=True, page=True
+        say("User"), say("The table’s user name at the broker. Empty: none is needed."), at_once=True, page=True
     ),
     "mqtt.password_file": Words(
-        say("File of the password"),
-        say("A file with one line that this service may read; the password itself stands in no setting."),
+        say("Password file"),
+        say("A one-line file that this service can read. The password itself is not in the settings."),
         at_once=True,
     ),
-    "mqtt.tls": Words(say("TLS"), say("Speak to the broker so that nobody can listen."), at_once=True, page=True),
+    "mqtt.tls": Words(say("TLS"), say("Encrypt the connection to the broker."), at_once=True, page=True),
     "mqtt.ca_file": Words(
-        say("Certificate of the broker"),
-        say("A file with the certificate that vouches for it; empty: those that this machine trusts."),
+        say("Broker certificate"),
+        say("The certificate of the authority that signed it. Empty: those this machine trusts."),
         at_once=True,
     ),
     "mqtt.topic": Words(
         say("Topics"),
-        say("What all topics of this table begin with; each table needs its own."),
+        say("What all topics of this table start with. Each table needs its own."),
         at_once=True,
         page=True,
     ),
     "mqtt.home_assistant": Words(
         say("Home Assistant"),
-        say("Describe the table, so that Home Assistant makes a device of it."),
+        say("Describe the table so that Home Assistant adds it as a device."),
         at_once=True,
         page=True,
     ),
     "mqtt.discovery": Words(
         say("Discovery"),
-        say("Where Home Assistant looks for devices, as its own settings say."),
+        say("Where Home Assistant looks for devices, as in its own settings."),
         at_once=True,
         page=True,
     ),
     "mqtt.name": Words(say("Name of the table"), say("As Home Assistant shows it."), at_once=True, page=True),
     "mqtt.names": Words(
         say("Names of the players"),
-        say("Tell the broker how they are called, not only that they sit there."),
+        say("Tell the broker their names, not only that they are there."),
         at_once=True,
         page=True,
     ),
     "mqtt.staff": Words(
         say("Call the staff"),
-        say("A key at the table and on phones calls somebody by a message."),
+        say("A key at the table and on phones sends a message that calls somebody."),
         at_once=True,
         page=True,
     ),
     "mqtt.pause": Words(
-        say("Stop the clock from afar"),
-        say("A message may stop the clock of a game and let it go on."),
+        say("Stop the clock remotely"),
+        say("A message may stop and resume the clock of a game."),
         at_once=True,
         page=True,
     ),

@@ -26,28 +26,29 @@ _PRINT = (
         "Matt white paper of 160 to 200 g. In the print dialogue choose 100 % or “actual size”, never “fit to page”. "
         "Then measure the black and white bar below: it must be 100 mm long."
     ),
-    say("Glossy paper and plastic film mirror the lamp, and the camera reads nothing there."),
+    say("Glossy paper and plastic film reflect the lamp, and the camera cannot read through that."),
 )
-_WHOLE = (say("Cut along the thin line round the board and glue it on stiff card, so that it lies flat."),)
+_WHOLE = (say("Cut along the thin line around the board and glue it onto stiff card so that it lies flat."),)
 _JOIN = (
     say("Lay out the pages as in the picture. Where a page shows scissors (left and below), cut along that line."),
     say(
-        "Glue its cut edge on the edge of the other page that says so: crosses with equal numbers come together to "
-        "whole ones. First the pages of a row, then the rows. Last, cut along the thin line round the board and glue "
-        "it on card."
+        "Glue its cut edge onto the edge of the page that says so: half crosses with the same "
+        "number make whole ones. Join the pages of each row first, then the rows. Finally cut "
+        "along the thin line around the board and glue it onto card."
     ),
 )
 _CUT = say(
     "Cut out the tags along the thin lines and fold them along the dashes: flaps go down over the sides of the block, "
     "two faces go round the piece."
 )
-_SPARES = say("Keep the spare tags: they are the same once more.")
+_SPARES = say("Keep the spare tags: they are duplicates.")
 _CAMERA = (
     say(
-        "Anywhere round the table, so high that its picture shows all four corner squares of the board and a hand’s "
-        "width more. Higher is better; it may look down askew, up to some 45 degrees."
+        "Anywhere around the table, high enough that its picture shows all four corner squares "
+        "of the board and a hand’s width more. Higher is better. It may look down at an angle of "
+        "up to about 45 degrees."
     ),
-    say("Light from the side, so that no lamp mirrors on the board. Nothing has to be calibrated."),
+    say("Light the board from the side so that no lamp is reflected in it. Nothing needs to be calibrated."),
 )
 _SWITCH_ON = say(
     "Switch the companion on, or run “companion play” on a computer. Open the address that the table screen shows; "
@@ -172,21 +173,24 @@ def _steps(kit: Kit, tiling: Tiling, spares: bool, kinds: tuple[str, ...]) -> It
 def _card_steps(deck: Deck, notes: tuple[str, ...], first: int, last: int) -> Iterator[_Step]:
     """How to print cards, which are on pages `first` to `last`, and how to lay them."""
     both_sides = say(
-        "Pages {first} to {last} are cards, each page followed by its backs: print these alone, on both sides of "
-        "strong matt paper, turned over the long edge. Cut from cross to cross: neighbours share their edge.",
+        "Pages {first} to {last} are cards, each page followed by its backs: print only these "
+        "double-sided on strong matt paper, flipped on the long edge. Cut from cross to cross: "
+        "neighbouring cards share an edge.",
         first=first,
         last=last,
     )
     one_side = say(
-        "Or print only every other page from {first} on, and put each card into a matt sleeve before an old playing "
-        "card. A lost card is printed again; a card that is on the table twice is refused.",
+        "Or print only every other page from {first} on, and put each card into a matt sleeve in "
+        "front of an old playing card. A lost card can be printed again; a card that is on the "
+        "table twice is refused.",
         first=first,
     )
     title = say_n("Make the {n} card", "Make the {n} cards", len(deck.cards))
     yield _Step(title, (both_sides, one_side), partial(_card_picture, deck=deck))
     laying = say(
-        "The first card lies on its outline at your edge, each next one {step:g} mm farther from you and upon the "
-        "last: marks in the lane show the steps. Askew or upside down does no harm.",
+        "The first card goes on its outline at your edge, each next one on top of it and "
+        "{step:g} mm farther from you: marks in the lane show the steps. Tilted or upside down "
+        "does no harm.",
         step=deck.step_mm,
     )
     yield _Step(say("Lay cards open in a fan"), (laying, *notes), partial(_fan_picture, deck=deck))

@@ -93,7 +93,7 @@ def tags_in(kit: Kit, spare: bool) -> Iterator[Tag]:
     tags = [(faces[0][0].seat, faces) for faces in tags_of(kit)] if kit.pieces else []
     for seat in (*SEATS, None):
         owner = seat_words(kit, seat) if seat else say("For both")
-        section = say("Spares: the same tags once more") if spare else owner
+        section = say("Spares: the same tags again") if spare else owner
         yield from (Tag(faces, section) for owner_seat, faces in tags if owner_seat is seat)
 
 

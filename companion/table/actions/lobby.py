@@ -88,7 +88,7 @@ class Lobby:
 
     def _require_room(self) -> None:
         if not self.has_room:
-            raise JournalError(say("The disk is full: no game can begin. Remove old games or other files first."))
+            raise JournalError(say("The disk is full: no game can start. Remove old games or other files first."))
 
     def _options_of(self, game: str) -> Mapping[str, Any]:
         """With which options a game begins by a key: as the host chose last, else by its last way."""

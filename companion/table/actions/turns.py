@@ -27,7 +27,7 @@ class Turns:
         if not session.is_open:
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("Only the seat on turn can do that"))
         if action not in session.open_actions and action not in self._pipeline.live.laid.values():
-            raise Illegal(Refusal.NOT_TO_ACT, say("That cannot be done from the table: use the phone of the seat"))
+            raise Illegal(Refusal.NOT_TO_ACT, say("That cannot be done from the table: use the seat’s phone"))
         (seat,) = session.awaited
         if session.is_machines(seat):
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))
@@ -53,7 +53,7 @@ class Turns:
         """The board is as it should be, in the set-up or after a stage; `force` overrules the camera."""
         session = self._pipeline.session
         if (moment, stage) != (session.moment, session.stage):
-            raise Stale(say("That step is done already"))
+            raise Stale(say("That step is already done"))
         if self._pipeline.live.watched and not force:
             self._refuse_if_disagreeing()
         now_s = self._pipeline.now_s()
@@ -86,4 +86,4 @@ class Turns:
             raise Illegal(Refusal.WRONG_PHASE, live.problems[0].text)
         todo = [i.text for i in instructions(live) if not i.move.done]
         if todo:
-            raise Illegal(Refusal.WRONG_PHASE, say("Not yet: {todo}. Or confirm against the camera.", todo=todo[0]))
+            raise Illegal(Refusal.WRONG_PHASE, say("Not yet: {todo}. Or confirm anyway.", todo=todo[0]))

@@ -44,13 +44,13 @@ class ChanceView:
             return self.chosen
         if not self.commitment:
             return say("Chance: no commitment (older version).")
-        told = [self.chosen, *(say("Chance: no contribution of {seat!c}.", seat=seat) for seat in self.missing)]
+        told = [self.chosen, *(say("Chance: no contribution from {seat!c}.", seat=seat) for seat in self.missing)]
         if len(self.missing) == len(SEATS):
-            told = [self.chosen, say("Chance: no contribution of South or North.")]
+            told = [self.chosen, say("Chance: no contribution from South or North.")]
         if self.given and "shared" in self.given.values():
-            told.append(say("Chance: one phone gave for both seats."))
+            told.append(say("Chance: one phone contributed for both seats."))
         if not any(told):
-            told = [say("Chance is committed to, and both seats have given.")]
+            told = [say("Chance is committed, and both seats have contributed.")]
         return joined(" ", [sentence for sentence in told if sentence])
 
 

@@ -70,7 +70,7 @@ class FairChance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
             yield say("The secret does not fit the commitment: it was changed after the commitment was published.")
         for seat, given in sorted(self.contributions.items()):
             if not _fits(given.value, given.by):
-                yield say("What {seat!c} gave does not have the form of a contribution.", seat=seat)
+                yield say("What {seat!c} gave is not a valid contribution.", seat=seat)
         if seed != self.seed:
             yield say("The seed does not come from the secret and the contributions.")
 
@@ -87,7 +87,7 @@ def commitment_of(secret: str) -> str:
 def checked(value: str, by: str) -> Contribution:
     """A contribution as it is kept; raises `Malformed` for anything but 64 hexadecimal digits, or a press."""
     if not _fits(value, by):
-        raise Malformed(say("A contribution is 64 hexadecimal digits, the small letters a to f among them"))
+        raise Malformed(say("A contribution is 64 hexadecimal digits with lower-case letters"))
     return Contribution(value, by)
 
 

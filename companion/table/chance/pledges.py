@@ -19,11 +19,13 @@ def contribute(session: Session, record: Contribute) -> Session:
     """
     pledge = open_pledge(session)
     if pledge is None:
-        raise Illegal(Refusal.TOO_LATE, say("Nothing can be given to the chance of this game any more"))
+        raise Illegal(Refusal.TOO_LATE, say("It is too late to contribute to the chance of this game"))
     if record.commitment != pledge.commitment:
         raise Stale(say("That contribution belongs to another game: look at the page again"))
     if record.seat in pledge.contributions:
-        raise Illegal(Refusal.TOO_LATE, say("{seat!c} has given to the chance of this game already", seat=record.seat))
+        raise Illegal(
+            Refusal.TOO_LATE, say("{seat!c} has already contributed to the chance of this game", seat=record.seat)
+        )
     given = {**pledge.contributions, record.seat: checked(record.value, record.by)}
     if session.is_between:
         return replace(session, pledge=Pledge(pledge.commitment, given))

@@ -270,8 +270,8 @@ def mark_words(lamps: Collection[int]) -> str:
     """
     numbers = listed(map(str, sorted(lamps)))
     if len(lamps) == 1:
-        return say("At the pad lamp {numbers} blinks.", numbers=numbers)
-    return say("At the pad lamps {numbers} blink.", numbers=numbers)
+        return say("Lamp {numbers} is blinking at the pad.", numbers=numbers)
+    return say("Lamps {numbers} are blinking at the pad.", numbers=numbers)
 
 
 def sentence_of(seat: Seat) -> str:

@@ -41,7 +41,7 @@ def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
         return _held_ready(session, seat, draft, press)
     moment = _moment_of(session, seat, press)
     if grammar is None or (seat not in session.awaited and moment == session.moment):
-        raise Illegal(Refusal.NOT_TO_ACT, say("No order is wanted of this pad now"))
+        raise Illegal(Refusal.NOT_TO_ACT, say("No order is needed from this pad now"))
     if press.key is PadKey.BACK:
         shorter = () if press.held else draft[:-1]
         back = Cue.KEY_BACK if grammar.count(shorter) < grammar.count(draft) or not draft else None
@@ -54,7 +54,7 @@ def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
             raise Malformed(say("Something is missing"))
         return PadStep((), records=(HandIn(seat, moment, text),))
     if not grammar.accepts(draft, press.key):
-        raise Malformed(say("This key is not taken now"))
+        raise Malformed(say("This key has no use now"))
     longer = (*draft, str(press.key))
     asked = session.asked_of(seat)
     if asked is not None and longer != grammar.spell(asked)[: len(longer)]:

@@ -94,7 +94,7 @@ class PadInput:
         session = self._pipeline.session
         if not session.is_open:
             if press.at_s < self._pipeline.live.stage_since_s:  # it comes when the button is let go: that may be later
-                raise Stale(say("That step is done already"))
+                raise Stale(say("That step is already done"))
             self._press_ready("table", press.held)
         elif press.held and session.turns and session.turns[-1].acted_s == press.at_s:
             self._turns.undo(session.moment)
@@ -122,7 +122,7 @@ class PadInput:
                 self._turns.confirm(by, *place, force=False)
                 del self._refused_ready[by]
             case Phase.ORDERS:
-                raise Illegal(Refusal.WRONG_PHASE, say("Orders are wanted"))
+                raise Illegal(Refusal.WRONG_PHASE, say("Orders are due"))
 
     def _press_order(self, seat: Seat, press: Press) -> None:
         """Enter, change and hand in an action key by key; the draft stays here until it is handed in."""

@@ -45,7 +45,7 @@ class Seating:
         for seat, sitting in sittings.items():
             self._require(seat, sitting)
         if session.phase not in (Phase.LOBBY, Phase.OVER):
-            raise Illegal(Refusal.WRONG_PHASE, say("A game is on: seats are changed between two games"))
+            raise Illegal(Refusal.WRONG_PHASE, say("A game is on: seats can be changed between games"))
         sitters = dict(session.seats)
         for seat in sitters:
             self._pipeline.accept(FreeSeat(seat))
@@ -65,4 +65,4 @@ class Seating:
 
     def _require(self, seat: Seat, sitting: str | None) -> None:
         if sitting is not None and sitting != sitting_of(self.nonce(seat)):
-            raise Stale(say("Somebody else sits at {seat!c} by now, or nobody: look at the page again", seat=seat))
+            raise Stale(say("Somebody else sits at {seat!c} by now, or nobody: check the page again", seat=seat))

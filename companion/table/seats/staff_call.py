@@ -64,7 +64,7 @@ class StaffBell:
 
     def sentence(self) -> str:
         """What the pages say of it; empty: nobody is called."""
-        told = {Call.CALLED: say("The staff is called."), Call.COMING: say("Somebody is coming.")}
+        told = {Call.CALLED: say("The staff has been called."), Call.COMING: say("Somebody is coming.")}
         return told.get(self._call, "")
 
     def hear(self, is_heard: bool) -> None:

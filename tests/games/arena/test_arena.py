@@ -98,9 +98,9 @@ def test_a_defender_stays_and_takes_half_of_attacks_and_self_destructs_rounded_d
     assert robots(step, SOUTH) == {1: ("c3", 30 - 6 - 3)}
     shot, blast = told(step, "shot")[0], told(step, "blast")[0]
     assert shot.text == "Coral robot 1 attacks south and hits petrol robot 1 on c3: 6 points."
-    assert shot.why == blast.why == "Behind its shield a robot takes half, rounded down."
+    assert shot.why == blast.why == "Behind its shield a robot takes half the damage, rounded down."
     assert blast.text == "Coral robot 2 blows up on d4 and hits petrol robot 1 (3) and coral robot 1 (7)."
-    assert told(step, "defend")[0].text == "Petrol robot 1 shelters on c3."
+    assert told(step, "defend")[0].text == "Petrol robot 1 takes shelter on c3."
 
 
 def test_every_single_hit_is_halved_for_itself() -> None:
@@ -235,7 +235,7 @@ def test_friendly_fire_is_weaker_and_halved_by_a_shield_too() -> None:
     step = play(state, "1:aN", "1:-")
     assert points(step, SOUTH) == {1: 30, 2: 22}
     assert told(step, "shot")[0].text == "Petrol robot 1 attacks north and hits petrol robot 2 on e6: 8 points."
-    assert told(step, "shot")[0].why == "It is of its own side."
+    assert told(step, "shot")[0].why == "It is on its own side."
     assert points(play(state, "1:aN 2:D", "1:-"), SOUTH) == {1: 30, 2: 26}
 
 

@@ -36,7 +36,7 @@ GOLDEN_EVENTS = [
         "Coral robot 1 moves south, b4 to b3.",
     ],
     [
-        "Coral robot 1 shelters on b3.",
+        "Coral robot 1 takes shelter on b3.",
         "Petrol robot 2 appears on b1: put down its tag.",
         "Coral robot 2 appears on c5: put down its tag.",
         "Petrol robot 1 attacks west and hits coral robot 1 on b3: 6 points.",
@@ -71,7 +71,7 @@ GOLDEN_EVENTS = [
         "Coral robot 3 moves east, c5 to d5.",
     ],
     [
-        "Petrol robot 3 shelters on c1.",
+        "Petrol robot 3 takes shelter on c1.",
         "Coral robot 2 moves west, d3 to c3.",
         "Petrol robot 2 attacks north and hits coral robot 1 on a4: 12 points.",
         "Coral robot 1 attacks south and hits petrol robot 2 on a3: 12 points.",

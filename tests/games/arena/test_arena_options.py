@@ -36,8 +36,8 @@ def test_starts_are_numbered_and_spawn_points_listed_by_file_then_rank() -> None
     ("options", "message"),
     [
         ({"board": ""}, "The board is empty"),
-        ({"board": "n..\nS.."}, "no start of South: mark at least one square with “s”"),
-        ({"board": "N..\ns.."}, "no start of North: mark at least one square with “n”"),
+        ({"board": "n..\nS.."}, "no start for South: mark at least one square with “s”"),
+        ({"board": "N..\ns.."}, "no start for North: mark at least one square with “n”"),
         ({"board": "n..\ns."}, "Line 2 of the board has 2 tiles"),
         ({"board": "n.x\ns.."}, "“x” in line 1"),
         ({"board": "n" + "." * 12 + "\ns" + "." * 12}, "at most 12 x 12"),
@@ -119,8 +119,8 @@ def test_notation_is_read_and_written_alike(text: str) -> None:
         ("1:N,2:N", "is not an order"),
         ("١:N", "is not an order"),
         ("1:N" * 9, "“1:N1:N1:N1:N…” is not an order"),
-        ("2:N 1:N", "Robot 1 comes after robot 2: write rising robot numbers, each once"),
-        ("1:N 1:S", "Robot 1 comes after robot 1: write rising robot numbers, each once"),
+        ("2:N 1:N", "Robot 1 comes after robot 2: list the robots in rising order, each once"),
+        ("1:N 1:S", "Robot 1 comes after robot 1: list the robots in rising order, each once"),
     ],
 )
 def test_anything_else_is_malformed_and_says_what_was_expected(text: str, message: str) -> None:
@@ -143,7 +143,7 @@ REFUSALS = {
         provoke_not_on_board,
         "Petrol robot 4 is not on the board: give orders to robots that are (1, 2, 3)",
     ),
-    Reason.GAME_OVER: (provoke_game_over, "The game is over: no more orders are taken"),
+    Reason.GAME_OVER: (provoke_game_over, "The game is over: no more orders are accepted"),
 }
 
 

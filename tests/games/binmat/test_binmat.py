@@ -58,7 +58,7 @@ def test_the_turn_cycle_alternates_and_the_defender_is_first() -> None:
 def test_the_turn_cycle_one_action_or_a_pass() -> None:
     assert GAME.legal_actions(start(), DEFENDER) == ["d0", "d1", "d2", "d3", "d4", "d5", "--"]
     assert texts(play(start(), "--")) == ["Defender passes."]
-    with pytest.raises(Illegal, match="North is not to act now") as refusal:
+    with pytest.raises(Illegal, match="North cannot act now") as refusal:
         GAME.require(start(), {ATTACKER: "--"})
     assert refusal.value.reason is Refusal.NOT_TO_ACT
 
@@ -79,7 +79,7 @@ def test_drawing_a_card_the_attacker_only_from_lanes_without_a_defender_stack() 
     assert play(state, "d1").state.hands == ((), (DECK[13],))
     reason, words = refused(state, "d2")
     assert reason is Reason.LANE_DEFENDED
-    assert words == "A defender stack lies before the deck of lane 2: draw from a lane without one"
+    assert words == "A defender stack lies in front of the deck of lane 2: draw from a lane without one"
 
 
 def test_drawing_a_card_the_attacker_from_the_attacker_deck() -> None:

@@ -115,7 +115,7 @@ def test_who_began_and_what_lay_open_matters(capsys: pytest.CaptureFixture[str])
     _, opened, _ = run(capsys, "combat", *stacks, "--defender-open")
     assert "Attacker’s @& takes @! to the attacker discard" in first
     assert "Defender’s @! takes 5% to the lane discard" in second
-    assert "Defender’s 4^ @! lay open before." in opened
+    assert "Defender’s 4^ @! lay face up before." in opened
 
 
 def test_in_the_hackmud_edition_attacker_cards_may_lie_open_and_the_stack_may_be_empty(
@@ -148,7 +148,7 @@ def test_an_empty_defender_stack_is_allowed(capsys: pytest.CaptureFixture[str]) 
         ("5& 11%", "4^", "“11%” is not a card"),
         ("", "4^", "Combat needs at least one card in the attacker stack"),
         ("5& 5&", "4^", "5& is named twice: there is one of each card"),
-        ("5&", "5&", "5& is there twice: there is one of each card"),
+        ("5&", "5&", "5& appears twice: there is one of each card"),
         ("5& X", "4^", "“X” is not a card"),
     ],
 )
@@ -195,7 +195,7 @@ def test_binlog_says_where_log_and_rules_differ(tmp_path: Path, capsys: pytest.C
     assert lines[0].startswith("line 5    unread    turn 1, “nonsense” is no turn")
     assert lines[1] == (
         "line 9    differs   turn 3, a0 d0: the rules refuse it. "
-        "A defender stack lies before the deck of lane 0: draw from a lane without one"
+        "A defender stack lies in front of the deck of lane 0: draw from a lane without one"
     )
     assert lines[-2:] == ["1 line could not be read and was skipped.", "Log and rules differ in 1 point."]
 
@@ -293,5 +293,5 @@ def test_a_file_that_does_not_keep_the_rules_makes_no_log() -> None:
 
 def test_only_full_games_of_cards_have_a_log() -> None:
     for played in (GameFile("outbuffered", {}, 1, (), None), GameFile("binmat", {"way": "clock"}, 1, (), None)):
-        with pytest.raises(Malformed, match="Only a full game of BINMAT can be written as a log"):
+        with pytest.raises(Malformed, match="Only a full game of BINMAT can be saved as a log"):
             log_lines(played)

@@ -75,7 +75,7 @@ def test_people_read_10_and_notation_reads_a() -> None:
 def test_combat_reveals_the_cards_of_both_stacks() -> None:
     assert said(fought("5& 3%", "4^ a#"), "Cards open") == ["Attacker opens 5& 3%.", "Defender opens 4^ 10#."]
     assert said(fought("5&", ""), "Cards open") == ["Attacker opens 5&.", "Defender has no stack here."]
-    assert said(fought("5&", "4^", defender_open=True), "Cards open")[1] == "Defender’s 4^ lay open before."
+    assert said(fought("5&", "4^", defender_open=True), "Cards open")[1] == "Defender’s 4^ lay face up before."
 
 
 def test_combat_attacker_trap_sends_the_defenders_top_card_to_the_attacker_discard() -> None:
@@ -244,7 +244,7 @@ def test_combat_needs_at_least_one_card_in_the_attacker_stack() -> None:
 
 
 def test_combat_of_one_card_twice_is_refused() -> None:
-    with pytest.raises(Malformed, match="4& is there twice"):
+    with pytest.raises(Malformed, match="4& appears twice"):
         Fight(("4&",), ("3&", "4&"))
 
 

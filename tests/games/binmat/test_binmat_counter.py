@@ -191,9 +191,9 @@ def test_notation_has_one_spelling(text: str, normal: str) -> None:
         ("5& 4^", "An action is"),
         ("6: 5& / 4^", "“6:” is not a card"),
         ("5& 5& / 4^", "named twice"),
-        ("5& / 5&", "there twice"),
+        ("5& / 5&", "appears twice"),
         ("1& / 4^", "is not a card"),
-        ("c6", "After c expected"),
+        ("c6", "c needs a lane"),
         ("", "An action is"),
     ],
 )

@@ -29,16 +29,16 @@ def test_notation_every_text_is_its_own_action() -> None:
         ("", "An action is d3 or da, p8&3"),
         ("-", "An action is"),
         ("D3", "An action is"),
-        ("d", "After d expected a lane 0 to 5, or a"),
-        ("d6", "After d expected a lane 0 to 5, or a"),
-        ("d 3", "After d expected"),
-        ("c6", "After c expected a lane 0 to 5"),
-        ("ca", "After c expected a lane 0 to 5"),
-        ("p10&3", "After p expected a card and a lane 0 to 5, such as p8&3"),
-        ("p8&a", "After p expected"),
-        ("pX3", "After p expected"),
-        ("u>+", "After u expected a card and a lane 0 to 5, such as u>\\+2"),
-        ("x8&6", "After x expected a card and a lane 0 to 5, or a"),
+        ("d", "d needs a lane from 0 to 5, or a"),
+        ("d6", "d needs a lane from 0 to 5, or a"),
+        ("d 3", "d needs"),
+        ("c6", "c needs a lane from 0 to 5"),
+        ("ca", "c needs a lane from 0 to 5"),
+        ("p10&3", "p needs a card and a lane from 0 to 5, such as p8&3"),
+        ("p8&a", "p needs"),
+        ("pX3", "p needs"),
+        ("u>+", "u needs a card and a lane from 0 to 5, such as u>\\+2"),
+        ("x8&6", "x needs a card and a lane from 0 to 5, or a"),
         ("--\n", "An action is"),
     ],
 )
@@ -71,7 +71,7 @@ def test_options_that_make_no_game_are_refused(options: dict[str, Any], words: s
 
 def test_actions_of_another_way_are_refused_in_the_full_game() -> None:
     for action in (".", "c", "!", "5& / 4^"):
-        with pytest.raises(Illegal, match="The full game knows no such action") as refusal:
+        with pytest.raises(Illegal, match="The full game has no such action") as refusal:
             GAME.check(start(), DEFENDER, GAME.parse(action))
         assert refusal.value.reason is Reason.OTHER_WAY
 

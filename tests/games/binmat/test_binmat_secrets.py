@@ -197,7 +197,7 @@ def test_cards_played_face_up_may_be_taken_back_when_nothing_turned_up() -> None
     assert reversible(at(start(), 2, defence="4^", is_up=True, south="8&"), "u8&2")
     bounce = attacking(at(start(), 2, north="?&"))
     assert reversible(bounce, "u?&2"), "there is no defender stack"
-    assert reversible(at(bounce, 2, defence="4^", is_up=True), "u?&2"), "it lay open before"
+    assert reversible(at(bounce, 2, defence="4^", is_up=True), "u?&2"), "it lay face up before"
     assert not reversible(at(bounce, 2, defence="4^"), "u?&2")
     hackmud = attacking(at(start(edition="hackmud"), 2, north="?&"))
     assert not reversible(hackmud, "u?&2"), "a combat"

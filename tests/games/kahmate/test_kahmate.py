@@ -74,14 +74,14 @@ def test_every_form_of_the_rulings_is_read_and_written_alike(text: str) -> None:
      "B@d2 R@c2 R@f2 T@e2 F@a2 S@d1", BLUE + " R@a1", BLUE.lower(), "b2-b3-Goal", "b2–b3", "١", "b" * 10_000],
 )  # fmt: skip
 def test_anything_else_is_malformed_and_says_what_was_expected(text: str) -> None:
-    with pytest.raises(Malformed, match="is no action: expected a run b2-b3-c3") as refused:
+    with pytest.raises(Malformed, match="is not an action: expected a run b2-b3-c3") as refused:
         GAME.parse(text)
     assert len(refused.value.message) < 400
 
 
 @pytest.mark.parametrize("text", ["b2-i2", "b12-b11", "b5*j4", "b5!b12", "a99xb1", BLUE.replace("d1", "k1")])
 def test_a_square_off_the_board_is_named(text: str) -> None:
-    with pytest.raises(Malformed, match="is no square of this board: files are a to h, ranks 1 to 11"):
+    with pytest.raises(Malformed, match="is not a square on this board: files are a to h, ranks 1 to 11"):
         GAME.parse(text)
 
 
@@ -241,7 +241,7 @@ GOLDEN_EVENTS = [
     "Blue fast stands up on b5.",
     "Pink regular runs from c4 to c2.",
     "4 against 6: blue regular wins the face-off.",
-    "All cards are spent: both hands hold 1 to 6 again.",
+    "All cards have been used: both hands hold 1 to 6 again.",
     "Pink regular stops on c4.",
     "The ball lies on c5.",
     "Pink regular is turned over on c4.",

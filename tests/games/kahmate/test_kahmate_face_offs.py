@@ -34,14 +34,14 @@ def test_equal_totals_go_again_with_the_next_cards() -> None:
 def test_a_hand_is_filled_again_as_soon_as_it_is_empty_even_amid_a_face_off() -> None:
     step = do(at("R@e5", "R@e6", "e6", cards=((2,), (2,))), "e5xe6", "2/2")
     assert step.state.hands == ((1, 2, 3, 4, 5, 6),) * 2
-    assert "All cards are spent: both hands hold 1 to 6 again." in told(step)
+    assert "All cards have been used: both hands hold 1 to 6 again." in told(step)
     assert ball(do(step.state, "2/1").state)[0] == "e7"
 
 
 def test_a_spent_card_is_refused() -> None:
     state = do(at("R@e5", "R@e6", "e6", cards=((2, 5), (1, 4))), "e5xe6").state
     assert [str(action) for action in GAME.legal_actions(state, SOUTH)] == ["2", "5"]
-    with pytest.raises(Illegal, match="Card 3 is spent: choose one of 1 4"):
+    with pytest.raises(Illegal, match="Card 3 has been used: choose one of 1 4"):
         GAME.check(state, NORTH, GAME.parse("3"))
 
 

@@ -118,7 +118,7 @@ def test_keys_are_for_the_seat_on_turn_and_only_those_behind_which_is_a_play() -
 def test_a_tackle_that_waits_is_shown_as_a_duel() -> None:
     duel = GAME.standing(do(TACKLED, "e5&f6xe6").state, None).duel
     assert duel is not None
-    assert duel.hint == "More than 2 ahead takes the ball."
+    assert duel.hint == "A lead of more than 2 takes the ball."
     assert duel.sides == {
         SOUTH: Duellist("blue big", Square.parse("e5"), "tackles from e5 with tough on f6", (2, 1)),
         NORTH: Duellist("pink smart", Square.parse("e6"), "has the ball on e6", (1,)),

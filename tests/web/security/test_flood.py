@@ -18,7 +18,7 @@ from web_fixtures import HOST_KEY, Place, open_place
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
 from web.security.admission import EACH, OWNER, OWNER_EACH, STRANGER, TOGETHER, Admission, Asker
-from web.security.auth import Guard
+from web.security.auth import Auth
 from web.server import connections as channels
 from web.server import sse
 from web.server.sse import KEPT, OWN_TABLES, SEATS_EACH, THREADS, Server, Streams, TooManyViewers, serve
@@ -43,7 +43,7 @@ def token(place: Place, seat: str) -> dict[str, str]:
 
 
 def gate_of(place: Place, clock: FakeClock, connections: int = 10) -> Admission:
-    guard: Guard = place.app.extensions["guard"]
+    guard: Auth = place.app.extensions["guard"]
     return Admission(guard, clock.monotonic_s, connections)
 
 

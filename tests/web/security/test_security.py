@@ -301,8 +301,8 @@ def test_the_wifis_password_goes_to_who_stands_at_the_table(tmp_path: Path, monk
         for browser in (own, guest, host):
             assert browser.get("/kit/join.pdf").status_code == 200
         assert printed == [wifi, None, wifi]
-        assert "for the host alone" in page_of(guest, "/kit")
-        assert "for the host alone" not in page_of(host, "/kit") + page_of(own, "/kit")
+        assert "for the host only" in page_of(guest, "/kit")
+        assert "for the host only" not in page_of(host, "/kit") + page_of(own, "/kit")
         assert guest.post("/host", data={"key": HOST_KEY, "back": "/kit"}).location == "/kit"
         assert "Scan first to join it" not in page_of(stranger(home), "/")
         assert "Scan first to join it" in page_of(own, "/")

@@ -171,9 +171,9 @@ def test_who_does_not_trust_or_hangs_up_disturbs_nobody(server: Server) -> None:
     [
         ("/nowhere/c.pem", KEY, "/nowhere/c.pem of [web] cannot be read: No such file"),
         (CERTIFICATE, "/nowhere/k.pem", "/nowhere/k.pem of [web] cannot be read: No such file"),
-        (KEY, CERTIFICATE, "are no certificate with its key"),
-        (__file__, KEY, "are no certificate with its key"),
-        (CERTIFICATE, LOCKED, "is locked by a password"),
+        (KEY, CERTIFICATE, "are not a certificate and its key"),
+        (__file__, KEY, "are not a certificate and its key"),
+        (CERTIFICATE, LOCKED, "is locked with a password"),
     ],
 )
 def test_files_that_cannot_be_used_are_told_at_the_start(
@@ -211,7 +211,7 @@ def told(name: str, day: str, names: tuple[str, ...] = ()) -> list[tuple[Grade, 
 
 
 def test_a_certificate_that_counts_is_said_to() -> None:
-    good = (Grade.OK, "The certificate is good until 2120-01-01.")
+    good = (Grade.OK, "The certificate is valid until 2120-01-01.")
     assert told(CERTIFICATE, "2026-05-01", ("table.example.org", "localhost", "127.0.0.1")) == [good]
 
 
@@ -219,22 +219,22 @@ def test_a_certificate_that_counts_is_said_to() -> None:
     ("day", "words"),
     [
         ("2020-03-17", None),
-        ("2020-03-20", "The certificate ends on 2020-04-01. Renew it, then restart"),
-        ("2026-11-22", "The certificate ended on 2020-04-01: phones warn of it or stay away. Renew it"),
+        ("2020-03-20", "The certificate expires on 2020-04-01. Renew it, then restart"),
+        ("2026-11-22", "The certificate expired on 2020-04-01: phones show a warning or do not connect. Renew it"),
     ],
 )
 def test_one_that_ends_is_told_two_weeks_before(day: str, words: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("companion.diagnostics.certificate.EARLIEST_S", 0.0)
     ((grade, text),) = told(ENDED, day)
     assert grade is (Grade.WARN if words else Grade.OK)
-    assert text.startswith(words or "The certificate is good until 2020-04-01.")
+    assert text.startswith(words or "The certificate is valid until 2020-04-01.")
 
 
 def test_a_clock_that_is_wrong_is_told_and_one_that_was_never_set_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told(ENDED, "1970-01-02")[0][0] is Grade.OK
     monkeypatch.setattr("companion.diagnostics.certificate.EARLIEST_S", 0.0)
     ((grade, text),) = told(CERTIFICATE, "2019-12-31")
-    assert (grade, text.startswith("The certificate counts from 2020-01-01 on")) == (Grade.WARN, True)
+    assert (grade, text.startswith("The certificate is not valid before 2020-01-01")) == (Grade.WARN, True)
 
 
 def test_older_tls_tells_the_same() -> None:
@@ -247,11 +247,11 @@ def test_older_tls_tells_the_same() -> None:
 def test_one_for_another_name_or_another_purpose_is_told() -> None:
     good, other = told(CERTIFICATE, "2026-05-01", ("localhost", "table.example.com"))
     assert good[0] is Grade.OK
-    assert (other[0], other[1].startswith("The certificate is not for table.example.com:")) == (Grade.WARN, True)
+    assert (other[0], other[1].startswith("The certificate does not cover table.example.com,")) == (Grade.WARN, True)
     odd = (f"{'a' * 70}.example.org", "a..example.org", "fe80::1")
     assert validity(certificate_context(CERTIFICATE, KEY), CERTIFICATE, odd).not_for == odd
     assert told(FOR_CLIENTS, "2026-05-01") == [
-        (Grade.WARN, "Phones will not take the certificate: unsuitable certificate purpose.")
+        (Grade.WARN, "Phones will not accept the certificate: unsuitable certificate purpose.")
     ]
 
 
@@ -262,7 +262,7 @@ def test_the_service_warns_of_it_wherever_it_tells_of_the_machine(tmp_path: Path
     with Companion(settings, simulate=True, clock=clock, threads=False) as companion:
         companion.health.look()
         assert companion.health.state().machine is Grade.WARN
-        assert companion.health.line().startswith("The certificate ended on 2020-04-01")
+        assert companion.health.line().startswith("The certificate expired on 2020-04-01")
         assert [each.grade for each in companion.health.examine() if each.topic == "https"] == [Grade.WARN]
     assert [each.grade for each in examine(settings) if each.topic == "https"] == [Grade.WARN]
     missing = msgspec.structs.replace(settings, web=WebSettings(certificate="/nowhere.pem", key=KEY))

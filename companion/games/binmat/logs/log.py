@@ -24,11 +24,11 @@ from companion.games.binmat.logs.notation import (
     CombatStacks,
     Header,
     Line,
+    LoggedCombat,
     Move,
     Part,
     Result,
     Sprung,
-    Told,
     parse_line,
     starts_combat,
 )
@@ -413,7 +413,7 @@ class _Reader:
         if lost or attacker:
             self._lose("nobody can tell where all cards of the combat went")
 
-    def _pay_damage(self, move: Move, account: Account, tale: Told | None) -> None:
+    def _pay_damage(self, move: Move, account: Account, tale: LoggedCombat | None) -> None:
         """The lane deck gives what it owes; says where the log shows another number of cards."""
         drawn, lane = account.drawn(), move.lane
         given = tuple([card for card in drawn.cards if card != MANY])

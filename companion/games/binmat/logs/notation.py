@@ -215,7 +215,7 @@ def _short(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Told:
+class LoggedCombat:
     """How a log tells a combat: cards by `a@`, `d@`, `a?`, `d?`, the result, and what stays.
 
     `powers` is None where no result follows: a BOUNCE played face up by the rulebook is no combat. `rest` is the
@@ -243,7 +243,7 @@ def pile_of(what: str, lane: int) -> str:
     return "xa" if what in ("a@", "d?") else f"x{lane}"
 
 
-def told(combat: Combat, lane: int) -> Told:
+def told(combat: Combat, lane: int) -> LoggedCombat:
     """A combat of the rules as the log tells it."""
     by_attacker = tuple([trap.taken for trap in combat.traps if trap.taken and trap.seat is ATTACKER])
     by_defender = tuple([trap.taken for trap in combat.traps if trap.taken and trap.seat is DEFENDER])
@@ -253,16 +253,16 @@ def told(combat: Combat, lane: int) -> Told:
     if combat.bounced:
         sprung["a?"], rest = _bounces(attacker)
         sprung["d?"], left = _bounces(defender)
-        return Told(sprung, (sum_of(rest).power, sum_of(left).power), is_bounced=True, rest=rest)
+        return LoggedCombat(sprung, (sum_of(rest).power, sum_of(left).power), is_bounced=True, rest=rest)
     powers = sum_of(attacker).power, sum_of(defender).power
     place = f"x{lane}" if powers[0] < powers[1] else "xa"
     hits = _without(defender, combat.defender)[::-1]
-    return Told(sprung, powers, combat.damage, False, attacker, place, hits, combat.due)
+    return LoggedCombat(sprung, powers, combat.damage, False, attacker, place, hits, combat.due)
 
 
-def told_bounce(card: str, defender: Cards) -> Told:
+def told_bounce(card: str, defender: Cards) -> LoggedCombat:
     """A BOUNCE played face up by the rulebook: no combat, but BOUNCEs leave."""
-    return Told({"a@": (), "d@": (), "a?": (card,), "d?": _bounces(defender)[0]})
+    return LoggedCombat({"a@": (), "d@": (), "a?": (card,), "d?": _bounces(defender)[0]})
 
 
 def starts_combat(seat: Seat, letter: str, card: str) -> bool:
@@ -365,7 +365,7 @@ class _Turn:
         if tale.powers is not None:
             yield self._result(tale, tale.powers, card, lane)
 
-    def _result(self, tale: Told, powers: tuple[int, int], card: str, lane: int) -> str:
+    def _result(self, tale: LoggedCombat, powers: tuple[int, int], card: str, lane: int) -> str:
         attack, defence = powers
         damage = tale.damage if tale.damage or not (attack or defence) else "-"
         text = f"`n--` {attack} {defence} {damage} / {' '.join(tale.rest)} {tale.rest_place}"

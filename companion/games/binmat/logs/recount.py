@@ -13,11 +13,11 @@ from companion.games.binmat.logs.ledger import Ledger, words_of
 from companion.games.binmat.logs.notation import (
     MANY,
     CombatStacks,
+    LoggedCombat,
     Move,
     Part,
     Result,
     Sprung,
-    Told,
     pile_of,
     told,
     told_bounce,
@@ -68,7 +68,7 @@ class CombatCheck:
 
     differences: tuple[str, ...]
     unchecked: str = ""
-    tale: Told | None = None
+    tale: LoggedCombat | None = None
 
 
 def judge(account: Account, move: Move, ledger: Ledger | None, edition: Edition) -> CombatCheck:
@@ -119,7 +119,7 @@ def alike(shown: Cards, expected: Cards) -> bool:
     return MANY in shown or len(shown) == len(expected)
 
 
-def differences(account: Account, tale: Told, lane: int) -> list[str]:
+def differences(account: Account, tale: LoggedCombat, lane: int) -> list[str]:
     """Where the log of a combat differs from the rules' account of it; what the log does not show is no difference."""
     found = []
     for what, expected in tale.sprung.items():
@@ -143,7 +143,7 @@ def differences(account: Account, tale: Told, lane: int) -> list[str]:
     return found + _misplaced(result, tale, lane)
 
 
-def _misplaced(result: Result, tale: Told, lane: int) -> list[str]:
+def _misplaced(result: Result, tale: LoggedCombat, lane: int) -> list[str]:
     """Cards of the stacks that the log's result sends elsewhere than the rules."""
     ruled = {"xa": tale.hits, f"x{lane}": ()}
     ruled[tale.rest_place] = tale.rest + ruled[tale.rest_place]

@@ -80,8 +80,11 @@ def _pictures(run: _Run, only: str) -> _Measured:
 
 def _games(run: _Run) -> _Measured:
     games = bench_games(QUICK_GAMES if run.quick else GAMES_PLAYED, run.keep, run.say)
-    rough = bench_games(QUICK_GAMES if run.quick else ROUGH_GAMES, run.keep, run.say, ROUGH)
-    return {"games": games.plain(), "rough games": rough.plain()}, [*games.verdicts(), *rough.rough_verdicts()]
+    number = QUICK_GAMES if run.quick else ROUGH_GAMES
+    rough = {kind: bench_games(number, run.keep, run.say, kind) for kind in ROUGH}
+    told = {"games": games.plain(), "rough games": {kind: tally.plain() for kind, tally in rough.items()}}
+    judged = [verdict for kind, tally in rough.items() for verdict in tally.rough_verdicts(kind)]
+    return told, [*games.verdicts(), *judged]
 
 
 def _still(run: _Run) -> _Measured:

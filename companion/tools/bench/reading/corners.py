@@ -141,14 +141,14 @@ def _tried(number: int, rng: Random) -> CornerView | None:
         return None
     luma = table.render_luma()
     for marker in covered:
-        _cover(luma, pose, kit, marker, rng)
+        cover_corner(luma, pose, kit, marker, rng)
     if rng.random() < _CURLED:
         for marker in inside:
             _curl(luma, pose, kit, marker, rng)
     return CornerView(number, kit, view, luma, prints, pose)
 
 
-def _cover(luma: Luma, pose: Pose, kit: Kit, marker: int, rng: Random) -> None:
+def cover_corner(luma: Luma, pose: Pose, kit: Kit, marker: int, rng: Random) -> None:
     """Lay a sheet over a corner marker; it does not reach the squares."""
     x, y = kit.board.corner_centres_mm[marker]
     half = _COVER * kit.board.corner_mm / 2

@@ -7,7 +7,7 @@ last that moved; those after it are *quiet*. Nothing more happens for two quiet 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
@@ -34,7 +34,7 @@ from vision.simulation.view import View
 GAMES_PLAYED = 15
 ROUGH = ("jpeg", "mixed")
 """Games before a camera that encodes every frame anew, with its own noise and the lamps of that moment."""
-ROUGH_GAMES = 5
+ROUGH_GAMES = 10
 """Games of each of these kinds."""
 KINDS = ("start", "move", "put", "take", "capture", "flip", "rest", "bump", "lamp")
 QUIET_AT = {"take": 2}
@@ -82,13 +82,13 @@ class GameTally:
         """Of the boards that hands left, those settled right in time."""
         return self.settled / max(1, self.boards)
 
-    def rough_verdicts(self) -> list[Verdict]:
-        """The judgement of games before a rough camera."""
+    def rough_verdicts(self, kind: str) -> list[Verdict]:
+        """The judgement of games before a rough camera of this kind."""
         settled = f"{self.settled} of {self.boards} in time ({self.settled_share:.2%}, "
         settled += f"at least {LEAST_SETTLED_ROUGH:.0%})"
         return [
-            Verdict("rough games, boards settled right", self.settled_share >= LEAST_SETTLED_ROUGH, settled),
-            Verdict("rough games, wrong layouts accepted", not self.wrong, f"{self.wrong} (none allowed)"),
+            Verdict(f"rough games, {kind}: boards settled right", self.settled_share >= LEAST_SETTLED_ROUGH, settled),
+            Verdict(f"rough games, {kind}: wrong layouts accepted", not self.wrong, f"{self.wrong} (none allowed)"),
         ]
 
     def verdicts(self) -> list[Verdict]:
@@ -322,14 +322,13 @@ def bench_games(
     number: int = GAMES_PLAYED,
     keep: Path | None = None,
     say: Callable[[str], None] = print,
-    rough: Sequence[str] = ("",),
+    rough: str = "",
 ) -> GameTally:
-    """Play so many games in front of the reader, of each of these `ROUGH` kinds; `say` is told what goes wrong, `keep`
-    a folder for these pictures."""
+    """Play so many games in front of the reader, of this of the `ROUGH` kinds; `say` is told what goes wrong, `keep` a
+    folder for these pictures."""
     tally = GameTally()
-    for kind in rough:
-        for index in range(number):
-            Played(index, tally, keep, say, kind).play()
+    for index in range(number):
+        Played(index, tally, keep, say, rough).play()
     lags = ", ".join(f"{what} {times}" for what, times in sorted(tally.lags.items()))
     say(f"{tally.games} games, {tally.frames} pictures; settled in quiet picture: {lags}")
     return tally

@@ -1,0 +1,121 @@
+"""Print of a board of cards that must be seen and is not: what lies on it was not read.
+
+All print of a card may be hidden and still not that it is there: the lines round the zones end below it, and so do the
+board's corner markers. How dark a line is in this light and this focus, the lines themselves tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from companion.core.kit import Board
+from vision.cards.fans import Lying
+from vision.detection.markers import marker_modules, modules_in
+from vision.pose.pose import Maps, Points, square_corners_mm
+
+_OFF_MM, _PAPER_MM = 1.6, 4.0
+"""A line lies so near to where the pose puts it, at most, and its paper is seen within that."""
+_STEP_MM = 0.4
+_ACROSS = np.arange(-_PAPER_MM, _PAPER_MM + _STEP_MM / 2, _STEP_MM)
+_IS_LINE = np.abs(_ACROSS) <= _OFF_MM
+_SMOOTH = 5
+"""Over so many millimetres along a line its brightness is averaged: noise and gaps of worn print go."""
+_LEAST_MM = 7
+"""So much of a line must be gone."""
+_GONE = 0.3
+"""What is paler than this share of what lines are like in this picture is none."""
+_USUAL_PERCENT = 70
+_LEAST_DEPTH = 14.0
+"""Lines that are paler than this, of 200 grey levels, tell nothing."""
+_BESIDE_MM = 1.5
+"""So far round cards that are known lines are not asked for, ..."""
+_CROSSING_MM = 4.0
+"""... nor so near to where they cross."""
+_MODULES, _LIKENESS = 16, 0.5
+"""So many modules of a corner marker tell whether it is there, by their correlation with its print."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Outlines:
+    """`places` (N, 2) mm, one a millimetre along the sides of all zones; `ways` (N, 2) across them; `sides` (N,): the
+    number of each one's side."""
+
+    places: Points
+    ways: Points
+    sides: NDArray[np.int64]
+
+
+@lru_cache(maxsize=2)
+def _outlines(board: Board) -> _Outlines:
+    places, ways, sides = list[Points](), list[Points](), list[NDArray[np.int64]]()
+    half = np.array([board.square_mm, board.depth_mm]) / 2
+    for square in board.squares:
+        for axis, sign in ((0, -1), (0, 1), (1, -1), (1, 1)):
+            way, along = np.eye(2)[axis], np.eye(2)[1 - axis]
+            length = 2 * half[1 - axis] - 2 * _CROSSING_MM
+            steps = np.arange(round(length)) - length / 2
+            places.append(board.centre_mm(square) + sign * half * way + steps[:, None] * along)
+            ways.append(np.tile(way, (len(steps), 1)))
+            sides.append(np.full(len(steps), len(sides)))
+    return _Outlines(np.vstack(places), np.vstack(ways), np.concatenate(sides))
+
+
+def hidden_lines(even: NDArray[np.uint8], maps: Maps, board: Board, cards: Sequence[Lying]) -> Iterator[Points]:
+    """(N, 2) mm: each stretch of a zone's outline that is not seen although no known card lies there.
+
+    `even` is the (h, w) view of `maps` with even paper.
+    """
+    lines = _outlines(board)
+    across = maps.to_view((lines.places[:, None] + _ACROSS[:, None] * lines.ways[:, None]).reshape(-1, 2))
+    at = across.reshape(len(lines.places), len(_ACROSS), 2).astype(np.float32)
+    grey = cv2.remap(even, at, None, cv2.INTER_LINEAR, borderValue=0)  # type: ignore[call-overload]  # stubs deny None
+    grey = cv2.blur(grey.astype(np.float32), (1, _SMOOTH))
+    depth = grey.max(axis=1) - grey[:, _IS_LINE].min(axis=1)
+    asked = _is_free(lines.places, maps, cards)
+    if not asked.any():
+        return
+    usual = float(np.percentile(depth[asked], _USUAL_PERCENT))
+    if usual < _LEAST_DEPTH:
+        return
+    gone = asked & (depth < _GONE * usual)
+    ends = np.flatnonzero(np.diff(np.where(gone, lines.sides, -1), prepend=-1, append=-1))
+    for first, last in pairwise(ends):
+        if gone[first] and last - first >= _LEAST_MM:
+            yield lines.places[first:last]
+
+
+def hidden_corners(even: NDArray[np.uint8], maps: Maps, board: Board, cards: Sequence[Lying]) -> Iterator[Points]:
+    """(4, 2) mm: each corner marker of the board on which something lies although no known card does."""
+    for marker in board.corners:
+        mark = square_corners_mm(*board.corner_centres_mm[marker], board.corner_mm)
+        print_ = marker_modules(marker).astype(np.float64)
+        modules = (np.arange(len(print_)) + 0.5) / len(print_)
+        down, across = np.meshgrid(modules, modules, indexing="ij")
+        places = mark[0] + across[..., None] * (mark[1] - mark[0]) + down[..., None] * (mark[3] - mark[0])
+        corners = maps.to_view(mark)
+        is_in = (corners >= 1).all() and (corners <= np.array(even.shape[::-1]) - 2).all()
+        if not is_in or not (free := _is_free(places.reshape(-1, 2), maps, cards)).sum() >= _MODULES:
+            continue
+        seen, wanted = modules_in(even, corners).ravel()[free], print_.ravel()[free]
+        if np.ptp(wanted) and (not np.ptp(seen) or np.corrcoef(seen, wanted)[0, 1] < _LIKENESS):
+            yield mark
+
+
+def _is_free(places: Points, maps: Maps, cards: Sequence[Lying]) -> NDArray[np.bool_]:
+    """(N,): is no known card at a place, or so near that its edge and its shadow may be taken for a line?"""
+    low, high = np.array(maps.low_mm), np.array(maps.high_mm)
+    width, height = np.ceil(high - low).astype(int)
+    taken = np.zeros((height, width), np.uint8)
+    for card in cards:
+        outline = (card.outline - low).round().astype(np.int32)
+        cv2.fillConvexPoly(taken, outline, 255)
+        cv2.polylines(taken, [outline], True, 255, round(2 * _BESIDE_MM))
+    x, y = (places - low).round().astype(int).T
+    return np.asarray(taken[y, x] == 0)
