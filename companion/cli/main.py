@@ -320,7 +320,8 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--only",
         default="",
         metavar="NAME",
-        help="vision: scenes whose name starts like this, such as tilt-3; or game, cost, photograph, corners, lens. "
+        help="vision: scenes whose name starts like this, such as tilt-3; or game, cost, photograph, printed, "
+        "corners, lens. "
         "bots: the game of that name. pi: the board of that name",
     )
     command.add_argument("--keep", type=Path, metavar="DIR", help="vision: keep pictures that were not read, and why")

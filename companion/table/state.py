@@ -63,6 +63,8 @@ class TableState:
     """The game that the host started last."""
     choices: tuple[str, ...] = ()
     why_not: Illegal | None = None
+    is_helping: bool = False
+    """Has somebody at the table asked what can be done now?"""
     laid: Mapping[Seat, str] = field(default_factory=dict)
     fans_before: Layout = field(default_factory=dict)
     """The cards that lay open when the decision that is due began."""
@@ -119,7 +121,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
     if session.moment != before.moment or session.phase is not before.phase:
         fans = reading.fans if reading else {}
         markers = reading.markers if reading and session.phase is Phase.ORDERS else live.markers_before
-        live = replace(live, drafts={}, overruled=frozenset(), choices=(), laid={})
+        live = replace(live, drafts={}, overruled=frozenset(), choices=(), laid={}, is_helping=False)
         live = replace(live, why_not=None, fans_before=fans, markers_before=markers)
     shown = (session.moment, session.phase, session.stage)
     if shown != (before.moment, before.phase, before.stage):
