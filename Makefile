@@ -17,7 +17,7 @@ MINUTES ?= 60
 N ?= 1000000
 SCREENSHOTS ?= /tmp/companion-screenshots
 
-.PHONY: play install uninstall wheel deb lock test quick test-opencv4 check messages format lint types bench bench-bots bench-pi appliance selfplay night fuzz screenshots docs-pictures tools clean
+.PHONY: play install uninstall wheel deb lock test quick test-opencv4 check messages format lint types bench bench-bots bench-pi appliance arm64 selfplay night fuzz screenshots docs-pictures tools clean
 
 play: $(VENV)/.runs
 	@$(BIN)/companion play $(ARGS)
@@ -115,6 +115,12 @@ appliance: $(VENV)/.tests
 	|| { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq $(QEMU) >/dev/null; } \
 	|| echo "No QEMU: install $(QEMU) to test the whole machine."
 	$(BIN)/python -m pytest -rs tests/appliance $(ARGS)
+
+# The tests of reading, rules and pages on an emulated cortex-a72 with arm64's wheels: hours, once a week, as root.
+# ARGS="tests/games/scouts" chooses; it needs qemu-user-static and mmdebstrap.
+arm64: $(VENV)/.tests
+	@[ -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ] || { [ -n "$(APT)" ] && $(APT) install -y -qq qemu-user-static mmdebstrap >/dev/null; } || true
+	cd tests && $(abspath $(BIN))/python -m appliance.arm64 $(ARGS)
 
 selfplay: $(VENV)/.runs
 	for game in outbuffered scouts arena kahmate binmat; do \

@@ -90,7 +90,15 @@ class Tour:
         self.client.send("/host", f"key={self.companion.host_key}".encode())
 
     def _game(self, name: str) -> Iterator[Stop]:
-        """One game from its set-up to its end, as far as each state shows something of its own."""
+        """One game from its lesson and its set-up to its end, as far as each state shows something of its own."""
+        self.table.begin_lesson(name)
+        if self.table.view().phase is Phase.SETUP:
+            self.table.confirm("host", self.table.view().moment, 0, force=True)
+        yield from (Stop(f"{name}-lesson-{page}", path) for page, path in (("screen", "/"), ("south", "/seat/south")))
+        self.table.skip_lesson("host")
+        self.table.help(True)
+        yield Stop(f"{name}-help-screen", "/")
+        self.table.abandon()
         self.table.new_game(name, dict(GAMES[name].presets[-1].options), 7)
         everybody = (("screen", "/"), ("south", "/seat/south"), ("north", "/seat/north"), ("watch", "/watch"))
         self._look()

@@ -150,7 +150,7 @@ def _still(told: Retelling, turn: int, seat: Seat | None = None) -> Still:
         past.counted,
         told.photograph(turn),
         event.text if event else "",
-        ((event.to or event.square) if event else None) or "",
+        ((event.to or event.square) if event else None) or (str(scene.moves[-1][1]) if scene.moves else ""),
     )
 
 

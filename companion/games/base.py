@@ -20,7 +20,7 @@ from companion.core.i18n import listed, say, translate
 from companion.core.kit import Kit, Layout, Seat, Side
 from companion.games.aids import Extras
 from companion.games.events import CommonEvent, EventKind
-from companion.games.screen import BoardUi, Play, Tally, UnitOrder
+from companion.games.screen import BoardUi, Play, Possible, Tally, UnitOrder
 
 if TYPE_CHECKING:
     from companion.games.lesson import Lesson
@@ -252,6 +252,8 @@ class Game(ABC, Generic[S, A]):
     end_rule: ClassVar[str | None] = None
     presets: ClassVar[tuple[Preset, ...]] = (Preset("", {}),)
     """The ways to begin it from a seat; the last one is meant when its board lies on the table."""
+    help_words: ClassVar[Mapping[str, str]] = {}
+    """What comes of each order, by its English word, in a few words: the answer to “What can I do now?”."""
     lesson: ClassVar[Lesson | None] = None
     """The first game with a guide; None: there is none."""
     replays_ties: ClassVar[bool] = False
@@ -422,6 +424,10 @@ class Game(ABC, Generic[S, A]):
 
     def plan(self, state: S, seat: Seat, entered: str) -> tuple[Square | None, ...]:  # noqa: ARG002
         """Where each order entered so far would lead if nobody interfered; for the owner's eyes only."""
+        return ()
+
+    def possible(self, state: S, seat: Seat, entered: str) -> Iterable[Possible]:  # noqa: ARG002
+        """What a seat may do next after the orders that it has planned, where `help_words` say too little."""
         return ()
 
     def require(self, state: S, actions: Mapping[Seat, A]) -> None:

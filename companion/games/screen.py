@@ -194,6 +194,20 @@ class BoardUi:
     duel: Duel | None = None
 
 
+@dataclass(frozen=True)
+class Possible:
+    """Something that can be done: a drawing where it has one, a word, and what comes of it in a few words.
+
+    `squares` are where it leads or begins; `is_barred`: it would be refused now, or come to nothing.
+    """
+
+    drawing: str
+    word: str
+    result: str
+    squares: tuple[Square, ...] = ()
+    is_barred: bool = False
+
+
 # ---- games of cards and counters: what their screens show -----------------------------------------------------
 
 

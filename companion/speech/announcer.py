@@ -75,6 +75,8 @@ def sentences(before: TableView, view: TableView, everything: bool) -> Iterator[
     if everything:
         yield from _newly_seated(before, view)
     yield from _happened(before, view, everything)
+    if view.help and not before.help:
+        yield from (say("{word!c}: {result}.", word=row.word, result=row.result) for row in view.help if row.result)
     if view.match.draw_offer is not None and view.match.draw_offer is not before.match.draw_offer:
         yield say("{side!c} offers a draw.", side=_side(view, view.match.draw_offer))
     if view.phase is Phase.OVER:

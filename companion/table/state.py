@@ -63,6 +63,8 @@ class TableState:
     """The game that the host started last."""
     choices: tuple[str, ...] = ()
     why_not: Illegal | None = None
+    is_helping: bool = False
+    """Has somebody at the table asked what can be done now?"""
     laid: Mapping[Seat, str] = field(default_factory=dict)
     fans_before: Layout = field(default_factory=dict)
     """The cards that lay open when the decision that is due began."""
@@ -119,7 +121,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
     if session.moment != before.moment or session.phase is not before.phase:
         fans = reading.fans if reading else {}
         markers = reading.markers if reading and session.phase is Phase.ORDERS else live.markers_before
-        live = replace(live, drafts={}, overruled=frozenset(), choices=(), laid={})
+        live = replace(live, drafts={}, overruled=frozenset(), choices=(), laid={}, is_helping=False)
         live = replace(live, why_not=None, fans_before=fans, markers_before=markers)
     shown = (session.moment, session.phase, session.stage)
     if shown != (before.moment, before.phase, before.stage):
@@ -198,11 +200,11 @@ def instructions(live: TableState) -> tuple[Instruction, ...]:
     if kit is None or kit.deck or target is None or session.phase not in (Phase.STAGES, Phase.SETUP):
         return ()
     moves = board_check.hand_moves(kit, live.before, target, live.reading if live.watched else None, live.touched)
-    told = (Instruction(move, *_who_and_what(session, kit, move)) for move in moves)
+    told = (Instruction(move, *who_and_what(session, kit, move)) for move in moves)
     return tuple(sorted(told, key=lambda instruction: SEATS.index(instruction.seat)))
 
 
-def _who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]:
+def who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]:
     """The seat whose piece is on top moves, or the person opposite a machine; at most 40 characters say what."""
     owner = kit.face(move.faces[-1]).seat
     seat = session.hands_for(owner or Seat.SOUTH)

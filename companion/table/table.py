@@ -16,7 +16,8 @@ from companion.core.config import TableSettings
 from companion.core.grid import Square
 from companion.core.kit import Seat
 from companion.core.ports import CameraStatus, Press, Reading
-from companion.games.screen import Play
+from companion.games.help import possibilities
+from companion.games.screen import Play, Possible
 from companion.table.actions.lobby import Lobby
 from companion.table.actions.turns import Turns
 from companion.table.board_follower import BoardFollower
@@ -320,6 +321,17 @@ class Table:
         if moment != session.moment or seat not in session.awaited or len(entered) > MAX_ENTERED:
             return ()
         return session.playing.plan(session.state, seat, entered)
+
+    def possible(self, seat: Seat, moment: str, entered: str) -> tuple[Possible, ...]:
+        """What a seat may do next after what it has entered; for its owner only, and nothing of it is kept."""
+        session = self._pipeline.session
+        if moment != session.moment or seat not in session.awaited or len(entered) > MAX_ENTERED:
+            return ()
+        return possibilities(session.playing, session.state, seat, entered)
+
+    def help(self, is_wanted: bool) -> None:
+        """Somebody at the table asks what can be done now, or has read it: the table screen and the voice tell it."""
+        self._owner.ask(lambda: self._turns.help(is_wanted))
 
     def plays(self, seat: Seat, moment: str) -> tuple[Play, ...]:
         """The actions that a seat can tap on its board now; none unless it is its turn."""

@@ -10,7 +10,7 @@ from companion.core.grid import Square
 from companion.core.kit import Kit, Layout, Seat, Side
 from companion.core.ports import CameraState, CameraStatus
 from companion.games.base import Event, Order, Outcome, PadGrammar
-from companion.games.screen import BoardUi, CardUi, Tally, UnitOrder
+from companion.games.screen import BoardUi, CardUi, Possible, Tally, UnitOrder
 from companion.table.board_check import Problem
 from companion.table.chance.chance_view import ChanceView
 from companion.table.guide import GuideView
@@ -195,6 +195,8 @@ class TableView:
     fairness: FairnessView
     guide: GuideView | None
     """The lesson of a guided first game, as far as it has come; None: there is none, or it is over."""
+    help: tuple[Possible, ...]
+    """What the rules allow now, once somebody at the table has asked; nothing that only a seat may know."""
 
 
 @dataclass(frozen=True)

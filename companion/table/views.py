@@ -13,8 +13,9 @@ from dataclasses import replace
 from companion.core.grid import Square
 from companion.core.i18n import Verbatim, joined, say
 from companion.core.kit import SEATS, Seat
+from companion.games.help import public_possibilities
 from companion.games.mixins import tableau_of
-from companion.games.screen import BoardUi, CardUi, Tally, UnitOrder
+from companion.games.screen import BoardUi, CardUi, Possible, Tally, UnitOrder
 from companion.table.chance.chance_view import chance_of, pledge_of
 from companion.table.clocks.countdown import Countdown
 from companion.table.guide import guide_of
@@ -79,6 +80,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         devices=DevicesView(live.camera, live.panel, live.notices, _claims(live)),
         fairness=_fairness_view(session),
         guide=guide_of(session),
+        help=_help(live),
     )
 
 
@@ -100,6 +102,12 @@ def _turn_view(live: TableState) -> TurnView:
         tallies=_tallies(session) if in_stages else (),
         is_open=session.is_open,
     )
+
+
+def _help(live: TableState) -> tuple[Possible, ...]:
+    session = live.session
+    is_due = live.is_helping and session.phase is Phase.ORDERS
+    return public_possibilities(session.playing, session.state) if is_due else ()
 
 
 def _board_view(live: TableState, viewer: Seat | None) -> BoardView:

@@ -95,11 +95,11 @@ def _steps(window: WebDriver) -> None:
     until("the link to be copied", lambda: "copied" in said(window))
     tap(window, '#turns a[href="?at=6"]')
     until("turn 2 once more", lambda: "Turn 2" in shown(window))
-    tap(window, "#play")
-    assert window.find_element(By.ID, "play").get_attribute("aria-pressed") == "true"
+    tap(window, "#play-key")
+    assert window.find_element(By.ID, "play-key").get_attribute("aria-pressed") == "true"
     until("the game to play by itself", lambda: "Turn 3" in shown(window))
-    tap(window, "#play")
-    assert window.find_element(By.ID, "play").get_attribute("aria-pressed") == "false"
+    tap(window, "#play-key")
+    assert window.find_element(By.ID, "play-key").get_attribute("aria-pressed") == "false"
     window.set_script_timeout(5)
     assert min(window.execute_async_script(_STEP_MS) for _ in range(4)) < 50
 

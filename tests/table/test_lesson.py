@@ -189,3 +189,37 @@ def test_key_a_begins_the_lesson_of_the_last_game(tmp_path: Path) -> None:
         guide = played.table.view().guide
         assert guide is not None
         assert guide.number == 0
+
+
+# ---- what can I do now? ----------------------------------------------------------------------------------------------
+
+
+def test_b_held_asks_for_help_and_enters_nothing(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        played.press(SOUTH, "up")
+        played.press(NORTH, "up")
+        played.begin()
+        played.press(SOUTH, "U")
+        played.press(SOUTH, "b")
+        played.press(SOUTH, "b", held=True)
+        view = played.table.view()
+        assert view.seats[SOUTH].entered == 1, "B was no order"
+        assert [str(row.word) for row in view.help] == ["shoot", "up", "idle", "left", "down", "right"]
+        played.press(NORTH, "b")
+        played.press(NORTH, "b", held=True)
+        assert not played.table.view().help, "asked once more it goes"
+        played.press(SOUTH, "R", "S", "ready")
+        played.press(NORTH, "R", "S", "I", "ready")
+        assert played.table.view().phase is Phase.STAGES
+
+
+def test_help_of_the_table_says_the_same_whatever_is_sealed(played: Played) -> None:
+    played.begin()
+    played.table.help(True)
+    before = played.table.view().help
+    played.table.hand_in(SOUTH, played.table.view().moment, "UUS")
+    assert played.table.view().help == before
+    played.table.hand_in(NORTH, played.table.view().moment, "UUS")
+    assert not played.table.view().help, "a new moment, a new question"
+    with pytest.raises(Illegal, match="do as the sign says"):
+        played.table.help(True)

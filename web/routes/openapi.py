@@ -17,7 +17,7 @@ from werkzeug.routing import Rule
 from companion import __version__
 from web.context import PageContext
 from web.rendering import answers
-from web.routes import api, camera, check, history, opponents, settings, workbench
+from web.routes import api, camera, check, history, opponents, rules, settings, workbench
 
 PATH = "/api/openapi.json"
 _METHODS = ("GET", "POST")
@@ -51,6 +51,8 @@ BODIES: Mapping[str, type[api.Body]] = {
     "api.table_rematch": api.Rematch,
     "api.host_rematch": api.Rematch,
     "api.swap_seats": api.SwapSeats,
+    "rules.help": api.Entered,
+    "rules.table_help": rules.Wanted,
     "lessons.begin": opponents.Learn,
     "opponents.machine": opponents.Ask,
     "opponents.machine_leaves": opponents.Leave,

@@ -5,17 +5,26 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from flask import Blueprint, render_template
+from flask import Blueprint, Response, jsonify, render_template, request
 from markupsafe import Markup
 from werkzeug.exceptions import NotFound
 
-from companion.core.kit import SEATS
+from companion.core.errors import Illegal, Refusal
+from companion.core.i18n import say
+from companion.core.kit import SEATS, Seat
 from companion.games.base import Game, Illustration, Key
 from companion.printing.rulebook import illustrations
 from companion.table.board_check import HandMove
 from web.context import PageContext
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
+from web.routes.api import SEAT, Body, Entered, read_body
+
+
+class Wanted(Body, frozen=True):
+    """Is help wanted, or has it been read?"""
+
+    is_wanted: bool
 
 
 class RulesPages:
@@ -29,6 +38,8 @@ class RulesPages:
         rules = Blueprint("rules", __name__)
         rules.add_url_rule("/rules/", view_func=self.index)
         rules.add_url_rule("/rules/<name>", view_func=self.rules)
+        rules.add_url_rule(f"/api/seat/{SEAT}/help", view_func=self.help, methods=["POST"])
+        rules.add_url_rule("/api/table/help", view_func=self.table_help, methods=["POST"])
         return rules
 
     def index(self) -> str:
@@ -49,6 +60,30 @@ class RulesPages:
             pictures=illustrations(game),
             figure=figure,
         )
+
+    def help(self, seat: str) -> Response:
+        """What a seat can do now, after the orders that it has entered, as a part of its page; nothing is kept."""
+        mine = Seat(seat)
+        self._page_context.guard.require_seat(request, mine)
+        body = read_body(request, Entered)
+        table, games = self._page_context.table, self._page_context.games
+        view = table.view(mine)
+        game = games.get(view.game or "")
+        if game is None:
+            raise Illegal(Refusal.NO_GAME, say("No game is on: choose one first"))
+        rows = table.possible(mine, body.moment, body.entered)
+        rules = [rule for rule in (game.turn_rule, game.end_rule) if rule]
+        goal = game.lesson.goal if game.lesson else game.summary
+        html = render_template("_help.html", rows=rows, game=game, goal=goal, rules=rules, waits=view.sign.text)
+        return jsonify(html=html, squares=sorted({str(square) for row in rows for square in row.squares}))
+
+    def table_help(self) -> Response:
+        """The table screen tells what the rules allow now, or no longer."""
+        if self._page_context.needs_code(request):
+            text = say("Only a seat, the host or the table’s own screen can do that here")
+            raise Illegal(Refusal.NOT_YOUR_SEAT, text)
+        self._page_context.table.help(read_body(request, Wanted).is_wanted)
+        return jsonify({})
 
 
 def figure(shown: Illustration) -> Markup:

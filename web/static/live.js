@@ -47,19 +47,21 @@ function morph(old, fresh) {
   while (old.childNodes.length > children.length) old.lastChild.remove();
 }
 
-// A kind of game that this page is the first to show has a sheet of its own: it waits for that, so that nothing is ever
-// shown bare.
+// A kind of game, a lesson or help that this page is the first to show has a sheet of its own: it waits for that, so that
+// nothing is ever shown bare.
 const coming = new Map();
 function styles(fresh) {
-  const sheet = fresh.find(each => each.dataset.sheet)?.dataset.sheet;
-  const href = document.body.dataset.page.replace(/[^/]*$/, `${sheet}.css`);
-  if (!sheet || document.querySelector(`link[href="${href}"]`)) return coming.get(href);
-  const link = document.createElement('link');
-  coming.set(href, new Promise(done => {
-    Object.assign(link, { rel: 'stylesheet', href, onload: done, onerror: done });
-  }).then(() => { coming.delete(href); }));
-  document.head.append(link);
-  return coming.get(href);
+  const wanted = [...fresh, ...fresh.flatMap(each => [...each.querySelectorAll('[data-sheet]')])].map(each => each.dataset.sheet);
+  return [...new Set(wanted.filter(Boolean))].map(sheet => {
+    const href = document.body.dataset.page.replace(/[^/]*$/, `${sheet}.css`);
+    if (document.querySelector(`link[href="${href}"]`)) return coming.get(href);
+    const link = document.createElement('link');
+    coming.set(href, new Promise(done => {
+      Object.assign(link, { rel: 'stylesheet', href, onload: done, onerror: done });
+    }).then(() => { coming.delete(href); }));
+    document.head.append(link);
+    return coming.get(href);
+  }).filter(Boolean);
 }
 
 async function show(html) {
@@ -77,7 +79,7 @@ async function show(html) {
     renew();
     return;
   }
-  const missing = [styles(fresh)].filter(Boolean);
+  const missing = styles(fresh);
   // The play is there before the step is that it plays.
   if (fresh.some(each => each.dataset.scene)) missing.push(import('./motion.js').catch(() => {}));
   if (missing.length) await Promise.all(missing);

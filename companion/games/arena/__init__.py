@@ -13,7 +13,7 @@ from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
 from companion.games.arena.board import NAMES, SIDES, STACKS, kit_of
 from companion.games.arena.events import ArenaEvent
-from companion.games.arena.lesson import LESSON
+from companion.games.arena.lesson import HELP, LESSON
 from companion.games.arena.orders import DEFEND, DESTRUCT, NOTHING, Orders, all_orders, parse_orders, random_orders
 from companion.games.arena.pad import pad_of
 from companion.games.arena.screen import opened_orders, plan_of, standing_of
@@ -43,6 +43,7 @@ class Arena(Game[State, Orders]):
     turn_rule = "orders"
     end_rule = "winning"
     lesson = LESSON
+    help_words = HELP
     lead_words = say("the hit points of all robots of a side")
 
     def kit(self, options: ArenaOptions) -> Kit:

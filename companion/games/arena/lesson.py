@@ -51,3 +51,11 @@ LESSON = Lesson(
         ),
     ),
 )
+
+HELP = {
+    "Move": say("one square; two wanting one stay"),
+    "Attack": say("12 points off the next square"),
+    "Defend": say("every hit counts half"),
+    "Self-destruct": say("6 points to all around"),
+}
+"""What comes of each order, by its English word."""

@@ -13,7 +13,7 @@ from companion.games.base import Drawn, Outcome, PadGrammar, Preset, Step, View
 from companion.games.binmat.counter import CounterGame, is_counted, parse_counter
 from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.full import FullGame
-from companion.games.binmat.lesson import LESSON
+from companion.games.binmat.lesson import HELP, LESSON
 from companion.games.binmat.screen import KIT, SIDES, command_word
 from companion.games.binmat.state import BinmatOptions, check_options, lead
 from companion.games.binmat.tools import tools_of_binmat
@@ -44,6 +44,7 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
     turn_rule = "turns"
     end_rule = "winning"
     lesson = LESSON
+    help_words = HELP
     lead_words = say("the turns that are over, against the cards that the barest lane has lost")
     presets = (
         Preset(say("Full game"), {"way": "full"}),

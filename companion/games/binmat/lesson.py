@@ -69,3 +69,14 @@ LESSON = Lesson(
         ),
     ),
 )
+
+HELP = {
+    "Play face down": say("a card onto a lane"),
+    "Face up": say("few cards, on few stacks"),
+    "Draw": say("the top card of a lane"),
+    "Attacker deck": say("draw from your own pile"),
+    "Combat": say("both stacks are turned up"),
+    "Discard": say("a card you do not want"),
+    "Pass": say("nothing; the turn is over"),
+}
+"""What comes of each order, by its English word."""

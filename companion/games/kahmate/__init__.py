@@ -17,7 +17,7 @@ from companion.games.kahmate import board, board_moves, faults, legal, moves, sc
 from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
 from companion.games.kahmate.courses import course_of
 from companion.games.kahmate.events import KahmateEvent
-from companion.games.kahmate.lesson import LESSON
+from companion.games.kahmate.lesson import HELP, LESSON
 from companion.games.kahmate.state import KahmateOptions, State, dump, expected, first_state, lead, to_act
 from companion.games.kahmate.words import EXTRAS, OPTION_ROWS, RULES
 from companion.games.screen import BoardUi, Play
@@ -42,6 +42,7 @@ class Kahmate(Game[State, Action]):
     turn_rule = "round"
     end_rule = "try"
     lesson = LESSON
+    help_words = HELP
     lead_words = say("how far the ball is beyond the middle of the pitch")
 
     def kit(self, options: KahmateOptions) -> Kit:  # noqa: ARG002

@@ -63,3 +63,14 @@ LESSON = Lesson(
         ),
     ),
 )
+
+HELP = {
+    "Place": say("on your own two ranks"),
+    "Run": say("two pieces a round"),
+    "Pass": say("back, to a team-mate"),
+    "Kick": say("ahead, up to three ranks"),
+    "Tackle": say("cards decide; ends the round"),
+    "End the round": say("the other side’s round"),
+    "A card": say("adds to your strength"),
+}
+"""What comes of each order, by its English word."""

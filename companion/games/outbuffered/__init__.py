@@ -14,11 +14,12 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
 from companion.games.base import Game, Key, Outcome, PadGrammar, Step, View, plain_layout, plain_outcome
-from companion.games.outbuffered.board import SIDES, ground_of, kit_of
+from companion.games.outbuffered.board import NAMES, SIDES, ground_of, kit_of
 from companion.games.outbuffered.events import OutbufferedEvent
-from companion.games.outbuffered.lesson import LESSON
+from companion.games.outbuffered.lesson import HELP, LESSON
 from companion.games.outbuffered.turn import OutbufferedOptions, State, layout_of, lead, plan, play
 from companion.games.outbuffered.words import EXTRAS, OPTION_ROWS, RULES
+from companion.games.screen import Possible
 
 _BUFFER = re.compile("[UDLRIS]{3}")
 _PAD = PadGrammar(
@@ -49,6 +50,7 @@ class Outbuffered(Game[State, str]):
     turn_rule = "commands"
     end_rule = "winning"
     lesson = LESSON
+    help_words = HELP
     lead_words = say("the steps to the other flag and home with it")
 
     def kit(self, options: OutbufferedOptions) -> Kit:
@@ -142,6 +144,32 @@ class Outbuffered(Game[State, str]):
     def pad(self, state: State, seat: Seat) -> PadGrammar:  # noqa: ARG002
         """Three keys, each an order."""
         return _PAD
+
+    def possible(self, state: State, seat: Seat, entered: str) -> Iterator[Possible]:
+        """Where each order leads after those that are planned, if the other robot does nothing."""
+        index = SEATS.index(seat)
+        before = (state.robots[index], *plan(state, seat, entered))[-1]
+        for key in _PAD.keys:
+            if key.letter == "S":
+                yield Possible(key.drawing, key.label, HELP["shoot"])
+            elif key.letter == "I":
+                yield Possible(key.drawing, key.label, say("you stay on {square}", square=before))
+            else:
+                there = plan(state, seat, entered + key.letter)[-1]
+                yield self._step(state, index, key, (before, there))
+
+    def _step(self, state: State, index: int, key: Key, way: tuple[Square, Square]) -> Possible:
+        before, there = way
+        squares = (there,) if there != before else ()
+        if there == before:
+            return Possible(key.drawing, key.label, say("you bounce and stay"), (), is_barred=True)
+        if there == state.robots[1 - index]:
+            return Possible(key.drawing, key.label, say("you bounce if {side} stays", side=NAMES[1 - index]), squares)
+        if there == state.flags[1 - index]:
+            return Possible(key.drawing, key.label, say("to {square}: you take their flag", square=there), squares)
+        if there == state.ground.bases[index]:
+            return Possible(key.drawing, key.label, say("to {square}: home", square=there), squares)
+        return Possible(key.drawing, key.label, say("to {square}", square=there), squares)
 
     def plan(self, state: State, seat: Seat, entered: str) -> tuple[Square | None, ...]:
         """Where the own robot would stand after each order if the other did nothing and stood nowhere."""

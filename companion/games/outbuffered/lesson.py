@@ -29,7 +29,7 @@ LESSON = Lesson(
             (CommonEvent.MOVE, CommonEvent.MOVE, CommonEvent.MOVE),
         ),
         LessonStep(
-            say("Bounce"),
+            say("Bump"),
             {SOUTH: "UUU", NORTH: "RUI"},
             say("Both want b3. Nobody gets it."),
             say("They bump and stay. Guessing what the other one does is the whole game."),
@@ -54,3 +54,13 @@ LESSON = Lesson(
         ),
     ),
 )
+
+HELP = {
+    "shoot": say("hits your rank and file"),
+    "up": say("one step away from you"),
+    "idle": say("you stay"),
+    "left": say("one step to your left"),
+    "down": say("one step towards you"),
+    "right": say("one step to your right"),
+}
+"""What comes of each order, by its English word."""

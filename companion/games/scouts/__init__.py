@@ -17,7 +17,7 @@ from companion.games.scouts.board import KIT, NAMES, ROCK_KINDS, SIDES, squares_
 from companion.games.scouts.events import ScoutsEvent
 from companion.games.scouts.faults import why_not
 from companion.games.scouts.legal import check
-from companion.games.scouts.lesson import LESSON
+from companion.games.scouts.lesson import HELP, LESSON
 from companion.games.scouts.moves import eagerness, perft, texts
 from companion.games.scouts.notation import Kind, read
 from companion.games.scouts.screen import END, PAD, plays, standing
@@ -51,6 +51,7 @@ class Scouts(ChessClockGame[State, str]):
     turn_rule = "turns"
     end_rule = "winning"
     lesson = LESSON
+    help_words = HELP
     lead_words = say("the ranks that the best scout still has to go, there and home")
 
     def kit(self, options: ScoutsOptions) -> Kit:  # noqa: ARG002

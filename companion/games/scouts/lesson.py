@@ -88,3 +88,14 @@ LESSON = Lesson(
         ),
     ),
 )
+
+HELP = {
+    "Place": say("on your own home rank"),
+    "Dash": say("one step any way"),
+    "Jump": say("over one beside you"),
+    "Boulder": say("closes four squares for good"),
+    "Rock": say("closes two squares for good"),
+    "Press the clock": say("the other side’s turn"),
+    "End the turn": say("the other side’s turn"),
+}
+"""What comes of each order, by its English word."""

@@ -65,6 +65,14 @@ class Turns:
         if force and live.problems:
             self._pipeline.publish(replace(live, overruled=frozenset(live.problems), problems=()))
 
+    def help(self, is_wanted: bool) -> None:
+        """Tell what the rules allow now, or no longer."""
+        live = self._pipeline.live
+        if is_wanted and live.session.phase is not Phase.ORDERS:
+            raise Illegal(Refusal.WRONG_PHASE, say("Nothing is to be decided now: do as the sign says"))
+        if live.is_helping != is_wanted:
+            self._pipeline.publish(replace(live, is_helping=is_wanted))
+
     def _require_now(self, moment: str) -> None:
         if moment != self._pipeline.session.moment:
             raise Stale(say("That turn is over: look at the page again"))

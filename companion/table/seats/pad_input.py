@@ -34,6 +34,8 @@ class PadInput:
         self._chance = chance
         self._claims = claims
         self._refused_ready: dict[str, tuple[str, int]] = {}
+        self._before_b: dict[Seat, tuple[float, str, Draft]] = {}
+        """What was entered before B went down, with the time and the moment of that."""
 
     def pressed(self, press: Press, was_kept: bool = False) -> None:
         """A key went down, or is held; `was_kept`: it is a short press of Back that a phone's claim had kept back."""
@@ -130,6 +132,11 @@ class PadInput:
             self._pipeline.hand_in(HandIn(seat, session.moment, laid, now_s=press.at_s))
             return
         before = live.drafts.get(seat, NO_DRAFT)
+        if press.key is PadKey.B and press.held:
+            self._help(seat, press.at_s)
+            return
+        if press.key is PadKey.B:
+            self._before_b[seat] = (press.at_s, session.moment, before)
         step = press_order(session, seat, before.keys, press)
         for record in step.records:
             match record:
@@ -146,3 +153,11 @@ class PadInput:
             return
         drafts = {**live.drafts, seat: Draft(step.draft, step.count)}
         self._pipeline.publish(replace(live, drafts=drafts), (Signal(step.cue, frozenset({seat}), step.count),))
+
+    def _help(self, seat: Seat, at_s: float) -> None:
+        """B is held: it is no order but a question, so what its press has entered goes again."""
+        live = self._pipeline.live
+        pressed_s, moment, before = self._before_b.pop(seat, (0.0, "", NO_DRAFT))
+        if (pressed_s, moment) == (at_s, live.session.moment):
+            self._pipeline.publish(replace(live, drafts={**live.drafts, seat: before}))
+        self._turns.help(not live.is_helping)

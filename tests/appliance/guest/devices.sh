@@ -11,4 +11,10 @@ modprobe v4l2loopback video_nr=0 card_label="Table camera" max_buffers=2
 # gpiozero asks the processor's page which Raspberry Pi this is; the service gets this one in its place.
 mkdir -p /run/appliance
 { cat /proc/cpuinfo; echo "Revision : c03114"; } >/run/appliance/cpuinfo
+# The firmware's word on the voltage and the processor's warmth, as a Raspberry Pi tells them.
+install -m755 /opt/appliance/vcgencmd.sh /usr/local/bin/vcgencmd
+echo 0x0 >/run/appliance/throttled
+mkdir -p /run/appliance/thermal/thermal_zone0
+echo cpu-thermal >/run/appliance/thermal/thermal_zone0/type
+echo 48312 >/run/appliance/thermal/thermal_zone0/temp
 udevadm settle --timeout=30

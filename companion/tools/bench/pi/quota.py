@@ -38,9 +38,12 @@ class CpuQuota:
             raise NoQuota(f"no quota of processor time can be set here ({error}): run it as root") from None
 
     def _limit(self) -> None:
+        """Give the quota, and all of it whatever else runs here: before every other process."""
         if (self._folder / "cpu.max").exists():
             self._write("cpu.max", f"{self._quota_us} {self.period_us}")
+            self._write("cpu.weight", "10000")
             return
+        self._write("cpu.shares", "262144")
         self._write("cpu.cfs_period_us", str(self.period_us))
         self._write("cpu.cfs_quota_us", str(self._quota_us))
         if (self._folder / "cpu.rt_runtime_us").exists():  # real-time threads: as much of each period, and no more

@@ -41,6 +41,8 @@ IN_SIGHT = 0.15
 EASY = "easy"
 LEAST_RIGHT = 0.95
 """Of the easy fans that can be read, at least so many are accepted."""
+MOST = 5.0
+"""Times what `ArucoDetector` takes with its defaults: the most that a first picture of hard fans may cost."""
 _CORNERS = 2
 """With fewer corner markers in sight nobody can say where a board lies."""
 _PICTURES_A_VIEW = 3
@@ -292,7 +294,10 @@ class FanTally:
         told = f"{self.wrong} of {sum(self.counts.values())} zones accepted wrongly (none allowed), "
         told += f"{self.of('right')} right, {self.of('refused')} refused, {self.of('blind')} without a buried card"
         easy = f"{self.shown_right} of {self.shown} that can be read accepted ({share:.1%}, at least {LEAST_RIGHT:.0%})"
+        cost = statistics.median(self.ms) / statistics.median(self.peer_ms)
+        dear = f"{cost:.2f} x ArUco's defaults (at most {MOST})"
         return [
+            Verdict("hard fans of cards: first picture", cost <= MOST, dear),
             Verdict("hard fans of cards", not self.wrong, told),
             Verdict("easy fans of cards among them", share >= LEAST_RIGHT, easy),
         ]

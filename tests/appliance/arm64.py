@@ -1,0 +1,60 @@
+"""`make arm64`: the tests of reading, rules and pages with arm64's Python and wheels, as on a Raspberry Pi's 64 bit.
+
+QEMU emulates each program by itself (`qemu-user-static`, through the kernel's binfmt_misc) in a root of Debian for
+arm64. The processor is a cortex-a72, a Raspberry Pi 4's: with QEMU's default one numpy and OpenCV compute wrongly. Times
+tell nothing. Words after the command go to pytest in place of the folders.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from appliance import build, package
+
+SUITE, PROCESSOR = "bookworm", "cortex-a72"
+FOLDERS = ("tests/core", "tests/games", "tests/vision", "tests/web")
+MARKS = "not (browser or alone or appliance)"
+TOOLS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "selenium", "chess", "babel", "colorama")
+TAKEN = ("companion", "hardware", "vision", "web", "tests", "systemd", "docs", "debian", "pyproject.toml", "README.md",
+    "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile")  # fmt: skip
+_LENT = "/opt/wheels"
+
+
+def main(chosen: list[str]) -> int:
+    """Build what is not there, run the tests; answers pytest's exit status."""
+    try:
+        root = package.distribution(SUITE, "arm64")
+    except build.CannotBuild as reason:
+        print(f"Not run: {reason}", file=sys.stderr)
+        return 1
+    with tempfile.TemporaryDirectory() as folder, package.copy_of(root, Path(folder) / "root") as inside:
+        _fetch(inside.root / _LENT.lstrip("/"), package.SUITES[SUITE])
+        source = inside.root / "src"
+        source.mkdir()
+        for name in TAKEN:
+            build.do("cp", "-a", str(build.ROOT / name), str(source))
+        command = ["python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", MARKS, *(chosen or FOLDERS)]
+        given = {
+            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", "QEMU_CPU": PROCESSOR,
+            "PYTHONPATH": f"/src:{_LENT}", "PYTHONDONTWRITEBYTECODE": "1",
+        }  # fmt: skip
+        shell = 'cd /src && exec "$@"'
+        return subprocess.run(
+            ["chroot", str(inside.root), "/bin/sh", "-c", shell, "sh", *command], env=given, check=False
+        ).returncode
+
+
+def _fetch(folder: Path, python: str) -> None:
+    """The wheels of an installation and what the tests need beside them, for arm64."""
+    common = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--only-binary", ":all:"]
+    common += ["--target", str(folder), "--python-version", python, "--implementation", "cp", "--upgrade"]
+    common += [word for year in ("2014", "_2_28") for word in ("--platform", f"manylinux{year}_aarch64")]
+    build.do(*common, "--no-deps", "-r", str(build.ROOT / "companion/requirements.lock"))
+    build.do(*common, *TOOLS)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,88 @@
+"""A whole guided first game of each of the five, pressed through on a phone as its small sign says; and the help key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webdriver import WebDriver
+from service import PHONE, Client, Running, browser, running, sit_down, tap, tap_square, until, wait
+from window_tools import no_errors
+
+from companion.games import GAMES
+
+pytestmark = pytest.mark.browser
+MOST_TOUCHES = 80
+MOST_SHIFT = 0.05
+_SHIFTS = """
+const done = arguments[0];
+let shifted = 0;
+new PerformanceObserver(list => {
+  for (const each of list.getEntries()) if (!each.hadRecentInput) shifted += each.value;
+}).observe({ type: 'layout-shift', buffered: true });
+setTimeout(() => done(shifted), 400);
+"""
+_AT = "const sign = document.getElementById('press'); return sign && (sign.hidden ? '' : sign.dataset.at)"
+
+
+@pytest.fixture(scope="module")
+def seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, WebDriver]]:
+    """South's phone in the lobby."""
+    folder = tmp_path_factory.mktemp("guided")
+    with running(folder, "--simulate", "--port", "0") as service, browser(PHONE) as window:
+        sit_down(window, service, "south", "Mara")
+        yield service, window
+
+
+def ask(window: WebDriver, path: str, body: str) -> None:
+    """A request of this browser."""
+    script = """const [path, body, done] = arguments;
+        fetch(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body }).then(a => done(a.status))"""
+    assert window.execute_async_script(script, path, body) == 200
+
+
+def touch(window: WebDriver, target: str) -> None:
+    """What the small sign points at: a square as `@c4`, else a key."""
+    if target.startswith("@"):
+        tap_square(window, target[1:])
+    else:
+        window.execute_script("document.querySelector(arguments[0])?.click()", target)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(seat: tuple[Running, WebDriver], name: str) -> None:
+    service, window = seat
+    client = Client(service.url)
+    ask(window, "/api/seat/south/lesson", f'{{"game": "{name}"}}')
+    until("the guide", lambda: window.find_elements(By.ID, "guide"))
+    client.post("/workbench/tidy")
+    until("orders", lambda: client.get("/api/view")["phase"] == "orders")
+    window.refresh()
+    until("the small sign", lambda: window.execute_script(_AT))
+    assert window.execute_async_script(_SHIFTS) <= MOST_SHIFT
+    touched: list[str] = []
+    for _ in range(40 * MOST_TOUCHES):
+        target = window.execute_script(_AT)
+        if target is None:
+            break
+        if target:
+            touched.append(target)
+            assert len(touched) < MOST_TOUCHES, touched
+            touch(window, target)
+        wait(0.05)
+    view = client.get("/api/view")
+    lesson = GAMES[name].lesson
+    assert lesson is not None
+    assert len(touched) >= len(lesson.steps)
+    assert view["phase"] == "orders", "the game goes on"
+    tap(window, "[data-help]")
+    until("the help", lambda: window.find_elements(By.CSS_SELECTOR, "#help:not([hidden]) h2"))
+    tap(window, "#help [data-help]")
+    until("the orders again", lambda: not window.find_elements(By.CSS_SELECTOR, "#help:not([hidden])"))
+    ask(window, "/api/seat/south/resign", "{}")
+    ask(window, "/api/seat/north/machine-leaves", "{}")
+
+
+def test_nothing_was_wrong_on_the_page(seat: tuple[Running, WebDriver]) -> None:
+    no_errors(seat[1])
