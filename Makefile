@@ -38,7 +38,7 @@ deb: $(VENV)/.tests wheel
 	|| { echo "No debhelper: sudo apt install debhelper"; exit 1; }
 	@for architecture in $(ARCHITECTURES); do \
 		rm -rf build/deb && mkdir -p build/deb/tree/companion || exit 1; \
-		cp -r debian build/deb/tree/ && cp companion/requirements.lock build/deb/tree/companion/ || exit 1; \
+		cp -r systemd/debian build/deb/tree/ && cp companion/requirements.lock build/deb/tree/companion/ || exit 1; \
 		(cd build/deb/tree && PYTHON=$(abspath $(BIN))/python UV=$(abspath $(BIN))/uv WHEEL=$$(ls -t ../../../dist/*.whl | head -1) \
 			dpkg-buildpackage -b -d -us -uc --host-arch $$architecture >../log 2>&1) || { tail -30 build/deb/log; exit 1; }; \
 		mv build/deb/*.deb dist/; \

@@ -16,7 +16,7 @@ import pytest
 from companion import DEBIAN_HOME, __version__
 
 ROOT = Path(__file__).parent.parent
-DEBIAN = ROOT / "debian"
+DEBIAN = ROOT / "systemd/debian"
 SCRIPTS = sorted(
     [*DEBIAN.glob("*.p*inst"), *DEBIAN.glob("*.p*rm"), *DEBIAN.glob("*.config"), *DEBIAN.glob("*.rtupdate")]
 )

@@ -134,7 +134,7 @@ def test_the_wheel_holds_everything(tmp_path: Path) -> None:
         for path in (ROOT / folder).rglob("*"):
             if path.is_file() and not {"__pycache__", "pictures"} & set(path.parts):  # the README's pictures
                 assert str(path.relative_to(ROOT)) in names, path
-    for path in (ROOT / "systemd").iterdir():
+    for path in filter(Path.is_file, (ROOT / "systemd").iterdir()):
         assert f"{data}/systemd/{path.name}" in names, path
     package = read_package(wheel)
     assert (package.version, package.lock) == (PROJECT["project"]["version"], (ROOT / LOCK).read_bytes())

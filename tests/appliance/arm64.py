@@ -18,7 +18,7 @@ SUITE, PROCESSOR = "bookworm", "cortex-a72"
 FOLDERS = ("tests/core", "tests/games", "tests/vision", "tests/web")
 MARKS = "not (browser or alone or appliance)"
 TOOLS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "selenium", "chess", "babel", "colorama")
-TAKEN = ("companion", "hardware", "vision", "web", "tests", "systemd", "docs", "debian", "pyproject.toml", "README.md",
+TAKEN = ("companion", "hardware", "vision", "web", "tests", "systemd", "docs", "pyproject.toml", "README.md",
     "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile")  # fmt: skip
 _LENT = "/opt/wheels"
 

@@ -21,7 +21,7 @@ sys.path.append(str(build.ROOT / "tests/maintenance"))
 from test_backup import fill
 
 STATE, CONFIG = "/var/lib/tabletop-companion", "/etc/tabletop-companion"
-SOURCES = ("companion", "hardware", "vision", "web", "systemd", "debian", "pyproject.toml", "README.md", "Makefile")
+SOURCES = ("companion", "hardware", "vision", "web", "systemd", "pyproject.toml", "README.md", "Makefile")
 NEWER = "99.0"
 COMPILED = {"aarch64": b"\xb7\x00", "x86_64": b"\x3e\x00"}
 """Bytes 18 and 19 of an ELF file: the machine it is for."""
