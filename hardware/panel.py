@@ -108,10 +108,10 @@ class Panel:
         for pin in lamp_pins(settings):
             if (lamp := self._open(pin.name, pin.pin, partial(Lamp, pin, factory))) is not None:
                 self._lamps[pin] = lamp
-        self._buzzer: Buzzer | None = None
+        self.sounder: Buzzer | None = None
         if isinstance(buzzer := settings.buzzer, int):
-            self._buzzer = self._open("buzzer", buzzer, partial(Buzzer, buzzer, factory, tone))
-        self._outputs = Outputs(self._lamps, self._buzzer, settings, clock, self._lose)
+            self.sounder = self._open("buzzer", buzzer, partial(Buzzer, buzzer, factory, tone))
+        self._outputs = Outputs(self._lamps, self.sounder, settings, clock, self._lose)
         self._threads = (
             (
                 threading.Thread(target=self._read_keys, name="panel-input", daemon=True),
@@ -138,7 +138,7 @@ class Panel:
     @property
     def tone_by_hardware(self) -> bool | None:
         """Does the hardware make the buzzer's tone? None: there is no buzzer."""
-        return self._buzzer.is_made_by_hardware if self._buzzer else None
+        return self.sounder.is_made_by_hardware if self.sounder else None
 
     @property
     def buttons(self) -> tuple[str, ...]:
@@ -153,7 +153,7 @@ class Panel:
     @property
     def has_buzzer(self) -> bool:
         """Was the buzzer opened?"""
-        return self._buzzer is not None
+        return self.sounder is not None
 
     def signal(self, signal: Signal) -> None:
         """Announce a cue; returns at once."""
@@ -232,8 +232,8 @@ class Panel:
             self._release(name, key.line.close)
         for pin, lamp in self._lamps.items():
             self._release(pin.name, lamp.close)
-        if self._buzzer is not None:
-            self._release("the buzzer", self._buzzer.close)
+        if self.sounder is not None:
+            self._release("the buzzer", self.sounder.close)
         if self._own_factory is not None:
             self._release("the pins", self._own_factory.close)
 
@@ -347,7 +347,7 @@ def _remedy(error: Exception) -> str:
 
 # ---- the machine's own pins ------------------------------------------------------------------------------------
 
-_last_failure: list[str] = []
+last_failure: list[str] = []
 """Why opening the pins failed last: a process has one set of pins, hence one such reason."""
 
 
@@ -379,7 +379,7 @@ def panel_reason(settings: PanelSettings) -> str | None:
     """
     if settings.enabled == "no":
         return say("The panel is switched off: set enabled to auto or yes in [panel].")
-    return _missing() or (_last_failure[-1] if _last_failure else None)
+    return _missing() or (last_failure[-1] if last_failure else None)
 
 
 def pin_conflicts(settings: PanelSettings, owners: Mapping[int, PinOwner]) -> tuple[str, ...]:
@@ -399,14 +399,14 @@ def _missing() -> str | None:
     except (PinUnknownPi, OSError, ValueError):
         return say("This machine is not a Raspberry Pi and has no pins: use the pages, or play --simulate.")
     chips = sorted(Path("/dev").glob("gpiochip*"))
-    return _obstacle(
+    return obstacle(
         has_library=importlib.util.find_spec("lgpio") is not None,
         has_chips=bool(chips),
         may_use_chips=any(os.access(chip, os.R_OK | os.W_OK) for chip in chips),
     )
 
 
-def _obstacle(has_library: bool, has_chips: bool, may_use_chips: bool) -> str | None:
+def obstacle(has_library: bool, has_chips: bool, may_use_chips: bool) -> str | None:
     """What a Raspberry Pi lacks, and what to do."""
     if not has_chips:
         return say("There is no /dev/gpiochip*: the kernel or the service's DeviceAllow hides the pins.")
@@ -434,7 +434,7 @@ def _kernel_keys(factory: Any) -> KernelKeys | None:
 
 def open_factory() -> Any:
     """The machine's pin factory; raises `PanelError`. `GPIOZERO_PIN_FACTORY` chooses another than lgpio."""
-    _last_failure.clear()
+    last_failure.clear()
     if missing := _missing():
         raise PanelError(missing)
     try:
@@ -449,5 +449,5 @@ def open_factory() -> Any:
             "The pins cannot be opened: {error}. The working directory must be writable, for lgpio's pipe.",
             error=str(error),
         )
-        _last_failure.append(sentence)
+        last_failure.append(sentence)
         raise PanelError(sentence) from error

@@ -50,10 +50,10 @@ class SimulatedPanelHands:
 
     def __init__(self, settings: PanelSettings, panel: Panel, factory: MockFactory) -> None:
         self._lock = threading.Lock()
-        self._buttons = {
+        self.held_buttons = {
             button.name: factory.pin(button.pin) for button in button_pins(settings) if button.name in panel.buttons
         }
-        self._lamps = {
+        self.lamps = {
             lamp.name: (factory.pin(lamp.pin), lamp.is_active_low)
             for lamp in lamp_pins(settings)
             if lamp.name in panel.lamps
@@ -62,24 +62,24 @@ class SimulatedPanelHands:
 
     def press(self, button: str) -> None:
         """Hold a button down: its pin is connected to ground. Raises KeyError for one that is not wired."""
-        pin = self._buttons[button]
+        pin = self.held_buttons[button]
         with self._lock:
             pin.drive_low()
 
     def release(self, button: str) -> None:
         """Let a button go. Raises KeyError for one that is not wired."""
-        pin = self._buttons[button]
+        pin = self.held_buttons[button]
         with self._lock:
             pin.drive_high()
 
     def buttons(self) -> tuple[str, ...]:
         """Names of all wired buttons."""
-        return tuple(self._buttons)
+        return tuple(self.held_buttons)
 
     def view(self) -> PanelView:
         """Lamps and tone at this moment; a closed panel is dark and silent."""
         lamps = {}
-        for name, (pin, is_active_low) in self._lamps.items():
+        for name, (pin, is_active_low) in self.lamps.items():
             is_driven, state = pin.function == "output", float(pin.state)
             lamps[name] = round(1 - state if is_active_low else state, 2) if is_driven else 0.0
         hz = self._buzzer.frequency if self._buzzer is not None and self._buzzer.state else None
@@ -87,7 +87,7 @@ class SimulatedPanelHands:
 
     def lit_s(self, lamp: str) -> tuple[float, ...]:
         """When a lamp wired to ground came on, as `tones_began_s`. Raises KeyError for one that is not wired."""
-        return tuple(self._lamps[lamp][0].began_s)
+        return tuple(self.lamps[lamp][0].began_s)
 
     def tones_began_s(self) -> tuple[float, ...]:
         """When the buzzer's pin began each tone, in seconds of the machine's monotonic clock; the last thousand."""

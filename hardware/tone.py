@@ -24,7 +24,7 @@ _CHANNELS: Mapping[str, Mapping[int, int]] = {
     "": {12: 0, 13: 1, 18: 0, 19: 1},
 }
 _ANY_NS = 1_000_000
-_READY_S = 1.0
+READY_S = 1.0
 """So long udev may take to let the group have a channel that was just exported."""
 
 
@@ -39,7 +39,7 @@ class HardwareTone:
         self._is_on = False
 
     def _wait_until_ready(self) -> None:
-        end_s = time.monotonic() + _READY_S
+        end_s = time.monotonic() + READY_S
         while True:
             try:
                 if (self._folder / "period").read_text(encoding="ascii").strip() == "0":

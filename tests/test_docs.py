@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import pytest
 
 from companion.bots.characters import cast
-from companion.cli.main import _parser
+from companion.cli.main import parser
 from companion.core.config import NORTH_PINS, SOUTH_PINS, VoiceSettings, read_settings
 from companion.games import game_named
 from companion.games.engine import Engine
@@ -71,7 +71,7 @@ def links(page: str) -> list[str]:
 @cache
 def commands() -> dict[str, argparse.ArgumentParser]:
     """Every command of the program and what reads its options."""
-    choices = next(each.choices for each in _parser()._actions if isinstance(each, argparse._SubParsersAction))
+    choices = next(each.choices for each in parser()._actions if isinstance(each, argparse._SubParsersAction))
     return dict(choices)
 
 

@@ -143,7 +143,7 @@ class BoardEye:
         self._maps: tuple[tuple[Pose, Area, int], Maps] | None = None
         self._measured: tuple[Pose, int, Mapping[Square, Measure]] | None = None
         self._lock = threading.Lock()
-        self._settled: deque[_Look] = deque(maxlen=kept)
+        self.settled_frames: deque[_Look] = deque(maxlen=kept)
 
     def steer(self, steering: Steering) -> None:
         """From now on the camera of this watcher is asked to lock, and to give way to another one."""
@@ -166,10 +166,10 @@ class BoardEye:
             return
         with self._lock:
             self._forget_other_boards(reading.game)
-            if self._settled and _same(self._settled[-1].reading, reading):
-                self._settled.pop()  # the board is as it was before something moved: the newest picture of it counts
-            self._settled.append(look)
-        if sum(not isinstance(each.frame, _PackedFrame) for each in self._settled) > UNPACKED:
+            if self.settled_frames and _same(self.settled_frames[-1].reading, reading):
+                self.settled_frames.pop()  # the board is as before something moved: the newest picture of it counts
+            self.settled_frames.append(look)
+        if sum(not isinstance(each.frame, _PackedFrame) for each in self.settled_frames) > UNPACKED:
             self._pack()
 
     def _forget_other_boards(self, game: str | None) -> None:
@@ -177,12 +177,12 @@ class BoardEye:
 
         The lock is held.
         """
-        if game is not None and any(each.reading.game not in (None, game) for each in self._settled):
-            self._settled.clear()
+        if game is not None and any(each.reading.game not in (None, game) for each in self.settled_frames):
+            self.settled_frames.clear()
 
     def _pack(self) -> None:
         """Pack the oldest settled frame that is not yet; only the watcher's thread changes what is kept."""
-        kept = self._settled
+        kept = self.settled_frames
         place = next((place for place, look in enumerate(kept) if not isinstance(look.frame, _PackedFrame)), None)
         if place is not None:
             packed = replace(kept[place], frame=_PackedFrame(kept[place].frame))
@@ -254,7 +254,7 @@ class BoardEye:
     def settled(self) -> tuple[SettledFrame, ...]:
         """The last frames in which the board came to rest, oldest first."""
         with self._lock:
-            looks = tuple(self._settled)
+            looks = tuple(self.settled_frames)
         return tuple(look.told for look in looks)
 
     def settled_picture(self, frame: int, width_px: int) -> bytes | None:
@@ -314,7 +314,7 @@ class BoardEye:
         if frame is None:
             return self._last
         with self._lock:
-            return next((look for look in self._settled if look.number == frame), None)
+            return next((look for look in self.settled_frames if look.number == frame), None)
 
     def _measures(self, look: _Look, kit: Kit, pose: Pose) -> Mapping[Square, Measure]:
         """How well each square is seen: light and lens change slowly, so it is not measured in every frame."""

@@ -88,7 +88,7 @@ class BotProcess:
     def __init__(self, command: Sequence[str]) -> None:
         self._calls, self._ends = Lock(), Lock()
         try:
-            self._child = subprocess.Popen(
+            self.child = subprocess.Popen(
                 list(command),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -103,7 +103,7 @@ class BotProcess:
             reason = (error.strerror if isinstance(error, OSError) else None) or "not a command"
             raise BotFailure(f"The opponent’s program cannot be started: {reason}") from None
         self._is_open = True
-        for pipe in (self._child.stdin, self._child.stdout):
+        for pipe in (self.child.stdin, self.child.stdout):
             os.set_blocking(_pipe(pipe), False)
 
     def new(self, seat: Seat, options: Mapping[str, Any], deadline_s: float) -> None:
@@ -130,7 +130,7 @@ class BotProcess:
         """End the child; may be called twice, and while another thread waits for an answer."""
         self._end()
         with self._calls:
-            for pipe in (self._child.stdin, self._child.stdout):
+            for pipe in (self.child.stdin, self.child.stdout):
                 if pipe is not None:
                     with contextlib.suppress(OSError):
                         pipe.close()
@@ -147,11 +147,11 @@ class BotProcess:
         """Kill the child and whatever it has begun; answers how it ended, a negative number for a signal."""
         with self._ends:
             self._is_open = False
-            if self._child.returncode is None:
+            if self.child.returncode is None:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(self._child.pid, signal.SIGKILL)
-                self._child.wait()
-            return self._child.returncode
+                    os.killpg(self.child.pid, signal.SIGKILL)
+                self.child.wait()
+            return self.child.returncode
 
     def _fail(self, what: str) -> NoReturn:
         """End the child and say why."""
@@ -176,7 +176,7 @@ class BotProcess:
             self._fail("answered nonsense")
 
     def _write(self, line: bytes, ends_s: float, deadline_s: float) -> None:
-        pipe = _pipe(self._child.stdin)
+        pipe = _pipe(self.child.stdin)
         left = memoryview(line)
         while left:
             self._wait_for(pipe, select.POLLOUT, ends_s, deadline_s)
@@ -189,7 +189,7 @@ class BotProcess:
 
     def _read_line(self, ends_s: float, deadline_s: float) -> bytes:
         """The one line that the child answers, without its end."""
-        pipe = _pipe(self._child.stdout)
+        pipe = _pipe(self.child.stdout)
         answer = bytearray()
         while not answer.endswith(b"\n"):
             self._wait_for(pipe, select.POLLIN, ends_s, deadline_s)
@@ -216,7 +216,7 @@ class BotProcess:
 
     def _fail_ended(self) -> NoReturn:
         """The pipe broke: the child has ended by itself, was killed, or has closed its end."""
-        is_over = not self._is_open or _has_ended(self._child.pid)
+        is_over = not self._is_open or _has_ended(self.child.pid)
         status = self._end()
         if not is_over:
             raise BotFailure("The opponent hung up")

@@ -172,7 +172,7 @@ def examine(settings: Settings, machine: Machine | None = None) -> Iterator[Find
     yield voice(settings.voice)
     yield from examine_broker(settings.mqtt)
     yield from machinery.thorough_look(machine, settings.journal_path.parent)
-    yield from _games(settings)
+    yield from journal_finding(settings)
     yield from games_from_outside()
     yield network.port(settings.web.host, settings.web.port)
     found = hotspot(machine.run)
@@ -259,7 +259,7 @@ def _certificate(web: WebSettings) -> Iterator[Finding]:
         yield from certificate(validity(served, web.certificate, web.names), RealClock().wall_s())
 
 
-def _games(settings: Settings) -> Iterator[Finding]:
+def journal_finding(settings: Settings) -> Iterator[Finding]:
     """Is the journal whole?"""
     path = settings.journal_path
     if not path.exists():

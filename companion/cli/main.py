@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; answers the exit status."""
     load_games()
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     logs.begin(options.verbose)
     try:
         return int(options.run(options))
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="companion", description="The referee beside a real board game table.")
     parser.add_argument("--version", action="version", version=f"companion {__version__}")
     parser.add_argument("-v", "--verbose", action="store_true", help="print more on the console")
@@ -320,7 +320,8 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--only",
         default="",
         metavar="NAME",
-        help="vision: scenes whose name starts like this, such as tilt-3; or game, cost, photograph, corners, lens. "
+        help="vision: scenes whose name starts like this, such as tilt-3; or game, cost, photograph, printed, "
+        "corners, lens. "
         "bots: the game of that name. pi: the board of that name",
     )
     command.add_argument("--keep", type=Path, metavar="DIR", help="vision: keep pictures that were not read, and why")

@@ -22,17 +22,17 @@ class Heartbeats:
 
     def __init__(self, clock: Clock, bounds: Mapping[str, float]) -> None:
         self._clock = clock
-        self._bounds = dict(bounds)
-        self._heard_s = dict.fromkeys(self._bounds, clock.monotonic_s())
+        self.bounds = dict(bounds)
+        self.heard_s = dict.fromkeys(self.bounds, clock.monotonic_s())
 
     def beat(self, name: str) -> None:
         """This loop has just done a round; a name without a bound is heard and never late."""
-        self._heard_s[name] = self._clock.monotonic_s()
+        self.heard_s[name] = self._clock.monotonic_s()
 
     def ages(self) -> Mapping[str, float]:
         """How many seconds ago each was heard."""
         now_s = self._clock.monotonic_s()
-        return {name: max(0.0, now_s - heard_s) for name, heard_s in self._heard_s.copy().items()}
+        return {name: max(0.0, now_s - heard_s) for name, heard_s in self.heard_s.copy().items()}
 
     def late(self) -> Mapping[str, float]:
         """Who was not heard for longer than its bound, with the seconds since then; empty: all are alive.
@@ -44,4 +44,4 @@ class Heartbeats:
         >>> vitals.beat("table"); vitals.late()
         {}
         """
-        return {name: age_s for name, age_s in self.ages().items() if age_s > self._bounds.get(name, float("inf"))}
+        return {name: age_s for name, age_s in self.ages().items() if age_s > self.bounds.get(name, float("inf"))}

@@ -174,7 +174,7 @@ def best_language(wanted: Iterable[str]) -> str:
 
 def words_for_scripts(language: str) -> Mapping[str, str]:
     """The translations that the pages' scripts need: those whose pattern stands in one of them."""
-    return {} if language == "en" else _catalogue(language).scripts
+    return {} if language == "en" else catalogue_of(language).scripts
 
 
 # ---- inside ----------------------------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ def _said(pattern: str, many: str, parts: Mapping[str, object]) -> Said:
 def _translate(text: Said, language: str) -> str:
     parts = {name: _part(part, language) for name, part in text.parts.items()}
     number = text.parts["n"] if text.many else None
-    pattern = _lookup(language, text.pattern, text.many, number if isinstance(number, int) else None)
+    pattern = lookup(language, text.pattern, text.many, number if isinstance(number, int) else None)
     return _fill(pattern, parts)
 
 
@@ -231,12 +231,12 @@ def _part(part: object, language: str) -> object:
         return _translate(part, language)
     if isinstance(part, Verbatim) or not isinstance(part, str):
         return part
-    return _lookup(language, part, "", None)
+    return lookup(language, part, "", None)
 
 
-def _lookup(language: str, one: str, many: str, n: int | None) -> str:
+def lookup(language: str, one: str, many: str, n: int | None) -> str:
     """The pattern in a language; the English one where the catalogue has none."""
-    catalogue = _catalogue(language)
+    catalogue = catalogue_of(language)
     words = catalogue.words.get(one)
     if not words:
         return many if many and n != 1 else one
@@ -253,7 +253,7 @@ class _Catalogue:
 
 
 @cache
-def _catalogue(language: str) -> _Catalogue:
+def catalogue_of(language: str) -> _Catalogue:
     """The catalogue of a language, read at its first use."""
     words: dict[str, tuple[str, ...]] = {}
     scripts: dict[str, str] = {}

@@ -49,7 +49,7 @@ READY, UNDER_WAY, BEFORE = "restore", "restoring", "before-restore"
 """Folders of the state directory: a restore that waits for the next start, one that is being done, what was before."""
 _JOURNAL, _SETTINGS = "journal.sqlite", "settings.toml"
 _FILES = (_SETTINGS, _JOURNAL, "lenses.json", "choices.json")
-_MOST = {
+MOST = {
     "backup.json": 16_000,
     _SETTINGS: 256_000,
     "lenses.json": 1_000_000,
@@ -249,7 +249,7 @@ def _move(state: Path, name: str, before: Path) -> None:
 
 def _most_of(name: str) -> int:
     """How many bytes a member of a backup may have."""
-    return _MOST_PHOTOGRAPH if _PHOTOGRAPH.fullmatch(name) else _MOST.get(name, 0)
+    return _MOST_PHOTOGRAPH if _PHOTOGRAPH.fullmatch(name) else MOST.get(name, 0)
 
 
 def _unpacked(source: IO[bytes], folder: Path) -> BackupNote:
@@ -257,7 +257,7 @@ def _unpacked(source: IO[bytes], folder: Path) -> BackupNote:
         with open_archive(source) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
             names = [entry.filename for entry in entries]
-            strange = [n for n in names if n not in _MOST and not _PHOTOGRAPH.fullmatch(n)]
+            strange = [n for n in names if n not in MOST and not _PHOTOGRAPH.fullmatch(n)]
             if strange or len(set(names)) != len(names):
                 raise Malformed(say("This is not a backup: it holds {name}.", name=(strange or names)[0][:80]))
             look_at(entries, _most_of, MAX_BYTES, folder)

@@ -70,7 +70,7 @@ class Housekeeping:
         self._seen: object = None
         self._since_s = clock.monotonic_s()
         self._has_started = False
-        self._unchecked: list[int] | None = None
+        self.unchecked: list[int] | None = None
         self._damaged: list[int] = []
         self._stuck: set[int] = set()
         self._wrong: dict[str, str] = {}
@@ -111,9 +111,9 @@ class Housekeeping:
         self._do(lambda: self._tell("second place", self._journal.weakness))
         self._do(lambda: self._journal.clock_was_set(self._clock.wall_s(), self._clock.monotonic_s()))
         self._do(self._work_quietly)
-        self._do(self._give_back)
+        self._do(self.give_back)
 
-    def _give_back(self) -> None:
+    def give_back(self) -> None:
         """Give freed memory back after a game, at the next set-up, else twice a minute: some milliseconds each time.
 
         What only refers to itself goes first: else it lies scattered among what is needed until there is enough of it.
@@ -217,13 +217,13 @@ class Housekeeping:
 
     def _check(self) -> None:
         """Go through some of the games that were not looked at when the service began."""
-        if self._unchecked is None:
+        if self.unchecked is None:
             is_sound = self._check_pages(self._journal.path)
-            self._unchecked = self._journal.games() if is_sound else []  # the next start looks at all of them
+            self.unchecked = self._journal.games() if is_sound else []  # the next start looks at all of them
         end_s = time.monotonic() + _SLICE_S
-        while self._unchecked and time.monotonic() < end_s:
-            is_whole = self._journal.check(self._unchecked[-1])
-            number = self._unchecked.pop()
+        while self.unchecked and time.monotonic() < end_s:
+            is_whole = self._journal.check(self.unchecked[-1])
+            number = self.unchecked.pop()
             if not is_whole:
                 self._damaged.append(number)
                 log.error("games %s are damaged on the disk", ", ".join(map(str, sorted(self._damaged)[:_NAMED])))

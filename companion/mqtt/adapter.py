@@ -48,7 +48,7 @@ class MqttAdapter:
         """The key that calls the staff: it is there while somebody hears it."""
         self._left_path = settings.journal_path.with_name("mqtt.json")
         self._threads = threads
-        self._line: MqttConnection | None = None
+        self.line: MqttConnection | None = None
         self._is_leaving = False
         self._signals: deque[Signal] = deque(maxlen=SIGNALS)
         self._lock = threading.Lock()
@@ -62,13 +62,13 @@ class MqttAdapter:
     @property
     def sentence(self) -> str:
         """How the connection to the broker is, for the check page; empty: MQTT is switched off."""
-        line = self._line
+        line = self.line
         return line.sentence if line and self._mqtt.enabled else ""
 
     @property
     def is_connected(self) -> bool:
         """Does the broker hear us?"""
-        line = self._line
+        line = self.line
         return bool(line and line.is_connected)
 
     def change(self, settings: Settings) -> None:
@@ -87,7 +87,7 @@ class MqttAdapter:
 
     def settle(self, timeout_s: float) -> bool:
         """Wait until the broker has got everything; answers whether it has."""
-        line = self._line
+        line = self.line
         return line is None or line.settle(timeout_s)
 
     def close(self) -> None:
@@ -138,7 +138,7 @@ class MqttAdapter:
         line.tell(dict.fromkeys(stale, b""))
         if mqtt.enabled and mqtt.home_assistant:
             line.tell({config_topic(mqtt): packed(description(mqtt, _version()))})
-        self._line = line
+        self.line = line
         line.start()
 
     def _commands(self) -> tuple[str, ...]:
@@ -148,7 +148,7 @@ class MqttAdapter:
         return tuple(f"{mqtt.topic}/{name}" for name, is_open in named if is_open)
 
     def _hang_up(self) -> None:
-        line, self._line = self._line, None
+        line, self.line = self.line, None
         if line:
             line.close()
         self.bell.hear(False)
@@ -156,7 +156,7 @@ class MqttAdapter:
     # ---- in the line's thread ----
 
     def _round(self) -> None:
-        line = self._line
+        line = self.line
         if line is None:
             return
         self.bell.step()
@@ -170,12 +170,12 @@ class MqttAdapter:
             self._look()
 
     def _connected(self, is_connected: bool) -> None:
-        self.bell.hear(is_connected and self._mqtt.enabled and self._mqtt.staff and self._line is not None)
+        self.bell.hear(is_connected and self._mqtt.enabled and self._mqtt.staff and self.line is not None)
         self._table.redraw()
 
     def _command(self, topic: str, payload: bytes) -> None:
         """One of the few words that are let in; any other changes nothing."""
-        mqtt, line = self._mqtt, self._line
+        mqtt, line = self._mqtt, self.line
         if topic == birth_topic(mqtt):
             if payload == ONLINE and line:
                 line.again(config_topic(mqtt))
@@ -204,7 +204,7 @@ class MqttAdapter:
 
     def _on_signal(self, signal: Signal) -> None:
         """In the table's thread: note it and go on."""
-        if self._line is not None:
+        if self.line is not None:
             self._signals.append(signal)
             self._wake()
 
@@ -214,13 +214,13 @@ class MqttAdapter:
         self._wake()
 
     def _wake(self) -> None:
-        line = self._line
+        line = self.line
         if line is not None and self._threads:
             line.wake()
 
     def _look(self) -> None:
         """Have what is new told."""
-        line = self._line
+        line = self.line
         if line is None:
             return
         with self._lock:

@@ -116,8 +116,8 @@ class MqttConnection:
         self._commands = commands
         self._greetings = greetings
         self._lock = threading.Lock()
-        self._wanted: dict[str, bytes] = {}
-        self._events: deque[tuple[float, str, bytes]] = deque(maxlen=EVENTS)
+        self.wanted: dict[str, bytes] = {}
+        self.events: deque[tuple[float, str, bytes]] = deque(maxlen=EVENTS)
         self._ends = threading.Event()
         self._settled = threading.Event()
         self._ear, self._mouth = socket.socketpair()
@@ -157,10 +157,10 @@ class MqttConnection:
         now_s = time.monotonic()
         with self._lock:
             news = [(now_s, *event) for event in events]
-            if news or any(self._wanted.get(topic) != payload for topic, payload in told.items()):
+            if news or any(self.wanted.get(topic) != payload for topic, payload in told.items()):
                 self._settled.clear()
-                self._wanted.update(told)
-                self._events.extend(news)
+                self.wanted.update(told)
+                self.events.extend(news)
         self.wake()
 
     def wake(self) -> None:
@@ -327,7 +327,7 @@ class MqttConnection:
         if not connection.is_open:
             return True  # the broker's next word wakes us
         with self._lock:
-            is_told = not self._events and connection.told == self._wanted
+            is_told = not self.events and connection.told == self.wanted
             is_underway = any(map(flies, (*connection.flying.values(), *connection.news)))
             if is_told and not is_underway:
                 self._settled.set()
@@ -338,12 +338,12 @@ class MqttConnection:
         flying = {topic: info for topic, info in connection.flying.items() if flies(info)}
         connection.news = [info for info in connection.news if flies(info)]
         with self._lock:
-            due = {t: p for t, p in self._wanted.items() if connection.told.get(t) != p and t not in flying}
+            due = {t: p for t, p in self.wanted.items() if connection.told.get(t) != p and t not in flying}
             fresh_s = time.monotonic() - STALE_S
-            while self._events and self._events[0][0] < fresh_s:
-                self._events.popleft()
+            while self.events and self.events[0][0] < fresh_s:
+                self.events.popleft()
             room = max(0, IN_FLIGHT - len(connection.news))
-            news = [self._events.popleft() for _ in range(min(room, len(self._events)))]
+            news = [self.events.popleft() for _ in range(min(room, len(self.events)))]
         for topic, payload in due.items():
             flying[topic] = client.publish(topic, payload, qos=1, retain=True)
             connection.told[topic] = payload

@@ -35,8 +35,8 @@ class KitPrinter:
 
     def __init__(self, games: Mapping[str, Game[Any, Any]]) -> None:
         self._games = games
-        self._running, self._shelf = Lock(), Lock()
-        self._kept: OrderedDict[_Key, bytes] = OrderedDict()
+        self.running, self._shelf = Lock(), Lock()
+        self.kept: OrderedDict[_Key, bytes] = OrderedDict()
         self._plans: OrderedDict[_Key, PrintPlan] = OrderedDict()
 
     def plan(self, game: str, raw: Mapping[str, Any], paper: str, language: str) -> PrintPlan:
@@ -101,19 +101,19 @@ class KitPrinter:
                 return kept
             pdf = run()
         with self._shelf:
-            self._kept[key] = pdf
-            while len(self._kept) > 1 and sum(map(len, self._kept.values())) > KEPT_BYTES:
-                self._kept.popitem(last=False)
+            self.kept[key] = pdf
+            while len(self.kept) > 1 and sum(map(len, self.kept.values())) > KEPT_BYTES:
+                self.kept.popitem(last=False)
         return pdf
 
     def _taken(self, key: _Key) -> bytes | None:
         with self._shelf:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
+            if key in self.kept:
+                self.kept.move_to_end(key)
+            return self.kept.get(key)
 
     def _alone(self) -> _Turn:
-        return _Turn(self._running)
+        return _Turn(self.running)
 
 
 class _Turn:

@@ -124,7 +124,7 @@ class Companion:
             self._open_devices(may_simulate=simulate is None)
         if simulate or (simulate is None and self.panel is None and self.watcher is None):
             self._open_simulation()
-        self.host_key = _host_key(self.journal)
+        self.host_key = host_key_of(self.journal)
         folder = self.settings.journal_path.with_name("history")
         self.history = History(
             self.journal,
@@ -395,7 +395,7 @@ class Companion:
 
     def _make_host_key(self) -> str:
         self.journal.renew_key("host")
-        self.host_key = _host_key(self.journal)
+        self.host_key = host_key_of(self.journal)
         return self.host_key
 
     def _say(self, sentence: str) -> None:
@@ -451,6 +451,6 @@ def _offers() -> tuple[CameraOffer, ...]:
     return tuple(CameraOffer(each.source, each.name) for each in cameras())
 
 
-def _host_key(journal: Journal) -> str:
+def host_key_of(journal: Journal) -> str:
     """Ten letters and digits that make somebody the host; the same after every restart."""
     return host_key_text(journal.key("host"))

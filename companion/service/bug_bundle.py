@@ -89,7 +89,7 @@ def make_bundle(eye: Eye, table: Table, journal: Journal, settings: Settings, cl
     """The zip of what the camera has seen until now."""
     view = table.view()
     is_whole = view.phase in (Phase.LOBBY, Phase.OVER)
-    kit, entries = view.kit, _entries_of(journal, table.progress().number)
+    kit, entries = view.kit, entries_of(journal, table.progress().number)
     frames = [each for each in eye.settled() if is_whole or each.outline_px]
     notes, pictures = [], []
     for frame in frames:
@@ -197,7 +197,7 @@ def _public(table: Table) -> dict[str, Any]:
     }
 
 
-def _entries_of(journal: Journal, number: int) -> list[dict[str, Any]]:
+def entries_of(journal: Journal, number: int) -> list[dict[str, Any]]:
     """The game's records as everybody knows them."""
     if not number:
         return []

@@ -78,7 +78,7 @@ class ServiceHealth:
 
     def __init__(self, companion: Examined, machine: Machine, meter: Meter | None, threads: bool = True) -> None:
         self._companion = companion
-        self._machine = machine
+        self.machine = machine
         self._clock = companion.clock
         self._folder = companion.settings.journal_path.parent
         self._begun_s = self._clock.monotonic_s()
@@ -125,7 +125,7 @@ class ServiceHealth:
             self._journal = journal
         if self._seen_s is None or now_s - self._seen_s >= LOOK_S:
             self._seen_s, before = now_s, self.line()
-            self._seen = (*machinery.quick_look(self._machine, self._folder), *self._certificate())
+            self._seen = (*machinery.quick_look(self.machine, self._folder), *self._certificate())
             self._tell_forgetful()
             if (line := self.line()) != before:
                 log.warning("%s", line or "What was wrong with the machine is over.", extra=log_fields("machine"))
@@ -135,7 +135,7 @@ class ServiceHealth:
         """Say on every page when games are kept in memory only; what is tried out in simulation may be lost."""
         if self._companion.simulation is not None:
             return
-        if (sentence := machinery.forgetful(self._machine, self._folder)) != self._forgetful:
+        if (sentence := machinery.forgetful(self.machine, self._folder)) != self._forgetful:
             self._forgetful = sentence
             self._companion.table.notice("memory", sentence)
             log.warning("%s", sentence or "Games are kept on a disk now.", extra=log_fields("forgetful"))
@@ -187,7 +187,7 @@ class ServiceHealth:
             return self._examined[1]
 
     def _look_at_all(self) -> Iterator[Finding]:
-        companion, machine = self._companion, self._machine
+        companion, machine = self._companion, self.machine
         yield from self._loops()
         yield from settings_put_back(companion.settings_path)
         yield board_camera(
@@ -200,7 +200,7 @@ class ServiceHealth:
         if companion.broker.sentence:
             yield broker_finding(companion.broker.is_connected, companion.broker.sentence)
         yield from machinery.thorough_look(machine, self._folder)
-        yield self._games()
+        yield self.journal_finding()
         yield from games_from_outside()
         found = companion.network.wifi()
         yield from network.reach([shown(url) for url in companion.urls()], "" if found is None else found.name)
@@ -228,7 +228,7 @@ class ServiceHealth:
             )
             yield Finding("service", Grade.FAIL, text)
 
-    def _games(self) -> Finding:
+    def journal_finding(self) -> Finding:
         """What the journal holds."""
         journal = self._companion.journal
         count = len(journal.games())

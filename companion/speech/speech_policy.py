@@ -61,7 +61,7 @@ class SpeechPolicy:
         self._announcer.everything = settings.voice.says == "everything"
         self._told: tuple[bool, float] | None = None
         self._spoken = 0
-        self._screens = 0
+        self.screens = 0
         self._lock = threading.Lock()
         self._ends = threading.Event()
         self._thread: threading.Thread | None = None
@@ -91,7 +91,7 @@ class SpeechPolicy:
     def screen_speaks(self, speaks: bool) -> None:
         """A screen has begun to speak, or has ended."""
         with self._lock:
-            self._screens += 1 if speaks else -1
+            self.screens += 1 if speaks else -1
 
     # ---- settings and time ----
 
@@ -150,7 +150,7 @@ class SpeechPolicy:
     def _machine_speaks(self) -> bool:
         """Is it the machine that speaks? A screen that does goes first."""
         by = self._settings.voice.by
-        return not self._is_quiet() and (by == "machine" or (by == "auto" and self._screens == 0))
+        return not self._is_quiet() and (by == "machine" or (by == "auto" and self.screens == 0))
 
     def _settle(self) -> None:
         """Tell the panel how loud and how bright it is, where that has changed."""

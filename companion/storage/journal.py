@@ -181,23 +181,23 @@ class Journal:
         self._on_written_s = on_written_s
         self._lock_file: IO[str] | None = None if read_only else hold(path)
         self._run: ServiceRun | None = None
-        self._head = HeadFile(path)
-        opening = Opening(path, self._head)
+        self.head = HeadFile(path)
+        opening = Opening(path, self.head)
         try:
             connection = opening.to_read() if read_only else opening.connection()
         except BaseException:
-            self._head.close()
+            self.head.close()
             if self._lock_file:
                 self._lock_file.close()
             raise
         self.notice = opening.notice
-        self.database = Database(connection, lambda db: follow(self._head, db))
+        self.database = Database(connection, lambda db: follow(self.head, db))
         self.archive = ArchiveTables(self.database)
 
     @property
     def weakness(self) -> str:
         """What is not as it should be beside the journal, and stops nothing; empty: nothing."""
-        return no_second_place(self._head.trouble) if self._head.trouble else ""
+        return no_second_place(self.head.trouble) if self.head.trouble else ""
 
     def checkpoint(self) -> None:
         """Write the log back into the file and empty it: what is in the file no bit of the log can take away.
@@ -400,7 +400,7 @@ class Journal:
     def close(self) -> None:
         """Close the file and let others use it."""
         self.database.close()
-        self._head.close()
+        self.head.close()
         if self._lock_file:
             self._lock_file.close()
 

@@ -214,7 +214,7 @@ def _keep_copy(db: sqlite3.Connection, copy: Path) -> None:
 
 # ---- does a file look as its format says? ----------------------------------------------------------------------------
 
-_WHOLE_AT_START_BYTES = 24_000_000
+WHOLE_AT_START_BYTES = 24_000_000
 """A larger file is checked page by page beside the game and not before it: that takes 0.15 s for 24 MB here."""
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_TOOBIG)
 """What SQLite says of pages it cannot use; the last where a length in them is beyond all bounds."""
@@ -239,15 +239,15 @@ def is_sound(path: Path, whole: bool = False, mend: bool = False) -> bool:
             if mend:
                 db.execute("BEGIN IMMEDIATE")  # can it be written at all?
                 db.execute("ROLLBACK")
-            is_large = path.stat().st_size > _WHOLE_AT_START_BYTES and not whole
-            if is_large and _passes(db, "integrity_check", "keys"):  # without its index no page is answered
+            is_large = path.stat().st_size > WHOLE_AT_START_BYTES and not whole
+            if is_large and passes(db, "integrity_check", "keys"):  # without its index no page is answered
                 return True
-            if _passes(db, "integrity_check"):
+            if passes(db, "integrity_check"):
                 return True
-            if not mend or not _passes(db, "quick_check"):
+            if not mend or not passes(db, "quick_check"):
                 return False
             db.execute("REINDEX")
-            return _passes(db, "integrity_check")
+            return passes(db, "integrity_check")
     except UnicodeDecodeError:  # SQLite's own words hold what was damaged
         return False
     except sqlite3.Error as error:
@@ -279,7 +279,7 @@ def _is_typed(db: sqlite3.Connection, table: str) -> bool:
     return db.execute(f"SELECT 1 FROM {table} WHERE NOT ({typed(db, table)}) LIMIT 1").fetchone() is None
 
 
-def _passes(db: sqlite3.Connection, check: str, of: str = "1") -> bool:
+def passes(db: sqlite3.Connection, check: str, of: str = "1") -> bool:
     """`of`: a table, or how many faults are told."""
     return bool(db.execute(f"PRAGMA {check}({of})").fetchone()[0] == "ok")
 

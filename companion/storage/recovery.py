@@ -69,7 +69,7 @@ def rescue(path: Path) -> tuple[Rescued, Path]:
         _write(db, found)
     aside = _set_aside(path)
     fresh.replace(path)
-    _sync(path.parent)
+    sync(path.parent)
     return found, aside
 
 
@@ -123,11 +123,11 @@ def _set_aside(path: Path) -> Path:
         old = Path(f"{path}{suffix}")
         if old.exists():
             old.rename(f"{aside}{suffix}")
-    _sync(path.parent)
+    sync(path.parent)
     return aside
 
 
-def _sync(folder: Path) -> None:
+def sync(folder: Path) -> None:
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -200,11 +200,11 @@ def instructions(live: TableState) -> tuple[Instruction, ...]:
     if kit is None or kit.deck or target is None or session.phase not in (Phase.STAGES, Phase.SETUP):
         return ()
     moves = board_check.hand_moves(kit, live.before, target, live.reading if live.watched else None, live.touched)
-    told = (Instruction(move, *_who_and_what(session, kit, move)) for move in moves)
+    told = (Instruction(move, *who_and_what(session, kit, move)) for move in moves)
     return tuple(sorted(told, key=lambda instruction: SEATS.index(instruction.seat)))
 
 
-def _who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]:
+def who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]:
     """The seat whose piece is on top moves, or the person opposite a machine; at most 40 characters say what."""
     owner = kit.face(move.faces[-1]).seat
     seat = session.hands_for(owner or Seat.SOUTH)

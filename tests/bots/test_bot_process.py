@@ -40,7 +40,7 @@ def begin_and_choose(bot: BotProcess, deadline_s: float) -> None:
 def failure_of(command: Sequence[str], deadline_s: float = LONG_S) -> str:
     """The message when such a program is asked for a move; its process is gone afterwards."""
     with BotProcess(command) as bot:
-        pid = bot._child.pid
+        pid = bot.child.pid
         with pytest.raises(BotFailure) as caught:
             begin_and_choose(bot, deadline_s)
         assert not os.path.exists(f"/proc/{pid}")
@@ -68,7 +68,7 @@ def test_any_program_that_speaks_the_protocol() -> None:
 def test_killed() -> None:
     with BotProcess(program(READY + WAIT)) as bot:
         bot.new(Seat.SOUTH, {}, LONG_S)
-        os.kill(bot._child.pid, signal.SIGKILL)
+        os.kill(bot.child.pid, signal.SIGKILL)
         with pytest.raises(BotFailure, match="was killed by signal 9"):
             bot.choose({}, LONG_S)
 

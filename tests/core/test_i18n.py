@@ -36,7 +36,7 @@ from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.table.board_check import HandMove
 from companion.table.session import Session
-from companion.table.state import _who_and_what
+from companion.table.state import who_and_what
 from web.context import static_version
 
 __all__ = ["brackets"]
@@ -97,9 +97,9 @@ def spanish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     file.write_text(STUB, encoding="utf-8")
     (tmp_path / "fr.po").write_text("", encoding="utf-8")
     monkeypatch.setattr(i18n, "LOCALE", tmp_path)
-    i18n._catalogue.cache_clear()
+    i18n.catalogue_of.cache_clear()
     yield file
-    i18n._catalogue.cache_clear()
+    i18n.catalogue_of.cache_clear()
     speak("en")
 
 
@@ -397,7 +397,7 @@ def test_what_hands_are_told_of_pieces_is_known_to_the_catalogues(name: str, bra
     faces = [(face.name,) for face in kit.faces] + [(face.name, kit.faces[-1].name) for face in kit.faces[:3]]
     for stack in faces:
         for origin, target in places:
-            _, told = _who_and_what(Session(), kit, HandMove(stack, origin, target, turned=origin != target))
+            _, told = who_and_what(Session(), kit, HandMove(stack, origin, target, turned=origin != target))
             assert not stray(translate(told, "es")), told
 
 

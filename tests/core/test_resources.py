@@ -131,13 +131,13 @@ def test_memory_is_given_back_between_two_games_and_now_and_then(monkeypatch: py
     vars(house).update(_table=table, _clock=clock, _given_back=None, _give_back_s=clock.monotonic_s() + 30)
     for number, phase in ((0, Phase.LOBBY), (1, Phase.SETUP), (1, Phase.ORDERS), (1, Phase.STAGES), (1, Phase.OVER)):
         progress.number, progress.phase = number, phase
-        house._give_back()
-        house._give_back()
+        house.give_back()
+        house.give_back()
     assert given == [0, 1, 1], "in the lobby, at the set-up and at the end"
     progress.number, progress.phase = 2, Phase.ORDERS
     for _ in range(7):
         clock.advance(10)
-        house._give_back()
+        house.give_back()
     assert given[3:] == [2, 2]
 
 
@@ -168,14 +168,14 @@ def test_the_bench_of_memory_can_be_lost(
             """Nothing runs."""
 
     monkeypatch.setattr(memory.Evening, "spend", spend)
-    monkeypatch.setattr(memory, "_service", Running)
+    monkeypatch.setattr(memory, "running_service", Running)
     assert memory.bench_memory() is is_good
     assert "20,000 requests over 20 games" in capsys.readouterr().out
 
 
 def test_games_of_different_sizes_slant_no_line() -> None:
     """Each game takes another 10 MB while it is on, and nothing grows."""
-    order = list(itertools.islice(itertools.cycle(memory._order()), memory.GAMES_PLAYED))
+    order = list(itertools.islice(itertools.cycle(memory.order_of_games()), memory.GAMES_PLAYED))
     assert set(order) == set(GAMES)
     size_mb = {name: 150.0 + 10 * number for number, name in enumerate(GAMES)}
     each = memory.REQUESTS // len(order)
@@ -201,7 +201,7 @@ def test_what_only_refers_to_itself_is_given_back_too(monkeypatch: pytest.Monkey
         vars(house).update(
             _table=SimpleNamespace(progress=Progress), _clock=FakeClock(), _given_back=None, _give_back_s=0.0
         )
-        house._give_back()
+        house.give_back()
     finally:
         gc.enable()
     assert found == [None]

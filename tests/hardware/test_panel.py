@@ -143,7 +143,7 @@ def test_a_release_whose_edge_got_lost_does_not_cost_the_next_press(rig: Rig) ->
 
 def lost_edge(rig: Rig, button: str) -> None:
     """Release a button without telling anybody, as gpiozero's issue 1090 describes."""
-    pin = rig.hands._buttons[button]
+    pin = rig.hands.held_buttons[button]
     pin.edges = "none"
     rig.hands.release(button)
     pin.edges = "both"
@@ -168,7 +168,7 @@ def test_lasting_lamps_show_as_asked_also_those_between_3v3_and_the_pin(rig: Rig
 
 def test_an_active_low_lamp_is_lit_by_a_low_pin(make_rig: Callable[..., Rig]) -> None:
     rig = make_rig(south=PadPins(lamp_turn=4, lamp_1=17, lamps_active_low=("lamp_turn",)))
-    low, high = rig.hands._lamps["south_turn"][0], rig.hands._lamps["south_1"][0]
+    low, high = rig.hands.lamps["south_turn"][0], rig.hands.lamps["south_1"][0]
     assert (low.state, high.state) == (1, 0)
     rig.show(SeatLamps(frozenset({1}), TurnLamp.ON))
     assert (low.state, high.state) == (0, 1)
@@ -325,7 +325,7 @@ def test_a_lamp_that_fails_while_in_use_is_named_once_and_the_rest_goes_on(
     def fail(value: float) -> None:
         raise OSError("line lost")
 
-    monkeypatch.setattr(rig.hands._lamps["south_1"][0], "_set_state", fail)
+    monkeypatch.setattr(rig.hands.lamps["south_1"][0], "_set_state", fail)
     for turn in (TurnLamp.ON, TurnLamp.OFF, TurnLamp.ON):
         rig.show(SeatLamps(frozenset({1, 2}), turn))
     assert rig.lit() == {"south_2", "south_turn"}
@@ -341,7 +341,7 @@ def test_a_key_whose_line_cannot_be_read_any_more_is_named(rig: Rig, monkeypatch
 
     rig.hands.press("south_up")
     rig.after(0)
-    monkeypatch.setattr(rig.hands._buttons["south_up"], "_get_state", fail)
+    monkeypatch.setattr(rig.hands.held_buttons["south_up"], "_get_state", fail)
     rig.after(50)
     rig.hands.press("north_up")
     rig.after(50)
@@ -373,4 +373,4 @@ def test_the_simulated_panel_is_the_port_and_forgets_old_states(rig: Rig) -> Non
     for _ in range(150):
         rig.show(SeatLamps(frozenset({1})))
         rig.show(SeatLamps())
-    assert len(rig.hands._lamps["south_1"][0].states) <= 100
+    assert len(rig.hands.lamps["south_1"][0].states) <= 100

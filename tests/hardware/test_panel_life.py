@@ -159,8 +159,8 @@ def test_a_panel_that_is_switched_off_says_so() -> None:
 def test_what_a_pi_lacks_is_said_with_the_remedy(
     has_library: bool, has_chips: bool, may_use_chips: bool, words: str
 ) -> None:
-    assert words in (hardware.panel._obstacle(has_library, has_chips, may_use_chips) or "")
-    assert hardware.panel._obstacle(True, True, True) is None
+    assert words in (hardware.panel.obstacle(has_library, has_chips, may_use_chips) or "")
+    assert hardware.panel.obstacle(True, True, True) is None
 
 
 def test_pins_that_fail_to_open_are_told_afterwards_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +170,7 @@ def test_pins_that_fail_to_open_are_told_afterwards_too(monkeypatch: pytest.Monk
     assert reason is not None
     assert "no-such-pins" in reason
     assert "working directory" in reason
-    hardware.panel._last_failure.clear()
+    hardware.panel.last_failure.clear()
 
 
 def test_the_environment_may_choose_the_pins(monkeypatch: pytest.MonkeyPatch) -> None:

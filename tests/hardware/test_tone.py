@@ -25,8 +25,8 @@ def running(rig: Rig) -> list[int]:
 
 def pins(rig: Rig) -> dict[int, MockPWMPin]:
     lamps = {lamp.pin: device._device.pin for lamp, device in rig.panel._lamps.items()}
-    assert rig.panel._buzzer is not None
-    return {**lamps, 18: rig.panel._buzzer._device.pin}
+    assert rig.panel.sounder is not None
+    return {**lamps, 18: rig.panel.sounder._device.pin}
 
 
 def test_a_panel_at_rest_runs_no_pwm() -> None:
@@ -153,6 +153,6 @@ def test_a_channel_that_may_not_be_used_is_named_and_done_without(
 ) -> None:
     Chip(tmp_path)
     (tmp_path / "sys/class/pwm/pwmchip0/pwm0").mkdir()
-    monkeypatch.setattr("hardware.tone._READY_S", 0.0)
+    monkeypatch.setattr("hardware.tone.READY_S", 0.0)
     assert hardware_tone(18, {18: PWM}, tmp_path) is None
     assert "The hardware's tone on GPIO 18 cannot be used" in caplog.text

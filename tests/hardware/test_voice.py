@@ -382,9 +382,9 @@ def test_the_table_screen_gets_sentences_and_is_counted_while_it_listens(tmp_pat
         assert ">Both: hand in your orders</p>" in page
         assert 'id="voice"' not in page_of(place.browser(), "/watch")
         stream = place.browser().get("/live/table?voice", buffered=False)
-        assert manners._screens == 1
+        assert manners.screens == 1
         stream.close()
-        assert manners._screens == 0
+        assert manners.screens == 0
         manners.change(Settings(voice=VoiceSettings(by="off")))
         place.sit("south")
         assert '<div id="voice" hidden></div>' in page_of(place.browser(), "/")

@@ -126,7 +126,7 @@ def test_what_builds_a_tree_stays_out_of_the_release(tmp_path: Path, monkeypatch
     for part in ("setuptools", "_distutils_hack", f"setuptools-{setuptools.__version__}.dist-info"):
         shutil.copytree(packages / part, tools / part)
     installed = []
-    monkeypatch.setattr(install, "_install_listed", lambda folder, lock, places: installed.append(lock))
+    monkeypatch.setattr(install, "install_listed", lambda folder, lock, places: installed.append(lock))
     name = install.build(home, package, sys.executable, lambda line: None)
     assert home.release(name).journal_format == 7
     assert installed == [b"# none\n"], "the tools were there"
@@ -144,10 +144,10 @@ def test_tools_are_kept_once_and_only_the_newest(tmp_path: Path, monkeypatch: py
         asked.append((lock, places[:-1]))
         Path(places[-1]).mkdir()
 
-    monkeypatch.setattr(install, "_install_listed", listed)
+    monkeypatch.setattr(install, "install_listed", listed)
     for tools in (b"one", b"one", b"two"):
         package = install.Package(tmp_path / "tree", "1.2.3", b"", "", tools)
-        kept = install._build_tools(home, package, tmp_path / "1.2.3", tmp_path / "wheels")
+        kept = install.build_tools(home, package, tmp_path / "1.2.3", tmp_path / "wheels")
     assert list(tmp_path.iterdir()) == [kept]
     places = ["--no-index", "--find-links", str(tmp_path / "wheels"), "--target"]
     assert asked == [(b"one", places), (b"two", places)]
@@ -182,7 +182,7 @@ def test_a_build_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
         program.write_text("#!/bin/sh\necho 'No module named flask' >&2\nexit 1\n")
         program.chmod(0o755)
 
-    monkeypatch.setattr(install, "_pip", without_pip)
+    monkeypatch.setattr(install, "pip", without_pip)
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\necho 3.11\n")
     python.chmod(0o755)

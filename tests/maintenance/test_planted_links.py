@@ -182,7 +182,7 @@ def test_the_backup_before_an_update_does_not_follow_them(
     machine = ThisMachine(here, tmp_path / "none.toml", lambda: None)
     updater = Updater(a_home(tmp_path), here, tmp_path / "none.toml", machine, "python3", lambda _: None)
     with contextlib.suppress(OSError):
-        updater._back_up()
+        updater.back_up()
     assert leaked(tmp_path) == []
     assert nothing_is_roots(here)
 

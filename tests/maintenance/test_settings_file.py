@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from companion.core.config import Settings, read_settings
 from companion.core.errors import ConfigError, Malformed, Stale, SystemTrouble
-from companion.maintenance.settings.file import SettingsFile, changed, flat
+from companion.maintenance.settings.file import SettingsFile, changed, edited_text, flat
 from companion.maintenance.settings.rows import FieldKind, SettingRow, all_keys, pad_rows, sections, works_at_once
 from companion.maintenance.settings.words import WORDS
 
@@ -245,11 +245,10 @@ starts = st.sampled_from(
 
 @given(starts, changes)
 def test_any_change_says_exactly_what_it_should_and_loses_no_remark(text: str, wanted: dict[str, Any]) -> None:
-    from companion.maintenance.settings.file import _edited  # noqa: PLC0415 - the pure half, without a disk
 
     before = read_settings(text)
     after = changed(before, wanted)
-    written = _edited(text, after, {k: v for k, v in wanted.items() if flat(before).get(k) != v})
+    written = edited_text(text, after, {k: v for k, v in wanted.items() if flat(before).get(k) != v})
     assert written is not None
     assert read_settings(written) == after
     assert re.findall(r"#.*", text) == re.findall(r"#.*", re.sub(r'"[^"\n]*"', "", written))

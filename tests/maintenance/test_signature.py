@@ -164,7 +164,7 @@ def test_dependencies_beside_it_are_copied_when_they_are_in_its_list(tmp_path: P
     lock = f"flask==3 --hash=sha256:{hashlib.sha256(b'flask').hexdigest()}\n"
     folder = home.folder / ".incoming-x"
     folder.mkdir()
-    update._take_dependencies(tmp_path, folder / "own.whl", lock)
+    update.take_dependencies(tmp_path, folder / "own.whl", lock)
     assert [path.name for path in folder.iterdir()] == ["flask-3.whl"]
 
 
@@ -263,7 +263,7 @@ def test_a_machine_without_openssl_takes_nothing(
     file = wheel(tmp_path)
     trust(home, key.with_suffix(".pub"))
     sign(file, key)
-    monkeypatch.setattr(signature, "_OPENSSL", "/nowhere/openssl")
+    monkeypatch.setattr(signature, "OPENSSL", "/nowhere/openssl")
     with pytest.raises(SystemTrouble, match="is missing or does not work: sudo apt install openssl"):
         told(home, file)
 

@@ -195,7 +195,7 @@ def fails(place: Place, monkeypatch: pytest.MonkeyPatch, why: str) -> None:
     def full(source: Path, target: Path) -> None:
         raise error
 
-    monkeypatch.setattr(releases, "_copy_database", full)
+    monkeypatch.setattr(releases, "copy_database", full)
 
 
 WHY = [
@@ -256,7 +256,7 @@ def test_what_the_disk_complains_of_is_told(place: Place, monkeypatch: pytest.Mo
     monkeypatch.undo()
     monkeypatch.setattr(update, "make_backup", complain)
     with pytest.raises(SystemTrouble):
-        place.updater._back_up()
+        place.updater.back_up()
     assert [each.name for each in state.iterdir() if "update" in each.name] == [], "nothing that fills the disk"
 
 

@@ -272,10 +272,10 @@ def test_a_broker_that_dies_and_comes_back_is_told_everything_anew(tmp_path: Pat
             companion.table.take_seat(Seat.SOUTH, f"Guest {number}")
             companion.table.free_seat(Seat.SOUTH)
             companion.step_keys()
-        line = companion.broker._line
+        line = companion.broker.line
         assert line is not None
-        assert len(line._events) <= lines.EVENTS
-        assert len(line._wanted) < 12
+        assert len(line.events) <= lines.EVENTS
+        assert len(line.wanted) < 12
         until("it is said why", lambda: "cannot be reached" in companion.broker.sentence)
         companion.table.take_seat(Seat.NORTH, "Jonas")
         broker.start()
@@ -289,7 +289,7 @@ def test_a_broker_that_dies_and_comes_back_is_told_everything_anew(tmp_path: Pat
 def test_whoever_falls_silent_is_told_to_be_offline_by_the_broker(tmp_path: Path, broker: Broker) -> None:
     with Ear(broker.port) as ear, told_table(tmp_path, mqtt_settings(broker.port, topic="will")) as companion:
         tell(companion)
-        line = companion.broker._line
+        line = companion.broker.line
         assert line is not None
         line._say_goodbye = lambda *_: None  # type: ignore[method-assign]  # as if the plug were pulled
         companion.broker.close()
@@ -405,7 +405,7 @@ def test_the_table_goes_on_in_front_of_a_broker_that_talks_rubbish(tmp_path: Pat
                     companion.broker.sentence.startswith(("What answers", "The broker")) and companion.broker.sentence
                 ),
             )
-            line = companion.broker._line
+            line = companion.broker.line
             assert line is not None
             assert line._thread.is_alive()
             ends.set()
@@ -463,6 +463,6 @@ def test_no_key_of_a_pad_is_an_event() -> None:
 
 def test_nothing_runs_and_nothing_is_imported_while_it_is_off(tmp_path: Path) -> None:
     with told_table(tmp_path, MqttSettings()) as companion:
-        assert companion.broker._line is None
+        assert companion.broker.line is None
         assert not [thread for thread in threading.enumerate() if thread.name == "mqtt"]
         assert not companion.broker.bell.is_heard

@@ -45,9 +45,9 @@ class Lengthening(dict[str, tuple[str, ...]]):
 @pytest.fixture
 def long_words(monkeypatch: pytest.MonkeyPatch) -> str:
     """The code of a language in which every sentence is longer and accented."""
-    whole = i18n._catalogue("es")
+    whole = i18n.catalogue_of("es")
     wordy = type(whole)(Lengthening(), {}, whole.plural)
-    monkeypatch.setattr(i18n, "_catalogue", lambda language: wordy)
+    monkeypatch.setattr(i18n, "catalogue_of", lambda language: wordy)
     return "es"
 
 
@@ -240,9 +240,9 @@ def test_the_press_prints_the_same_but_once_and_keeps_little() -> None:
     first = press.kit("outbuffered", {}, "a4", "en")
     assert press.kit("outbuffered", {}, "a4", "en") is first
     assert press.kit("outbuffered", {"board": "n.N\n...\ns.S"}, "a4", "en") != first
-    press._kept["large"] = b"x" * KEPT_BYTES
+    press.kept["large"] = b"x" * KEPT_BYTES
     press.booklet("outbuffered", "letter", "en")
-    assert sum(map(len, press._kept.values())) <= KEPT_BYTES
+    assert sum(map(len, press.kept.values())) <= KEPT_BYTES
     with pytest.raises(Malformed, match="Paper “a5” is unknown"):
         press.plan("outbuffered", {}, "a5", "en")
 
@@ -251,7 +251,7 @@ def test_who_finds_the_press_busy_is_told_so(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("companion.printing.kit_printer.WAIT_S", 0.01)
     press = KitPrinter(GAMES)
     kept = press.booklet("outbuffered", "a4", "en")
-    with press._running:
+    with press.running:
         assert press.booklet("outbuffered", "a4", "en") is kept, "what is kept needs no press"
         with pytest.raises(PrinterBusy, match="Wait a moment and try again"):
             press.booklet("outbuffered", "letter", "en")

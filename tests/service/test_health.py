@@ -44,7 +44,7 @@ def house(folder: Path, simulate: bool = False, metrics: bool = False) -> Iterat
     clock = FakeClock()
     found = settings(folder, metrics, **({} if simulate else OFF))
     with Companion(found, simulate=simulate, clock=clock, threads=False) as companion:
-        companion.health._machine = Machine(folder / "root", lambda _: "")
+        companion.health.machine = Machine(folder / "root", lambda _: "")
         yield companion, clock
 
 
@@ -82,9 +82,9 @@ def test_an_owner_is_heard_after_every_round_whatever_went_wrong(caplog: pytest.
 def test_every_loop_of_a_running_service_is_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("companion.service.health.PULSE_S", 0.05)
     with Companion(settings(tmp_path), simulate=True) as companion:
-        begun = dict(companion.vitals._heard_s)
+        begun = dict(companion.vitals.heard_s)
         assert set(begun) == {TABLE, JOURNAL, CAMERA}
-        until("a beat of each", lambda: all(companion.vitals._heard_s[name] > begun[name] for name in begun))
+        until("a beat of each", lambda: all(companion.vitals.heard_s[name] > begun[name] for name in begun))
         assert companion.vitals.late() == {}
         client = Client(f"http://127.0.0.1:{companion.server.port}")
         assert client.get("/health")["late"] == {}
@@ -102,7 +102,7 @@ def test_nobody_is_waited_for_where_nothing_runs_by_itself(tmp_path: Path) -> No
 
 def test_a_journal_that_does_not_answer_is_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with house(tmp_path) as (companion, clock):
-        health = ServiceHealth(companion, companion.health._machine, None)  # listens, and is never started
+        health = ServiceHealth(companion, companion.health.machine, None)  # listens, and is never started
 
         def broken(_: str) -> float:
             raise sqlite3.OperationalError("disk I/O error")
@@ -401,7 +401,7 @@ def test_a_file_that_goes_while_the_doctor_looks_is_no_error(
     )
     is_file = Path.is_file
     monkeypatch.setattr(Path, "is_file", lambda self: self.name == "gone" or is_file(self))
-    assert companion.health._games().grade is Grade.OK
+    assert companion.health.journal_finding().grade is Grade.OK
 
 
 def test_nobody_is_asked_where_none_runs(tmp_path: Path) -> None:

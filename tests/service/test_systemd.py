@@ -158,7 +158,7 @@ def test_a_name_that_cannot_be_sent_is_sent_as_it_can(ear: Ear) -> None:
 
 def test_a_hung_table_is_late_and_its_pages_still_answer(tmp_path: Path, ear: Ear) -> None:
     with companion_in(tmp_path) as companion:
-        companion.vitals._bounds["table"] = 0.5
+        companion.vitals.bounds["table"] = 0.5
         hang = threading.Event()
 
         def hang_on() -> None:

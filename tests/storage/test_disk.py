@@ -240,7 +240,7 @@ def test_a_game_that_cannot_be_removed_keeps_no_other_and_is_told(
         assert journal.games() == [1, 2, 3, 4]
         sentence = "Old games that could not be removed: 1, 2 and 3. The next attempt is after the next game."
         assert played.table.view().devices.notices == (sentence,)
-        assert house._unchecked == [], "checks are done all the same"
+        assert house.unchecked == [], "checks are done all the same"
         for left in ([1, 5], [6]):
             played.begin()
             house.step()
@@ -309,9 +309,9 @@ def test_what_passes_is_told_as_no_damage_and_looked_at_again(tmp_path: Path, mo
         with monkeypatch.context() as patch:
             patch.setattr(migrations, "has_shape", lambda *_: (_ for _ in ()).throw(sqlite3.OperationalError("busy")))
             house.step()
-        assert (house._unchecked, migrations.is_marked(tmp_path / "journal.sqlite")) == (None, False)
+        assert (house.unchecked, migrations.is_marked(tmp_path / "journal.sqlite")) == (None, False)
         house.step()
-        assert house._unchecked == []
+        assert house.unchecked == []
         played.table.step()
         assert played.table.view().devices.notices == ()
 
@@ -325,7 +325,7 @@ def test_damaged_pages_are_told_once_and_mended_at_the_next_start(
         house.step()
         played.wait(QUIET_S + 1)
         with monkeypatch.context() as patch:
-            patch.setattr(migrations, "_passes", fails)
+            patch.setattr(migrations, "passes", fails)
             house.step()
             house.step()
         played.table.step()
@@ -351,7 +351,7 @@ def test_the_copy_of_before_a_migration_goes_after_some_starts(tmp_path: Path) -
 
 def test_the_bench_that_kills_notices_what_is_lost_or_doubled(tmp_path: Path) -> None:
     table = KilledTable(tmp_path, Random(1))
-    south, north = (person.tapped for person in table._people)
+    south, north = (person.tapped for person in table.people)
     south.acknowledged["hand-in", "salt"] += 1
     north.unknown["take-back", "north", "1.1"] += 1
     for kept, lost, twice in (
@@ -361,8 +361,8 @@ def test_the_bench_that_kills_notices_what_is_lost_or_doubled(tmp_path: Path) ->
         ({("hand-in", "salt"): 1, ("take-back", "north", "1.1"): 2}, 0, 1),
         ({("hand-in", "salt"): 1, ("pause", "south", "1"): 1}, 0, 1),
     ):
-        table._hold_against(Counter(kept))
-        assert (table._tally.lost, table._tally.twice) == (lost, twice), kept
+        table.hold_against(Counter(kept))
+        assert (table.tally.lost, table.tally.twice) == (lost, twice), kept
 
 
 # ---- a clock that is wrong ---------------------------------------------------------------------------------------------

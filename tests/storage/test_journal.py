@@ -180,7 +180,7 @@ def test_without_room_for_the_copy_nothing_is_migrated(old: Path, monkeypatch: p
 def test_a_newer_file_is_refused_and_nothing_is_touched(path: Path) -> None:
     Journal(path).close()
     with Journal(path) as journal:
-        journal._head.write(replace(read_head(path) or pytest.fail("there is none"), format=7))  # as a newer one would
+        journal.head.write(replace(read_head(path) or pytest.fail("there is none"), format=7))  # as a newer one would
     changed(path, "PRAGMA user_version=7")
     names, content = sorted(path.parent.iterdir()), path.read_bytes()
     for read_only in (False, True):
@@ -345,7 +345,7 @@ def test_a_large_journal_with_a_bad_page_of_old_games_comes_up(
     bad = next(at for at in pages if content[at] == kind and holds in content[at : at + 4096])
     content[bad : bad + 4096] = b"\xff" * 4096
     path.write_bytes(content)
-    monkeypatch.setattr(migrations, "_WHOLE_AT_START_BYTES", 0)
+    monkeypatch.setattr(migrations, "WHOLE_AT_START_BYTES", 0)
     with Journal(path) as journal:
         assert journal.notice.startswith("The journal was damaged.")
         assert journal.restore().number == 6
@@ -396,7 +396,7 @@ def test_a_power_cut_while_rescuing_loses_nothing_more(path: Path, monkeypatch: 
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(recovery, "_sync", cut)  # after the old file was renamed, before the new one is
+        patch.setattr(recovery, "sync", cut)  # after the old file was renamed, before the new one is
         with pytest.raises(KeyboardInterrupt):
             Journal(path)
     assert not path.exists()

@@ -18,7 +18,7 @@ from inside import journal_of, pipeline_of
 from table_tools import playing
 from test_disk import a_house
 
-from companion.cli.doctor import _games as doctor_says
+from companion.cli.doctor import journal_finding as doctor_says
 from companion.core.clock import FakeClock
 from companion.core.config import Settings
 from companion.core.errors import JournalError

@@ -15,7 +15,7 @@ import pytest
 from chance_tools import NORTHS, SOUTHS, dealt, give, place_pieces, pledge_at, recomputed, to_placing
 from hypothesis import given
 from hypothesis import strategies as st
-from inside import database_of, journal_of, session_of
+from inside import journal_of, session_of
 from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of, view_of
 
 from companion.archive.replay import GameFile, game_file, retell
@@ -28,7 +28,7 @@ from companion.core.ports import PadKey, Press
 from companion.games.binmat.cards import DECK
 from companion.maintenance.backup import make_backup
 from companion.mqtt.topics import state_of
-from companion.service.bug_bundle import _entries_of
+from companion.service.bug_bundle import entries_of
 from companion.storage.journal import Journal
 from companion.table.chance.fairness import Contribution, FairChance, checked, commitment_of
 from companion.table.records import Commit, Contribute, NewGame
@@ -319,7 +319,7 @@ def test_games_that_differ_only_in_the_secret_look_the_same(tmp_path: Path, monk
 
 def _with_key(value: bytes) -> Any:
     def renew(journal: Journal, name: str, length: int = 32) -> bytes:
-        journal._write(lambda: database_of(journal).execute("INSERT OR REPLACE INTO keys VALUES (?, ?)", (name, value)))
+        journal.database.write(lambda db: db.execute("INSERT OR REPLACE INTO keys VALUES (?, ?)", (name, value)))
         return value
 
     return renew
@@ -564,7 +564,7 @@ def test_neither_backup_nor_bundle_holds_the_secret_of_a_game_that_is_on(tmp_pat
         fair = session_of(place.table).chance
         assert fair is not None
         assert fair.secret == secret
-        told = json.dumps(_entries_of(journal, 1), default=str)
+        told = json.dumps(entries_of(journal, 1), default=str)
         assert "new_game" in told
         for hidden in (secret, f"{fair.seed:064x}", str(fair.seed), fair.commitment, SOUTHS):
             assert hidden not in told

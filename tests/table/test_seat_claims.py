@@ -464,15 +464,15 @@ def test_addresses_are_forgiven_and_few_are_remembered() -> None:
         nonce = claims.ask(SOUTH, f"address {number}", "", now_s)
         claims.call_off(SOUTH, nonce, now_s)
         now_s += REST_S
-    assert len(claims._in_vain._told) == ADDRESSES_KEPT
+    assert len(claims.in_vain._told) == ADDRESSES_KEPT
     last = f"address {ADDRESSES_KEPT + 4}"
     for times in (2, 3):
         now_s += WAITS_S[-1]
         claims.call_off(SOUTH, claims.ask(SOUTH, last, "", now_s), now_s)
-        assert claims._in_vain.waits_s(last, now_s) == WAITS_S[times - 1]
+        assert claims.in_vain.waits_s(last, now_s) == WAITS_S[times - 1]
     now_s += FORGIVEN_S
     claims.call_off(SOUTH, claims.ask(SOUTH, last, "", now_s), now_s)
-    assert claims._in_vain.waits_s(last, now_s) == WAITS_S[0]
+    assert claims.in_vain.waits_s(last, now_s) == WAITS_S[0]
 
 
 def test_marks_are_drawn_by_lot_and_never_one_of_those_that_were_just_there() -> None:

@@ -297,7 +297,7 @@ def test_what_others_are_sent_does_not_depend_on_a_secret(
 ) -> None:
     # A receipt is a salted hash of the order and differs by its nature: here it is one and the same text.
     monkeypatch.setattr(reducer, "receipt", lambda *_: "ab" * 32)
-    monkeypatch.setattr("companion.service.app._host_key", lambda _: "aaaaa-bbbbb")
+    monkeypatch.setattr("companion.service.app.host_key_of", lambda _: "aaaaa-bbbbb")
     monkeypatch.setattr(
         "companion.diagnostics.machine.free_bytes", lambda _: 4_000_000_000
     )  # others write to this disk

@@ -52,7 +52,7 @@ def test_an_own_map_is_remembered_and_shown(tmp_path: Path) -> None:
         page = host_page(place, "outbuffered")
         assert chosen(page)["board"] == "own"
         assert own in page
-        assert re.search(r'value="own" data-own-text\s+checked', page)
+        assert re.search(r'value="own"\s+data-own-text\s+checked', page)
 
 
 def test_the_default_is_marked_also_when_another_choice_stands(tmp_path: Path) -> None:

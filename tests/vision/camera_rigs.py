@@ -66,10 +66,10 @@ class FakeRig:
         self.host.busy.discard(identity)
 
     def silence(self, camera: PiCamera) -> None:
-        camera._device.camera.stop()
+        camera.device.camera.stop()
 
     def end_loop(self, camera: PiCamera) -> None:
-        camera._device.end_loop()
+        camera.device.end_loop()
 
     def close(self) -> None:
         self.host.close()
@@ -91,14 +91,14 @@ class RealRig:
         close_device(device)
 
     def silence(self, camera: PiCamera) -> None:
-        camera._device.camera.stop()
+        camera.device.camera.stop()
 
     def end_loop(self, camera: PiCamera) -> None:
         def fails(_: object) -> None:
             raise RuntimeError("the event loop dies")
 
-        camera._device.process_requests = fails
-        camera._device._preview.thread.join(10)
+        camera.device.process_requests = fails
+        camera.device._preview.thread.join(10)
 
     def close(self) -> None:
         """Nothing but the cameras is held."""

@@ -44,7 +44,7 @@ def test_every_camera_opens_by_its_id(rig: Rig) -> None:
     assert len(devices) == 2
     for device in devices:
         with opened(device.id) as camera:
-            assert camera._device.camera.id == device.id
+            assert camera.device.camera.id == device.id
             assert camera.identity == device.identity
             assert camera.frame() is not None
 
@@ -59,8 +59,8 @@ def test_cameras_are_listed_by_their_ids_and_not_by_libcameras_numbers(rig: Rig)
 def test_a_picture_is_the_first_plane_of_rows_with_padding(rig: Rig) -> None:
     with opened() as camera:
         width, height = SETTINGS.size_px
-        request = camera._device.capture_request(wait=False).get_result(timeout=5)
-        main = camera._device.camera_configuration()["main"]
+        request = camera.device.capture_request(wait=False).get_result(timeout=5)
+        main = camera.device.camera_configuration()["main"]
         with picamera2().MappedArray(request, "main", write=False) as mapped:
             assert mapped.array.shape == (height * 3 // 2, main["stride"])
             assert mapped.array.dtype == "uint8"
@@ -75,7 +75,7 @@ def test_a_picture_is_the_first_plane_of_rows_with_padding(rig: Rig) -> None:
 
 def test_a_picture_tells_when_it_was_exposed(rig: Rig) -> None:
     with opened() as camera:
-        request = camera._device.capture_request(wait=False).get_result(timeout=5)
+        request = camera.device.capture_request(wait=False).get_result(timeout=5)
         stamp_s = request.get_metadata()["SensorTimestamp"] / 1e9
         request.release()
         assert 0 <= time.clock_gettime(time.CLOCK_BOOTTIME) - stamp_s < 5
@@ -92,7 +92,7 @@ def test_what_a_camera_cannot_be_told_is_left_undone(rig: Rig) -> None:
         camera.meter(slow=True, steady_hz=None)
         camera.frame()
         with pytest.raises(RuntimeError, match="NoSuchControl is not advertised"):
-            camera._device.set_controls({"NoSuchControl": 1})
+            camera.device.set_controls({"NoSuchControl": 1})
 
 
 def test_a_busy_camera_is_named_and_costs_nothing(rig: Rig) -> None:

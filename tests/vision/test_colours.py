@@ -20,7 +20,7 @@ from vision.cameras.files import PictureCamera
 from vision.cameras.picamera import PiCamera
 from vision.cameras.ribbon import chosen
 from vision.cameras.usb import UsbCamera
-from vision.pieces.board_reader import _turned_back
+from vision.pieces.board_reader import turned_back
 
 RED_BGR = (40, 60, 210)
 SIZE = (640, 480)
@@ -116,9 +116,9 @@ def test_live_picture_settled_frames_and_photographs_are_in_colour() -> None:
 
 def test_a_mirrored_picture_is_turned_back_with_its_colours() -> None:
     colours = np.arange(8, dtype=np.uint8).reshape(1, 4, 2)
-    turned = _turned_back(lambda: colours)
+    turned = turned_back(lambda: colours)
     assert turned is not None
     told = turned()
     assert told is not None
     assert told[0, :, 0].tolist() == [6, 4, 2, 0]
-    assert _turned_back(None) is None
+    assert turned_back(None) is None

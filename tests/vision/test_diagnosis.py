@@ -196,7 +196,7 @@ def test_a_board_that_changes_all_the_time_leaves_two_frames_unpacked() -> None:
     for number in range(SETTLED + 2):
         face = {Square(0, 0): f"robot {number}"}
         looked.eye.saw(shown.frame, replace(shown.reading, seen=face))
-        unpacked = [type(each.frame) is Frame for each in looked.eye._settled]
+        unpacked = [type(each.frame) is Frame for each in looked.eye.settled_frames]
         assert sum(unpacked) <= UNPACKED == 2
         assert np.array_equal(looked.eye.settled()[0].frame.luma, shown.frame.luma)
 
@@ -284,7 +284,7 @@ def test_settled_frames_are_kept_as_they_were_in_half_the_room() -> None:
     shown = {frame.number: frame.luma for frame in looked.frames}
     (settled,) = looked.eye.settled()
     assert np.array_equal(settled.frame.luma, shown[settled.frame.number])
-    kept = looked.eye._settled[0].frame
+    kept = looked.eye.settled_frames[0].frame
     assert sum(np.asarray(each).nbytes for each in vars(kept).values()) < 0.6 * settled.frame.luma.nbytes
     picture = looked.eye.settled_picture(settled.number, 640)
     assert size_of(picture)[0] == 640

@@ -326,7 +326,7 @@ def test_what_was_worked_out_for_cards_goes_with_them() -> None:
     reader.use(cards)
     camera = RenderedCamera(table, FakeClock())
     assert reader.read(camera.frame()).game == "binmat"
-    kept = weakref.ref(reader._looker._cards)
+    kept = weakref.ref(reader.frame_reader._cards)
     assert kept()._maps is not None
     reader.use(ARENA)
     table.use(ARENA)

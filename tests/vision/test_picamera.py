@@ -278,7 +278,7 @@ def test_a_camera_that_does_not_close_is_given_up_and_opened_anew(pi: PiHost) ->
     pi.close_hangs = manager.hangs = True
     before = open_descriptors()
     with pytest.raises(CameraError, match="did not close: opening it again"):
-        close_device(camera._device, limit_s=0.05)
+        close_device(camera.device, limit_s=0.05)
     assert open_descriptors() == before - 2, "its pipe is closed"
     pi.close_hangs = False
     with opened() as camera:

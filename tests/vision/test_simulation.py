@@ -279,7 +279,7 @@ def test_a_hand_looks_as_if_drawn_over_the_whole_picture(square: str) -> None:
     table.set_up(START)
     plain = table.render_bgr()
     table.hold_hand(Square.parse(square))
-    stage, outline = table._staged(), table._hand_px()
+    stage, outline = table.staged(), table.hand_px()
     assert outline is not None
     cover = np.zeros(plain.shape[:2], np.uint8)
     fill_outline(cover, outline)
@@ -291,7 +291,7 @@ def test_a_hand_looks_as_if_drawn_over_the_whole_picture(square: str) -> None:
 
 def test_a_hand_outside_the_picture_changes_nothing(table: SimulatedTable) -> None:
     picture = table.render_bgr().copy()
-    draw_hand(picture, table._staged(), np.array([[-90.0, -90.0], [-40.0, -90.0], [-40.0, -40.0]]))
+    draw_hand(picture, table.staged(), np.array([[-90.0, -90.0], [-40.0, -90.0], [-40.0, -40.0]]))
     assert np.array_equal(picture, table.render_bgr())
 
 

@@ -132,7 +132,7 @@ def test_a_view_from_straight_above_teaches_nothing_about_the_lens() -> None:
     pose, tuner = camera_pose(SMALL, view), LensTuner(LENSES["webcam"])
     points = np.vstack([corner_points_mm(SMALL.board, m) for m in SMALL.board.corners])
     noise = np.random.default_rng(3).normal(0, 0.2, (16, 2))
-    tuner.learn(points, pose.to_px(points) + noise, pose.size)
+    tuner.learn(points, pose.to_px(points) + noise, pose)
     assert math.isclose(tuner.lens.focal_ratio, LENSES["webcam"].focal_ratio, rel_tol=0.1)
 
 

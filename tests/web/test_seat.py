@@ -128,6 +128,6 @@ def test_a_longer_language_gets_a_smaller_sign(place: Place, monkeypatch: pytest
     place.table.new_game("outbuffered", {}, 1)
     browser = place.browser()
     assert " long" not in sign(browser.get("/").get_data(as_text=True)).partition(">")[0]
-    monkeypatch.setattr("companion.core.i18n._lookup", lambda _language, one, _many, _n: f"{one}{'ñ' * 12}")
+    monkeypatch.setattr("companion.core.i18n.lookup", lambda _language, one, _many, _n: f"{one}{'ñ' * 12}")
     browser.set_cookie("language", "es")
     assert " long" in sign(browser.get("/").get_data(as_text=True)).partition(">")[0]

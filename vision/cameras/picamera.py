@@ -65,7 +65,7 @@ class PiCamera(Device):
         self._settle_frames = max(5, round(_SETTLE_S * settings.fps))
         self._due, self._until_held, self._slow = {"focus", "exposure"}, self._settle_frames, False
         self._locks = Locks(None, None)
-        self._device = open_device(self.which)
+        self.device = open_device(self.which)
         try:
             self._start()
         except Exception as error:
@@ -77,7 +77,7 @@ class PiCamera(Device):
 
     def _start(self) -> None:
         self._start_in_memory()
-        known = self._device.camera_controls
+        known = self.device.camera_controls
         self._due &= {
             kind for kind, control in (("focus", "LensPosition"), ("exposure", "AeEnable")) if control in known
         }
@@ -87,7 +87,7 @@ class PiCamera(Device):
     def _start_in_memory(self) -> None:
         """Start with the mode that sees most, or with less where the contiguous memory does not suffice for it."""
         size, fps = self._settings.size_px, self._settings.fps
-        modes = modes_of(self._device, self.which.sensor)
+        modes = modes_of(self.device, self.which.sensor)
         tries: list[tuple[tuple[int, int], Mode | None]] = []
         for px in dict.fromkeys((size, _SMALL_PX)):
             tries += [(px, mode) for mode in choices(modes, px, fps)]
@@ -107,14 +107,14 @@ class PiCamera(Device):
         streams: dict[str, Any] = {"main": {"size": size, "format": "YUV420"}}
         if mode is not None:
             streams["sensor"] = {"output_size": mode.size, "bit_depth": mode.bit_depth}
-        self._device.configure(self._device.create_video_configuration(**streams, buffer_count=3))
-        self._device.start()
+        self.device.configure(self.device.create_video_configuration(**streams, buffer_count=3))
+        self.device.start()
 
     # ---- pictures ----
 
     def _luma(self) -> Luma:
         try:
-            request = self._device.capture_request(wait=False).get_result(timeout=_FRAME_TIMEOUT_S)
+            request = self.device.capture_request(wait=False).get_result(timeout=_FRAME_TIMEOUT_S)
             try:
                 luma = self._copy(request)
                 self._settle(request)
@@ -132,7 +132,7 @@ class PiCamera(Device):
 
     def _copy(self, request: Any) -> Luma:
         """The luma plane, without the padding at the end of its rows and the colour planes below."""
-        width, height = self._device.camera_configuration()["main"]["size"]
+        width, height = self.device.camera_configuration()["main"]["size"]
         with self._module.MappedArray(request, "main", write=False) as mapped:
             plane = np.asarray(mapped.array)
             if plane.ndim != 2 or plane.dtype != np.uint8 or plane.shape[0] < height or plane.shape[1] < width:
@@ -158,7 +158,7 @@ class PiCamera(Device):
         return time.clock_gettime(time.CLOCK_BOOTTIME) - self._stamp_ns / 1e9 if self._stamp_ns else 0.0
 
     def _release(self) -> None:
-        close_device(self._device)
+        close_device(self.device)
 
     # ---- controls ----
 
@@ -210,7 +210,7 @@ class PiCamera(Device):
         self._until_held -= 1 if self._until_held else 0
         due = self._due if not self._until_held else set[str]()
         if not self._zoom:
-            whole, crop = self._device.camera_properties.get("PixelArraySize"), measured.get("ScalerCrop")
+            whole, crop = self.device.camera_properties.get("PixelArraySize"), measured.get("ScalerCrop")
             self._zoom = max(1.0, whole[0] / crop[2]) if whole and crop and crop[2] else 1.0
         if "focus" in due:
             sharp = measured.get("AfState") == 2
@@ -231,10 +231,10 @@ class PiCamera(Device):
 
     def _set(self, **controls: Any) -> None:
         """Those controls that this camera has."""
-        known = self._device.camera_controls
+        known = self.device.camera_controls
         if mine := {name: value for name, value in controls.items() if name in known}:
             try:
-                self._device.set_controls(mine)
+                self.device.set_controls(mine)
             except Exception as error:  # libcamera's RuntimeError, also when the camera has just gone
                 words = ", ".join(mine)
                 raise CameraError(

@@ -54,7 +54,7 @@ class BoardReader:
                     "[camera] model “{model}” is unknown: expected one of {known}", model=model, known=", ".join(LENSES)
                 )
             )
-        self._looker = FrameReader(kits, LENSES[model], thorough=thorough)
+        self.frame_reader = FrameReader(kits, LENSES[model], thorough=thorough)
         self._lock, self._asking = threading.Lock(), threading.Lock()
         self._motion, self._votes = Motion(), Votes(frames)
         self._settled: Reading | None = None
@@ -72,7 +72,7 @@ class BoardReader:
     @property
     def problem(self) -> str:
         """Why no board was found in the last frame, as a sentence; empty when nothing is known to be wrong."""
-        return self._looker.locator.problem
+        return self.frame_reader.locator.problem
 
     @property
     def is_stirred(self) -> bool:
@@ -89,16 +89,16 @@ class BoardReader:
         if not self._mirrored:
             return frame
         if self._turned is None or self._turned[0] is not frame:
-            self._turned = frame, replace(frame, luma=_mirrored(frame.luma), colours=_turned_back(frame.colours))
+            self._turned = frame, replace(frame, luma=_mirrored(frame.luma), colours=turned_back(frame.colours))
         return self._turned[1]
 
     @property
     def advice(self) -> tuple[Advice, ...]:
         """What to do about the last picture although a board was read in it; empty when nothing."""
         found = []
-        if self._looker.locator.twin:
+        if self.frame_reader.locator.twin:
             found.append(Advice(say("Put the second board away"), say("The same board is seen twice."), Weakness.TWIN))
-        if self._looker.vague:
+        if self.frame_reader.vague:
             why = say("Two corners are hidden, so the position of the farther squares is uncertain.")
             found.append(Advice(say("Show a third corner of the board"), why, Weakness.CUT))
         return tuple(found)
@@ -106,46 +106,46 @@ class BoardReader:
     @property
     def note(self) -> str:
         """What else there is to say of the last picture in which a board was read, as sentences; mostly empty."""
-        twin, vague = self._looker.locator.twin, ""
+        twin, vague = self.frame_reader.locator.twin, ""
         mirrored = say("The camera mirrors its picture, and the companion turns it back") if self._mirrored else ""
-        if self._looker.vague:
+        if self.frame_reader.vague:
             vague = say("Two corners of the board are hidden: show a third one, so that every square can be read")
         return joined(". ", (twin, vague, mirrored))
 
     @property
     def lens(self) -> Lens:
         """The camera's lens as far as the board has told it."""
-        return self._looker.locator.lens
+        return self.frame_reader.locator.lens
 
     @property
     def learned(self) -> LensTuner:
         """What the board's corners have told about the lens so far, and how surely."""
-        return self._looker.locator.learned
+        return self.frame_reader.locator.learned
 
     def use_lens(self, lens: Lens, exact: bool = False) -> None:
         """Another camera, with this lens from the next frame on; an exact one is not refined. Waits for the reader."""
         with self._lock:
-            self._looker.locator.use_lens(lens, exact)
+            self.frame_reader.locator.use_lens(lens, exact)
             self._mirrored = self._proven = False
             self._blind, self._turned = 0, None
-            self._looker.pose, self._looker.seen, self._settled, self._last = None, None, None, None
+            self.frame_reader.pose, self.frame_reader.seen, self._settled, self._last = None, None, None, None
             self._votes.begin()
 
     @property
     def pose(self) -> Pose | None:
         """Where the board was in the last frame that was read; None when there was none."""
-        return self._looker.pose
+        return self.frame_reader.pose
 
     @property
     def kit(self) -> Kit | None:
         """The kit whose board was in view last; None when there was none."""
-        return self._looker.kit
+        return self.frame_reader.kit
 
     @property
     def sureness(self) -> Mapping[Square, float]:
         """How surely each square was read last: 1 a marker that decodes or an empty square, 0 unknown, between the two
         a marker's correlation with its print. Of another board or none: empty."""
-        return self._looker.sureness
+        return self.frame_reader.sureness
 
     def use(self, kit: Kit | None) -> None:
         """Prefer this kit, and read its game's corner markers as this board; None: whichever board lies there.
@@ -167,7 +167,7 @@ class BoardReader:
             self._still_frames = 0 if stir.moving else self._still_frames + 1
             settled = self._settled
             if settled is not None and not stir.moving and not stir.drifted:
-                due = self._since_look >= _RETRY_FRAMES or not settled.unknown <= self._looker.resigned
+                due = self._since_look >= _RETRY_FRAMES or not settled.unknown <= self.frame_reader.resigned
                 if not (settled.unknown and due):
                     return replace(settled, at_s=frame.at_s, frame=frame.number)
             if glance and stir.moving and stir.changed is not None and self._last is not None:
@@ -186,10 +186,10 @@ class BoardReader:
         """What a single (height, width) picture says, without any frame before or after it."""
         with self._lock:
             self._restart()
-            look = self._looker.look(luma, still=True)
-            if look.game is None and self._looker.shows_board(turned := _mirrored(luma)):
+            look = self.frame_reader.look(luma, still=True)
+            if look.game is None and self.frame_reader.shows_board(turned := _mirrored(luma)):
                 self._mirrored = True
-                look = self._looker.look(turned, still=True)
+                look = self.frame_reader.look(turned, still=True)
             told = look.seen, look.unknown, look.beside, look.strangers
             return Reading(*told, game=look.game, fans=look.fans, markers=look.markers)
 
@@ -200,7 +200,7 @@ class BoardReader:
         now and then, as it takes as long as the picture itself."""
         self._blind += 1
         every = _TURN_BACK_FRAMES if self._proven else _TURN_FRAMES
-        if self._blind % every != (0 if self._proven else 1) or not self._looker.shows_board(_mirrored(luma)):
+        if self._blind % every != (0 if self._proven else 1) or not self.frame_reader.shows_board(_mirrored(luma)):
             return False
         self._mirrored, self._blind = not self._mirrored, 0
         self._motion = Motion()
@@ -211,27 +211,27 @@ class BoardReader:
         with self._asking:
             kit = self._asked[0] if self._asked is not None else self._preferred
             self._asked, self._preferred = None, kit
-        self._looker.use(kit)
+        self.frame_reader.use(kit)
         self._settled = self._last = None
         self._votes.forget()
         self._foreign, self._bare = frozenset(), None
 
     def _read_anew(self, frame: Frame, stir: Stir) -> Reading:
-        before, moving = self._looker.pose, stir.moving
+        before, moving = self.frame_reader.pose, stir.moving
         blocks = self._blocks_to_read(stir)
-        look = self._looker.look(
+        look = self.frame_reader.look(
             frame.luma,
             still=not moving or stir.changed is None,
             moving_px=stir.places,
             blocks=blocks,
             shaded=self._still_frames > 1 or stir.changed is None,
         )
-        pose = self._looker.pose
+        pose = self.frame_reader.pose
         before = pose if _agree(pose, before) else before
         if not moving:
-            self._looker.learn()
-        self._motion.mark_read(self._looker.looked)
-        if self._looker.looked is None and self._motion.small is not None:
+            self.frame_reader.learn()
+        self._motion.mark_read(self.frame_reader.looked)
+        if self.frame_reader.looked is None and self._motion.small is not None:
             self._fresh = np.ones(self._motion.small.shape, dtype=bool)
         waited, self._since_look = self._since_look, 0
         # What was read with a worse pose has no vote.
@@ -258,16 +258,16 @@ class BoardReader:
         self._settled = reading if quiet else None
         if quiet:
             self._fresh = None
-            self._looker.resigned = frozenset() if self._votes.are_few else joined.unknown
+            self.frame_reader.resigned = frozenset() if self._votes.are_few else joined.unknown
         return reading
 
     def _look_for_things(self, luma: Luma, unknown: frozenset[Square], *, long: bool) -> None:
         """Which unknown squares of a board that lies still does something cover that is no piece? It must have lain
         there for `long`; and what the board looked like before is remembered while nothing does."""
-        seen, now = self._looker.seen, self._motion.small
+        seen, now = self.frame_reader.seen, self._motion.small
         if seen is None or now is None:
             return
-        covered = self._looker.covered(luma, unknown)
+        covered = self.frame_reader.covered(luma, unknown)
         if not covered:
             self._bare = seen.pose, now
         elif long and self._bare is not None and self._bare[0] is seen.pose:
@@ -278,11 +278,11 @@ class BoardReader:
 
         What was read while something moved is read once more when all is still, and so is what stayed unknown.
         """
-        seen = self._looker.seen
+        seen = self.frame_reader.seen
         if seen is None or stir.changed is None or abs(stir.light - 1) > RELIT:
             return None
         blocks = stir.changed
-        wanted = seen.unknown if self._since_look >= _RETRY_FRAMES else seen.unknown - self._looker.resigned
+        wanted = seen.unknown if self._since_look >= _RETRY_FRAMES else seen.unknown - self.frame_reader.resigned
         if wanted and not stir.moving:
             blocks = blocks | blocks_over(seen.kit, seen.pose, wanted, blocks.shape)
         fresh = blocks if self._fresh is None or self._fresh.shape != blocks.shape else self._fresh | blocks
@@ -290,7 +290,7 @@ class BoardReader:
         return blocks if stir.moving else fresh
 
 
-def _turned_back(
+def turned_back(
     colours: Callable[[], NDArray[np.uint8] | None] | None,
 ) -> Callable[[], NDArray[np.uint8] | None] | None:
     """The colours of a mirrored picture turned back, when somebody asks for them."""

@@ -122,7 +122,7 @@ class SimulatedTable:
     def pieces(self) -> tuple[WorldPiece, ...]:
         """All pieces, the lowest first."""
         with self._lock:
-            pose = self._staged().pose
+            pose = self.staged().pose
             found = []
             blocks = {block.piece: block for block in self._blocks()}
             for piece in self._pieces:
@@ -154,7 +154,7 @@ class SimulatedTable:
         with self._lock:
             width, height = self.size_px()
             point = np.array([[min(max(x_px, 0.0), width - 1.0), min(max(y_px, 0.0), height - 1.0)]])
-            x_mm, y_mm = self._staged().pose.to_plane(point)[0]
+            x_mm, y_mm = self.staged().pose.to_plane(point)[0]
             if math.isfinite(x_mm) and math.isfinite(y_mm):
                 found = self._piece(piece)
                 found.x_mm, found.y_mm = float(x_mm), float(y_mm)
@@ -213,23 +213,23 @@ class SimulatedTable:
     def _picture(self) -> Bgr:
         """Without noise; drawn once for every change."""
         if self._drawn is None or self._drawn[0] != self._version:
-            stage = self._staged()
+            stage = self.staged()
             picture = stage.table.copy()
             for block in self._blocks():
                 draw_block(picture, stage, block)
-            hand = self._hand_px()
+            hand = self.hand_px()
             if hand is not None:
                 draw_hand(picture, stage, hand)
             self._drawn = self._version, blurred(picture, self._view)
         return self._drawn[1]
 
-    def _hand_px(self) -> Points | None:
+    def hand_px(self) -> Points | None:
         """The outline of the hand in the picture; None when there is none."""
         if self._hand is None:
             return None
         board = self._kit.board
         seat = Seat.SOUTH if self._hand.rank < board.ranks / 2 else Seat.NORTH
-        return hand_px(self._staged(), *board.centre_mm(self._hand), seat)
+        return hand_px(self.staged(), *board.centre_mm(self._hand), seat)
 
     def prints(self) -> tuple[Print, ...]:
         """Where the picture shows which marker, those of the board first: what there is to read."""
@@ -241,7 +241,7 @@ class SimulatedTable:
                 if piece.top.marker is not None:
                     label = Label(piece.top.marker, piece.top.name, self._things.squares_of(piece))
                     blocks.append((block, label))
-            return prints_of(self._staged(), blocks, self._hand_px())
+            return prints_of(self.staged(), blocks, self.hand_px())
 
     def _flickering(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """The picture, or the same with bands that are elsewhere in every picture."""
@@ -277,7 +277,7 @@ class SimulatedTable:
 
     def _blocks(self) -> list[RenderedBlock]:
         """What there is to draw, in the order of drawing."""
-        return self._things.blocks(self._pieces, self._staged().pose.eye_mm)
+        return self._things.blocks(self._pieces, self.staged().pose.eye_mm)
 
     def _changed(self) -> None:
         self._version += 1
@@ -286,7 +286,7 @@ class SimulatedTable:
         self._stage = None
         self._changed()
 
-    def _staged(self) -> LitTable:
+    def staged(self) -> LitTable:
         if self._stage is None:
             self._stage = build_stage(self._kit, self._view, self._dictionary)
         return self._stage
@@ -294,7 +294,7 @@ class SimulatedTable:
     def to_px(self, points_mm: Points) -> Points:
         """(N, 2) pixels: where the picture shows (N, 2) points of the board."""
         with self._lock:
-            return self._staged().pose.to_px(flat(points_mm))
+            return self.staged().pose.to_px(flat(points_mm))
 
     def square_px(self, square: Square) -> tuple[float, float]:
         """Where the picture shows the middle of a square."""

@@ -55,7 +55,7 @@ def board_part(scene: BoardPicture, square: Square | None) -> Markup:
     y = min(max(middle - tall / 2, top), top + height - tall)
     seen = {each: faces for each, faces in scene.layout.items() if y - 50 < sketch.centre(each)[1] < y + tall + 50}
     badges = {each: replace(badge, text="") for each, badge in scene.badges.items() if each in seen}
-    return _whole(_Sketch(replace(scene, layout=seen, badges=badges), False), (x, y, width, tall))
+    return _whole(_Sketch(replace(scene, layout=seen, badges=badges), False, (y, y + tall)), (x, y, width, tall))
 
 
 def _whole(sketch: _Sketch, box: tuple[float, float, float, float], under: str = "", plan: str = "") -> Markup:
@@ -72,8 +72,10 @@ def _whole(sketch: _Sketch, box: tuple[float, float, float, float], under: str =
 class _Sketch:
     """One picture being drawn."""
 
-    def __init__(self, scene: BoardPicture, turned: bool) -> None:
+    def __init__(self, scene: BoardPicture, turned: bool, seen: tuple[float, float] = (-math.inf, math.inf)) -> None:
         self.scene = scene
+        self.seen = seen
+        """From where to where, downwards, labels are seen."""
         self.board: Board = scene.kit.board
         self.turned = turned
         self.beats = beats_of(scene.events)
@@ -160,8 +162,9 @@ class _Sketch:
         below = self.height + 38 + (_GOAL if self.board.has_goals else 0)
         files = [(self.centre(Square(f, 0))[0], chr(97 + f)) for f in range(self.board.files)]
         ranks = [(self.centre(Square(0, r))[1], str(r + 1)) for r in range(self.board.ranks)]
-        along = "".join(f'<text x="{x:g}" y="{below:g}">{t}</text>' for x, t in files)
-        beside = "".join(f'<text x="-25" y="{y + 11:g}">{t}</text>' for y, t in ranks)
+        upper, lower = self.seen
+        along = "".join(f'<text x="{x:g}" y="{below:g}">{t}</text>' for x, t in files if below < lower)
+        beside = "".join(f'<text x="-25" y="{y + 11:g}">{t}</text>' for y, t in ranks if upper < y < lower)
         return f'<g class="lab edge">{along}{beside}</g>'
 
     # ---- pieces ----

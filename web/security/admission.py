@@ -43,10 +43,10 @@ class Admission:
 
     def __init__(self, guard: Auth, now_s: Callable[[], float], connections: int) -> None:
         self._guard = guard
-        self._strangers = Buckets(STRANGER, now_s)
+        self.strangers = Buckets(STRANGER, now_s)
         self._owners = Buckets(OWNER, now_s)
-        self._connections = connections
-        self._open: dict[str, int] = {}
+        self.connections = connections
+        self.connected: dict[str, int] = {}
         self._running: dict[str, int] = {}
         self._owners_run: dict[str, int] = {}
         self._lock = threading.Lock()
@@ -57,15 +57,15 @@ class Admission:
         """Count a connection in; False: this address has as many as one may have."""
         name = address_group(address)
         with self._lock:
-            if address not in OWN_ADDRESSES and self._open.get(name, 0) >= self._connections:
+            if address not in OWN_ADDRESSES and self.connected.get(name, 0) >= self.connections:
                 return False
-            self._open[name] = self._open.get(name, 0) + 1
+            self.connected[name] = self.connected.get(name, 0) + 1
             return True
 
     def leave(self, address: str) -> None:
         """Count a connection out."""
         with self._lock:
-            _less(self._open, address_group(address))
+            _less(self.connected, address_group(address))
 
     # ---- requests ----
 
@@ -101,7 +101,7 @@ class Admission:
 
     def _of(self, asker: Asker) -> tuple[dict[str, int], Buckets]:
         """What runs, and the tokens, of those who are counted together."""
-        return (self._owners_run, self._owners) if asker.is_owner else (self._running, self._strangers)
+        return (self._owners_run, self._owners) if asker.is_owner else (self._running, self.strangers)
 
     def may_bring(self, path: str, address: str, cookies: Mapping[str, str], key: str | None) -> int:
         """How many bytes this request may bring beyond what a page's form holds: the host's files alone; 0: none."""

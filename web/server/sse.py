@@ -97,9 +97,9 @@ class Streams:
     """The open streams of one application; `close` ends them all and may be called twice."""
 
     def __init__(self, table: Table, viewers: int) -> None:
-        self._table = table
+        self.table = table
         self._left = {Audience.SPECTATOR: viewers, **KEPT}
-        self._held: Counter[tuple[str, Audience]] = Counter()
+        self.held: Counter[tuple[str, Audience]] = Counter()
         self._lock = threading.Lock()
         self._round = 0
         self.viewers = viewers
@@ -138,7 +138,7 @@ class Streams:
         """The thread that writes the streams of this kind."""
         with self._lock:
             if name not in self._writers:
-                self._writers[name] = Writer(f"streams-{name}", lambda: self._table.version)
+                self._writers[name] = Writer(f"streams-{name}", lambda: self.table.version)
                 if self.closing.is_set():
                     self._writers[name].close()
             return self._writers[name]
@@ -193,11 +193,11 @@ class Streams:
             found = next((each for each in (place, Audience.SPECTATOR) if self._may_have(each, address)), None)
             if found:
                 self._left[found] -= 1
-                self._held[address_group(address), found] += 1
+                self.held[address_group(address), found] += 1
         return found
 
     def _may_have(self, place: Audience, address: str) -> bool:
-        left, held = self._left[place], self._held[address_group(address), place]
+        left, held = self._left[place], self.held[address_group(address), place]
         if address in OWN_ADDRESSES or not left:
             return left > 0
         if place is Audience.TABLE:
@@ -208,22 +208,22 @@ class Streams:
         name = address_group(address)
         with self._lock:
             self._left[place] += 1
-            self._held[name, place] -= 1
-            if not self._held[name, place]:
-                del self._held[name, place]
+            self.held[name, place] -= 1
+            if not self.held[name, place]:
+                del self.held[name, place]
 
     def _rest(self, pause: Idle) -> None:
         """Wait out a pause in the caller's thread."""
         if pause.since is None:
             self.closing.wait(pause.seconds)
         else:
-            self._table.wait(pause.since, pause.seconds)
+            self.table.wait(pause.since, pause.seconds)
 
     def _fragments(self, render: Callable[[], str], is_gone: Callable[[], bool]) -> Messages:
         shown, looks = -1, 0
         yield f"retry: {RETRY_MS}\n\n"
         while not is_gone():
-            version = self._table.version
+            version = self.table.version
             if version != shown:
                 yield message(render())
                 shown, looks = version, 0
@@ -270,7 +270,7 @@ class Server:
         self._app = app
         self._sockets: dict[int, Any] = {}
         now_s = app.extensions["now_s"]
-        self._server = channels.GatedServer(
+        self.gated = channels.GatedServer(
             app,
             Admission(app.extensions["guard"], time.monotonic, connections),
             now_s,
@@ -289,14 +289,14 @@ class Server:
             outbuf_high_watermark=UNREAD_BYTES,
             ident=None,
         )
-        self._server.door = _secure_door(self._server, tls) if tls else None
+        self.gated.door = _secure_door(self.gated, tls) if tls else None
         self.port: int = listener.getsockname()[1]
         self._thread: threading.Thread | None = None
         self._is_open = True
 
     def start(self) -> None:
         """Serve in a thread of its own."""
-        self._thread = threading.Thread(target=self._server.run, name="web", daemon=True)
+        self._thread = threading.Thread(target=self.gated.run, name="web", daemon=True)
         self._thread.start()
 
     @property
@@ -311,14 +311,14 @@ class Server:
             return
         self._is_open = False
         self._app.extensions["streams"].close()
-        self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=ANSWERS_S)
-        if self._server.door:
-            self._server.door.close()
-        self._server.end()
+        self.gated.task_dispatcher.shutdown(cancel_pending=True, timeout=ANSWERS_S)
+        if self.gated.door:
+            self.gated.door.close()
+        self.gated.end()
         if self._thread is not None:
             self._thread.join(timeout=ENDS_S)
-        self._server.close_all()
-        self._server.task_dispatcher.shutdown(timeout=ENDS_S)  # some wrote to phones that do not read
+        self.gated.close_all()
+        self.gated.task_dispatcher.shutdown(timeout=ENDS_S)  # some wrote to phones that do not read
 
     def __enter__(self) -> Server:
         return self

@@ -159,7 +159,7 @@ def build(home: Home, package: Package, python: str, tell: Callable[[str], None]
             _run([python, "-m", "venv", "--system-site-packages", str(folder)])
             _install_dependencies(folder, package, wheels)
         with _wheel(home, package, folder, wheels) as wheel:
-            _pip(folder, "--no-deps", "--no-build-isolation", "--no-index", str(wheel))
+            pip(folder, "--no-deps", "--no-build-isolation", "--no-index", str(wheel))
         form = _first_words(home.program(name), package.version)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -175,7 +175,7 @@ def _version_of(python: str) -> str:
 
 def _install_dependencies(folder: Path, package: Package, wheels: Path | None) -> None:
     """Exactly those of the list, each checked against its hash."""
-    _install_listed(folder, package.lock, _places(package, wheels))
+    install_listed(folder, package.lock, _places(package, wheels))
 
 
 def _places(package: Package, wheels: Path | None) -> list[str]:
@@ -186,12 +186,12 @@ def _places(package: Package, wheels: Path | None) -> list[str]:
     return places
 
 
-def _install_listed(folder: Path, lock: bytes, places: Sequence[str]) -> None:
+def install_listed(folder: Path, lock: bytes, places: Sequence[str]) -> None:
     """What a list names and nothing else: a package that asks for more (colorzero for setuptools) does not use it."""
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "requirements.lock"
         file.write_bytes(lock)
-        _pip(folder, "--no-deps", "--require-hashes", "--only-binary", ":all:", *places, "-r", str(file))
+        pip(folder, "--no-deps", "--require-hashes", "--only-binary", ":all:", *places, "-r", str(file))
 
 
 def _link_dependencies(same: Path, folder: Path) -> None:
@@ -220,7 +220,7 @@ def _wheel(home: Home, package: Package, folder: Path, wheels: Path | None) -> I
     if not package.tools:
         yield package.path
         return
-    tools = _build_tools(home, package, folder, wheels)
+    tools = build_tools(home, package, folder, wheels)
     with _buildable(package) as source, tempfile.TemporaryDirectory() as made:
         command = [str(folder / "bin" / "python3"), "-m", "pip", "wheel", "--quiet", "--no-input", "--no-cache-dir"]
         command += ["--disable-pip-version-check", "--no-deps", "--no-build-isolation", "--no-index"]
@@ -228,13 +228,13 @@ def _wheel(home: Home, package: Package, folder: Path, wheels: Path | None) -> I
         yield next(Path(made).glob("*.whl"))
 
 
-def _build_tools(home: Home, package: Package, folder: Path, wheels: Path | None) -> Path:
+def build_tools(home: Home, package: Package, folder: Path, wheels: Path | None) -> Path:
     """A folder with what makes wheels, kept beside the releases for the next time: that may have no network."""
     kept = home.folder / f"{_TOOLS}{hashlib.sha256(package.tools).hexdigest()[:16]}"
     if not kept.exists():
         with tempfile.TemporaryDirectory(dir=home.folder, prefix=".new-") as scratch:
             unfinished = Path(scratch) / "tools"
-            _install_listed(folder, package.tools, [*_places(package, wheels), "--target", str(unfinished)])
+            install_listed(folder, package.tools, [*_places(package, wheels), "--target", str(unfinished)])
             unfinished.rename(kept)
         for other in home.folder.glob(f"{_TOOLS}*"):
             if other != kept:
@@ -274,7 +274,7 @@ def _first_words(program: Path, version: str) -> int:
     return int(_run([python, "-I", "-c", _SAY_FORMAT]))
 
 
-def _pip(folder: Path, *arguments: str) -> None:
+def pip(folder: Path, *arguments: str) -> None:
     command = [str(folder / "bin" / "python3"), "-m", "pip", "install", "--quiet", "--no-input", "--no-cache-dir"]
     _run([*command, "--disable-pip-version-check", "--no-warn-script-location", *arguments])
 

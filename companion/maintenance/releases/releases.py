@@ -283,7 +283,7 @@ def older_journal(journal: Path, form: int, left: str) -> tuple[int, str]:
             raise ReleaseTrouble(f"The games in {journal} are in use by another program: end that first.")
     ready = journal.with_name(f"{journal.stem}.of-{left}.back{journal.suffix}")
     try:
-        _copy_database(copy, ready)
+        copy_database(copy, ready)
         aside = _kept_under(journal, left)
         if not aside.exists():
             os.link(journal, aside)  # at no moment is there no journal
@@ -315,7 +315,7 @@ def _inputs(journal: Path) -> int:
         return 0
 
 
-def _copy_database(source: Path, target: Path) -> None:
+def copy_database(source: Path, target: Path) -> None:
     target.unlink(missing_ok=True)
     target.touch(mode=0o600)
     with closing(_open_to_read(source)) as old, closing(sqlite3.connect(target)) as new:

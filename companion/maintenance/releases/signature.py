@@ -23,7 +23,7 @@ KEY = "update-key.pub"
 """The public key, beside the releases; root's alone."""
 SIGNATURE_BYTES = 64
 """RFC 8032, section 5.1.6."""
-_OPENSSL = "/usr/bin/openssl"
+OPENSSL = "/usr/bin/openssl"
 _PUBLIC = re.compile(rb"-----BEGIN PUBLIC KEY-----\s+MCowBQYDK2VwAyEA[A-Za-z0-9+/]{43}=\s+-----END PUBLIC KEY-----\s*")
 """An Ed25519 key and nothing else (RFC 8410, section 4: the same twelve bytes before every one)."""
 _MAX_KEY = 4_000
@@ -122,10 +122,10 @@ def _openssl(*arguments: str) -> subprocess.CompletedProcess[bytes]:
     """Run it with nothing of the caller's environment: that could name other settings and engines."""
     try:
         return subprocess.run(
-            [_OPENSSL, *arguments], capture_output=True, check=False, stdin=subprocess.DEVNULL, env={}, timeout=60
+            [OPENSSL, *arguments], capture_output=True, check=False, stdin=subprocess.DEVNULL, env={}, timeout=60
         )
     except (OSError, subprocess.TimeoutExpired):
-        raise SystemTrouble(f"{_OPENSSL} is missing or does not work: sudo apt install openssl") from None
+        raise SystemTrouble(f"{OPENSSL} is missing or does not work: sudo apt install openssl") from None
 
 
 def _demand(ended: subprocess.CompletedProcess[bytes], words: str) -> None:

@@ -91,7 +91,7 @@ class Updater:
             if trouble := self.machine.check(self.home.program(name)):
                 self.home.tidy()
                 raise SystemTrouble(f"{name} is not used, {was} goes on: {trouble}")
-            self._back_up()
+            self.back_up()
             before = self.home.previous
             self.home.try_out(name, self._journal)
             if not self.machine.runs():
@@ -132,7 +132,7 @@ class Updater:
             raise SystemTrouble(f"{current} has not come up yet since it was switched to: start the service first")
         return current
 
-    def _back_up(self) -> None:
+    def back_up(self) -> None:
         state = self._journal.parent
         if not self._journal.exists():
             return
@@ -224,7 +224,7 @@ def given(what: str, home: Home, trusted: Callable[[Path], None]) -> Iterator[Pa
                 _take(signature, signature_of(copy))
             trusted(copy)
             package = read_package(copy)
-            _take_dependencies(source.parent, copy, package.lock.decode())
+            take_dependencies(source.parent, copy, package.lock.decode())
             yield package
 
 
@@ -244,7 +244,7 @@ def _take(source: Path, copy: Path) -> str:
     return digest.hexdigest()
 
 
-def _take_dependencies(folder: Path, copy: Path, lock: str) -> None:
+def take_dependencies(folder: Path, copy: Path, lock: str) -> None:
     """Copy the packages beside it that are in its list: then nothing is fetched."""
     for wheel in sorted(folder.glob("*.whl")):
         beside = copy.with_name(wheel.name)

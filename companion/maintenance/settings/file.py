@@ -64,7 +64,7 @@ class SettingsFile:
         if not changes:
             return old
         new = changed(old, changes)
-        written = _edited(text, new, changes)
+        written = edited_text(text, new, changes)
         if written is None:
             raise ConfigError(
                 say("{file} is written in a way that only a person can change: edit it by hand.", file=str(self.path))
@@ -88,7 +88,7 @@ class SettingsFile:
         Raises `ConfigError` and `SystemTrouble`.
         """
         new = changed(Settings(), values)
-        self._write((_edited("", new, values) or "").encode())
+        self._write((edited_text("", new, values) or "").encode())
         return new
 
     def replace(self, content: bytes) -> None:
@@ -203,7 +203,7 @@ def _without_none(tree: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in kept.items() if value is not None}
 
 
-def _edited(text: str, new: Settings, changes: Mapping[str, object]) -> str | None:
+def edited_text(text: str, new: Settings, changes: Mapping[str, object]) -> str | None:
     """The file with the changes, or None when the result does not say exactly what it should."""
     import tomlkit  # noqa: PLC0415 - only who changes the file needs it
     from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415 - as above

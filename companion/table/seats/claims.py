@@ -132,7 +132,7 @@ class Claims:
 
     def __init__(self) -> None:
         self._lines = {seat: _Line() for seat in SEATS}
-        self._in_vain = _InVain()
+        self.in_vain = _InVain()
 
     # ---- what phones do ----
 
@@ -142,7 +142,7 @@ class Claims:
         Raises `Illegal` for an address that waits already or must wait, and where too many wait.
         """
         line = self._lines[seat]
-        if wait_s := self._in_vain.waits_s(address, now_s):
+        if wait_s := self.in_vain.waits_s(address, now_s):
             raise Illegal(
                 Refusal.SEAT_TAKEN,
                 say("This phone has asked and was not let in: it may ask again in {seconds} seconds", **_whole(wait_s)),
@@ -219,7 +219,7 @@ class Claims:
         """The seat is not asked for any more: one phone is let in."""
         line = self._lines[seat]
         if line.shown:
-            self._in_vain.forget(line.shown.address)
+            self.in_vain.forget(line.shown.address)
         self._lines[seat] = _Line(shown_before=line.shown_before)
 
     def keep(self, seats: Set[Seat], now_s: float) -> None:
@@ -248,7 +248,7 @@ class Claims:
     def _end(self, line: _Line, claim: _Claim, now_s: float) -> None:
         line.claims.remove(claim)
         if claim.mark is not None:
-            self._in_vain.count(claim.address, now_s)
+            self.in_vain.count(claim.address, now_s)
             line.rests_until_s = now_s + REST_S
 
     def _show_next(self, seat: Seat, now_s: float) -> None:

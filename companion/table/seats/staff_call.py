@@ -33,7 +33,7 @@ class StaffBell:
 
     def __init__(self, clock: Clock, when_changed: Callable[[], None] = lambda: None) -> None:
         self._clock = clock
-        self._when_changed = when_changed
+        self.when_changed = when_changed
         self._lock = threading.Lock()
         self._call = Call.NONE
         self._by = ""
@@ -75,7 +75,7 @@ class StaffBell:
             self._is_heard = is_heard
             if not is_heard:
                 self._call, self._by = Call.NONE, ""
-        self._when_changed()
+        self.when_changed()
 
     def ring(self, by: str) -> None:
         """Call somebody; while somebody is called already it changes nothing. Raises `Illegal`."""
@@ -94,7 +94,7 @@ class StaffBell:
             self._called_s = now_s
             self._number += 1
             self._set(Call.CALLED, by, now_s)
-        self._when_changed()
+        self.when_changed()
 
     def cancel(self) -> None:
         """Nobody needs to come any more; also how the staff ends a call."""
@@ -102,7 +102,7 @@ class StaffBell:
             if self._call is Call.NONE:
                 return
             self._set(Call.NONE, "", self._clock.monotonic_s())
-        self._when_changed()
+        self.when_changed()
 
     def answer(self) -> None:
         """Somebody of the staff comes; without a call it changes nothing."""
@@ -110,7 +110,7 @@ class StaffBell:
             if self._call is not Call.CALLED:
                 return
             self._set(Call.COMING, self._by, self._clock.monotonic_s())
-        self._when_changed()
+        self.when_changed()
 
     def step(self) -> None:
         """Forget a call that has stood too long."""

@@ -321,8 +321,8 @@ class KilledTable:
         self._journal = folder / "journal.sqlite"
         self._log = folder / "service.log"
         url = f"http://127.0.0.1:{self._port}"
-        self._people = [Tapper(url, seat, Random(rng.random())) for seat in SEATS]
-        self._tally = KillReport()
+        self.people = [Tapper(url, seat, Random(rng.random())) for seat in SEATS]
+        self.tally = KillReport()
         settings = f'state_dir = "{folder}"\n[web]\nhost = "127.0.0.1"\n[table]\nreading_time_s = 0.1\n'
         camera = '[camera]\nsource = "none"\nfps = 0.5\n[voice]\nby = "off"\n'
         (folder / "settings.toml").write_text(settings + camera, encoding="utf-8")
@@ -330,23 +330,23 @@ class KilledTable:
     def run(self, kills: int) -> KillReport:
         """Play and kill so often; answers what was found."""
         process = self._start()  # no resume: there is nothing yet, and it compiles everything
-        self._tally.resumed_ms.clear()
-        self._tally.worked_ms.clear()
+        self.tally.resumed_ms.clear()
+        self.tally.worked_ms.clear()
         try:
-            for person in self._people:
+            for person in self.people:
                 person.phone.post("take", {"name": "Bench"})
             for _ in range(kills):
                 session, killed_s = self._play_and_kill(process)
                 process = self._start()
                 self._look_after(session, killed_s)
-                for person in self._people:
+                for person in self.people:
                     person.again()
-            self._tally.acknowledged = sum(person.tapped.acknowledged.total() for person in self._people)
-            self._tally.unanswered = sum(person.tapped.unknown.total() for person in self._people)
+            self.tally.acknowledged = sum(person.tapped.acknowledged.total() for person in self.people)
+            self.tally.unanswered = sum(person.tapped.unknown.total() for person in self.people)
         finally:
             process.kill()
             process.wait()
-        return self._tally
+        return self.tally
 
     def _start(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "companion", "play", "--settings", str(self._folder / "settings.toml")]
@@ -356,8 +356,8 @@ class KilledTable:
                 [*command, "--port", str(self._port)], env=compiled(self._folder), stdout=log, stderr=log
             )
         try:
-            self._tally.resumed_ms.append(first_page_ms(process, self._port, began_s))
-            self._tally.worked_ms.append(_worked_ms(process.pid))
+            self.tally.resumed_ms.append(first_page_ms(process, self._port, began_s))
+            self.tally.worked_ms.append(_worked_ms(process.pid))
         except RuntimeError:
             process.kill()
             process.wait()
@@ -367,7 +367,7 @@ class KilledTable:
     def _play_and_kill(self, process: subprocess.Popen[bytes]) -> tuple[Session, float]:
         """Let both tap for a random while, kill, and hold the journal against them; answers the table at the kill."""
         stop = threading.Event()
-        threads = [threading.Thread(target=person.play, args=(stop,)) for person in self._people]
+        threads = [threading.Thread(target=person.play, args=(stop,)) for person in self.people]
         for thread in threads:
             thread.start()
         time.sleep(self._rng.uniform(0.0, LONGEST_PLAY_S))
@@ -377,62 +377,62 @@ class KilledTable:
         stop.set()
         for thread in threads:
             thread.join()
-        self._tally.kills += 1
+        self.tally.kills += 1
         with Journal(self._journal, read_only=True) as journal:
-            self._hold_against(keys_of(journal))
+            self.hold_against(keys_of(journal))
             session = journal.restore()
             if journal.notice:
-                self._tally.wrong.append(journal.notice)
+                self.tally.wrong.append(journal.notice)
         return session, killed_s
 
-    def _hold_against(self, kept: Counter[Key]) -> None:
-        acknowledged = sum((person.tapped.acknowledged for person in self._people), Counter[Key]())
-        unknown = sum((person.tapped.unknown for person in self._people), Counter[Key]())
-        self._tally.lost = sum(max(0, count - kept[key]) for key, count in acknowledged.items())
+    def hold_against(self, kept: Counter[Key]) -> None:
+        acknowledged = sum((person.tapped.acknowledged for person in self.people), Counter[Key]())
+        unknown = sum((person.tapped.unknown for person in self.people), Counter[Key]())
+        self.tally.lost = sum(max(0, count - kept[key]) for key, count in acknowledged.items())
         twice = 0
         for key, count in kept.items():
             most = 1 if key[0] in _ONCE else acknowledged[key] + unknown[key]
             twice += max(0, count - most) if key[0] != "start" else 0
-        self._tally.twice = twice
+        self.tally.twice = twice
 
     def _look_after(self, before: Session, killed_s: float) -> None:
         """Hold what the pages tell after a restart against the table at the kill."""
-        views = {person.seat: person.phone.get("view") for person in self._people}
+        views = {person.seat: person.phone.get("view") for person in self.people}
         view = views[Seat.SOUTH]
         if before.number and (view["moment"].partition(".")[0]) != str(before.number):
-            self._tally.wrong.append(f"game {before.number} came back as {view['moment']}")
+            self.tally.wrong.append(f"game {before.number} came back as {view['moment']}")
         running = before.countdown is not None and before.countdown.since_s is not None
         if running:
             self._look_at_clock(before, view, killed_s)
         if before.sealed and before.phase is Phase.ORDERS and view["moment"] == before.moment:
             self._look_at_sealed(before, views)
         if any(seat["name"] is None for seat in view["seats"].values()):
-            self._tally.wrong.append("a seat was lost")
+            self.tally.wrong.append("a seat was lost")
 
     def _look_at_clock(self, before: Session, view: dict[str, Any], killed_s: float) -> None:
         countdown, clock = before.countdown, view["clock"]
         if countdown is None or countdown.due_s is None or view["moment"] != before.moment or not clock:
             return
-        self._tally.running += 1
+        self.tally.running += 1
         given_back_s = clock["left_s"] - max(0.0, countdown.due_s - killed_s)
-        self._tally.given_back_s = max(self._tally.given_back_s, given_back_s)
+        self.tally.given_back_s = max(self.tally.given_back_s, given_back_s)
         if clock["paused"] != "restart" or not -_CLOCK_SLACK_S <= given_back_s <= NOTE_S + _CLOCK_SLACK_S:
-            self._tally.wrong.append(f"the clock came back as {clock}, {given_back_s:.2f} s more than at the kill")
+            self.tally.wrong.append(f"the clock came back as {clock}, {given_back_s:.2f} s more than at the kill")
 
     def _look_at_sealed(self, before: Session, views: dict[Seat, dict[str, Any]]) -> None:
         """Sealed orders are there, and in nobody's page, answer or log."""
-        self._tally.sealed += 1
+        self.tally.sealed += 1
         texts = [json.dumps(view) for view in views.values()]
         everybody = self._page("/api/view")
         texts += [everybody, *(self._page(path) for path in ("/", "/watch", "/health"))]
         texts.append(self._log.read_text(encoding="utf-8", errors="replace"))
         for seat, sealed in before.sealed.items():
             if views[seat]["sealed"][seat] != receipt(before.moment, seat, sealed.action, sealed.salt):
-                self._tally.wrong.append(f"the sealed order of {seat} at {before.moment} did not come back")
-            self._tally.revealed += any(sealed.salt in text for text in texts)
-            self._tally.revealed += tells(views[seat.other], before, seat, seat.other)
-            self._tally.revealed += tells(json.loads(everybody), before, seat, None)
-            self._tally.revealed += any(opened["moment"] == before.moment for opened in views[seat]["opened"])
+                self.tally.wrong.append(f"the sealed order of {seat} at {before.moment} did not come back")
+            self.tally.revealed += any(sealed.salt in text for text in texts)
+            self.tally.revealed += tells(views[seat.other], before, seat, seat.other)
+            self.tally.revealed += tells(json.loads(everybody), before, seat, None)
+            self.tally.revealed += any(opened["moment"] == before.moment for opened in views[seat]["opened"])
 
     def _page(self, path: str) -> str:
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self._port, timeout=_PATIENCE_S)) as connection:

@@ -78,7 +78,7 @@ def growth_mb(samples: Sequence[MemorySample]) -> float:
 
 def bench_memory(requests: int = REQUESTS) -> bool:
     """Measure and print it; answers whether both bounds are kept."""
-    with _service() as (port, pid, host_key):
+    with running_service() as (port, pid, host_key):
         evening = Evening(port, pid, host_key, requests)
         samples = evening.spend()
         threads = len(os.listdir(f"/proc/{pid}/task"))
@@ -96,7 +96,7 @@ def bench_memory(requests: int = REQUESTS) -> bool:
 
 
 @contextmanager
-def _service() -> Iterator[tuple[int, int, str]]:
+def running_service() -> Iterator[tuple[int, int, str]]:
     """The service in simulation as somebody starts it: its port, its process and its host key."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(_ENVIRONMENT)}
     with tempfile.TemporaryDirectory() as folder:
@@ -143,7 +143,7 @@ class Evening:
         phones = [Phone(f"http://127.0.0.1:{self._port}", seat) for seat in SEATS]
         for phone in phones:
             phone.post("take", {"name": "Bench"})
-        names = list(itertools.islice(itertools.cycle(_order()), GAMES_PLAYED))
+        names = list(itertools.islice(itertools.cycle(order_of_games()), GAMES_PLAYED))
         for number, name in enumerate(names, start=1):
             play_a_while(phones, name, Random(number), partial(self._is_at, number / len(names)))
             self.games += 1
@@ -198,7 +198,7 @@ class Evening:
             )
 
 
-def _order() -> list[str]:
+def order_of_games() -> list[str]:
     """All games and back again: so each lies as far before the middle of a half as it lies behind it once more.
 
     A game with large pictures takes up to 40 MB more than another while it is on; in this order that slants no line.

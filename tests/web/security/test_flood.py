@@ -111,7 +111,7 @@ def test_an_address_has_so_many_connections_and_gives_them_back(place: Place) ->
     assert gate.enter(BAD)
     for _ in range(3):
         gate.leave(BAD)
-    assert BAD not in gate._open
+    assert BAD not in gate.connected
 
 
 # ---- places to follow the table ----------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ def test_one_address_never_takes_all_places(place: Place) -> None:
     assert len(seated) == 3
     for each in (*watching, *tables, *seats, *rest, *own, *seated):
         each.close()
-    assert len(streams._held) == 0, "nothing is remembered of those who have left"
+    assert len(streams.held) == 0, "nothing is remembered of those who have left"
 
 
 # ---- over the network --------------------------------------------------------------------------------------------------
@@ -168,8 +168,8 @@ def test_a_held_back_request_is_answered_later_and_a_seats_at_once(place: Place,
     browser = place.sit("south")
     cookie = browser.get_cookie("seat_south")
     assert cookie
-    gate, name = server._server.gate, LOCAL[BAD]
-    while gate._strangers.take(name):
+    gate, name = server.gated.gate, LOCAL[BAD]
+    while gate.strangers.take(name):
         pass
     with connect(server, BAD) as bad, connect(server, SEATED) as seat:
         bad.sendall(b"GET /favicon.svg HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 2)
@@ -229,7 +229,7 @@ def test_a_server_that_ends_writes_to_no_number_of_a_closed_file(place: Place) -
     """A worker wakes the server just before its end: waitress would write to the closed pipe, or to another's file."""
     server = serve(place.app, "127.0.0.1", 0, 2)
     server.start()
-    trigger, pull = server._server.trigger, server._server.trigger._physical_pull
+    trigger, pull = server.gated.trigger, server.gated.trigger._physical_pull
     thread = server._thread
     assert thread
 
@@ -241,19 +241,19 @@ def test_a_server_that_ends_writes_to_no_number_of_a_closed_file(place: Place) -
     trigger._physical_pull = late
     server.close()
     assert not thread.is_alive()
-    server._server.has_answered(Asker("late", is_own_screen=True), "/")
-    server._server.pull_trigger()
+    server.gated.has_answered(Asker("late", is_own_screen=True), "/")
+    server.gated.pull_trigger()
 
 
 def test_a_connection_handed_over_at_the_end_is_closed(place: Place) -> None:
     server = serve(place.app, "127.0.0.1", 0, 2)
     near, far = socket.socketpair()
-    server._server.gate.enter(BAD)
-    server._server.trigger.thunks.append(lambda: server._server.open_channel(near, (BAD, 1), "127.0.0.1"))
-    server._server.pull_trigger()
+    server.gated.gate.enter(BAD)
+    server.gated.trigger.thunks.append(lambda: server.gated.open_channel(near, (BAD, 1), "127.0.0.1"))
+    server.gated.pull_trigger()
     server.close()
     assert far.recv(1) == b""
-    assert not server._server.gate._open
+    assert not server.gated.gate.connected
     far.close()
 
 
@@ -275,11 +275,11 @@ def test_who_does_not_read_holds_no_thread_beyond_the_end(place: Place, monkeypa
         )
         server.close()
     assert streams.open == 0
-    assert not server._server.task_dispatcher.threads
+    assert not server.gated.task_dispatcher.threads
 
 
 def channels_of(server: Server) -> list[channels.Channel]:
-    return list(server._server.active_channels.values())
+    return list(server.gated.active_channels.values())
 
 
 def test_room_is_made_by_idle_strangers_alone(place: Place, server: Server) -> None:
@@ -287,7 +287,7 @@ def test_room_is_made_by_idle_strangers_alone(place: Place, server: Server) -> N
     idle, brings = connect(server, BAD), connect(server, SEATED)
     brings.sendall(b"POST /x HTTP/1.1\r\n")
     until("all three", lambda: len(channels_of(server)) == 3 and any(c.request for c in channels_of(server)))
-    server._server._make_room()
+    server.gated._make_room()
     closing = {channel.addr[0] for channel in channels_of(server) if channel.will_close}
     assert closing == {LOCAL[BAD]}
     for line in (own, idle, brings):
@@ -301,16 +301,16 @@ def test_a_port_for_both_kinds_of_addresses_knows_its_own_screen(place: Place) -
         server.start()
         for source in ("127.0.0.1", LOCAL[BAD]):
             with socket.create_connection(("127.0.0.1", server.port), timeout=10, source_address=(source, 0)):
-                until("its address", lambda source=source: source in server._server.gate._open)
+                until("its address", lambda source=source: source in server.gated.gate.connected)
 
 
 def test_an_address_with_too_many_connections_gets_no_more(server: Server) -> None:
-    gate = server._server.gate
-    gate._connections = 2
+    gate = server.gated.gate
+    gate.connections = 2
     lines = [connect(server, BAD) for _ in range(2)]
-    until("two connections", lambda: gate._open.get(LOCAL[BAD]) == 2)
+    until("two connections", lambda: gate.connected.get(LOCAL[BAD]) == 2)
     with connect(server, BAD) as more:
         assert more.recv(16) == b""
     for line in lines:
         line.close()
-    until("their end", lambda: LOCAL[BAD] not in gate._open)
+    until("their end", lambda: LOCAL[BAD] not in gate.connected)

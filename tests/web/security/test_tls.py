@@ -158,11 +158,11 @@ def test_who_does_not_trust_or_hangs_up_disturbs_nobody(server: Server) -> None:
     with pytest.raises(ssl.SSLCertVerificationError):
         strict.request("GET", "/")
     socket.create_connection(("127.0.0.1", server.port), source_address=(ELSEWHERE, 0)).close()
-    gate = server._server.gate
+    gate = server.gated.gate
     line = secured(server)
     line.request("GET", "/favicon.svg")
     assert line.getresponse().read()
-    assert gate._open[ELSEWHERE] >= 1
+    assert gate.connected[ELSEWHERE] >= 1
     line.close()
 
 
