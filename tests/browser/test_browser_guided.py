@@ -67,10 +67,10 @@ def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(seat: tuple[Ru
         if target is None:
             break
         if target:
-            touched.append(target)
+            touched += [target] if touched[-1:] != [target] else []
             assert len(touched) < MOST_TOUCHES, touched
             touch(window, target)
-        wait(0.05)
+        wait(0.1)
     view = client.get("/api/view")
     lesson = GAMES[name].lesson
     assert lesson is not None

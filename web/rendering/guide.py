@@ -45,7 +45,7 @@ def taps_of(view: TableView, seat: Seat, plays: Sequence[Play]) -> tuple[Tap, ..
     if standing and standing.sheet:
         return (*_unit_taps(standing.sheet, text), Tap(COMMIT))
     if standing and standing.duel:
-        return Tap(f'[data-card="{text}"]', ((f'[data-card="{text}"][aria-pressed="true"]', ""),)), Tap(COMMIT)
+        return Tap(f'[data-card="{text}"]', ((f'[data-card="{text}"][aria-pressed=true]', ""),)), Tap(COMMIT)
     play = next((play for play in plays if play.text == text), None)
     if play and standing:
         is_main = any(key.name == play.key and key.is_main for key in standing.keys)
@@ -63,7 +63,7 @@ def _slot_tap(place: int, letter: str) -> Tap:
 def _play_taps(play: Play) -> Iterator[Tap]:
     if play.key:
         pressed = f'[data-begin="{play.key}"]'
-        yield Tap(pressed, ((f'{pressed}[aria-pressed="true"]', ""),))
+        yield Tap(pressed, ((f"{pressed}[aria-pressed=true]", ""),))
     tapped = [play.key]
     for square in play.squares:
         tapped.append(str(square))
@@ -76,13 +76,13 @@ def _unit_taps(sheet: OrderSheet, text: str) -> Iterator[Tap]:
         unit, _, code = part.partition(":")
         own = f'[data-unit="{unit}"]'
         whole = (f"{own} b", part)
-        is_on = f'{own}[aria-pressed="true"]'
+        is_on = f"{own}[aria-pressed=true]"
         yield Tap(own, (whole, (is_on, "")))
         ways = {way.letter for way in sheet.directions}
         kind = next(i for i, each in enumerate(sheet.kinds) if code in _codes(each, ways))
         letter, has_direction = sheet.kinds[kind].letter, sheet.kinds[kind].has_direction
-        begun = f'.order-sheet:has({is_on}) [data-kind="{kind}"]'
-        yield Tap(f'[data-kind="{kind}"]', (whole, (f'{begun}[aria-pressed="true"]', "")))
+        key = f'[data-kind="{kind}"]'
+        yield Tap(key, (whole, (f"{key}[aria-pressed=true]", "")))
         if has_direction:
             yield Tap(f'[data-way="{code.removeprefix(letter)}"]', (whole,))
 
@@ -102,17 +102,17 @@ def _card_taps(tableau: CardUi, text: str) -> Iterator[Tap]:
     ]
     if choice.card:
         card = f'.card[data-card="{choice.card}"]'
-        yield Tap(card, ((f'{card}[aria-pressed="true"]', ""),))
+        yield Tap(card, ((f"{card}[aria-pressed=true]", ""),))
     if not choice.card or ways[:1] != [choice.key]:
         key = f'.pick[data-key="{choice.key}"]'
-        yield Tap(key, ((f'{key}[aria-pressed="true"]', ""),))
+        yield Tap(key, ((f"{key}[aria-pressed=true]", ""),))
     if choice.lane is not None:
         yield Tap(f'.ln[data-lane="{choice.lane}"]')
 
 
 def plain_taps(taps: Sequence[Tap]) -> list[list[Any]]:
     """For the script of the page: target, what is done, what comes first instead."""
-    return [[tap.target, tap.done, *tap.instead] for tap in taps]
+    return [[tap.target, tap.done, *filter(None, tap.instead)] for tap in taps]
 
 
 def guided_board(view: TableView) -> Markup:
