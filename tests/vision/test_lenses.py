@@ -261,7 +261,7 @@ def test_a_camera_that_was_lost_for_a_moment_keeps_what_it_has_learned(
         watcher.step()
         watched.webcam.silent = False
         watched.clock.advance(1.0)
-        monkeypatch.setattr(watched.reader, "read", lambda frame: Reading({}, frame=frame.number))
+        monkeypatch.setattr(watched.reader, "read", lambda frame, **_: Reading({}, frame=frame.number))
         watcher.step()
         assert len(watched.webcam.opened) == 2
         assert watched.reader.lens == learned

@@ -157,7 +157,8 @@ class LensShelf:
         if not isinstance(camera, Device) or not camera.identity:
             return ""
         zoom = f" zoom {camera.zoom:.2f}" if camera.zoom > 1.005 else ""
-        return f"{camera.identity} {self._settings.size}{zoom}"
+        width, height = self._settings.size_px
+        return f"{camera.identity} {width}x{height}{zoom}"
 
 
 def _is_far(tuner: LensTuner, nominal: Lens) -> bool:

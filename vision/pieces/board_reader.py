@@ -224,7 +224,7 @@ class BoardReader:
             still=not moving or stir.changed is None,
             moving_px=stir.places,
             blocks=blocks,
-            shaded=self._still_frames > 1 or stir.changed is None,
+            shaded=not moving or stir.changed is None,
         )
         pose = self.frame_reader.pose
         before = pose if _agree(pose, before) else before
