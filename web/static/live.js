@@ -52,7 +52,8 @@ function morph(old, fresh) {
 const coming = new Map();
 function styles(fresh) {
   const wanted = [...fresh, ...fresh.flatMap(each => [...each.querySelectorAll('[data-sheet]')])].map(each => each.dataset.sheet);
-  return [...new Set(wanted.filter(Boolean))].map(sheet => {
+  // An order sheet keeps its pieces in an attribute of that name.
+  return [...new Set(wanted.filter(sheet => /^[\w-]+$/.test(sheet ?? '')))].map(sheet => {
     const href = document.body.dataset.page.replace(/[^/]*$/, `${sheet}.css`);
     if (document.querySelector(`link[href="${href}"]`)) return coming.get(href);
     const link = document.createElement('link');
