@@ -13,7 +13,7 @@ PLAYS: dict[Reason, list[Example]] = {
         Example(WON, ".", "The game is over. White brings intel home to c1.", "winning"),
     ],
     Reason.NOT_ON_TURN: [
-        Example(at("c4"), ".", "Black is not to play. It is White’s turn.", "turns", seat=Seat.NORTH),
+        Example(at("c4"), ".", "Black is not to play. It is white’s turn.", "turns", seat=Seat.NORTH),
     ],
     Reason.SETTING_UP: [
         Example(start(), ".", "The set-up is not complete. 10 scouts are still to be placed.", "setting-up"),

@@ -41,7 +41,7 @@ def test_it_begins_anew_and_falls_back_when_the_new_settings_are_no_good(tmp_pat
 
         settings.write_text(good + "theme = 3\n")
         begin_anew()
-        until("the old settings in use", lambda: "The new settings cannot be used, those of before are" in seen())
+        until("the old settings in use", lambda: "The new settings cannot be used, so the previous ones are" in seen())
         assert client.get("/api/view")["game"] == "outbuffered", "the game goes on"
         settings.write_text(good)
         (tmp_path / READY).mkdir()

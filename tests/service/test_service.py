@@ -247,7 +247,7 @@ def test_doctor_says_what_to_do(tmp_path: Path) -> None:
         file.write_text(f'state_dir = "{tmp_path}"\n[web]\nport = {busy.getsockname()[1]}\n')
         run = command("doctor", "--settings", str(file))
     assert run.returncode == 1
-    assert re.search(r"fail\s+port\s+.*cannot be used.*Or set \[web\] port", run.stdout)
+    assert re.search(r"fail\s+port\s+.*cannot be used.*If not, set \[web\] port", run.stdout)
     for topic in ("camera", "pins", "disk", "clock", "network"):
         assert re.search(rf"^(ok|note|fail)\s+{topic}\s+\S", run.stdout, re.M)
 

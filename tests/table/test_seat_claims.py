@@ -260,10 +260,11 @@ def test_the_short_press_is_not_played_into_another_turn(place: Kept) -> None:
     assert (place.table.view().moment, place.table.view().turn.stage) == before
 
 
-@pytest.mark.parametrize("button", ["south_up", "south_a", "south_b"])
-def test_a_held_order_key_counts_once(place: Kept, button: str) -> None:
+@pytest.mark.parametrize(("button", "entered"), [("south_up", 1), ("south_a", 1), ("south_b", 0)])
+def test_a_held_order_key_counts_once(place: Kept, button: str, entered: int) -> None:
+    """B that is held asks what can be done, and is no order."""
     hold(place, button, HOLD_S + 0.8)
-    assert place.table.view().seats[SOUTH].entered == 1
+    assert place.table.view().seats[SOUTH].entered == entered
 
 
 # ---- several phones ------------------------------------------------------------------------------------------------------

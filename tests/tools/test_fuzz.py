@@ -132,7 +132,7 @@ def test_a_backup_whose_packing_is_damaged_is_refused(tmp_path: Path, how: int) 
     content[start : start + 40] = b"\xaa" * 40
     given = tmp_path / "given.zip"
     given.write_bytes(bytes(content))
-    with pytest.raises(Exception, match=r"damaged or no backup|Bad CRC|cannot") as refusal:
+    with pytest.raises(Exception, match=r"damaged or not a backup|Bad CRC|cannot") as refusal:
         stage_restore(given, settings, file)
     assert isinstance(refusal.value, Malformed) or how == zipfile.ZIP_BZIP2
 

@@ -19,7 +19,7 @@ def test_a_camera_that_lies_is_found_out(monkeypatch: pytest.MonkeyPatch, capsys
     read = BoardReader.read
     honest = Square(0, 1)
 
-    def lying(self: BoardReader, frame: Any) -> Reading:
+    def lying(self: BoardReader, frame: Any, **_: object) -> Reading:
         reading = read(self, frame)
         seen = {Square(0, 0) if square == honest else square: face for square, face in reading.seen.items()}
         return dataclasses.replace(reading, seen=seen)
@@ -31,7 +31,7 @@ def test_a_camera_that_lies_is_found_out(monkeypatch: pytest.MonkeyPatch, capsys
 
 
 def test_a_board_that_is_never_seen_ends_as_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(BoardReader, "read", lambda self, frame: Reading({}, frame=frame.number, at_s=frame.at_s))
+    monkeypatch.setattr(BoardReader, "read", lambda self, frame, **_: Reading({}, frame=frame.number, at_s=frame.at_s))
     monkeypatch.setattr(people, "PATIENCE_FRAMES", 8)
     report = next(iter(play_games("outbuffered", 1, 3)))
     assert report.winners is None

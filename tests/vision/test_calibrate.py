@@ -242,7 +242,7 @@ def test_a_camera_that_is_lost_ends_it_in_words(
 
     webcam.scene = scene
     assert main(settings(tmp_path)) == 1
-    assert "sends" in capsys.readouterr().err
+    assert "has stopped sending pictures" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("connected", [True, False])

@@ -279,7 +279,7 @@ def test_the_host_sees_an_own_board_before_the_game_starts(place: Place) -> None
         "/api/host/preview", json={"game": "arena", "options": {"board": "..\n.s"}}, headers=host
     )
     assert bad.status_code == 400
-    assert "start of North" in error_of(bad)["message"]
+    assert "no start for North" in error_of(bad)["message"]
 
 
 # ---- secrets -----------------------------------------------------------------------------------------------------------

@@ -266,7 +266,7 @@ def mark_words(lamps: Collection[int]) -> str:
     """A mark in words, for ears and for whoever does not see the pad's lamps well.
 
     >>> print(mark_words((1, 3)))
-    At the pad lamps 1 and 3 blink.
+    Lamps 1 and 3 are blinking at the pad.
     """
     numbers = listed(map(str, sorted(lamps)))
     if len(lamps) == 1:

@@ -165,12 +165,12 @@ def test_walls_do_not_shield_from_self_destructs() -> None:
         ({1: "c3"}, {1: "c4"}, ("1:N", "1:-"), "Coral robot 1 does not leave c4."),
         ({1: "c4"}, {1: "c5"}, ("1:N", "1:aS"), "Coral robot 1 does not leave c5."),
         ({1: "c4"}, {1: "c5"}, ("1:N", "1:X"), "Coral robot 1 does not leave c5."),
-        ({1: "e4", 2: "a1"}, {1: "e6"}, ("1:N", "1:S"), "Petrol robot 1 and coral robot 1 try for e5."),
+        ({1: "e4", 2: "a1"}, {1: "e6"}, ("1:N", "1:S"), "Petrol robot 1 and coral robot 1 try to enter e5."),
         (
             {1: "e4", 2: "e6"},
             {1: "f5"},
             ("1:N 2:S", "1:W"),
-            "Petrol robot 1, petrol robot 2 and coral robot 1 try for e5.",
+            "Petrol robot 1, petrol robot 2 and coral robot 1 try to enter e5.",
         ),
     ],
 )
@@ -187,10 +187,10 @@ def test_a_robot_that_cannot_move_stays_without_a_shield() -> None:
 
 
 def test_all_that_try_for_a_square_fail_even_when_one_would_have_failed_anyway() -> None:
-    """c4 is held by a robot that stays; both that try for it name each other, and nobody enters."""
+    """c4 is held by a robot that stays; both that try to enter it name each other, and nobody enters."""
     step = play(at({1: "c3", 2: "b4"}, {1: "c4"}), "1:N 2:E", "1:D")
     assert squares(step, SOUTH) == {1: "c3", 2: "b4"}
-    assert {event.why for event in told(step, "bounce")} == {"Petrol robot 1 and petrol robot 2 try for c4."}
+    assert {event.why for event in told(step, "bounce")} == {"Petrol robot 1 and petrol robot 2 try to enter c4."}
 
 
 def test_nobody_enters_a_contested_square_that_is_left() -> None:
@@ -204,8 +204,8 @@ def test_a_contest_holds_up_those_behind() -> None:
     assert squares(step, SOUTH) == {1: "e3", 2: "e4"}
     assert [event.why for event in told(step, "bounce")] == [
         "Petrol robot 2 does not leave e4.",
-        "Petrol robot 2 and coral robot 1 try for e5.",
-        "Petrol robot 2 and coral robot 1 try for e5.",
+        "Petrol robot 2 and coral robot 1 try to enter e5.",
+        "Petrol robot 2 and coral robot 1 try to enter e5.",
     ]
 
 

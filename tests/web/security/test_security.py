@@ -273,7 +273,7 @@ def test_a_journal_that_cannot_be_written_is_not_taken_for_a_companion_that_runs
     lock.unlink()
     lock.mkdir()
     assert main(["host-key", "--new", "--state-dir", str(tmp_path)]) == 1
-    assert "cannot be written (Is a directory)" in capsys.readouterr().err
+    assert "cannot be written to (Is a directory)" in capsys.readouterr().err
 
 
 def test_a_freed_seat_is_worth_nothing_to_whoever_had_it(place: Place) -> None:
@@ -301,8 +301,8 @@ def test_the_wifis_password_goes_to_who_stands_at_the_table(tmp_path: Path, monk
         for browser in (own, guest, host):
             assert browser.get("/kit/join.pdf").status_code == 200
         assert printed == [wifi, None, wifi]
-        assert "for the host only" in page_of(guest, "/kit")
-        assert "for the host only" not in page_of(host, "/kit") + page_of(own, "/kit")
+        assert "It has the Wi-Fi code only when" in page_of(guest, "/kit")
+        assert "It has the Wi-Fi code only when" not in page_of(host, "/kit") + page_of(own, "/kit")
         assert guest.post("/host", data={"key": HOST_KEY, "back": "/kit"}).location == "/kit"
         assert "Scan first to join it" not in page_of(stranger(home), "/")
         assert "Scan first to join it" in page_of(own, "/")
