@@ -136,12 +136,13 @@ function words() {
   place.append(more);
 }
 
-// Lanes in words; under the shutter, as everybody sees them.
+// Lanes in words, then as they are written there; under the shutter, as everybody sees them.
 function nameLanes() {
   const isCovered = document.documentElement.classList.contains('covered');
   for (const lane of all('.ln[data-lane]')) {
     const { lane: name, open, words: own } = lane.dataset;
-    lane.setAttribute('aria-label', `${say('Lane {lane}', { lane: name })}: ${isCovered ? open : own}`);
+    const written = lane.textContent.trim().replace(/\s+/g, ' ');
+    lane.setAttribute('aria-label', `${say('Lane {lane}', { lane: name })}: ${isCovered ? open : `${own} ${written}`}`);
   }
 }
 
