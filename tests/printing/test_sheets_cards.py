@@ -373,7 +373,7 @@ def test_pages_of_a_deck_say_what_they_are(paper: Paper) -> None:
         "every other page from 11 on",
         "matt sleeve",
         "Lay cards open in a fan",
-        "17 mm farther",
+        "17 mm",
         "Three lanes begin with an open deck.",
         "set up the cards",
     ):
