@@ -40,7 +40,7 @@ _ROOM_MM = 40.0
 """Cards may stick out of the board so far."""
 _MARGIN_MM = 3.0
 """The middle of a card must lie this far inside its zone."""
-_PRINT_MM2 = 4.0
+_PRINT_MM2 = 2.0
 """Less of it in a zone is no print."""
 _OVER_SIDE_MM = 5.0
 """Print so far beyond the side of a zone may be that of its cards."""

@@ -29,7 +29,7 @@ _SLIVER_MM = 0.6
 """On a card that is so narrow, between the middles of its pixels, it is the edge of something beside it."""
 _STROKE_MM = 1.5
 """Beside cards what is thinner is a line of the board that lies elsewhere, for lack of corners, or an edge."""
-_BLACK_LINE_MM, _BLACK_STROKE_MM = 1.3, 1.4
+_BLACK_LINE_MM, _BLACK_STROKE_MM = 1.1, 1.4
 """Lines may be as black as print in places, so near to where they are, but not as wide as this."""
 _AT_LINE_MM, _OFF_LINE_MM = 3.0, 1.0
 """And what lies so close to the lines at the ends of zones, or reaches so little beyond those of the board."""
@@ -37,6 +37,8 @@ _EDGE_MM = 0.8
 """So far on either side of a card's edge its line, its shadow, and blur may look like print; ..."""
 _EDGE_BESIDE_MM = 1.2
 """... and on the board, where an edge may lie beside a line."""
+_TWO_PX_MM = 0.35
+_CORNER_MM = 0.6
 _CLOSE_MM = 0.5
 """Nothing but print is so black so far from an edge."""
 _UNREAD_MM = 3.0
@@ -86,15 +88,19 @@ def unexplained(
     def along_edges(reach_mm: float) -> Mask:
         return np.asarray(cv2.polylines(np.zeros(shape, np.uint8), corners, True, 255, round(2 * reach_mm * scale)))
 
+    outside = ~_paper(maps, shape, board) | _own_print(maps, shape, board, deck)
+    black = ink.black & ~(explained | faces | outside | along_edges(_CLOSE_MM))
+    outlines_ = _zone_lines(maps, shape, board)
+    for places in _blobs(black & ~outlines_, maps):
+        if _narrow_mm(places) >= _TWO_PX_MM:
+            yield places
+    for places in _blobs(black & outlines_, maps):
+        if _narrow_mm(places) >= _BLACK_STROKE_MM:
+            yield places
     explained |= along_edges(_EDGE_MM)
     covered = explained | ~_paper(maps, shape, board)
-    off = covered | faces | _own_print(maps, shape, board, deck)
+    off = covered | faces | outside
     lines = _lines(maps, shape, board, deck)
-    narrow_lines = _lines(maps, shape, board, deck, _BLACK_LINE_MM)
-    for places in _blobs(ink.black & ~(off | along_edges(_CLOSE_MM)), maps):
-        column, row = _px(maps, places.mean(axis=0))[0]
-        if _narrow_mm(places) >= (_BLACK_STROKE_MM if narrow_lines[row, column] else _SLIVER_MM):
-            yield places
     at_line = along_edges(_NEAR_EDGE_MM) & lines
     for places in _blobs(ink.fine & faces & ~(covered | at_line), maps):
         if _narrow_mm(places) >= _SLIVER_MM:
@@ -141,16 +147,25 @@ def _is_line(places: Points, board: Board) -> bool:
     return bool(is_at_south or is_at_north or is_between.any())
 
 
-def _lines(maps: Maps, shape: tuple[int, ...], board: Board, deck: Deck, reach_mm: float = _LINE_MM) -> Mask:
+def _lines(maps: Maps, shape: tuple[int, ...], board: Board, deck: Deck) -> Mask:
     """The outlines of zones, and those of the first card of each, so far on either side."""
     mask = np.zeros(shape, np.uint8)
-    thick = round(2 * reach_mm * maps.scale)
+    thick = round(2 * _LINE_MM * maps.scale)
     for square in board.squares:
         x, y = board.centre_mm(square)
         away = -1.0 if deck.zones.get(Seat.NORTH) == square.rank else 1.0
         first = y - away * (board.depth_mm - deck.height_mm) / 2
         for place in ((x, y, board.square_mm, board.depth_mm), (x, first, deck.width_mm, deck.height_mm)):
             cv2.polylines(mask, [_px(maps, rectangle_corners_mm(*place, 0.0))], True, 255, thick)
+    return mask
+
+
+def _zone_lines(maps: Maps, shape: tuple[int, ...], board: Board) -> Mask:
+    """The outlines of zones, so far on either side as they may be black."""
+    mask = np.zeros(shape, np.uint8)
+    for square in board.squares:
+        outline = rectangle_corners_mm(*board.centre_mm(square), board.square_mm, board.depth_mm, 0.0)
+        cv2.polylines(mask, [_px(maps, outline)], True, 255, round(2 * _BLACK_LINE_MM * maps.scale))
     return mask
 
 
@@ -206,7 +221,7 @@ def _own_print(maps: Maps, shape: tuple[int, ...], board: Board, deck: Deck) -> 
         boxes += [(x + away * across, edge + away * up, wide, deep) for across, up, wide, deep in parts]
     for beyond in (-board.strip_mm / 2, board.height_mm + board.strip_mm / 2):
         boxes.append((board.width_mm / 2, beyond, 2 * _SEAT_MM, board.strip_mm / 2))
-    wide = board.corner_mm + 2 * _UNREAD_MM
+    wide = board.corner_mm + 2 * _CORNER_MM
     boxes += [(*board.corner_centres_mm[marker], wide, wide) for marker in board.corners]
     return _filled(maps, shape, boxes)
 
