@@ -22,6 +22,8 @@ Points = optics.Points
 """(N, 2) or (N, 3) coordinates."""
 
 _STEPS = 20
+_RIVAL, _RIVAL_PX = 3.0, 1.0
+"""The other pose of a plane is tried when its error is at most so many times the better one's, or so many px."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,13 +194,16 @@ def solve_pose(
 ) -> Pose | None:
     """The pose from (N, 3) coplanar board points and their (N, 2) pixels, N >= 4; None when the camera would be below.
 
-    Two poses explain a plane almost equally well: the one above the table with less error counts.
+    Two poses explain a plane: the one above the table with less error counts, and where one has much more from the
+    beginning, it is not refined.
     """
     object_points = points_mm.reshape(-1, 1, 3)
     matrix = lens.matrix(size)
     plane = lens.straight((points_px.reshape(-1, 2).astype(np.float64) - matrix[:2, 2]) / matrix[0, 0])
     found = cv2.solvePnPGeneric(object_points, plane.reshape(-1, 1, 2), np.eye(3), None, flags=cv2.SOLVEPNP_IPPE)
-    starts = list(zip(found[1], found[2], strict=True))
+    errors_px = np.asarray(found[3]).ravel() * matrix[0, 0]
+    most_px = max(_RIVAL_PX, _RIVAL * errors_px.min(initial=np.inf))
+    starts = [start for *start, error in zip(found[1], found[2], errors_px, strict=True) if error <= most_px]
     if guess is not None:
         starts.append((guess.rotation, guess.translation))
     best: Pose | None = None
@@ -258,5 +263,10 @@ def _stepped(start: Pose, points_mm: Points, points_px: Points) -> tuple[Points,
 def _with_covariance(pose: Pose, points_mm: Points) -> Pose:
     """Add how certain the pose is; corners are never trusted to better than 0.4 px, or 0.8 px while some are hidden."""
     slopes = pose.slopes(points_mm)[0]
-    covariance = max(0.4 if pose.markers >= 4 else 0.8, pose.rms_px) ** 2 * np.linalg.pinv(slopes.T @ slopes)
+    normal = slopes.T @ slopes
+    try:
+        inverse = np.linalg.inv(normal)
+    except np.linalg.LinAlgError:
+        inverse = np.linalg.pinv(normal)
+    covariance = max(0.4 if pose.markers >= 4 else 0.8, pose.rms_px) ** 2 * inverse
     return replace(pose, covariance=np.asarray(covariance, dtype=np.float64))
