@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -37,9 +37,18 @@ class RectifiedSearch:
         self._finder = MarkerFinder(close=True)
 
     def look(
-        self, kit: Kit, pose: Pose, luma: Luma, known: Collection[int], open_squares: Collection[Square]
+        self,
+        kit: Kit,
+        pose: Pose,
+        luma: Luma,
+        known: Collection[int],
+        open_squares: Collection[Square],
+        *,
+        plainly: bool,
     ) -> tuple[Sighting, ...]:
-        """Markers other than the `known` ids on and round these squares of a (height, width) picture."""
+        """Markers other than the `known` ids on and round these squares of a (height, width) picture: those that show
+        `plainly`, or else those that do in a sharpened copy or in one without shadows."""
+        ways = _PLAIN if plainly else _BETTER
         more: dict[int, Sighting] = {}
         for area in _areas(open_squares):
             for height in sorted({face.height_mm for face in kit.faces}, reverse=True):
@@ -49,7 +58,7 @@ class RectifiedSearch:
                 def is_open(quad: Points, maps: Maps = maps, area: set[Square] = area) -> bool:
                     return _square_of(kit, maps, quad) in area
 
-                for sighting in self._at(maps, luma, kit.tag_mm, of_height - set(known) - set(more), is_open):
+                for sighting in self._at(maps, luma, kit.tag_mm, of_height - set(known) - set(more), is_open, ways):
                     corners = flat(maps.to_board(sighting.corners_px), height)
                     more[sighting.marker] = Sighting(sighting.marker, pose.to_px(corners), sighting.score)
                     told.add(_square_of(kit, maps, sighting.corners_px))
@@ -78,18 +87,25 @@ class RectifiedSearch:
             # Two corners say little about where the others are.
             room = (1.7 if len(seen) > 2 else 3.0) * board.corner_mm
             maps = pose.plane_maps((x - room, y - room), (x + room, y + room), 0.0, _MARKER_PX / board.corner_mm)
-            for sighting in self._at(maps, luma, board.corner_mm, set(board.corners), lambda _: True):
+            ways = (*_PLAIN, *_BETTER)
+            for sighting in self._at(maps, luma, board.corner_mm, set(board.corners), lambda _: True, ways):
                 if sighting.marker == marker and sighting.score >= _CORNER_LIKENESS:
                     corners = pose.to_px(flat(maps.to_board(sighting.corners_px)))
                     found.append(Sighting(marker, corners, sighting.score))
         return tuple(found)
 
-    def _at(
-        self, maps: Maps, luma: Luma, side_mm: float, wanted: set[int], is_open: Callable[[Points], bool]
+    def _at(  # noqa: PLR0917 - one view
+        self,
+        maps: Maps,
+        luma: Luma,
+        side_mm: float,
+        wanted: set[int],
+        is_open: Callable[[Points], bool],
+        ways: Sequence[Callable[[Luma], Luma]],
     ) -> Iterator[Sighting]:
-        """What is found of the wanted ids in one view, each once, in pixels of the view."""
+        """What is found of the wanted ids in one view, prepared in these ways, each once, in pixels of the view."""
         view, side = maps.rectify(luma), side_mm * maps.scale
-        for prepare in (_as_it_is, sharpened, _evened):
+        for prepare in ways:
             picture = prepare(view)
             hits = self._finder.find(picture, 0.5 * side)
             for sighting in (*hits.sightings, *_guesses(picture, hits, side, wanted, is_open)):
@@ -106,6 +122,9 @@ def _as_it_is(view: Luma) -> Luma:
 
 def _evened(view: Luma) -> Luma:
     return without_shadows(view, _MARKER_PX // 2)
+
+
+_PLAIN, _BETTER = (_as_it_is,), (sharpened, _evened)
 
 
 def _areas(squares: Collection[Square]) -> list[set[Square]]:

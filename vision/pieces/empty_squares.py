@@ -114,7 +114,8 @@ class EmptySquares:
             alike = [square for square in squares if (square in self._cells.marked) is is_marked]
             if alike:
                 rows = shot.rows(alike)
-                seen, tones = (of.reshape(len(of), -1)[rows].take(wanted, axis=1) for of in (shot.visible, shot.tones))
+                tones = shot.tones.reshape(len(shot.tones), -1)[rows].take(wanted, axis=1)
+                seen = shot.visible.reshape(len(shot.tones), -1)[rows].take(wanted, axis=1)
                 found |= self._paper_among(shot, alike, tones, seen)
         return found
 

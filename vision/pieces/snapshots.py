@@ -264,5 +264,5 @@ def _sums(rows: Tone | NDArray[np.uint8], kind: int) -> NDArray[Any]:
     number, depth, length = rows.shape
     if not rows.size:
         return np.zeros((number, depth), np.float32)
-    sums = cv2.reduce(np.ascontiguousarray(rows).reshape(-1, length), 1, cv2.REDUCE_SUM, dtype=kind)
+    sums = cv2.reduce(np.asarray(rows.reshape(-1, length)), 1, cv2.REDUCE_SUM, dtype=kind)
     return np.asarray(sums).reshape(number, depth)

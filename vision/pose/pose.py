@@ -203,7 +203,7 @@ def solve_pose(
     found = cv2.solvePnPGeneric(object_points, plane.reshape(-1, 1, 2), np.eye(3), None, flags=cv2.SOLVEPNP_IPPE)
     errors_px = np.asarray(found[3]).ravel() * matrix[0, 0]
     most_px = max(_RIVAL_PX, _RIVAL * errors_px.min(initial=np.inf))
-    starts = [start for *start, error in zip(found[1], found[2], errors_px, strict=True) if error <= most_px]
+    starts = [(r, t) for r, t, error in zip(found[1], found[2], errors_px, strict=True) if error <= most_px]
     if guess is not None:
         starts.append((guess.rotation, guess.translation))
     best: Pose | None = None
