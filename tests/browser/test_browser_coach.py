@@ -20,7 +20,7 @@ def seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, We
     with running(folder, "--simulate", "--port", "0") as service, browser(PHONE) as window:
         sit_down(window, service, "south", "Mara")
         client = Client(service.url)
-        client.post("/api/seat/north/machine", {"name": "Pip"})
+        client.post("/api/seat/north/machine", name="Pip")
         yield service, window
 
 
