@@ -37,7 +37,7 @@ def spelt(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[Spel
     if grammar is None:
         return (SpeltOrder("", text, text),)
     keys = [next(key for key in grammar.keys if key.pad == pad) for pad in grammar.spell(text)]
-    return tuple(SpeltOrder(key.drawing, key.letter, key.label) for key in keys)
+    return tuple(SpeltOrder(key.drawing, key.initial or key.letter, key.label) for key in keys)
 
 
 def asked_again(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> str:

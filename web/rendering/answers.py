@@ -268,9 +268,10 @@ class Picture(TypedDict):
 
 
 class KeyJson(TypedDict):
-    """An order as it stands on a key."""
+    """An order as it stands on a key: its letter in the notation, and in the language of the answer."""
 
     letter: str
+    initial: str
     label: str
     drawing: str
 

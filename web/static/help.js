@@ -24,7 +24,7 @@ function close() {
 
 async function open() {
   const { seat, moment } = page().dataset;
-  const entered = [...document.querySelectorAll('#slots .slot b')].map(each => each.textContent).join('');
+  const entered = [...document.querySelectorAll('#slots .slot')].map(each => each.dataset.letter ?? '').join('');
   const answer = await post(`/api/seat/${seat}/help`, { moment, entered });
   if (!answer.ok || !sheet()) return;
   sheet().innerHTML = answer.html;

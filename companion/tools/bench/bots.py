@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from importlib import import_module
-from math import sqrt
 from random import Random
 from typing import Any
 
 import msgspec
 
+from companion.archive.statistics import wilson_interval
 from companion.bots.base import LEVELS, Bot
 from companion.core.i18n import plain_words
 from companion.core.kit import SEATS, Seat
@@ -30,8 +30,6 @@ STRONGEST = LEVELS[-1]
 _GREEDY_BARS: Mapping[str, float] = {"kahmate": 0.65}
 _ROLE_BARS: Mapping[str, Mapping[Seat, float]] = {"binmat": {Seat.SOUTH: 0.40, Seat.NORTH: 0.80}}
 """Where the seats are roles, each is played for itself against the rule of thumb."""
-_Z = 1.959964
-"""The normal quantile of a 95 % interval of Wilson's."""
 
 
 @dataclass(frozen=True)
@@ -64,20 +62,6 @@ class Tally:
         self.wins, self.losses, self.ties = self.wins + other.wins, self.losses + other.losses, self.ties + other.ties
         self.times_s += other.times_s
         self.nodes += other.nodes
-
-
-def lower_bound(wins: int, games: int) -> float:
-    """The lower end of Wilson's interval at 95 % for a share of wins.
-
-    >>> round(lower_bound(500, 500), 3), round(lower_bound(330, 400), 3), lower_bound(0, 0)
-    (0.992, 0.785, 0.0)
-    """
-    if not games:
-        return 0.0
-    share, square = wins / games, _Z * _Z
-    middle = share + square / (2 * games)
-    spread = _Z * sqrt(share * (1 - share) / games + square / (4 * games * games))
-    return (middle - spread) / (1 + square / games)
 
 
 def pairings(name: str, games: int | None) -> Iterator[Pairing]:
@@ -118,7 +102,7 @@ def _maker(name: str) -> type[Bot] | None:
 
 def _told(pairing: Pairing, tally: Tally) -> bool:
     """Print a line about a pairing; answers whether the bar was reached."""
-    bound = lower_bound(tally.wins, pairing.games)
+    bound, _ = wilson_interval(tally.wins, pairing.games)
     rival = f"level {pairing.rival}" if isinstance(pairing.rival, int) else pairing.rival
     role = f" as {game_named(pairing.game).sides[pairing.seat].name}" if pairing.seat else ""
     times, nodes = sorted(tally.times_s), sorted(tally.nodes)
