@@ -129,7 +129,7 @@ def _headline(told: Retelling) -> str:
     if len(winners) != 1:
         return say("Nobody wins.")
     name = _names(told)[winners[0]]
-    return told.game.triumph(name) if told.outcome() else say("{name} wins.", name=name)
+    return told.game.triumph(name, told.end) if told.outcome() else say("{name} wins.", name=name)
 
 
 def _counts(told: Retelling) -> tuple[str, ...]:
@@ -153,11 +153,12 @@ def _shown(turn: int, turns: int) -> tuple[int, ...]:
 
 
 def _still(told: Retelling, turn: int, seat: Seat | None = None) -> Still:
-    """A turn at its end, told of a seat if it did anything; hands that were hidden stay so."""
+    """A turn when what people remember of it happened, told of a seat if it did anything; hidden hands stay so."""
     past = told.turns[turn - 1]
-    scene = told.scene(past.last)
     events = told.events_of(turn)
     event = _memorable([event for event in events if seat and event.seat is seat] or events)
+    scenes = [told.scene(place) for place in range(past.first, past.last + 1)]
+    scene = next((each for each in scenes if event in each.events), scenes[-1])
     return Still(
         replace(scene, hands={}, facts={}),
         past.counted,
