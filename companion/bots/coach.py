@@ -18,7 +18,7 @@ from companion.bots.base import LEVELS, Verdict
 from companion.bots.bot_process import BotFailure, BotProcess, bot_command
 from companion.bots.machine_players import START_S, THINK_S, Opponent
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
-from companion.core.i18n import say
+from companion.core.i18n import say, unpacked
 from companion.core.kit import Seat
 from companion.games.spelling import SpeltOrder
 from companion.table.seats.coaching import About
@@ -88,7 +88,7 @@ class Coach:
             except (BotFailure, Malformed, Illegal) as error:
                 log.warning("The coach gave no answer (%s)", error.kind)
                 continue
-            why = tuple(say(line) for line in verdict.best.why)
+            why = tuple(unpacked({"say": line, "many": "", "parts": {}}) for line in verdict.best.why)
             is_best = bool(done) and _is_best(verdict, done)
             return Advice(verdict.best.action, orders, why, _sentence(verdict, is_best) if done else "", is_best)
         raise CoachFailure(say("The coach does not respond. The game goes on without it."))
