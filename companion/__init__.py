@@ -2,7 +2,7 @@
 
 import os
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 DEBIAN_HOME = "/usr/lib/tabletop-companion"
 """The environment (`sys.prefix`) of Debian's package, which apt brings up to date."""

@@ -83,6 +83,15 @@ def before_colon(text: str) -> str:
     return _said("{text!w}", "", {"text": text})
 
 
+def initial(text: str) -> str:
+    """The first letter of a sentence in each language, such as the letter of an order.
+
+    >>> initial(say("U for up"))
+    'U'
+    """
+    return _said("{text!i}", "", {"text": text})
+
+
 def joined(separator: str, parts: Iterable[object]) -> str:
     """Sentences one after the other; empty ones are left out.
 
@@ -180,7 +189,7 @@ def words_for_scripts(language: str) -> Mapping[str, str]:
 # ---- inside ----------------------------------------------------------------------------------------------------------
 
 
-_CONVERTED = re.compile(r"\{(\w+)!([cow])\}")
+_CONVERTED = re.compile(r"\{(\w+)!([cowi])\}")
 
 
 @lru_cache(maxsize=4096)
@@ -190,7 +199,9 @@ def _conversions(pattern: str) -> tuple[str, tuple[tuple[str, str], ...]]:
 
 
 def _converted(text: str, conversion: str) -> str:
-    """`c`: with a capital letter. `o`: what stands behind the colon, `w`: what stands before it."""
+    """`c`: with a capital letter. `i`: that letter alone. `o`: what stands behind the colon, `w`: before it."""
+    if conversion == "i":
+        return text[:1].upper()
     before, colon, behind = text.partition(": ")
     if conversion == "o" and colon:
         text = behind

@@ -46,10 +46,10 @@ class PlayerAid:
 
 @dataclass(frozen=True)
 class OrderTile:
-    """An order that lies on the table as a tile: its drawing, its letter in the notation, and its word."""
+    """An order that lies on the table as a tile: its drawing, its letter as players read it, and its word."""
 
     drawing: str
-    letter: str
+    initial: str
     word: str
 
 

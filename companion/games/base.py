@@ -50,12 +50,14 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
 class Order(msgspec.Struct, frozen=True):
     """One revealed command of a seat: its letter in the notation and the drawings that show it.
 
-    `drawing` is how the owner ordered it, `on_board` where it leads on a picture with South below.
+    `drawing` is how the owner ordered it, `on_board` where it leads on a picture with South below, `initial` the letter
+    that players read in their own language; empty: the notation's.
     """
 
     letter: str
     drawing: str
     on_board: str
+    initial: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,13 +97,15 @@ class Outcome:
 class Key:
     """One order that a person can give, on the phone and on the pad.
 
-    `pad` is the pad's key (`up down left right a b`), `letter` what it adds to the notation.
+    `pad` is the pad's key (`up down left right a b`), `letter` what it adds to the notation, `initial` the letter that
+    players read in their own language; empty: the notation's. Journals, receipts and files have the notation.
     """
 
     letter: str
     label: str
     drawing: str
     pad: str
+    initial: str = ""
 
 
 @dataclass(frozen=True)
@@ -322,8 +326,8 @@ class Game(ABC, Generic[S, A]):
         """How far South leads by what everybody can see, in units of its own (below 0: North); None: nobody can say."""
         return None
 
-    def triumph(self, winner: str) -> str:
-        """That whoever has this name has won by the rules, as a headline."""
+    def triumph(self, winner: str, state: S) -> str:  # noqa: ARG002
+        """That whoever has this name has won by the rules with this state, as a headline."""
         return say("{name} wins.", name=winner)
 
     def format(self, action: A) -> str:

@@ -97,12 +97,16 @@ class OrderKind:
 
 @dataclass(frozen=True)
 class Direction:
-    """A direction of the board: its letter and name, the step it makes (files, ranks), its drawing with South below."""
+    """A direction of the board: its letter and name, the step it makes (files, ranks), its drawing with South below.
+
+    `initial` is the letter that players read in their own language; empty: the notation's.
+    """
 
     letter: str
     label: str
     step: tuple[int, int]
     drawing: str
+    initial: str = ""
 
 
 @dataclass(frozen=True)

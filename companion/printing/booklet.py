@@ -258,7 +258,7 @@ def _draw_key(pen: Pen, key: Key, width: float) -> None:
     from companion.printing.pdf_pen import INK, text_width  # noqa: PLC0415  imported late, with the pen
 
     pen.drawing(key.drawing, 1, -8, 6.6, None, fill=INK)
-    letter = pen.text(11, -5.7, key.letter, 3.6, bold=True)
+    letter = pen.text(11, -5.7, key.initial or key.letter, 3.6, bold=True)
     room = width - letter - 14
     if text_width(key.label, _NAME_MM) <= 1.15 * room:
         pen.text(12.5 + letter, -5.7, key.label, _NAME_MM, room=room)

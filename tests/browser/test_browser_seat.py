@@ -71,6 +71,28 @@ def test_slots_are_replaced_moved_and_cleared(seat: WebDriver) -> None:
     has(seat, "...")
 
 
+@pytest.mark.parametrize(
+    ("language", "typed", "shown", "sealed"), [("es", "abr", "ABD", "UDR"), ("fr", "hbs", "HBT", "UDS")]
+)
+def test_orders_are_read_and_typed_in_the_own_language(
+    language: str, typed: str, shown: str, sealed: str, seat: WebDriver
+) -> None:
+    """The last letter typed is that of the notation, which counts where no key has it."""
+    url = seat.current_url
+    cdp(seat, "Network.setCookie", name="language", value=language, url=url)
+    seat.refresh()
+    until("the keys", lambda: seat.find_elements(By.CSS_SELECTOR, ".order"))
+    seat.find_element(By.TAG_NAME, "body").send_keys(typed)
+    has(seat, shown)
+    script = "return [...document.querySelectorAll('.slot')].map(slot => slot.dataset.letter).join('')"
+    assert seat.execute_script(script) == sealed, "what is handed in"
+    tap(seat, "#clear")
+    has(seat, "...")
+    cdp(seat, "Network.setCookie", name="language", value="en", url=url)
+    seat.refresh()
+    says(seat, "orders to go")
+
+
 def finger(window: WebDriver, letter: str, up: int = 0) -> None:
     """A finger on an order's key, lifted so many pixels above where it was put down."""
     script = """const box = document.querySelector(arguments[0]).getBoundingClientRect();

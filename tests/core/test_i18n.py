@@ -6,6 +6,7 @@ import ast
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from string import Formatter
 
 import pytest
@@ -218,6 +219,22 @@ def test_every_sentence_is_translated(code: str, sentences: Catalog) -> None:
     with (ROOT / f"companion/locale/{code}.po").open("rb") as file:
         faults = faults_of(read_po(file, locale=code), sentences)
     assert not faults, f"{len(faults)} faults in {code}.po:\n" + "\n".join(faults)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", GAMES)
+def test_no_two_orders_have_the_same_letter(name: str, language: str) -> None:
+    game = GAMES[name]
+    state = game.setup(game.options({}), Random(1))
+    grammar, standing = game.pad(state, Seat.SOUTH), game.standing(state, Seat.SOUTH)
+    if standing and standing.sheet:
+        shown = [way.initial or way.letter for way in standing.sheet.directions]
+        shown += [kind.letter for kind in standing.sheet.kinds]
+    else:
+        shown = [key.initial or key.letter for key in grammar.keys] if grammar else []
+    letters = [translate(letter, language).upper() for letter in shown]
+    assert len(set(letters)) == len(letters)
+    assert max(map(len, letters), default=0) <= 1
 
 
 def test_faults_of_a_catalogue_are_found() -> None:

@@ -125,6 +125,22 @@ def test_an_old_journal_is_migrated_with_a_copy_beside_it(old: Path) -> None:
         assert migrations.version_of(db) == FORMAT
 
 
+def test_a_game_that_was_on_under_version_0_1_0_goes_on(old: Path) -> None:
+    """The order that was sealed then is opened now; the game outlives another restart and is listed with the others."""
+    with playing(old.parent) as played:
+        view = played.table.view()
+        assert (view.phase, view.moment, view.seats[Seat.SOUTH].receipt is not None) == ("orders", "3.2", True)
+        played.table.hand_in(Seat.NORTH, view.moment, "ISU", "salt2")
+        assert played.table.view().turn.orders[0][Seat.SOUTH].letter == "R"
+    with playing(old.parent) as played:
+        while (view := played.table.view()).phase == "stages":
+            played.table.confirm("host", view.moment, view.turn.stage)
+        assert (view.phase, view.moment) == ("orders", "3.3")
+        played.table.abandon()
+    with Journal(old, read_only=True) as journal:
+        assert journal.games() == [1, 2, 3]
+
+
 def test_starts_are_counted_anew_after_each_migration(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Journal(path) as journal:
         assert [journal.archive.count(migrations.STARTS) for _ in range(2)] == [1, 2]

@@ -57,7 +57,7 @@ def taps_of(view: TableView, seat: Seat, plays: Sequence[Play]) -> tuple[Tap, ..
 
 def _slot_tap(place: int, letter: str) -> Tap:
     slot = f"#slots li:nth-child({place}) .slot"
-    return Tap(f'.order[data-letter="{letter}"]', ((f"{slot} b", letter),), (f"{slot}.full", "#back"))
+    return Tap(f'.order[data-letter="{letter}"]', ((f'{slot}[data-letter="{letter}"]', ""),), (f"{slot}.full", "#back"))
 
 
 def _play_taps(play: Play) -> Iterator[Tap]:
@@ -75,7 +75,7 @@ def _unit_taps(sheet: OrderSheet, text: str) -> Iterator[Tap]:
     for part in text.split(" "):
         unit, _, code = part.partition(":")
         own = f'[data-unit="{unit}"]'
-        whole = (f"{own} b", part)
+        whole = (f'{own}[data-order="{code}"]', "")
         is_on = f"{own}[aria-pressed=true]"
         yield Tap(own, (whole, (is_on, "")))
         ways = {way.letter for way in sheet.directions}

@@ -442,4 +442,4 @@ class Api:
 
 
 def _order(key: Key) -> dict[str, str]:
-    return {"letter": key.letter, "label": key.label, "drawing": key.drawing}
+    return {"letter": key.letter, "initial": key.initial or key.letter, "label": key.label, "drawing": key.drawing}

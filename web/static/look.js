@@ -14,7 +14,7 @@ async function look() {
   peek.className = 'peek';
   peek.innerHTML = answer.orders.map(order => `<span>${icon(order.drawing)}</span>`).join('');
   if (answer.orders.length === 0) peek.textContent = answer.action;
-  else peek.querySelectorAll('span').forEach((slot, place) => slot.append(answer.orders[place].letter));
+  else peek.querySelectorAll('span').forEach((slot, place) => slot.append(answer.orders[place].initial));
   shutter.append(peek);
 }
 

@@ -10,7 +10,10 @@ const ARROWS = { ArrowUp: 'up', ArrowDown: 'down', ArrowLeft: 'left', ArrowRight
 const form = () => document.querySelector('.entry[data-length]');
 const store = () => `draft:${page().dataset.seat}:${page().dataset.moment}`;
 const slots = () => [...document.querySelectorAll('.slot')];
-const keyOf = letter => [...document.querySelectorAll('.order')].find(key => key.dataset.letter === letter);
+const keys = () => [...document.querySelectorAll('.order')];
+const keyOf = letter => keys().find(key => key.dataset.letter === letter);
+// What is typed: the letter on a key, else that of the notation.
+const typed = letter => keys().find(key => key.dataset.initial === letter) ?? keyOf(letter);
 let draft = []; // a letter for each slot, or FREE
 let chosen = -1;
 let touched = 0; // the slot that was changed last
@@ -37,8 +40,9 @@ function paintSlot(slot, place) {
   const number = place + 1;
   const order = key?.dataset.word ?? key?.getAttribute('aria-label');
   slot.setAttribute('aria-label', key ? say('Slot {number}: {order}', { number, order }) : say('Slot {number}: free', { number }));
-  const inside = `<span class="k">${number}</span>${key ? `${icon(key.dataset.drawing)}<b>${key.dataset.letter}</b>` : ''}`;
+  const inside = `<span class="k">${number}</span>${key ? `${icon(key.dataset.drawing)}<b>${key.dataset.initial}</b>` : ''}`;
   if (slot.innerHTML !== inside) slot.innerHTML = inside;
+  slot.dataset.letter = draft[place].trim();
 }
 
 function paint() {
@@ -155,7 +159,7 @@ function pressed(event, here) {
     return true;
   }
   const pad = ARROWS[event.key];
-  const key = pad ? document.querySelector(`.order[data-pad="${pad}"]`) : keyOf(event.key.toUpperCase());
+  const key = pad ? document.querySelector(`.order[data-pad="${pad}"]`) : typed(event.key.toUpperCase());
   if (key) enter(key.dataset.letter, here >= 0 ? here : undefined);
   else if (here >= 0 && ['Backspace', 'Delete'].includes(event.key)) clear(here);
   else if (event.key === 'Backspace') back();

@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 
 from companion.core.errors import Malformed
 from companion.core.grid import Square, parse_map
-from companion.core.i18n import say
+from companion.core.i18n import initial, say
 from companion.core.kit import SEATS, Board, Face, Kit, Mark, Seat, Side
 
 _EMPTY_RANK = "........."
@@ -33,6 +33,13 @@ DIRECTIONS = "NESW"
 STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))
 """(files, ranks) of each direction of the board, in the order of `DIRECTIONS`."""
 WORDS = (say("north"), say("east"), say("south"), say("west"))
+INITIALS = (
+    initial(say("N for north")),
+    initial(say("E for east")),
+    initial(say("S for south")),
+    initial(say("W for west")),
+)
+"""The letter that players read for each of `DIRECTIONS`."""
 
 SIDES = {
     Seat.SOUTH: Side(say("petrol"), "petrol", "#0A5468", "disc"),

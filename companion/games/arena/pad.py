@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.games.arena.board import DIRECTIONS, WORDS
+from companion.games.arena.board import DIRECTIONS, INITIALS, WORDS
 from companion.games.arena.orders import DEFEND, DESTRUCT, NOTHING, Orders, parse_orders
 from companion.games.base import Key, PadGrammar
 
@@ -83,8 +83,9 @@ def pad_of(seat: Seat, numbers: tuple[int, ...]) -> OrdersPad:
     keys = []
     for pad, away in _AWAY.items():
         letter = away if seat is Seat.SOUTH else _OPPOSITE[away]
-        label = say("move {direction}", direction=WORDS[DIRECTIONS.index(letter)])
-        keys.append(Key(letter, label, f"order-{pad}", pad))
+        index = DIRECTIONS.index(letter)
+        label = say("move {direction}", direction=WORDS[index])
+        keys.append(Key(letter, label, f"order-{pad}", pad, INITIALS[index]))
     keys.append(Key("a", say("attack, then its direction; twice: self-destruct"), "blade", "a"))
     keys.append(Key(DEFEND, say("defend"), "shield", "b"))
     return OrdersPad(tuple(keys), len(numbers), ready_is_key=True, numbers=numbers)

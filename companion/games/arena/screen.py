@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from companion.core.grid import Square
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Seat
-from companion.games.arena.board import DIRECTIONS, NAMES, STEPS, WORDS
+from companion.games.arena.board import DIRECTIONS, INITIALS, NAMES, STEPS, WORDS
 from companion.games.arena.orders import ATTACKS, DEFEND, DESTRUCT, MOVES, NOTHING, Orders
 from companion.games.arena.state import State, is_spawning
 from companion.games.arena.words import counted_points, counted_robots
@@ -21,8 +21,8 @@ _KINDS = (
 )
 _ARROWS = ("order-up", "order-right", "order-down", "order-left")
 _DIRECTIONS = tuple(
-    Direction(letter, word.capitalize(), step, arrow)
-    for letter, word, step, arrow in zip(DIRECTIONS, WORDS, STEPS, _ARROWS, strict=True)
+    Direction(letter, word.capitalize(), step, arrow, initial)
+    for letter, word, step, arrow, initial in zip(DIRECTIONS, WORDS, STEPS, _ARROWS, INITIALS, strict=True)
 )
 
 

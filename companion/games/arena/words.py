@@ -201,6 +201,15 @@ RULES = (
             "enemies stand around it: the blast hits them all."
         ),
     ),
+    Rule(
+        "notation",
+        say("Notation"),
+        say(
+            "Receipts and game files use the same letters in every language: N, E, S or W moves a robot north, east, "
+            "south or west, with an a in front it attacks that way; D defends, X self-destructs. 1:N 2:aE 3:D are the "
+            "orders of three robots. The keys show the letters of your own language."
+        ),
+    ),
 )
 
 

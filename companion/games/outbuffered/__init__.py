@@ -14,7 +14,7 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
 from companion.games.base import Game, Key, Outcome, PadGrammar, Step, View, plain_layout, plain_outcome
-from companion.games.outbuffered.board import NAMES, SIDES, ground_of, kit_of
+from companion.games.outbuffered.board import INITIALS, NAMES, SIDES, ground_of, kit_of
 from companion.games.outbuffered.events import OutbufferedEvent
 from companion.games.outbuffered.lesson import HELP, LESSON
 from companion.games.outbuffered.turn import OutbufferedOptions, State, layout_of, lead, plan, play
@@ -24,12 +24,12 @@ from companion.games.screen import Possible
 _BUFFER = re.compile("[UDLRIS]{3}")
 _PAD = PadGrammar(
     (
-        Key("S", say("shoot"), "order-shoot", "a"),
-        Key("U", say("up"), "order-up", "up"),
-        Key("I", say("idle"), "order-idle", "b"),
-        Key("L", say("left"), "order-left", "left"),
-        Key("D", say("down"), "order-down", "down"),
-        Key("R", say("right"), "order-right", "right"),
+        Key("S", say("shoot"), "order-shoot", "a", INITIALS["S"]),
+        Key("U", say("up"), "order-up", "up", INITIALS["U"]),
+        Key("I", say("idle"), "order-idle", "b", INITIALS["I"]),
+        Key("L", say("left"), "order-left", "left", INITIALS["L"]),
+        Key("D", say("down"), "order-down", "down", INITIALS["D"]),
+        Key("R", say("right"), "order-right", "right", INITIALS["R"]),
     ),
     length=3,
 )
@@ -110,8 +110,10 @@ class Outbuffered(Game[State, str]):
         """By the steps that are still to go."""
         return lead(state)
 
-    def triumph(self, winner: str) -> str:
-        """With the flag."""
+    def triumph(self, winner: str, state: State) -> str:
+        """With the flag, or on the start tile of a robot that was hit."""
+        if state.off_board:
+            return say("{name} bars the way back.", name=winner)
         return say("{name} brings the flag home.", name=winner)
 
     def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 
 from companion.core.errors import Malformed
 from companion.core.grid import Square, parse_map
-from companion.core.i18n import say
+from companion.core.i18n import initial, say
 from companion.core.kit import SEATS, Board, Face, Kit, Mark, Seat, Side
 
 STANDARD_MAP = ".Nn\n...\n...\nsS."
@@ -16,6 +16,15 @@ WALLS_MAP = "..N.n\n.....\n#.#.#\n.....\ns.S.."
 
 
 SOUTH, NORTH = 0, 1
+INITIALS = {
+    "S": initial(say("S for shoot")),
+    "U": initial(say("U for up")),
+    "I": initial(say("I for idle")),
+    "L": initial(say("L for left")),
+    "D": initial(say("D for down")),
+    "R": initial(say("R for right")),
+}
+"""The letter that players read for each order of the notation."""
 STEPS = {"U": (0, 1), "D": (0, -1), "L": (-1, 0), "R": (1, 0)}
 
 SIDES = {

@@ -17,7 +17,7 @@ from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Event, Options, Order, Outcome, Stage, Step
 from companion.games.events import CommonEvent, EventKind
 from companion.games.outbuffered import sentences
-from companion.games.outbuffered.board import FLAGS, NORTH, ROBOTS, SOUTH, STANDARD_MAP, STEPS, Ground
+from companion.games.outbuffered.board import FLAGS, INITIALS, NORTH, ROBOTS, SOUTH, STANDARD_MAP, STEPS, Ground
 from companion.games.outbuffered.events import OutbufferedEvent
 
 _ARROWS = {(0, 1): "order-up", (0, -1): "order-down", (-1, 0): "order-left", (1, 0): "order-right"}
@@ -120,7 +120,7 @@ def plan(state: State, seat: Seat, entered: str) -> tuple[Square, ...]:
 def _order(state: State, seat: int, command: str) -> Order:
     drawing = _DRAWINGS[command]
     on_board = _ARROWS[_direction(state, seat, command)] if command in STEPS else drawing
-    return Order(command, drawing, on_board)
+    return Order(command, drawing, on_board, INITIALS[command])
 
 
 @dataclass

@@ -4,7 +4,7 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS
 from companion.games.aids import AidPoint, AidRow, Extras, OrderTile, PlayerAid
 from companion.games.base import Example, OptionRow, Rule
-from companion.games.outbuffered.board import STANDARD_MAP, WALLS_MAP
+from companion.games.outbuffered.board import INITIALS, STANDARD_MAP, WALLS_MAP
 
 OPTION_ROWS = (
     OptionRow(
@@ -127,15 +127,23 @@ RULES = (
             "its start tile, its opponent wins. If neither robot can return, it is a tie."
         ),
     ),
+    Rule(
+        "notation",
+        say("Notation"),
+        say(
+            "In receipts and game files each order is one letter, the same in every language: U up, D down, L left, R "
+            "right, S shoot, I idle. The keys show the letters of your own language."
+        ),
+    ),
 )
 
 TILES = (
-    OrderTile("order-up", "U", say("up")),
-    OrderTile("order-down", "D", say("down")),
-    OrderTile("order-left", "L", say("left")),
-    OrderTile("order-right", "R", say("right")),
-    OrderTile("order-shoot", "S", say("shoot")),
-    OrderTile("order-idle", "I", say("idle")),
+    OrderTile("order-up", INITIALS["U"], say("up")),
+    OrderTile("order-down", INITIALS["D"], say("down")),
+    OrderTile("order-left", INITIALS["L"], say("left")),
+    OrderTile("order-right", INITIALS["R"], say("right")),
+    OrderTile("order-shoot", INITIALS["S"], say("shoot")),
+    OrderTile("order-idle", INITIALS["I"], say("idle")),
 )
 _AID = PlayerAid(
     say("Bring their flag home to your base."),

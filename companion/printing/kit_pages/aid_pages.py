@@ -159,7 +159,7 @@ def _tiles(pen: Pen, _: float, *, kit: Kit, seat: Seat, tiles: tuple[OrderTile, 
             if seat is Seat.NORTH:
                 _dots(pen, size, ink)
             pen.outline(0, 0, size, size)
-            pen.text(2.2, size - 6.0, tile.letter, 4.4, bold=True, colour=ink)
+            pen.text(2.2, size - 6.0, tile.initial, 4.4, bold=True, colour=ink)
             pen.drawing(tile.drawing, size / 2 - 6.5, size / 2 - 4.5, 13, None, fill=ink)
             pen.text(size / 2, 2.8, tile.word.capitalize(), 4.2, bold=True, colour=ink, anchor="middle", room=size - 3)
 
