@@ -13,6 +13,7 @@ from random import Random
 from companion import __version__
 from companion.archive.history import History
 from companion.archive.photographs import Photographer, PhotographFolder
+from companion.bots.coach import Coach
 from companion.bots.machine_players import MachinePlayers
 from companion.core.clock import Clock, RealClock
 from companion.core.config import Settings, find_settings
@@ -384,6 +385,7 @@ class Companion:
             health=self.health,
             staff=self.broker.bell,
             opponents=self.machines.characters,
+            coach=Coach(self.table, self.journal.key("machine")),
         )
 
     def _why_no_panel(self) -> str:
