@@ -38,6 +38,7 @@ from companion.table.table_view import (
     TimeView,
     TurnView,
 )
+from companion.table.tile_orders import awaits_tiles
 
 
 def progress_of(live: TableState) -> Progress:
@@ -124,6 +125,7 @@ def _board_view(live: TableState, viewer: Seat | None) -> BoardView:
         fans=reading.fans if reading else {},
         tableau=_tableau(live, viewer),
         standing=_standing(session, viewer),
+        tiles_ready=live.tiles.ready if awaits_tiles(session) else None,
     )
 
 
