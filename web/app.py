@@ -34,6 +34,7 @@ from web.routes.rules import RulesPages
 from web.routes.settings import SettingsPage
 from web.routes.shared_phone import SharedPhonePages
 from web.routes.staff import StaffKeys
+from web.routes.tiles import TileRoutes
 from web.routes.workbench import Bench
 from web.security.auth import Auth
 from web.security.host_names import OWN_ADDRESS, Names, UnknownName, asked_host
@@ -66,7 +67,18 @@ def create_app(
     _watch_names(app, Names((*site.settings.names, site.settings.host)), site.join_urls)
     rooms = [
         room(page_context).blueprint()
-        for room in (Pages, RulesPages, Joining, SharedPhonePages, HostPages, Api, Lessons, Opponents, OpenApiRoutes)
+        for room in (
+            Pages,
+            RulesPages,
+            TileRoutes,
+            Joining,
+            SharedPhonePages,
+            HostPages,
+            Api,
+            Lessons,
+            Opponents,
+            OpenApiRoutes,
+        )
     ]
     there: tuple[tuple[Any, Any], ...] = (
         (SettingsPage, features.upkeep), (CheckPage, features.check), (HealthPages, features.health),

@@ -228,8 +228,8 @@ class OrderTiles:
     gap_mm: float = 1.0
     strip_mm: float = 18.0
     strip_marker_mm: float = 14.0
-    foot_mm: float = 14.0
-    wall_mm: float = 40.0
+    foot_mm: float = 18.0
+    wall_mm: float = 36.0
 
     @property
     def row_width_mm(self) -> float:

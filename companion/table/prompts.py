@@ -288,11 +288,11 @@ def _tiles_sign(live: TableState, viewer: Seat | None, offer: str) -> Sign:
         row = tiles.faults[faulty[0]]
         return Sign(fault_words(row, sides[faulty[0]]), fault_advice(row), frozenset(tiles.faults))
     missing = session.awaited - tiles.ready
-    hint = offer or say("Behind your wall; or give orders as always. Pictures show the board alone.")
+    hint = offer or say("Behind your wall; or give orders as always. Pictures show only the board.")
     if viewer in missing:
-        return Sign(say("Lay three tiles, then say ready"), hint, missing)
+        return Sign(say("Lay three tiles, then press ready"), hint, missing)
     if len(missing) > 1:
-        return Sign(say("Both: lay three tiles, then say ready"), hint, missing)
+        return Sign(say("Both: lay three tiles, then press ready"), hint, missing)
     names = listed(sides[seat].name for seat in sorted(missing or session.awaited))
     return Sign(say("Waiting for {sides}", sides=names), hint if viewer is None else offer, missing or session.awaited)
 

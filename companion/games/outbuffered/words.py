@@ -33,8 +33,8 @@ OPTION_ROWS = (
         "tiles",
         say("Order tiles"),
         say(
-            "Camera: lay three tiles behind your wall and press ready; no phone is needed. Pictures then show the board "
-            "alone."
+            "Camera: lay three tiles behind your wall and press ready; no phone is needed. Pictures then show only the "
+            "board."
         ),
         ((say("No"), False), (say("Camera"), True)),
     ),

@@ -143,6 +143,7 @@ class PadInput:
         before = live.drafts.get(seat, NO_DRAFT)
         if awaits_tiles(session) and self._press_tiles(seat, press, has_draft=bool(before.keys)):
             return
+        live = self._pipeline.live
         if press.key is PadKey.B and press.held:
             self._help(seat, press.at_s)
             return
