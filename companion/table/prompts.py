@@ -254,7 +254,7 @@ def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
     session = live.session
     game, awaited = session.playing, session.awaited
     if step := session.lesson_step:
-        return Sign(*lesson_words(session, step, viewer), awaited)
+        return Sign(*lesson_words(session, step, viewer, is_watched=live.watched and not live.has_cards), awaited)
     if shown := tableau_of(game, session.state, viewer) or game.standing(session.state, viewer):
         return _clock_sign(live, shown, viewer)
     names = {seat: game.sides[seat].name for seat in SEATS}

@@ -16,7 +16,6 @@ from companion.core.order_rows import RowFault, RowSeen, RowsWanted
 from companion.core.ports import Frame
 from companion.games import GAMES
 from vision.pieces.board_reader import BoardReader
-from vision.pose.pose import flat
 from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.simulation.tile_rows import LaidTile, RowPlace
 from vision.simulation.view import View, default_view
@@ -197,7 +196,8 @@ def test_several_pictures_must_agree_and_old_ones_do_not_count() -> None:
     assert watch.see(frame.luma, 9.9, pose) is None
     answers = [watch.see(frame.luma, 10.0 + number, pose) for number in range(AGREEING)]
     assert answers[:-1] == [None] * (AGREEING - 1)
-    assert answers[-1] and {seat: row.text for seat, row in answers[-1].rows.items()} == {SOUTH: "UUS", NORTH: "LDI"}
+    assert answers[-1]
+    assert {seat: row.text for seat, row in answers[-1].rows.items()} == {SOUTH: "UUS", NORTH: "LDI"}
     assert watch.see(frame.luma, 20.0, pose) is None, "it is answered once"
 
 
@@ -211,7 +211,8 @@ def test_pictures_that_never_agree_are_a_fault() -> None:
     pose = table.reader.pose
     answers = [watch.see(pictures[number % 2], number, pose) for number in range(MOST_FRAMES)]
     assert answers[:-1] == [None] * (MOST_FRAMES - 1)
-    assert answers[-1] and answers[-1].rows[SOUTH].fault is RowFault.MISSING
+    assert answers[-1]
+    assert answers[-1].rows[SOUTH].fault is RowFault.MISSING
 
 
 # ---- pictures of the board alone -------------------------------------------------------------------------------------
