@@ -12,7 +12,7 @@ PINS := $(shell python3 -c "import importlib.util as u, importlib.metadata as m;
 # How to install a system package here: as root, by a sudo that asks nothing, or not at all.
 APT := $(shell if ! command -v apt-get >/dev/null; then :; elif [ "$$(id -u)" = 0 ]; then echo "apt-get"; elif sudo -n true 2>/dev/null; then echo "sudo -n apt-get"; fi)
 ARGS ?=
-JOBS ?= $(shell nproc)
+JOBS ?= $(shell expr $$(nproc) + 1)
 MINUTES ?= 60
 N ?= 1000000
 SCREENSHOTS ?= /tmp/companion-screenshots
@@ -52,8 +52,8 @@ lock: $(VENV)/.tests
 		$(BIN)/uv pip compile -q --no-config --universal --python-version 3.11 --generate-hashes --only-binary :all: --upgrade \
 		--custom-compile-command "make lock" - -o companion/build.lock
 
-# As many tests at once as there are cores: many of them wait for browsers. Then those that time things, one by one;
-# pytest's status 5 only says that ARGS has chosen none of them.
+# One test more at once than there are cores, for many of them wait. Then those that time things, one by one; pytest's
+# status 5 only says that ARGS has chosen none of them.
 test: $(VENV)/.tests tools
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not alone" $(ARGS) || [ $$? = 5 ]
 	$(BIN)/python -m pytest -m alone $(ARGS) || [ $$? = 5 ]
