@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from companion.core.clock import Clock
 from companion.core.errors import CameraError
 from companion.core.i18n import joined, say
-from companion.core.kit import Kit
-from companion.core.order_rows import RowsSeen, RowsWanted
+from companion.core.kit import Kit, RowsSeen, RowsWanted
 from companion.core.ports import Camera, CameraState, CameraStatus, Frame, Reading
 from companion.core.resources import READING, give_way
 from vision.cameras.blank_detector import BlankDetector

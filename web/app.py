@@ -27,14 +27,14 @@ from web.routes.history import HistoryPages
 from web.routes.host import HostPages
 from web.routes.join import Joining
 from web.routes.openapi import OpenApiRoutes
-from web.routes.opponents import Lessons, Opponents
 from web.routes.pages import Pages
 from web.routes.printing import KitPages
 from web.routes.rules import RulesPages
+from web.routes.seats.opponents import Lessons, Opponents
+from web.routes.seats.tiles import TileRoutes
 from web.routes.settings import SettingsPage
 from web.routes.shared_phone import SharedPhonePages
 from web.routes.staff import StaffKeys
-from web.routes.tiles import TileRoutes
 from web.routes.workbench import Bench
 from web.security.auth import Auth
 from web.security.host_names import OWN_ADDRESS, Names, UnknownName, asked_host

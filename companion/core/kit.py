@@ -322,3 +322,54 @@ class Kit:
     def face_of_marker(self, marker: int) -> Face | None:
         """The face that this marker shows, or None when it is none of this game's."""
         return self._by_marker.get(marker)
+
+
+# ---- what the camera tells of rows of order tiles --------------------------------------------------------------------
+
+
+class RowFault(StrEnum):
+    """Why a row cannot be read."""
+
+    NO_BOARD = "no_board"
+    """There is no camera, or it does not see the board, by which rows are measured."""
+    NO_STRIP = "no_strip"
+    """Fewer than two markers of the strip are seen, or not as they were printed."""
+    TWO_STRIPS = "two_strips"
+    MISSING = "missing"
+    """No tile is read in a place: there is none, or something covers it."""
+    ASKEW = "askew"
+    DOUBLED = "doubled"
+    FOREIGN = "foreign"
+    """It is one of the other side's tiles."""
+
+
+@dataclass(frozen=True)
+class RowSeen:
+    """One seat's row: the letters of its tiles from left to right, or what is wrong, and in which place (from 1).
+
+    The text is a secret of the seat's owner and is not shown when this is printed.
+    """
+
+    text: str = ""
+    fault: RowFault | None = None
+    place: int = 0
+
+    def __repr__(self) -> str:
+        return f"RowSeen(fault={self.fault!r}, place={self.place})"
+
+
+@dataclass(frozen=True)
+class RowsWanted:
+    """Rows of some seats are to be read, from pictures taken after `since_s`; `number` tells requests apart."""
+
+    number: int
+    seats: frozenset[Seat]
+    since_s: float
+
+
+@dataclass(frozen=True)
+class RowsSeen:
+    """The answer to a request: one row for each of its seats."""
+
+    number: int
+    rows: Mapping[Seat, RowSeen]

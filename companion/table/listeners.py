@@ -6,8 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 
 from companion.core.clock import Clock
-from companion.core.kit import Kit, Seat
-from companion.core.order_rows import RowsWanted
+from companion.core.kit import Kit, RowsWanted, Seat
 from companion.core.ports import Alarm, Cue, SeatLamps, Signal
 from companion.table.clocks.deadlines import alarms_of
 from companion.table.prompts import lamps_of

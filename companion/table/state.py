@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from companion.core.errors import Illegal
 from companion.core.grid import Square
 from companion.core.i18n import Verbatim, listed, say
-from companion.core.kit import SEATS, Kit, Layout, Seat
-from companion.core.order_rows import RowSeen, RowsWanted
+from companion.core.kit import SEATS, Kit, Layout, RowSeen, RowsWanted, Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.table import board_check
 from companion.table.board_check import HandMove, Problem

@@ -16,13 +16,13 @@ from companion.core.config import TableSettings
 from companion.core.errors import Illegal, Refusal, Stale
 from companion.core.grid import Square
 from companion.core.i18n import say
-from companion.core.kit import Seat
-from companion.core.order_rows import RowsSeen
+from companion.core.kit import RowsSeen, Seat
 from companion.core.ports import CameraStatus, Press, Reading
 from companion.games.help import possibilities
 from companion.games.screen import Play, Possible
 from companion.games.spelling import SpeltOrder, spelt
 from companion.table.actions.lobby import Lobby
+from companion.table.actions.tile_orders import TileOrders
 from companion.table.actions.turns import Turns
 from companion.table.board_follower import BoardFollower
 from companion.table.chance.chance_keeper import ChanceKeeper
@@ -53,7 +53,6 @@ from companion.table.seats.seat_claims import ClaimPort, SeatClaims
 from companion.table.seats.seating import Seating
 from companion.table.session import MACHINE, Phase
 from companion.table.table_view import Progress, TableView
-from companion.table.tile_orders import TileOrders
 from companion.table.views import progress_of, view_of
 
 Topic = Literal["memory", "power", "photographs", "trial", "upkeep", "machines"]

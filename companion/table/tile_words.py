@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from companion.core.i18n import say
-from companion.core.kit import Side
-from companion.core.order_rows import RowFault, RowSeen
+from companion.core.kit import RowFault, RowSeen, Side
 
 
 def fault_words(row: RowSeen, side: Side) -> str:

@@ -16,6 +16,7 @@ from companion.core.kit import SEATS, Seat
 from companion.games.help import public_possibilities
 from companion.games.mixins import tableau_of
 from companion.games.screen import BoardUi, CardUi, Possible, Tally, UnitOrder
+from companion.table.actions.tile_orders import awaits_tiles
 from companion.table.chance.chance_view import chance_of, pledge_of
 from companion.table.clocks.countdown import Countdown
 from companion.table.guide import guide_of
@@ -38,7 +39,6 @@ from companion.table.table_view import (
     TimeView,
     TurnView,
 )
-from companion.table.tile_orders import awaits_tiles
 
 
 def progress_of(live: TableState) -> Progress:

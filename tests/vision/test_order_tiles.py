@@ -11,8 +11,7 @@ import pytest
 
 from companion.core.clock import FakeClock
 from companion.core.grid import Square
-from companion.core.kit import SEATS, Kit, Seat
-from companion.core.order_rows import RowFault, RowSeen, RowsWanted
+from companion.core.kit import SEATS, Kit, RowFault, RowSeen, RowsWanted, Seat
 from companion.core.ports import Frame
 from companion.games import GAMES
 from vision.pieces.board_reader import BoardReader

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from companion.core.kit import CARD_DICTIONARY, Kit, OrderTiles, Seat
-from companion.core.order_rows import RowFault, RowSeen, RowsSeen, RowsWanted
+from companion.core.kit import CARD_DICTIONARY, Kit, OrderTiles, RowFault, RowSeen, RowsSeen, RowsWanted, Seat
 from vision.detection.markers import Luma, MarkerFinder, Sighting, sharpened
 from vision.pose.pose import Points, Pose
 

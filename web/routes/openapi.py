@@ -17,7 +17,8 @@ from werkzeug.routing import Rule
 from companion import __version__
 from web.context import PageContext
 from web.rendering import answers
-from web.routes import api, camera, check, history, opponents, rules, settings, tiles, workbench
+from web.routes import api, camera, check, history, rules, settings, workbench
+from web.routes.seats import opponents, tiles
 
 PATH = "/api/openapi.json"
 _METHODS = ("GET", "POST")

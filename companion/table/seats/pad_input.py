@@ -12,6 +12,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, PadKey, Press, Signal
 from companion.table.actions.lobby import Lobby
+from companion.table.actions.tile_orders import TileOrders, awaits_tiles
 from companion.table.actions.turns import Turns
 from companion.table.chance.chance_keeper import ChanceKeeper
 from companion.table.pipeline import Pipeline
@@ -20,7 +21,6 @@ from companion.table.seats.pad_draft import press_order
 from companion.table.seats.seat_claims import SeatClaims
 from companion.table.session import BOTH, Phase
 from companion.table.state import NO_DRAFT, Draft
-from companion.table.tile_orders import TileOrders, awaits_tiles
 
 
 class PadInput:

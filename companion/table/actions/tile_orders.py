@@ -10,8 +10,7 @@ from dataclasses import replace
 
 from companion.core.errors import CompanionError, Illegal, Refusal, Stale
 from companion.core.i18n import say
-from companion.core.kit import Seat
-from companion.core.order_rows import RowFault, RowSeen, RowsSeen, RowsWanted
+from companion.core.kit import RowFault, RowSeen, RowsSeen, RowsWanted, Seat
 from companion.core.ports import Cue, Signal
 from companion.table.pipeline import Pipeline
 from companion.table.records import HandIn
