@@ -107,13 +107,16 @@ bench-bots: $(VENV)/.tests
 bench-pi: $(VENV)/.tests
 	$(BIN)/companion bench pi $(ARGS)
 
-# The whole machine under QEMU: installed, booted, played on, its plug pulled; ARGS=--short for the main things. The
-# first run fetches Debian's packages, later ones take what it has built from the cache (APPLIANCE_CACHE).
+# The whole machine under QEMU: installed, booted, played on, its plug pulled; the package on an emulated Raspberry Pi 3B;
+# ARGS=--short for the main things. The first run fetches Debian's packages, later ones take what it has built from the
+# cache (APPLIANCE_CACHE).
 QEMU := qemu-system-x86 qemu-utils seabios ipxe-qemu mmdebstrap e2fsprogs
+QEMU_PI := $(if $(findstring --short,$(ARGS)),,qemu-system-arm qemu-user-static device-tree-compiler cpio kmod arch-test)
 appliance: $(VENV)/.tests
 	@command -v qemu-system-x86_64 >/dev/null && command -v mmdebstrap >/dev/null \
-	|| { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq $(QEMU) >/dev/null; } \
-	|| echo "No QEMU: install $(QEMU) to test the whole machine."
+	&& { [ -z "$(QEMU_PI)" ] || command -v qemu-system-aarch64 >/dev/null; } \
+	|| { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq $(QEMU) $(QEMU_PI) >/dev/null; } \
+	|| echo "No QEMU: install $(QEMU) $(QEMU_PI) to test the whole machine."
 	$(BIN)/python -m pytest -rs tests/appliance $(ARGS)
 
 # The tests of reading, rules and pages on an emulated cortex-a72 with arm64's wheels: hours, once a week, as root.
