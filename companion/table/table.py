@@ -13,21 +13,26 @@ from typing import Any, Literal, Self
 
 from companion.core.clock import Clock
 from companion.core.config import TableSettings
+from companion.core.errors import Illegal, Refusal, Stale
 from companion.core.grid import Square
-from companion.core.kit import Seat
+from companion.core.i18n import say
+from companion.core.kit import RowsSeen, Seat
 from companion.core.ports import CameraStatus, Press, Reading
 from companion.games.help import possibilities
 from companion.games.screen import Play, Possible
+from companion.games.spelling import SpeltOrder, spelt
 from companion.table.actions.lobby import Lobby
+from companion.table.actions.tile_orders import TileOrders
 from companion.table.actions.turns import Turns
 from companion.table.board_follower import BoardFollower
 from companion.table.chance.chance_keeper import ChanceKeeper
-from companion.table.listeners import Listeners, OnAlarms, OnKit, OnLamps, OnSignal
+from companion.table.listeners import Listeners, OnAlarms, OnKit, OnLamps, OnRows, OnSignal
 from companion.table.mailbox import Mailbox
 from companion.table.pipeline import WRITE_AGAIN_S, Pipeline
 from companion.table.ports import ForgetfulChoices, LastChoices, RecordJournal
 from companion.table.records import (
     Abandon,
+    AskCoach,
     Disclose,
     FreeSeat,
     HandIn,
@@ -41,7 +46,8 @@ from companion.table.records import (
     TakeBack,
     TakeSeat,
 )
-from companion.table.seats.machine_seats import MachineTurn, machine_turns
+from companion.table.seats.coaching import About, CoachView, coach_view
+from companion.table.seats.machine_seats import MachineTurn, machine_turns, state_before, turn_acted, turn_of
 from companion.table.seats.pad_input import PadInput
 from companion.table.seats.seat_claims import ClaimPort, SeatClaims
 from companion.table.seats.seating import Seating
@@ -84,7 +90,8 @@ class Table:
         self._board = BoardFollower(self._pipeline)
         port = ClaimPort(lambda: self._pipeline.session, self._seating.let_in, self._seating.show_claims)
         self.claims = SeatClaims(self._owner, clock, port)
-        self._pads = PadInput(self._pipeline, self._turns, self._lobby, self._chance, self.claims)
+        self._tiles = TileOrders(self._pipeline)
+        self._pads = PadInput(self._pipeline, self._turns, self._lobby, self._chance, self.claims, tiles=self._tiles)
 
     # ---- looking ---------------------------------------------------------------------------------------------------
 
@@ -120,11 +127,13 @@ class Table:
         on_kit: OnKit | None = None,
         on_alarms: OnAlarms | None = None,
         on_round: Callable[[], None] | None = None,
+        *,
+        on_rows: OnRows | None = None,
     ) -> None:
         """Tell an adapter about cues, steady lamps (with trouble or not), the kit on the table, and alarms to come.
 
-        `on_round` is called after every round of the table's loop, at least ten times a second. What is called must
-        not block.
+        `on_round` is called after every round of the table's loop, at least ten times a second; `on_rows` when rows of
+        order tiles are to be read. What is called must not block.
         """
 
         def add() -> None:
@@ -136,6 +145,8 @@ class Table:
                 self._listeners.hear_kit(on_kit, self._pipeline.session.kit)
             if on_alarms:
                 self._listeners.hear_alarms(on_alarms)
+            if on_rows:
+                self._listeners.hear_rows(on_rows)
             if on_round:
                 self._owner.on_round = on_round
 
@@ -269,6 +280,10 @@ class Table:
         order = HandIn(seat, moment, action, salt, now_s=stamp_s)
         return self._owner.ask(lambda: self._pipeline.hand_in(order))
 
+    def lay_tiles(self, seat: Seat, moment: str, is_ready: bool) -> None:
+        """A seat's order tiles lie behind its wall, or no longer; when everybody is ready, the camera reads them."""
+        self._owner.ask(lambda: self._tiles.ready(seat, moment, is_ready))
+
     def act(self, moment: str, action: str, at_s: float | None = None) -> None:
         """Anybody at the table acts for the seat on turn, where the game is as open as a chess clock."""
         stamp_s = self._stamp(at_s)
@@ -350,11 +365,53 @@ class Table:
         """Any legal action for a machine whose program has failed; raises `Stale` when it is not to act any more."""
         self._owner.ask(lambda: self._turns.act_by_chance(seat, moment))
 
+    # ---- the coach ----------------------------------------------------------------------------------------------
+
+    def coach_of(self, seat: Seat) -> CoachView:
+        """What a seat may ask the coach now; nothing where nobody allows it."""
+        return coach_view(self._pipeline.session, seat, self.settings.coach)
+
+    def ask_coach(self, seat: Seat, moment: str, about: About) -> tuple[MachineTurn, str]:
+        """A seat asks the coach about the turn that is due or its last one: what it may know, and what was done.
+
+        A game that is on is one with the coach from now on. Raises `Stale` for another moment, `Illegal` where the seat
+        may not ask.
+        """
+        session = self._pipeline.session
+        if moment != session.moment:
+            raise Stale(say("That turn is over: look at the page again"))
+        if about not in self.coach_of(seat).about:
+            raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to ask the coach now"))
+        acted = turn_acted(session, seat) if about == "last" else (turn_of(session, seat), "")
+        if acted is None:
+            raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to ask the coach now"))
+        if seat not in session.coached and session.phase is not Phase.OVER:
+            self._owner.ask(lambda: self._pipeline.accept(AskCoach(seat)))
+        return acted
+
+    def spelt(self, seat: Seat, moment: str, action: str) -> tuple[SpeltOrder, ...]:
+        """An action of a seat for the turn that is due, or for one before, in words and drawings.
+
+        Raises a `CompanionError` for one that is not legal there, and `Stale` where there is no such turn any more.
+        """
+        session = self._pipeline.session
+        moments = [*(turn.moment for turn in session.turns), session.moment]
+        if session.game is None or moment not in moments:
+            raise Stale(say("That turn is over: look at the page again"))
+        number = moments.index(moment)
+        state = state_before(session, number) if number < len(session.turns) else session.state
+        session.game.check(state, seat, session.game.parse(action))
+        return spelt(session.game, state, seat, action)
+
     # ---- the devices' words: queued, never waited for ---------------------------------------------------------------
 
     def saw(self, reading: Reading) -> None:
         """The board as the camera reads it now."""
         self._owner.tell(lambda: self._board.saw(reading))
+
+    def saw_rows(self, rows: RowsSeen) -> None:
+        """Rows of order tiles as the camera reads them."""
+        self._owner.tell(lambda: self._tiles.seen(rows))
 
     def camera_is(self, status: CameraStatus) -> None:
         """How the camera is."""
@@ -404,6 +461,7 @@ class Table:
         """Do what is due by now; answers in how many seconds the next thing may be due."""
         session, now_s = self._pipeline.session, self._clock.monotonic_s()
         self.claims.keep()
+        self._tiles.keep()
         self._listeners.send_put_off()
         if not self._pipeline.may_write:
             return WRITE_AGAIN_S

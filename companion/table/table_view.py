@@ -23,7 +23,8 @@ from companion.table.state import Instruction
 class SeatView:
     """A seat as everybody may see it. `name` is as it was typed (None: free), `entered`: orders on the pad so far.
 
-    `sitting` changes with whoever sits there and tells nothing else: who acts on what is shown names it.
+    `sitting` changes with whoever sits there and tells nothing else: who acts on what is shown names it. `coached`: it
+    has asked the coach in this game.
     """
 
     seat: Seat
@@ -35,6 +36,7 @@ class SeatView:
     receipt: str | None
     entered: int
     sitting: str
+    coached: bool
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,8 @@ class BoardView:
     """What a game of cards and counters shows this viewer; None: the board says it all."""
     standing: BoardUi | None
     """What a game of pieces shows this viewer beside its board; None: the board says it all."""
+    tiles_ready: frozenset[Seat] | None
+    """Whose order tiles lie, as they have said; None: the camera reads none now."""
 
 
 @dataclass(frozen=True)

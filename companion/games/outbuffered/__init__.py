@@ -54,8 +54,8 @@ class Outbuffered(Game[State, str]):
     lead_words = say("the steps to the other flag and home with it")
 
     def kit(self, options: OutbufferedOptions) -> Kit:
-        """Four pieces, and a board of separate tiles."""
-        return kit_of(options.board)
+        """Four pieces, a board of separate tiles, and perhaps orders as tiles that the camera reads."""
+        return kit_of(options.board, options.tiles)
 
     def extras(self, options: OutbufferedOptions) -> Extras:  # noqa: ARG002
         """A player aid for each side, orders as tiles."""
@@ -110,8 +110,10 @@ class Outbuffered(Game[State, str]):
         """By the steps that are still to go."""
         return lead(state)
 
-    def triumph(self, winner: str) -> str:
-        """With the flag."""
+    def triumph(self, winner: str, state: State) -> str:
+        """With the flag, or on the start tile of a robot that was hit."""
+        if state.off_board:
+            return say("{name} bars the way back.", name=winner)
         return say("{name} brings the flag home.", name=winner)
 
     def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002
