@@ -33,12 +33,17 @@ AGENT_PORT = 8090
 BOOT_S = 900.0
 
 
-def card(deb: Path) -> build.Disk:
-    """The card with the package installed, its kernel, and what is there before the root; raises `CannotBuild`."""
+def require_tools() -> None:
+    """Raise `CannotBuild` where no card can be made, or arm64 is not run."""
     if missing := [tool for tool in NEEDED if not shutil.which(tool)]:
         raise build.CannotBuild(f"{', '.join(missing)} not found: sudo apt install {NEEDED_PACKAGES}")
     if not Path("/proc/sys/fs/binfmt_misc/qemu-aarch64").exists():
         raise build.CannotBuild("programs for arm64 do not run here: sudo apt install qemu-user-static")
+
+
+def card(deb: Path) -> build.Disk:
+    """The card with the package installed, its kernel, and what is there before the root; raises `CannotBuild`."""
+    require_tools()
     began_s = time.monotonic()
     bare = package.distribution(SUITE, "arm64")
     installed = build.cache() / f"pi-root-{build.mark(bare.name, deb)}"
@@ -84,19 +89,21 @@ def _make(installed: Path, folder: Path) -> None:
 
 
 def _fetch(root: Path, folder: Path) -> tuple[str, Path]:
-    """Unpack the distribution's kernel into the root: configured by emulation it takes half an hour. Answers its
-    version, and the busybox of the first moments."""
+    """Unpack the distribution's kernel and what loads its modules into the root: configured by emulation it takes half
+    an hour. Answers its version, and the busybox of the first moments."""
     unpacked = folder / "busybox"
     with build.chroot(root) as inside:
         inside(
-            "apt-get update -qq && mkdir /tmp/debs && cd /tmp/debs && apt-get download -qq busybox-static"
+            "apt-get update -qq && mkdir /tmp/debs && cd /tmp/debs && apt-get download -qq busybox-static kmod"
             f" $(apt-cache depends {KERNEL} | sed -n 's/^ *Depends: \\(linux-image-[0-9].*-arm64\\)$/\\1/p')"
         )
     (image,) = (root / "tmp/debs").glob("linux-image-*.deb")
     (shell,) = (root / "tmp/debs").glob("busybox-static*.deb")
+    (tool,) = (root / "tmp/debs").glob("kmod_*.deb")
+    build.do("dpkg-deb", "-x", str(tool), str(folder / "kernel"))
     build.do("dpkg-deb", "-x", str(image), str(folder / "kernel"))
     build.do("dpkg-deb", "-x", str(shell), str(unpacked))
-    for part in ("boot", "lib/modules", "usr/lib"):
+    for part in ("boot", "bin", "sbin", "lib/modules", "usr/lib"):
         build.do("cp", "-a", f"{folder / 'kernel' / part}/.", str(root / part))
     shutil.rmtree(root / "tmp/debs")
     shutil.rmtree(folder / "kernel")
@@ -127,13 +134,14 @@ def _add_guest(root: Path) -> None:
         (units / f"{name}.service.d").mkdir(exist_ok=True)
         shutil.copyfile(HERE / "slow.conf", units / f"{name}.service.d/slow.conf")
     shutil.copyfile(HERE / "appliance-agent.service", units / "appliance-agent.service")
-    (root / "etc/systemd/network").mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(HERE / "usb.network", root / "etc/systemd/network/usb.network")
+    for name, place in (("usb.network", "network"), ("manager.conf", "system.conf.d")):
+        (root / "etc/systemd" / place).mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(HERE / name, root / "etc/systemd" / place / name)
     for unit in ("appliance-agent", "systemd-networkd"):
         build.do("systemctl", f"--root={root}", "enable", f"{unit}.service")
     (root / "etc/fstab").write_text("/dev/mmcblk0 / ext4 defaults 0 1\n")
     (root / "etc/hostname").write_text("table\n")
-    for unit in build.IDLE_UNITS:
+    for unit in (*build.IDLE_UNITS, "systemd-binfmt.service", "proc-sys-fs-binfmt_misc.automount"):
         if not (units / unit).exists():
             (units / unit).symlink_to("/dev/null")
     for part in ("etc", "var"):
@@ -180,7 +188,7 @@ class Pi(Machine):
         )
         line = "console=ttyAMA0,115200 rdinit=/init panic=-1 net.ifnames=0 quiet"
         return [
-            "qemu-system-aarch64", "-M", "raspi3b", "-accel", "tcg,thread=multi",
+            "qemu-system-aarch64", "-M", "raspi3b", "-accel", "tcg,thread=multi,tb-size=512",
             "-kernel", str(disk.kernel), "-initrd", str(disk.initrd), "-dtb", str(disk.kernel.with_name("board.dtb")),
             "-append", line, "-drive", f"file={self.image},format=raw,if=sd,cache=writeback",
             "-device", "usb-net,netdev=n0", "-netdev", forward, "-display", "none", "-no-reboot",
