@@ -4,7 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The other OpenCV: Raspberry Pi OS Bookworm needs 4.11, everything else takes the newest.
 VENV4 := .venv-opencv4
-VISION := tests/vision tests/tools/test_bench_vision.py tests/service/test_bug_bundle.py tests/archive/test_photographs.py
+# What its version can change: how boards and cards are found and read, cameras' formats, and how markers are printed.
+READING := board_reader boards calibrate cards colours frame_reader glints heap lens_models lenses order_statistics shaded_squares simulation still_pictures two_corners
+VISION := $(READING:%=tests/vision/test_%.py) $(wildcard tests/vision/test_*camera*.py) tests/vision/test_usb.py \
+	tests/printing/test_sheets_cards.py tests/printing/test_sheets.py::test_every_tag_is_there_as_often_as_asked
 # On a Raspberry Pi camera and pins come from the distribution: the environment must see its packages.
 SITE := $(shell python3 -c "import importlib.util as u; print('--system-site-packages' if u.find_spec('picamera2') or u.find_spec('lgpio') else '')" 2>/dev/null)
 # Bookworm's picamera2 was built for numpy 1: there the newest OpenCV that works with it is 4.11.
