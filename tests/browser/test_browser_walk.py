@@ -1,6 +1,6 @@
 """One walk through every page in every state: nothing that axe finds, no drawing missing, nothing that jumps or is cut.
 
-On the smallest phone, at twice the text and in every language, too.
+On the smallest phone, where a seat's page needs no scrolling, at twice the text and in every language, too.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,9 @@ FULL = {("phone", "light"), ("screen", "dark")}
 """Sizes and themes in which every state is read; pages without states are read in all of them."""
 
 SMALL = (320, 640)
+SMALLEST = (320, 568)
+IN_SIGHT = {"outbuffered": ("orders", "stages", "over"), "kahmate": ("orders", "over"), "arena": ("orders", "over")}
+"""The states in which a seat's page must fit; where a turn has much to tell, its text goes on below the keys."""
 WIDTHS = (320, 390, 768, 1024, 1366, 1920, 2560)
 MOST_SHIFT = 0.05
 _MISSING = """
@@ -135,6 +139,16 @@ def arrived(window: WebDriver, tour: Tour, stop: Stop) -> Found:
         yield f"shifts by {shift:.2f}: {what}", ""
 
 
+def below_the_edge(window: WebDriver, stop: Stop, game: str) -> Found:
+    """A seat's open page on the smallest phone: its keys and what they are about are all in sight."""
+    states = IN_SIGHT.get(game, ("orders", "stages", "over"))
+    is_meant = stop.name.startswith(tuple(f"{game}-{state}" for state in states))
+    if is_meant and stop.name.endswith(("south", "north")):
+        resize(window, SMALLEST)
+        if (height := window.execute_script("return document.scrollingElement.scrollHeight")) > SMALLEST[1]:
+            yield f"scrolls: {height} px high in {SMALLEST[1]}", ""
+
+
 def wide(window: WebDriver) -> Found:
     """The open page at every width: it never scrolls sideways."""
     for width in WIDTHS:
@@ -142,8 +156,9 @@ def wide(window: WebDriver) -> Found:
         yield from ((each, "") for each in window.execute_script(_WIDE))
 
 
-def violations(window: WebDriver, stop: Stop, is_of_game: bool) -> Found:
-    """What axe, which the open page has, finds at every size and in every theme."""
+def violations(window: WebDriver, stop: Stop, axe: str, is_of_game: bool) -> Found:
+    """What axe finds on the open page at every size and in every theme."""
+    window.execute_script(axe)
     for size in SIZES:
         rules = ALL_RULES
         for theme in (each for each in THEMES if not is_of_game or (size, each) in FULL):
@@ -190,12 +205,15 @@ def test_every_page_in_every_state(game: str, axe: str, window: WebDriver) -> No
             is_of_game = stop.name.startswith(game)
             if not is_of_game and not is_first:
                 continue
-            for what, where in arrived(window, tour, stop):
+            looks = (
+                arrived(window, tour, stop),
+                below_the_edge(window, stop, game),
+                wide(window),
+                violations(window, stop, axe, is_of_game),
+                cut(window, tour, stop),
+            )
+            for what, where in chain.from_iterable(looks):
                 found[what].append(f"{stop.name} {where}")
-            window.execute_script(axe)
-            for looked in (wide(window), violations(window, stop, is_of_game), cut(window, tour, stop)):
-                for what, where in looked:
-                    found[what].append(f"{stop.name} {where}")
     told = [f"{what}\n    on {', '.join(where[:4])} ({len(where)})" for what, where in found.items()]
     assert not told, "\n".join(told)
 
