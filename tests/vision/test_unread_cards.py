@@ -111,8 +111,8 @@ def cut() -> SimulatedTable:
     for shift in np.arange(0.0, 60.0, 1.0):
         for sign in (1.0, -1.0):
             found = SimulatedTable(KIT, replace(VIEW, tilt_deg=5.0, fill=0.97, shift_mm=(0.0, sign * float(shift))))
-            below = np.array([[board.width_mm / 2, -6.0]])
-            far = np.array([[board.width_mm / 2, -22.0]])
+            below = np.array([[board.width_mm / 2, -4.5]])
+            far = np.array([[board.width_mm / 2, -8.5]])
             if is_in(found, zone) and is_in(found, below) and not is_in(found, far):
                 return found
     raise AssertionError("no such view")
