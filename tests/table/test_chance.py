@@ -83,7 +83,7 @@ def test_each_part_changes_the_seed_and_every_forgery_is_named(one: str, other: 
     assert true.seed != forged.seed
     words = " ".join(forged.faults(true.seed))
     assert "The seed does not come from the secret and the contributions." in words
-    assert ("The secret does not fit the commitment" in words) is (part == 0)
+    assert ("The secret does not match the commitment" in words) is (part == 0)
 
 
 def test_a_seat_cannot_pass_its_part_on_to_the_other() -> None:
