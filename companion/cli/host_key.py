@@ -36,7 +36,9 @@ def add_host_key(
 def _host_key(options: argparse.Namespace, settings: Settings) -> int:
     path = settings.journal_path
     if not path.exists():
-        raise Malformed(f"There is no companion's journal at {path}: name its folder by --state-dir, or start it once")
+        raise Malformed(
+            f"There is no companion's journal at {path}: name its folder with --state-dir, or start it once"
+        )
     with Journal(path, read_only=True) as journal:
         now = host_key_text(journal.key("host"))
     if options.new:
@@ -76,7 +78,7 @@ def change_running(web: WebSettings, key: str) -> str:
             refused = str(told["error"]["message"])
     except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
         raise SystemTrouble(
-            f"A companion is running, but does not answer at port {web.port}: name its port by --port"
+            f"A companion is running, but does not answer on port {web.port}: name its port with --port"
         ) from None
     finally:
         line.close()

@@ -416,7 +416,7 @@ def test_the_copy_beside_the_releases_needs_nothing_of_them(home: Home, games: P
 
     for _ in range(TRIES):
         assert run("starting") == ""
-    assert "2.0 has not come up 3 times: 1.0 is taken again" in run("starting")
+    assert "2.0 did not start 3 times: 1.0 is used again" in run("starting")
     assert (home.current, inputs(games)) == ("1.0", 5)
 
 

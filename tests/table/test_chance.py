@@ -468,7 +468,7 @@ def test_file_and_notation_carry_the_proof(place: Place) -> None:
     opened["contributions"] = {seat: each["value"] for seat, each in plain["chance"]["contributions"].items()}
     assert recomputed(opened) == (plain["chance"]["commitment"], f"{plain['seed']:064x}")
     assert read_sheet(write_sheet(played)) == played
-    assert "commitment, contributions and seed fit" in "\n".join(retell(played))
+    assert "commitment, contributions and seed match" in "\n".join(retell(played))
 
 
 def test_the_check_for_outsiders_is_all_it_takes(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

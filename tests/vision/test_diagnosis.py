@@ -138,7 +138,7 @@ def test_coming_so_much_closer_is_enough() -> None:
     """The camera of the scene is moved as the advice says: then the markers are large enough."""
     far = Looked("kahmate", fill=0.5).look().board()
     assert far is not None
-    centimetres = int(far.advice[0].text.split()[1])
+    centimetres = int(far.advice[0].text.split()[2])
     grown = far.distance_mm / (far.distance_mm - 10 * centimetres)
     near = Looked("kahmate", fill=0.5 * grown).look().board()
     assert near is not None

@@ -119,7 +119,6 @@ function paintUnits() {
   const keys = sheet.units.map(each => {
     const key = Object.assign(document.createElement('button'), { type: 'button', className: 'key unit' });
     key.dataset.unit = each.name;
-    key.dataset.order = written(given[each.name]);
     key.setAttribute('aria-pressed', String(each.name === unit));
     key.setAttribute('aria-label', say('{unit}: {note}, {order}', { unit: each.name, note: each.note, order: ordered(each.name) || say('no order yet') }));
     key.append(Object.assign(document.createElement('b'), { className: 'mono', textContent: `${each.name}:${shown(given[each.name])}` }));

@@ -28,7 +28,7 @@ LESSON = Lesson(
         LessonStep(
             say("Hit"),
             {SOUTH: "1:D 2:aN 3:N", NORTH: "1:D 2:aS 3:D"},
-            say("The robots 2 stand face to face and hit each other."),
+            say("Both robots 2 hit, face to face."),
             say("An attack hits the next square and takes 12 of 30 points."),
             {
                 SOUTH: say("Robot 2 attacks north. 3 goes on, 1 defends."),
@@ -53,7 +53,7 @@ LESSON = Lesson(
 )
 
 HELP = {
-    "Move": say("one square; if two want it, both stay"),
+    "Move": say("one square, unless two want it"),
     "Attack": say("12 points off the next square"),
     "Defend": say("every hit counts half"),
     "Self-destruct": say("6 points off all around"),
