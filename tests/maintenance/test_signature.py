@@ -71,7 +71,7 @@ def test_one_changed_byte_is_one_too_many(tmp_path: Path, home: Home, key: Path,
     content = bytearray(file.read_bytes())
     content[at] ^= 1
     file.write_bytes(content)
-    with pytest.raises(SystemTrouble, match="has no good signature, nothing was changed"):
+    with pytest.raises(SystemTrouble, match="has no good signature: nothing was changed"):
         told(home, file)
 
 

@@ -285,7 +285,7 @@ def test_no_way_back_is_said_and_the_newer_one_goes_on(place: Place) -> None:
     place.update()
     with closing(sqlite3.connect(place.settings.journal_path)) as db:
         db.execute("PRAGMA user_version = 3")
-    with pytest.raises(SystemTrouble, match="no copy in the old one is kept"):
+    with pytest.raises(SystemTrouble, match="there is no copy in the old one"):
         place.updater.back()
     assert (place.home.current, place.machine.done[-1]) == ("2.0", "start 2.0")
 
