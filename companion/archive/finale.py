@@ -25,7 +25,7 @@ _MOST_COUNTS = 3
 
 def finale_of(told: Retelling, evening: Iterable[GameLine]) -> Finale:
     """The end of a game; `evening` are the games of its evening, itself among them."""
-    line, turns = told.line, len(told.turns)
+    line, turns, evening = told.line, len(told.turns), tuple(evening)
     counted = told.turns[-1].counted if turns else 0
     turn = turning_point(told.leads, line.winners)
     return Finale(
@@ -43,6 +43,7 @@ def finale_of(told: Retelling, evening: Iterable[GameLine]) -> Finale:
         fits=not told.trouble,
         evening=score_of(line, evening),
         has_replay=line.has_replay,
+        coached=coached_in(line, evening),
     )
 
 
@@ -98,6 +99,18 @@ def score_of(line: GameLine, evening: Iterable[GameLine]) -> Mapping[Seat, int] 
     return {seat: wins[name] for seat, name in pair.items()}
 
 
+def coached_in(line: GameLine, evening: Iterable[GameLine]) -> tuple[Seat, ...]:
+    """The seats whose players asked the coach in this game, or in one of the evening's that counts in its score."""
+    pair = _pair(line) or {}
+    names = {
+        sides[seat]
+        for other in evening
+        if (sides := _pair(other)) and {*sides.values()} == {*pair.values()}
+        for seat in other.coached
+    }
+    return tuple(seat for seat in SEATS if seat in line.coached or pair.get(seat) in names)
+
+
 def _pair(line: GameLine) -> dict[Seat, str] | None:
     """The names of both who sat there last, as they are told apart."""
     names = {seat: sitters[-1].name.casefold() for seat, sitters in line.players.items() if sitters}
@@ -116,7 +129,7 @@ def _headline(told: Retelling) -> str:
     if len(winners) != 1:
         return say("Nobody wins.")
     name = _names(told)[winners[0]]
-    return told.game.triumph(name) if told.outcome() else say("{name} wins.", name=name)
+    return told.game.triumph(name, told.end) if told.outcome() else say("{name} wins.", name=name)
 
 
 def _counts(told: Retelling) -> tuple[str, ...]:
@@ -140,11 +153,12 @@ def _shown(turn: int, turns: int) -> tuple[int, ...]:
 
 
 def _still(told: Retelling, turn: int, seat: Seat | None = None) -> Still:
-    """A turn at its end, told of a seat if it did anything; hands that were hidden stay so."""
+    """A turn when what people remember of it happened, told of a seat if it did anything; hidden hands stay so."""
     past = told.turns[turn - 1]
-    scene = told.scene(past.last)
     events = told.events_of(turn)
     event = _memorable([event for event in events if seat and event.seat is seat] or events)
+    scenes = [told.scene(place) for place in range(past.first, past.last + 1)]
+    scene = next((each for each in scenes if event in each.events), scenes[-1])
     return Still(
         replace(scene, hands={}, facts={}),
         past.counted,

@@ -41,7 +41,7 @@ from companion.core.kit import Seat
 from companion.games import GAMES, game_named
 from companion.games.base import OptionRow
 from companion.storage.journal import Entry, Journal
-from companion.table.session import chosen_words
+from companion.table.session import MACHINE, chosen_words
 
 MOST_TURNS = 2000
 """A game from elsewhere has at most so many turns."""
@@ -141,6 +141,7 @@ class History:
             reason=reason_of(summary),
             is_imported=stamp.startswith(_BROUGHT),
             chosen=_chosen(summary),
+            coached=summary.coached,
             is_closed=summary.is_over and self._lies_on_table(number) and _hides(summary),
         )
 
@@ -271,7 +272,8 @@ class History:
         players = {seat: sitters[-1].name for seat, sitters in line.players.items() if sitters[-1].name}
         if line.is_imported:
             return msgspec.structs.replace(self._imported(number), players=players)
-        return game_file(self._journal.fold(number), players, line.begun)
+        machines = tuple(seat for seat, sitters in line.players.items() if sitters[-1].door == MACHINE)
+        return msgspec.structs.replace(game_file(self._journal.fold(number), players, line.begun), machines=machines)
 
     def as_json(self, number: int) -> bytes:
         """The game as a file; raises as `replay`."""

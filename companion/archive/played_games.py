@@ -74,6 +74,8 @@ class GameLine:
     is_closed: bool = False
     chosen: str = ""
     """What of its chance the host has chosen, as a sentence; empty: nothing."""
+    coached: tuple[Seat, ...] = ()
+    """The seats that have asked the coach."""
 
     @property
     def has_replay(self) -> bool:
@@ -230,6 +232,8 @@ class Finale:
     fits: bool
     evening: Mapping[Seat, int] | None
     has_replay: bool
+    coached: tuple[Seat, ...] = ()
+    """Who asked the coach in this game or in another one of the evening's."""
 
 
 @dataclass(frozen=True)
@@ -246,12 +250,31 @@ class Tendency:
 
 
 @dataclass(frozen=True)
+class MachineRecord:
+    """A player's games against one of the machine's characters.
+
+    `low` and `high` are Wilson's interval at 95 % for the player's share of the points, 0 to 1; a tie is half a point.
+    """
+
+    name: str
+    games: int
+    wins: int
+    ties: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class PlayerRecord:
-    """A player, told apart by name, with what he did in all games (`total`) and in each."""
+    """A player, told apart by name, with what they did against people in all games (`total`) and in each.
+
+    `against` are the machine's characters.
+    """
 
     name: str
     total: Tendency
     by_game: tuple[Tendency, ...]
+    against: tuple[MachineRecord, ...] = ()
 
 
 class GameArchive(Protocol):

@@ -52,6 +52,10 @@ class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where the seed comes from; None: it was chosen, or an older version of the program has drawn it."""
     is_chosen: bool = False
     """Did the host choose the seed?"""
+    machines: tuple[Seat, ...] = ()
+    """The seats that a program played at the end."""
+    coached: tuple[Seat, ...] = ()
+    """The seats that have asked the coach."""
 
     @property
     def counts_turns(self) -> bool:
@@ -87,6 +91,7 @@ def game_file(session: Session, players: Mapping[Seat, str] | None = None, begun
         begun=begun,
         chance=fair,
         is_chosen=session.is_chosen,
+        coached=tuple(sorted(session.coached)),
     )
 
 
@@ -172,6 +177,8 @@ def retell(played: GameFile) -> Iterator[str]:
     """The game in sentences, turn by turn; raises a `CompanionError` where file, rules and receipts disagree."""
     if chance_told := tell_chance(played):
         yield from chance_told
+    for seat in played.coached:
+        yield say("{side!c} played with the coach.", side=game_named(played.game).sides[seat].name)
     for number, (_, turn, step) in enumerate(play_again(played), start=1):
         orders = "  ".join(f"{seat} {turn.orders[seat].action}" for seat in SEATS if seat in turn.orders)
         yield f"Turn {number}: {orders}"

@@ -199,7 +199,12 @@ class Retelling:
 
     def outcome(self) -> Outcome | None:
         """How it ended by its rules; None: it was ended by somebody's word, or by a clock."""
-        return self._game.outcome(self._turns[-1].step.state if self._turns else self._first)
+        return self._game.outcome(self.end)
+
+    @property
+    def end(self) -> Any:
+        """The state after the last turn."""
+        return self._turns[-1].step.state if self._turns else self._first
 
 
 def _events_by_scene(step: Step[Any]) -> Sequence[tuple[Event, ...]]:

@@ -20,7 +20,7 @@ The grammar, in the notation of RFC 5234; lines end with LF (CR LF is read as we
 
     sheet   = 1*tag 1*LF *turn LF "[Receipts]" LF *proof
     tag     = "[" name SP json "]" LF       ; name: Game Options Seed Begun South North Chance Chosen
-                                            ; Result Reason
+                                            ; Machines Coached Result Reason
     turn    = number "." SP act [" | " act] LF          act   = seat SP text
     proof   = number "." SP text " | " sealed [" | " sealed] LF     sealed = seat SP text SP text
     seat    = "south" / "north"
@@ -30,8 +30,8 @@ The grammar, in the notation of RFC 5234; lines end with LF (CR LF is read as we
 A proof's first text is the moment, then follow the salt and the receipt: SHA-256 of `MOMENT SEAT ACTION SALT`. Result
 is `"south"`, `"north"`, `"tie"`, `"south north"`, or `"*"` for a game without one; Options is an object, Seed a number,
 Begun the time of the first input in UTC to the microsecond. Chance is an object with the
-commitment, the secret and the contributions; Chosen is true where the host chose the seed. Game, Options, Seed and
-Result must be there.
+commitment, the secret and the contributions; Chosen is true where the host chose the seed. Machines and Coached are
+the seats that a program played and that asked the coach. Game, Options, Seed and Result must be there.
 """
 
 from __future__ import annotations
@@ -69,6 +69,7 @@ def write_sheet(played: GameFile) -> str:
         tags.append(("Chance", msgspec.to_builtins(played.chance)))
     if played.is_chosen:
         tags.append(("Chosen", True))
+    tags += [(name, seats) for name, seats in (("Machines", played.machines), ("Coached", played.coached)) if seats]
     tags += _result_tags(played.outcome)
     head = [f"[{name} {_json(value)}]" for name, value in tags]
     turns = [f"{number}. {_turn(turn)}" for number, turn in enumerate(played.turns, start=1)]
@@ -99,6 +100,8 @@ def read_sheet(text: str) -> GameFile:
         "begun": _time(tags.get("Begun")),
         "chance": tags.get("Chance"),
         "is_chosen": tags.get("Chosen", False),
+        "machines": tags.get("Machines", ()),
+        "coached": tags.get("Coached", ()),
     }
     try:
         return msgspec.convert(plain, GameFile)

@@ -1,7 +1,9 @@
 """Statistics per player and game, from the games that are over. Players are told apart by name, whatever its capitals.
 
 Who sat at a seat last has played the game; who played against himself has not. A game from elsewhere counts as well,
-but nobody knows how long its turns took.
+but nobody knows how long its turns took. The machine is no player: games against its characters are counted apart, and
+what a person gets against each is told as a share of the points with Wilson's interval, because few games say little. A
+game in which a player asked the coach does not count for that player.
 """
 
 from __future__ import annotations
@@ -9,15 +11,33 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import sqrt
 from statistics import median
 
-from companion.archive.played_games import NOBODY, Ending, GameLine, PlayerRecord, Tendency
+from companion.archive.played_games import NOBODY, Ending, GameLine, MachineRecord, PlayerRecord, SeatedPlayer, Tendency
 from companion.archive.summary import Summary
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
+from companion.table.session import MACHINE
 
 MOST_COMMANDS = 3
+_Z = 1.959964
+"""The normal quantile of a 95 % interval."""
+
+
+def wilson_interval(points: float, games: int) -> tuple[float, float]:
+    """Wilson's interval at 95 % for a share of points; a tie is half a point (Wilson, 1927).
+
+    >>> [round(end, 3) for end in (*wilson_interval(500, 500), *wilson_interval(330, 400), *wilson_interval(0, 0))]
+    [0.992, 1.0, 0.785, 0.859, 0.0, 1.0]
+    """
+    if not games:
+        return 0.0, 1.0
+    share, square = points / games, _Z * _Z
+    middle = share + square / (2 * games)
+    spread = _Z * sqrt(share * (1 - share) / games + square / (4 * games * games))
+    return max(0.0, (middle - spread) / (1 + square / games)), min(1.0, (middle + spread) / (1 + square / games))
 
 
 @dataclass
@@ -40,24 +60,47 @@ def records_of(games: Iterable[tuple[GameLine, Summary]]) -> tuple[PlayerRecord,
     """What each player did, who played most first; `games` are over, the oldest first. Abandoned ones do not count."""
     names: dict[str, str] = {}
     sums: dict[str, dict[str, _Sum]] = {}
+    against: dict[str, dict[str, _Sum]] = {}
     for line, summary in games:
         if line.ending is Ending.ABANDONED:
             continue
         for seat, name in _players(line):
-            names[name.casefold()] = name
-            sums.setdefault(name.casefold(), {}).setdefault(line.game, _Sum()).add(line, seat, summary)
-    records = [_record(names[key], by_game) for key, by_game in sums.items()]
-    return tuple(sorted(records, key=lambda record: (-record.total.games, record.name.casefold())))
+            if seat in line.coached:
+                continue
+            key, rival = name.casefold(), _machine(line, seat.other)
+            names[key] = name
+            sums.setdefault(key, {})
+            counted = against.setdefault(key, {}) if rival else sums[key]
+            counted.setdefault(rival or line.game, _Sum()).add(line, seat, summary)
+    records = [_record(names[key], by_game, against.get(key, {})) for key, by_game in sums.items()]
+    return tuple(sorted(records, key=lambda record: (-_all_games(record), record.name.casefold())))
+
+
+def _all_games(record: PlayerRecord) -> int:
+    return record.total.games + sum(machine.games for machine in record.against)
+
+
+def _last(line: GameLine, seat: Seat) -> SeatedPlayer | None:
+    sitters = line.players.get(seat)
+    return sitters[-1] if sitters else None
+
+
+def _machine(line: GameLine, seat: Seat) -> str:
+    """The name of the character that played a seat; empty: a person did."""
+    last = _last(line, seat)
+    return last.name if last and last.door == MACHINE else ""
 
 
 def _players(line: GameLine) -> Iterator[tuple[Seat, str]]:
-    last = {seat: line.players[seat][-1].name for seat in SEATS if line.players.get(seat)}
-    if len({name.casefold() for name in last.values()}) < len(last):
+    """The people with names who played against somebody else."""
+    last = {seat: one for seat in SEATS if (one := _last(line, seat))}
+    people = {seat: one.name for seat, one in last.items() if one.door != MACHINE}
+    if len({name.casefold() for name in people.values()}) < len(people):
         return
-    yield from ((seat, name) for seat, name in last.items() if name and name != NOBODY)
+    yield from ((seat, name) for seat, name in people.items() if name and name != NOBODY)
 
 
-def _record(name: str, by_game: Mapping[str, _Sum]) -> PlayerRecord:
+def _record(name: str, by_game: Mapping[str, _Sum], against: Mapping[str, _Sum]) -> PlayerRecord:
     whole = _Sum()
     for one in by_game.values():
         whole.games, whole.wins, whole.ties = whole.games + one.games, whole.wins + one.wins, whole.ties + one.ties
@@ -67,7 +110,13 @@ def _record(name: str, by_game: Mapping[str, _Sum]) -> PlayerRecord:
         Verbatim(name),
         _tendency("", say("All games"), whole),
         tuple(sorted(games, key=lambda tendency: (-tendency.games, tendency.game))),
+        tuple(_against(rival, one) for rival, one in sorted(against.items())),
     )
+
+
+def _against(rival: str, one: _Sum) -> MachineRecord:
+    low, high = wilson_interval(one.wins + one.ties / 2, one.games)
+    return MachineRecord(Verbatim(rival), one.games, one.wins, one.ties, low, high)
 
 
 def _tendency(game: str, title: str, one: _Sum) -> Tendency:

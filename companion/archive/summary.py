@@ -18,7 +18,7 @@ from companion.games import GAMES
 from companion.storage.journal import Entry
 from companion.table.records import FreeSeat, HandIn, MoveSeat, NewGame, Pause, Resume, TakeBack, TakeSeat
 from companion.table.reducer import advance
-from companion.table.session import Phase, Session
+from companion.table.session import MACHINE, Phase, Session
 
 NAP_S = 30 * 60.0
 """Nobody plays on a turn longer than that: so much of a longer gap between two inputs counts."""
@@ -47,6 +47,7 @@ class Summary(msgspec.Struct, frozen=True):
     digest: str = ""
     is_chosen: bool = False
     is_disclosed: bool = False
+    coached: tuple[Seat, ...] = ()
 
 
 def digest_of(game: str, turns: Sequence[PlayedTurn]) -> str:
@@ -115,6 +116,7 @@ def summary_of(entries: Sequence[Entry], broken: int | None, seated: Sequence[En
         digest=digest_of(head.game, game_file(session).turns) if outcome else "",
         is_chosen=head.is_chosen,
         is_disclosed=session.is_disclosed,
+        coached=tuple(sorted(session.coached)),
     )
     return summary, session
 
@@ -131,7 +133,7 @@ def summary_of_file(played: GameFile, reason: str) -> Summary:
         game=played.game,
         begun=played.begun,
         length_s=0.0,
-        players={seat: ((name, ""),) for seat, name in played.players.items()},
+        players={seat: ((name, MACHINE if seat in played.machines else ""),) for seat, name in played.players.items()},
         options=played.options,
         turns=len(played.turns),
         is_over=True,
@@ -140,6 +142,7 @@ def summary_of_file(played: GameFile, reason: str) -> Summary:
         commands={seat: dict(count) for seat, count in commands.items()},
         digest=digest_of(played.game, played.turns),
         is_chosen=played.is_chosen,
+        coached=played.coached,
     )
 
 

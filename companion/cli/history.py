@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from companion.archive.played_games import GameLine
+from companion.archive.played_games import GameLine, PlayerRecord
 from companion.archive.replay import GameFile
 from companion.core.config import Settings
 from companion.core.errors import Malformed
 from companion.core.files import MAX_GAME, read_file
-from companion.core.kit import SEATS
+from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.games.tools import GameWriter, PlayedGame, tools_of
-from companion.table.session import Session
+from companion.table.session import MACHINE, Session
 
 if TYPE_CHECKING:
     from companion.storage.journal import Journal
@@ -35,6 +35,9 @@ def add_commands(
     history = commands.add_parser("history", help="list the games played, the newest first")
     add_settings(history)
     history.add_argument("--json", action="store_true", help="the same as JSON, one line per game")
+    history.add_argument(
+        "--players", action="store_true", help="what each player did instead, and against each machine"
+    )
     history.set_defaults(run=lambda options: _history(options, settings_of(options)))
     export = commands.add_parser("export", help="write a finished game as JSON or as notation")
     add_settings(export)
@@ -56,8 +59,11 @@ def _history(options: argparse.Namespace, settings: Settings) -> int:
 
     with Journal(settings.journal_path, read_only=True) as journal:
         past = History(journal, None, RealClock(), on_table=_last_game(journal))
-        for line in past.lines(0, past.count()):
-            print(msgspec.json.encode(line, enc_hook=str).decode() if options.json else _words(line), flush=True)
+        for each in past.statistics() if options.players else past.lines(0, past.count()):
+            if options.json:
+                print(msgspec.json.encode(each, enc_hook=str).decode(), flush=True)
+            else:
+                print(_record_words(each) if isinstance(each, PlayerRecord) else _words(each), flush=True)
     return 0
 
 
@@ -70,11 +76,35 @@ def _last_game(journal: Journal) -> Callable[[], int]:
 def _words(line: GameLine) -> str:
     """A game on one line: number, date, title, players, turns, end."""
     at = f"{datetime.fromtimestamp(line.begun).astimezone():%Y-%m-%d %H:%M}" if line.begun else "-"
-    players = " – ".join((line.players[seat][-1].name or seat) if line.players.get(seat) else seat for seat in SEATS)
+    players = " – ".join(_player(line, seat) for seat in SEATS)
     end = line.reason or {"on": "still on", "unfinished": "never ended"}.get(line.ending, line.ending)
     origin = " (from elsewhere)" if line.is_imported else ""
     told = " ".join(filter(None, (str(end), str(line.chosen))))
     return f"{line.number:>4}  {at:<16}  {line.title:<12}  {players}{origin}: {line.turns} turns. {told}"
+
+
+def _record_words(record: PlayerRecord) -> str:
+    """A player: games won, tied and lost against people, then against each of the machine's characters."""
+
+    def counted(games: int, wins: int, ties: int) -> str:
+        word = "game" if games == 1 else "games"
+        return f"{games} {word}, {wins} won, {ties} tied, {games - wins - ties} lost"
+
+    total = record.total
+    lines = [f"{record.name}: against people {counted(total.games, total.wins, total.ties)}"]
+    for each in record.against:
+        share = f"{each.low:.0%} to {each.high:.0%} of the points"
+        lines.append(f"  against {each.name}: {counted(each.games, each.wins, each.ties)}; {share}")
+    return "\n".join(lines)
+
+
+def _player(line: GameLine, seat: Seat) -> str:
+    """Who played a seat at the end, whether it was the machine, and whether the coach was asked."""
+    last = line.players[seat][-1] if line.players.get(seat) else None
+    marks = {"machine": last is not None and last.door == MACHINE, "coach": seat in line.coached}
+    told = ", ".join(mark for mark, holds in marks.items() if holds)
+    name = (last.name if last else "") or seat
+    return f"{name} ({told})" if told else name
 
 
 def _export(options: argparse.Namespace, settings: Settings) -> int:

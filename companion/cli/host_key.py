@@ -9,7 +9,7 @@ import ssl
 from collections.abc import Callable
 
 from companion.core.config import Settings, WebSettings
-from companion.core.errors import JournalInUse, Malformed, SystemTrouble
+from companion.core.errors import JournalInUse, SystemTrouble
 from companion.core.network import host_key_text
 from companion.storage.journal import Journal
 
@@ -35,10 +35,6 @@ def add_host_key(
 
 def _host_key(options: argparse.Namespace, settings: Settings) -> int:
     path = settings.journal_path
-    if not path.exists():
-        raise Malformed(
-            f"There is no companion's journal at {path}: name its folder with --state-dir, or start it once"
-        )
     with Journal(path, read_only=True) as journal:
         now = host_key_text(journal.key("host"))
     if options.new:

@@ -326,8 +326,8 @@ class Game(ABC, Generic[S, A]):
         """How far South leads by what everybody can see, in units of its own (below 0: North); None: nobody can say."""
         return None
 
-    def triumph(self, winner: str) -> str:
-        """That whoever has this name has won by the rules, as a headline."""
+    def triumph(self, winner: str, state: S) -> str:  # noqa: ARG002
+        """That whoever has this name has won by the rules with this state, as a headline."""
         return say("{name} wins.", name=winner)
 
     def format(self, action: A) -> str:

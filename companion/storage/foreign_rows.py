@@ -82,6 +82,10 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     """
     migrations.refuse_newer(path)
     try:
+        if not path.exists():
+            raise JournalError(
+                f"There is no companion's journal at {path}: name its folder with --state-dir, or start it once"
+            )
         db = open_foreign(path, ("entries", *migrations.BESIDE))
         try:
             version = migrations.version_of(db)

@@ -162,6 +162,12 @@ class OfferDraw(Record, frozen=True, tag="offer_draw"):
     seat: Seat
 
 
+class AskCoach(Record, frozen=True, tag="ask_coach"):
+    """A seat asks the coach; what it answers is kept nowhere."""
+
+    seat: Seat
+
+
 class Abandon(Record, frozen=True, tag="abandon"):
     """The host ends the game without a result."""
 
@@ -190,6 +196,7 @@ AnyRecord = (
     | SkipLesson
     | Resign
     | OfferDraw
+    | AskCoach
     | Abandon
     | Disclose
 )

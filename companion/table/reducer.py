@@ -22,6 +22,7 @@ from companion.table.clocks.countdown import Countdown, next_bank
 from companion.table.records import (
     Abandon,
     AnyRecord,
+    AskCoach,
     Begin,
     Commit,
     Contribute,
@@ -87,6 +88,8 @@ def advance(session: Session, record: AnyRecord) -> Advance:
             return _finish(session, Outcome(frozenset({record.seat.other}), reason))
         case OfferDraw():
             return _offer_draw(session, record)
+        case AskCoach():
+            return _ask_coach(session, record)
         case Abandon():
             ended = Outcome(frozenset(), say("The host ended the game."))
             return replace(_finish(session, ended)[0], score=session.score), ()
@@ -252,7 +255,8 @@ def _before_time_out(session: Session, record: HandIn) -> Session | None:
         return None
     limit_s = earlier.countdown.limit_s
     countdown = Countdown(limit_s, limit_s, turn.due_s - limit_s)
-    return replace(earlier, seats=session.seats, pledge=session.pledge, sealed={}, countdown=countdown)
+    earlier = replace(earlier, seats=session.seats, pledge=session.pledge, coached=session.coached)
+    return replace(earlier, sealed={}, countdown=countdown)
 
 
 def _reveal(session: Session, now_s: float, by_time: bool = False, go_on_s: float | None = None) -> Advance:
@@ -405,6 +409,7 @@ def _revert(session: Session, earlier: Session, record: TakeBack) -> Advance:
         seats=session.seats,
         pledge=session.pledge,
         is_alone=session.is_alone,
+        coached=session.coached,
         sealed={},
         phase=Phase.SETUP if has_changed else earlier.phase,
         put_back=session.board or {},
@@ -426,6 +431,7 @@ def _undo(session: Session) -> Advance:
         seats=session.seats,
         pledge=session.pledge,
         is_alone=session.is_alone,
+        coached=session.coached,
         sealed={},
         phase=Phase.SETUP if earlier.board is not None else Phase.ORDERS,
         put_back=session.target or {},
@@ -435,6 +441,13 @@ def _undo(session: Session) -> Advance:
         paused="undo" if earlier.countdown else "",
     )
     return undone, (Signal(Cue.TAKEN_BACK, BOTH),)
+
+
+def _ask_coach(session: Session, record: AskCoach) -> Advance:
+    """The game is one with the coach from now on, whatever is taken back."""
+    if session.phase not in (Phase.ORDERS, Phase.STAGES) or session.is_machines(record.seat):
+        raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to ask the coach now"))
+    return replace(session, coached=session.coached | {record.seat}), ()
 
 
 def _offer_draw(session: Session, record: OfferDraw) -> Advance:

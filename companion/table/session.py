@@ -116,6 +116,8 @@ class Session:
     outcome: Outcome | None = None
     score: tuple[int, int, int] = (0, 0, 0)
     draw_offer: Seat | None = None
+    coached: frozenset[Seat] = frozenset()
+    """Who has asked the coach in this game."""
     countdown: Countdown | None = None
     """The clock of the decision that is due; None: it may take as long as it likes."""
     bank: Bank | None = None

@@ -382,6 +382,42 @@ def test_players_are_told_apart_by_name_and_counted_by_game(room: Room) -> None:
     assert ann.total.median_s == 3.0
 
 
+def test_the_machine_is_counted_apart_and_is_no_player(room: Room) -> None:
+    room.table.free_seat(Seat.NORTH)
+    room.table.seat_machine(Seat.NORTH, "Bo")
+    room.play(turns=1)
+    room.table.unseat_machine(Seat.NORTH)
+    room.table.take_seat(Seat.NORTH, "Bob")
+    room.play(turns=1, seed=2)
+    records = {record.name: record for record in room.past.statistics()}
+    assert set(records) == {"Ann", "Bob"}
+    assert (records["Ann"].total.games, records["Bob"].total.games) == (1, 1)
+    (against,) = records["Ann"].against
+    assert (against.name, against.games, against.wins, against.ties) == ("Bo", 1, 0, 0)
+    assert (against.low, round(against.high, 2)) == (0.0, 0.79)
+    assert not records["Bob"].against
+
+
+def test_two_machines_leave_no_trace_in_the_statistics(room: Room) -> None:
+    for seat in SEATS:
+        room.table.free_seat(seat)
+        room.table.seat_machine(seat, "Bo")
+    room.play(turns=1)
+    assert room.past.statistics() == ()
+
+
+def test_a_game_brought_in_knows_its_machines_and_who_asked_the_coach(room: Room) -> None:
+    played = msgspec.structs.replace(
+        made_game("arena", 1, 2, {Seat.SOUTH: "Ann", Seat.NORTH: "Bo"}), machines=(Seat.NORTH,), coached=(Seat.SOUTH,)
+    )
+    number = room.past.bring_in(write_sheet(played).encode())
+    line = room.past.line(number)
+    assert line is not None
+    assert (line.players[Seat.NORTH][0].door, line.coached) == ("machine", (Seat.SOUTH,))
+    assert room.past.statistics() == (), "with the coach it does not count"
+    assert room.past.file(number).machines == (Seat.NORTH,)
+
+
 # ---- the command line ------------------------------------------------------------------------------------------------
 
 
@@ -399,6 +435,8 @@ def test_the_command_line_lists_exports_imports_and_tells(tmp_path: Path, capsys
     assert "here already: number 1" in capsys.readouterr().err
     assert main(["history", *there]) == 0
     assert "Ann – north (from elsewhere): 2 turns. Purple resigns." in capsys.readouterr().out
+    assert main(["history", "--players", *here]) == 0
+    assert "Ann: against people 1 game, 0 won, 0 tied, 1 lost" in capsys.readouterr().out
     assert main(["history", "--json", *here]) == 0
     assert json.loads(capsys.readouterr().out)["players"]["south"] == [{"name": "Ann", "door": "phone"}]
     for told in (["replay", str(file)], ["replay", "1", *there], ["replay", "1", *here]):

@@ -6,9 +6,10 @@ from random import Random
 
 import pytest
 
+from companion.archive.statistics import wilson_interval
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
-from companion.tools.bench.bots import Pairing, lower_bound, pairings, play_game
+from companion.tools.bench.bots import Pairing, pairings, play_game
 from companion.tools.bench.rivals import GREEDY, random_player
 
 
@@ -47,4 +48,6 @@ def test_roles_are_played_each_for_itself() -> None:
 
 
 def test_the_bound_asks_for_more_games() -> None:
-    assert lower_bound(8, 10) < lower_bound(80, 100) < lower_bound(320, 400) < 0.8
+    bounds = [wilson_interval(wins, games)[0] for wins, games in ((8, 10), (80, 100), (320, 400))]
+    assert sorted(bounds) == bounds
+    assert bounds[-1] < 0.8

@@ -40,11 +40,14 @@ def test_a_board_that_is_never_seen_ends_as_stuck(monkeypatch: pytest.MonkeyPatc
     assert "did not end" in report.sentence()
 
 
-@pytest.mark.parametrize(("game", "turns"), [("scouts", 20), ("arena", 3), ("kahmate", 12)])
-def test_hands_are_followed_through_the_first_turns(monkeypatch: pytest.MonkeyPatch, game: str, turns: int) -> None:
-    """Whole games take minutes (`make selfplay`); here they are broken off."""
+@pytest.mark.parametrize(("game", "seed", "turns"), [("scouts", 2, 20), ("arena", 3, 3), ("kahmate", 3, 12)])
+def test_hands_are_followed_through_the_first_turns(
+    monkeypatch: pytest.MonkeyPatch, game: str, seed: int, turns: int
+) -> None:
+    """Whole games take minutes (`make selfplay`); here they are broken off. In that of Scouts two pieces touch, and hands
+    put them straight."""
     monkeypatch.setattr(people, "MAX_TURNS", turns)
-    report = next(iter(play_games(game, 1, 3)))
+    report = next(iter(play_games(game, 1, seed)))
     assert report.turns == turns, report.sentence()
     assert report.reason == "It was broken off."
     assert report.misread_layouts == 0
@@ -58,6 +61,11 @@ def test_hands_move_the_machines_pieces_as_asked(monkeypatch: pytest.MonkeyPatch
     assert report.winners is not None or (report.turns, report.reason) == (4, "It was broken off."), report.sentence()
     assert report.misread_layouts == 0
     assert report.wrong_placements_noticed == report.wrong_placements_made
+
+
+def test_hidden_hands_are_dealt_anew_as_the_table_deals_them_also_after_an_order_was_taken_back() -> None:
+    report = next(iter(play_games("binmat", 1, 2)))
+    assert report.is_good(), report.sentence()
 
 
 def test_cards_are_not_played_against_the_machine() -> None:

@@ -9,10 +9,14 @@ from companion.core.grid import Square
 from companion.tools.bench.reading.corners import CornerTally, corner_view, judge_view
 from companion.tools.bench.reading.peers import peers
 from companion.tools.bench.reading.scenes import kits
+from vision.detection.marker_scan import Scanner
+from vision.detection.rectified_search import RectifiedSearch
 from vision.pieces.board_reader import BoardReader
 from vision.pieces.frame_reader import FrameReader
+from vision.pieces.square_judge import SquareJudge
 from vision.pose.board_fit import Belief, Evidence, Tag, fit_board, fit_lines
 from vision.pose.lens_choice import confirmed_squares
+from vision.pose.locator import BoardLocator
 from vision.pose.optics import LENSES, Lens
 from vision.pose.pose import Pose, corner_points_mm, flat, square_corners_mm
 from vision.pose.printed_lines import confirmed, lines_of
@@ -116,7 +120,8 @@ def test_what_a_wrong_pose_puts_a_square_farther_away_is_not_confirmed() -> None
 
 
 def test_no_square_is_called_empty_where_the_pose_is_unsure() -> None:
-    looker = FrameReader({KAHMATE.game: KAHMATE}, LENSES["webcam"])
+    closer = RectifiedSearch()
+    looker = FrameReader({KAHMATE.game: KAHMATE}, BoardLocator(LENSES["webcam"]), Scanner(), closer)
     table = SimulatedTable(KAHMATE, View())
     table.set_up({})
     luma = table.render_luma()
@@ -124,7 +129,7 @@ def test_no_square_is_called_empty_where_the_pose_is_unsure() -> None:
     assert looker.pose is not None
     unsure = replace(looker.pose, covariance=np.diag([1e-4] * 3 + [60.0] * 3))
     sightings = looker.seen.sightings if looker.seen else ()
-    look = looker._judge(luma, KAHMATE, unsure, sightings, closely=False)
+    look, _ = SquareJudge(KAHMATE, closer).judge(looker._located(luma, KAHMATE, unsure), sightings, closely=False)
     assert look.unknown == frozenset(KAHMATE.board.squares)
 
 

@@ -27,6 +27,7 @@ from vision.cards.fans import (
     printed_places,
     unread_card,
 )
+from vision.cards.marker_fit import fitted_squares
 from vision.detection.markers import Luma, MarkerFinder, Sighting, best_guess, modules_in, sharpened
 from vision.pose.pose import Maps, Points
 
@@ -148,7 +149,17 @@ class CardFinder:
             guess = best_guess(soft, corners, self._names, CARD_DICTIONARY, _LIKELY)
             if guess is not None:
                 note(guess)
-        return {name: places for name, places in marks.items() if places}, quads
+        return self._fitted(view, marks), quads
+
+    def _fitted(self, view: Luma, marks: Mapping[str, list[Points]]) -> dict[str, list[Points]]:
+        """The same markers, where all of their rims say that they lie."""
+        assert self._maps is not None
+        names = [name for name, places in marks.items() for _ in places]
+        rough = [self._maps.to_view(mark) for places in marks.values() for mark in places]
+        fitted: dict[str, list[Points]] = defaultdict(list)
+        for name, square in zip(names, fitted_squares(view, rough, self._deck.marker_mm * SCALE), strict=True):
+            fitted[name].append(self._to_mm(square))
+        return fitted
 
     def _is_whole(self, mark: Points, within: float = _SIDE) -> bool:
         """Has it the size of a marker, nothing of it hidden?"""

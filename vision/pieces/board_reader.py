@@ -20,12 +20,15 @@ from companion.core.i18n import joined, say
 from companion.core.kit import Kit
 from companion.core.ports import Advice, Frame, Reading, Weakness
 from vision.detection.foreign_objects import lying_free
+from vision.detection.marker_scan import Scanner
 from vision.detection.markers import Luma
 from vision.detection.motion import RELIT, Blocks, Motion, Stir
+from vision.detection.rectified_search import RectifiedSearch
 from vision.pieces.frame_reader import FrameReader
 from vision.pieces.regions import blocks_over
 from vision.pieces.voting import Votes
 from vision.pose.lens_tuner import LensTuner
+from vision.pose.locator import BoardLocator
 from vision.pose.optics import LENSES, Lens
 from vision.pose.pose import Pose, flat
 
@@ -54,7 +57,8 @@ class BoardReader:
                     "[camera] model “{model}” is unknown: expected one of {known}", model=model, known=", ".join(LENSES)
                 )
             )
-        self.frame_reader = FrameReader(kits, LENSES[model], thorough=thorough)
+        scanner = Scanner(thorough=thorough)
+        self.frame_reader = FrameReader(kits, BoardLocator(LENSES[model]), scanner, RectifiedSearch())
         self._lock, self._asking = threading.Lock(), threading.Lock()
         self._motion, self._votes = Motion(), Votes(frames)
         self._settled: Reading | None = None
@@ -157,7 +161,7 @@ class BoardReader:
 
     def read(self, frame: Frame, *, glance: bool = False) -> Reading:
         """What is known after this frame. A frame that shows nothing new costs a comparison and no reading; at a
-        `glance` so does one in which something moves: it lies elsewhere when it lies still."""
+        `glance` so does one in which something moves, and the first one after it: a hand that only rests goes on."""
         with self._lock:
             if self._asked is not None:
                 self._restart()
@@ -170,7 +174,7 @@ class BoardReader:
                 due = self._since_look >= _RETRY_FRAMES or not settled.unknown <= self.frame_reader.resigned
                 if not (settled.unknown and due):
                     return replace(settled, at_s=frame.at_s, frame=frame.number)
-            if glance and stir.moving and stir.changed is not None and self._last is not None:
+            if glance and self._still_frames <= 1 and stir.changed is not None and self._last is not None:
                 self._votes.begin()
                 self._settled = None
                 return replace(self._last, quiet=False, at_s=frame.at_s, frame=frame.number)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,18 +19,14 @@ from vision.detection.marker_scan import Scanner, area_of, boxes_of, is_soft, on
 from vision.detection.markers import Found, Luma, Sighting, resembles_marker
 from vision.detection.motion import BLOCK_PX, NOWHERE, Blocks
 from vision.detection.rectified_search import RectifiedSearch
-from vision.pieces.empty_squares import EmptySquares, Snapshot
-from vision.pieces.placing import Placed, Placer, faces_on_squares
 from vision.pieces.regions import SquaresUnder, blocks_over, grown, touched_by, with_markers
+from vision.pieces.square_judge import LastLook, Located, Part, SquareJudge
 from vision.pieces.tags import tags_of
 from vision.pieces.vague_squares import vague_squares
 from vision.pieces.voting import Vote
 from vision.pose.locator import BoardLocator
-from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, corner_points_mm, flat, solve_pose
 
-_CLEARLY = 0.85
-"""A marker that does not decode and correlates so well with a print is that one without doubt."""
 _UNMOVED_PX = 0.3
 """A corner marker that is found this close to where it was has not moved."""
 _LIKE_A_TAG = 0.5, 1.7
@@ -41,39 +37,26 @@ _PART = 0.35
 """When more than this share of the picture would be looked at again, all of it is."""
 
 
-@dataclass(frozen=True, eq=False)
-class LastLook:
-    """What the last look rests on: every marker with its place, and what was judged of the squares."""
-
-    kit: Kit
-    pose: Pose
-    sightings: tuple[Sighting, ...]
-    placed: tuple[Placed, ...]
-    empty: frozenset[Square]
-    unknown: frozenset[Square]
-    tag_px: float
-    """How large a piece's marker is in the middle of the board."""
-
-
 class FrameReader:
     """Looks at the pictures of one camera, one after the other.
 
-    `kits` are the kits by game, `active` the one to prefer; `thorough` takes more time for each picture.
+    `kits` are the kits by game, of which `use` says the one to prefer; the `scanner` finds markers, the `closer` search
+    those that it misses, the `locator` tells where the board is.
     """
 
-    def __init__(self, kits: Mapping[str, Kit], lens: Lens, *, thorough: bool = False) -> None:
+    def __init__(
+        self, kits: Mapping[str, Kit], locator: BoardLocator, scanner: Scanner, closer: RectifiedSearch
+    ) -> None:
         self._kits = dict(kits)
         self._active: Kit | None = None
-        self._scanner, self._closer = Scanner(thorough=thorough), RectifiedSearch()
-        self._empties: EmptySquares | None = None
+        self._scanner, self._closer = scanner, closer
+        self._judge: SquareJudge | None = None
         self._cards: CardReader | None = None
-        self._placer: tuple[Pose, Placer] | None = None
         self._vague: tuple[Pose, frozenset[Square]] | None = None
         self._under: SquaresUnder | None = None
-        self._shot: tuple[Snapshot, frozenset[Square]] | None = None
         self._edges: dict[int, tuple[Points, Points]] = {}
         self._shaded = True
-        self.locator = BoardLocator(lens)
+        self.locator = locator
         self.kit: Kit | None = None
         """The kit whose board was in view last."""
         self.pose: Pose | None = None
@@ -84,14 +67,17 @@ class FrameReader:
         """Which part of the last picture was looked at; None: all of it."""
         self.resigned: frozenset[Square] = frozenset()
         """Unknown squares of which no more is to be learned for the time being."""
-        self.sureness: Mapping[Square, float] = {}
+
+    @property
+    def sureness(self) -> Mapping[Square, float]:
         """How surely each square was read last."""
+        return self._judge.sureness if self._judge is not None and self.seen is not None else {}
 
     def use(self, active: Kit | None) -> None:
         """Prefer this kit from now on, and forget the board and all that was worked out for it."""
         self._active = active
-        self.kit, self.seen, self._empties, self._cards = None, None, None, None
-        self._placer, self._vague, self._under, self._shot = None, None, None, None
+        self.kit, self.seen, self._judge, self._cards = None, None, None, None
+        self._vague, self._under = None, None
         self._edges.clear()
         self.locator.forget()
 
@@ -113,18 +99,14 @@ class FrameReader:
 
     def learn(self) -> None:
         """Remember how the squares that were empty in the last picture look; it was a still one."""
-        if self._shot is not None and self._empties is not None:
-            self._empties.learn(*self._shot)
+        if self._judge is not None and self.seen is not None:
+            self._judge.learn()
 
     def covered(self, luma: Luma, squares: Collection[Square]) -> frozenset[Square]:
         """Which of these squares of the board that was seen last are covered by what shows no marker."""
-        seen = self.seen
-        if seen is None or self._empties is None or self._placer is None or not squares:
+        if self.seen is None or self._judge is None or not squares:
             return frozenset()
-        bodies = self._placer[1].bodies(seen.placed, squares)
-        shot = self._empties.snapshot(luma, seen.pose, (), bodies, squares)
-        covered = self._empties.covered_among(shot, squares)
-        return frozenset(covered - self._closer.marked(seen.kit, seen.pose, luma, covered))
+        return self._judge.covered(luma, self.seen, squares)
 
     def look(
         self,
@@ -144,13 +126,19 @@ class FrameReader:
             look = self._look_in_parts(luma, self.seen, blocks, still)
             if look is not None:
                 self.looked = grown(blocks)  # next to them things have changed too little to count
-                return look
+                return self._with_hindsight(look)
         self.looked = None
-        self._shot, self.resigned = None, frozenset()
+        self.resigned = frozenset()
         look = self._look_at_all(luma, still, moving_px)
         if look.game is None:
-            self.seen, self.sureness = None, {}
-        return look
+            self.seen = None
+        return self._with_hindsight(look)
+
+    def _with_hindsight(self, look: Vote) -> Vote:
+        """With what the picture before would have told, had it been asked as closely."""
+        if not self._shaded or self.seen is None or self._judge is None:
+            return look
+        return self._judge.with_hindsight(look, self.seen)
 
     def _look_at_all(self, luma: Luma, still: bool, moving_px: Points) -> Vote:
         size = (luma.shape[1], luma.shape[0])
@@ -168,10 +156,11 @@ class FrameReader:
         if kit.deck:
             self.seen = None
             return self._card_look(luma, kit, pose, found, moving_px)
-        if kit is not self.kit or self._empties is None:
-            self.kit, self._empties, self._cards = kit, EmptySquares(kit.board), None
-        look = self._judge(luma, kit, pose, sightings, closely=still)
-        if still and self.seen is not None and not _all_pieces(kit, look.ids):
+        if self._judge is None or kit is not self.kit:
+            self.kit, self._judge, self._cards = kit, SquareJudge(kit, self._closer), None
+        picture = self._located(luma, kit, pose)
+        look, self.seen = self._judge.judge(picture, sightings, closely=still)
+        if still and not _all_pieces(kit, look.ids):
             seen = self.seen.sightings
             is_hard = self._is_hard(luma, self.seen, found)
             every = self._scanner.whole(luma).sightings if is_hard and not is_all else ()
@@ -183,7 +172,7 @@ class FrameReader:
             slow = self._scanner.with_effort(luma).sightings if is_hard else self._at_unknown(luma, self.seen)
             more = (*whole, *_others(slow, (*seen, *whole)))
             if more:
-                look = self._judge(luma, kit, pose, (*seen, *more), closely=False)
+                look, self.seen = self._judge.judge(picture, (*seen, *more), closely=False)
         return look
 
     @staticmethod
@@ -271,7 +260,7 @@ class FrameReader:
 
     def _look_in_parts(self, luma: Luma, seen: LastLook, blocks: Blocks, still: bool) -> Vote | None:
         """Look only where something has changed; None when that does not do."""
-        if self.locator.is_rough:
+        if self.locator.is_rough or self._judge is None:
             return None
         kit, pose, board = seen.kit, seen.pose, seen.kit.board
         tag_px = seen.tag_px
@@ -301,76 +290,20 @@ class FrameReader:
             for square in piece.squares
             if square is not None
         }
-        look = self._judge(luma, kit, pose, (*kept, *new), closely=True, asked=asked, before=seen)
+        picture, part = self._located(luma, kit, pose), Part(frozenset(asked), seen, self.resigned)
+        look, self.seen = self._judge.judge(picture, (*kept, *new), part, closely=True)
         if not still:
-            self.resigned -= asked
-        if still and (look.unknown & asked) - self.resigned and self.seen is not None:
+            self.resigned -= self.seen.asked
+        if still and (look.unknown & self.seen.asked) - self.resigned:
             slow = self._scanner.parts(luma, boxes, 0.4 * tag_px, slowly=True).sightings
             more = tuple(s for s in slow if s.marker not in look.ids)
             if more:
-                every = (*self.seen.sightings, *more)
-                look = self._judge(luma, kit, pose, every, closely=False, asked=asked, before=self.seen)
+                part = Part(self.seen.asked, self.seen, self.resigned)
+                look, self.seen = self._judge.judge(picture, (*self.seen.sightings, *more), part, closely=False)
         return look
 
-    def _judge(
-        self,
-        luma: Luma,
-        kit: Kit,
-        pose: Pose,
-        sightings: tuple[Sighting, ...],
-        *,
-        closely: bool,
-        asked: set[Square] | None = None,
-        before: LastLook | None = None,
-    ) -> Vote:
-        """Which pieces lie where, and which squares are empty; of all squares, or of those `asked` alone."""
-        assert self._empties is not None
-        if self._placer is None or self._placer[0] is not pose:
-            self._placer = pose, Placer(kit, pose)
-        placer = self._placer[1]
-        placed, strangers = placer.place(sightings)
-        if asked is not None and before is not None:
-            asked |= self._concerned(placer, placed, before)
-        corners = [s.marker for s in sightings if s.marker in kit.board.corners]
-        vague, unconfirmed = self._vague_squares(kit, pose), self.locator.unconfirmed
-        seen, markers, doubtful = faces_on_squares(placed, unconfirmed)
-        rest = {s for s in kit.board.squares if s not in seen and s not in kit.board.holes}
-        ask = rest if asked is None else rest & asked
-        empty, shot = set[Square](), None
-        if ask:
-            bodies = placer.bodies(placed, ask)
-            shot = self._empties.snapshot(luma, pose, corners, bodies, None if asked is None else ask)
-            empty = self._empties.empty_among(shot, ask - doubtful - vague, shaded=self._shaded and not closely)
-        missing = ask - empty
-        if shot is not None and closely and missing:
-            # What does not lie as a marker should may have been seen badly.
-            shaky = {p.sighting.marker for p in placed if not (p.fits and p.sure)} - set(strangers)
-            known = {sighting.marker for sighting in sightings} - shaky
-            more = self._closer.look(kit, pose, luma, known, missing)
-            if more:
-                better = {sighting.marker for sighting in more}
-                sightings = (*(s for s in sightings if s.marker not in better), *more)
-                placed, strangers = placer.place(sightings)
-                seen, markers, doubtful = faces_on_squares(placed, unconfirmed)
-                empty -= doubtful | set(seen)
-                # What these pieces hide is no longer taken for something that lies there.
-                missing -= doubtful | set(seen)
-            if missing:
-                bodies = placer.bodies(placed, missing)
-                again = self._empties.snapshot(luma, pose, corners, bodies, missing) if more else shot
-                empty |= self._empties.empty_among(again, missing - doubtful - vague, shaded=self._shaded)
-        self._shot = (shot, frozenset(empty)) if shot is not None else None
-        if before is not None:
-            empty |= before.empty - ask - doubtful - set(seen)
-        beside = sorted(p.face.name for p in placed if p.squares == {None})
-        unknown = frozenset(s for s in rest if s not in seen and s not in empty) | doubtful
-        tag_px = (
-            before.tag_px if before else kit.tag_mm * pose.px_per_mm(kit.board.width_mm / 2, kit.board.height_mm / 2)
-        )
-        self.seen = LastLook(kit, pose, tuple(sightings), tuple(placed), frozenset(empty), unknown, tag_px)
-        guessed = self._guessed(sightings, markers, empty, unknown)
-        ids = frozenset(sighting.marker for sighting in sightings)
-        return Vote(kit.game, seen, unknown, tuple(beside), strangers, markers=markers, guessed=guessed, ids=ids)
+    def _located(self, luma: Luma, kit: Kit, pose: Pose) -> Located:
+        return Located(luma, pose, self._vague_squares(kit, pose), self.locator.unconfirmed, self._shaded)
 
     def _vague_squares(self, kit: Kit, pose: Pose) -> frozenset[Square]:
         """The squares of which the pose is not sure enough to say that nothing lies there."""
@@ -378,31 +311,10 @@ class FrameReader:
             self._vague = pose, self.locator.unconfirmed | vague_squares(kit.board, pose)
         return self._vague[1]
 
-    def _concerned(self, placer: Placer, placed: Iterable[Placed], before: LastLook) -> set[Square]:
-        """The squares of pieces that were not seen before, and those in doubt of which such a piece hides a part: it is
-        no longer taken for something that lies there."""
-        old = {id(piece) for piece in before.placed}
-        come = [piece for piece in placed if id(piece) not in old]
-        own = {square for piece in come for square in piece.squares if square is not None}
-        return own | placer.beside(come, self.resigned) if self.resigned else own
-
-    def _guessed(
-        self,
-        sightings: Iterable[Sighting],
-        markers: Mapping[Square, int],
-        empty: Iterable[Square],
-        unknown: Iterable[Square],
-    ) -> frozenset[Square]:
-        """The squares whose marker is not clearly the one it resembles most; notes how surely each was read."""
-        scores = {sighting.marker: sighting.score for sighting in sightings}
-        sure = {square: scores[marker] for square, marker in markers.items()}
-        self.sureness = sure | dict.fromkeys(empty, 1.0) | dict.fromkeys(unknown, 0.0)
-        return frozenset(square for square, score in sure.items() if score < _CLEARLY)
-
     def _card_look(self, luma: Luma, kit: Kit, pose: Pose, found: Found, moving_px: Points) -> Vote:
         """What a picture of a board of cards says."""
         if self._cards is None or self._cards.kit is not kit:
-            self.kit, self._cards, self._empties = kit, CardReader(kit), None
+            self.kit, self._cards, self._judge = kit, CardReader(kit), None
         cards = self._cards.read(luma, pose, moving_px)
         times = Counter(sighting.marker for sighting in found.sightings)
         own = {*kit.board.corners, *self._cards.markers}

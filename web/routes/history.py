@@ -213,6 +213,7 @@ class HistoryPages:
             seconds=seconds,
             commands=commands,
             games=self._page_context.games,
+            opponents=self._page_context.features.opponents,
             is_host=self._page_context.guard.is_host(request),
         )
 

@@ -72,7 +72,7 @@ class Arena(Game[State, Orders]):
         """By hit points."""
         return lead(state)
 
-    def triumph(self, winner: str) -> str:
+    def triumph(self, winner: str, state: State) -> str:  # noqa: ARG002
         """In the arena."""
         return say("{name} holds the arena.", name=winner)
 

@@ -95,7 +95,7 @@ class Kahmate(Game[State, Action]):
         """By where the ball is."""
         return lead(state)
 
-    def triumph(self, winner: str) -> str:
+    def triumph(self, winner: str, state: State) -> str:  # noqa: ARG002
         """With a try."""
         return say("{name} scores the try.", name=winner)
 

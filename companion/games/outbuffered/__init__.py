@@ -110,8 +110,10 @@ class Outbuffered(Game[State, str]):
         """By the steps that are still to go."""
         return lead(state)
 
-    def triumph(self, winner: str) -> str:
-        """With the flag."""
+    def triumph(self, winner: str, state: State) -> str:
+        """With the flag, or on the start tile of a robot that was hit."""
+        if state.off_board:
+            return say("{name} bars the way back.", name=winner)
         return say("{name} brings the flag home.", name=winner)
 
     def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002

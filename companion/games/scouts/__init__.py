@@ -115,7 +115,7 @@ class Scouts(ChessClockGame[State, str]):
         """By the ranks that the best scout still has to go."""
         return lead(state.position)
 
-    def triumph(self, winner: str) -> str:
+    def triumph(self, winner: str, state: State) -> str:  # noqa: ARG002
         """With intel."""
         return say("{name} brings the intel home.", name=winner)
 

@@ -7,16 +7,17 @@ the machine do not count; games are shared out over the processors.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from importlib import import_module
-from math import sqrt
+from functools import partial
 from random import Random
 from typing import Any
 
 import msgspec
 
+from companion.archive.statistics import wilson_interval
+from companion.bots import bot_for, knows
 from companion.bots.base import LEVELS, Bot
 from companion.core.i18n import plain_words
 from companion.core.kit import SEATS, Seat
@@ -30,8 +31,6 @@ STRONGEST = LEVELS[-1]
 _GREEDY_BARS: Mapping[str, float] = {"kahmate": 0.65}
 _ROLE_BARS: Mapping[str, Mapping[Seat, float]] = {"binmat": {Seat.SOUTH: 0.40, Seat.NORTH: 0.80}}
 """Where the seats are roles, each is played for itself against the rule of thumb."""
-_Z = 1.959964
-"""The normal quantile of a 95 % interval of Wilson's."""
 
 
 @dataclass(frozen=True)
@@ -66,20 +65,6 @@ class Tally:
         self.nodes += other.nodes
 
 
-def lower_bound(wins: int, games: int) -> float:
-    """The lower end of Wilson's interval at 95 % for a share of wins.
-
-    >>> round(lower_bound(500, 500), 3), round(lower_bound(330, 400), 3), lower_bound(0, 0)
-    (0.992, 0.785, 0.0)
-    """
-    if not games:
-        return 0.0
-    share, square = wins / games, _Z * _Z
-    middle = share + square / (2 * games)
-    spread = _Z * sqrt(share * (1 - share) / games + square / (4 * games * games))
-    return (middle - spread) / (1 + square / games)
-
-
 def pairings(name: str, games: int | None) -> Iterator[Pairing]:
     """What is asked of the bot of a game; `games` instead of the usual numbers of games."""
     many, each = games or RANDOM_GAMES, games or GAMES_EACH
@@ -106,19 +91,14 @@ def bench_bots(games: int | None, only: str) -> bool:
     return good
 
 
-def _maker(name: str) -> type[Bot] | None:
+def _maker(name: str) -> Callable[[Seat, Mapping[str, Any], int, int], Bot] | None:
     """The bot of a game, or None."""
-    try:
-        module = import_module(f"companion.bots.{name}")
-    except ModuleNotFoundError:
-        return None
-    bot: type[Bot] = module.BOT
-    return bot
+    return partial(bot_for, name) if knows(name) else None
 
 
 def _told(pairing: Pairing, tally: Tally) -> bool:
     """Print a line about a pairing; answers whether the bar was reached."""
-    bound = lower_bound(tally.wins, pairing.games)
+    bound, _ = wilson_interval(tally.wins, pairing.games)
     rival = f"level {pairing.rival}" if isinstance(pairing.rival, int) else pairing.rival
     role = f" as {game_named(pairing.game).sides[pairing.seat].name}" if pairing.seat else ""
     times, nodes = sorted(tally.times_s), sorted(tally.nodes)

@@ -7,6 +7,7 @@ that hands lay open.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 from companion.core.grid import Square
@@ -14,7 +15,7 @@ from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Step
 from companion.games.mixins import tableau_of
 from companion.games.tools import CardRehearsal, Showdown, tools_of
-from companion.table.session import Phase, chance
+from companion.table.session import Phase
 from companion.table.table_view import TableView
 from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Match, Stuck
@@ -80,21 +81,20 @@ class CardMatch(Match):
             self._press(self._due_seat(), self._rehearsal.end_turn)
             return
         (seat,) = self.game.to_act(self.state)
-        view, rng = self.look(), self.players[seat].rng
+        view, rng, drawn = self.look(), self.players[seat].rng, self.chance()
         if rng.random() < DAWDLES and view.time.clock is not None:
             self.clock.advance(view.time.clock.limit_s)
             self.companion.step_keys()
-            self._follow(seat, self._rehearsal.pass_turn, view.moment)
+            self._follow(seat, self._rehearsal.pass_turn, drawn)
         elif self._has_real_cards:
-            self._play_with_cards(seat, view)
+            self._play_with_cards(seat)
         else:
             self._play_on_phone(seat, view)
         self._compare()
 
-    def _follow(self, seat: Seat, action: str, moment: str) -> Step[Any]:
+    def _follow(self, seat: Seat, action: str, drawn: Random) -> Step[Any]:
         """Carry an action out in the people's own game."""
-        tick = int(moment.rpartition(".")[2])
-        step = self.game.apply(self.state, {seat: action}, chance(self.seed, tick))
+        step = self.game.apply(self.state, {seat: action}, drawn)
         self.state = step.state
         return step
 
@@ -110,6 +110,7 @@ class CardMatch(Match):
 
     def _play_on_phone(self, seat: Seat, view: TableView) -> None:
         """Hand an action in; now and then take it back first, where that is allowed."""
+        drawn = self.chance()
         player, action = self.players[seat], self._choose(list(self.game.legal_actions(self.state, seat)))
         if player.phone is None:
             raise Stuck("Hidden hands need a phone")
@@ -119,18 +120,18 @@ class CardMatch(Match):
                 player.phone.post("take-back", {"moment": view.moment})
                 view = self.look()
             else:
-                self._follow(seat, action, view.moment)
+                self._follow(seat, action, drawn)
                 return
         player.phone.post("hand-in", {"moment": view.moment, "action": action})
-        self._follow(seat, action, view.moment)
+        self._follow(seat, action, drawn)
 
     # ---- real cards --------------------------------------------------------------------------------------------------
 
-    def _play_with_cards(self, seat: Seat, view: TableView) -> None:
-        before = self.state
+    def _play_with_cards(self, seat: Seat) -> None:
+        before, drawn = self.state, self.chance()
         legal = self.game.legal_actions(before, seat)
         action = self._choose([action for action in legal if self._rehearsal.is_seen(before, action)])
-        step = self._follow(seat, action, view.moment)
+        step = self._follow(seat, action, drawn)
         if not step.stages:
             self._press(seat, self._rehearsal.end_turn)
             return

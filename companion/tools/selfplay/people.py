@@ -24,6 +24,7 @@ from companion.core.errors import CompanionError
 from companion.core.kit import Seat
 from companion.games.base import Game
 from companion.service.app import Companion, Simulation
+from companion.table.session import chance
 from companion.table.table_view import TableView
 
 FRAME_S = 0.1
@@ -173,6 +174,10 @@ class Match(ABC):
         """The table as everybody sees it."""
         return self.companion.table.view()
 
+    def chance(self) -> Random:
+        """What the turn that is due draws from, in the people's own game as at the table: the seed was chosen."""
+        return chance(self.seed, len(self.companion.table.progress().turns) + 1)
+
     def round(self, frames: int = 1) -> None:
         """Let some frames pass, and hold what the table accepts against what is true."""
         for _ in range(frames):
@@ -195,7 +200,7 @@ class Match(ABC):
             view = self.look()
             if (view.moment, view.turn.stage, view.phase) != before:
                 return
-            if frame == PATIENCE_FRAMES // 2 and "does not see" in f"{view.sign.text} {view.sign.small}":
+            if frame == PATIENCE_FRAMES // 2 and view.board.unknown:
                 self.straighten()
             if frame == PATIENCE_FRAMES // 4:
                 self.mend(view)

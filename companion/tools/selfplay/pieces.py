@@ -11,7 +11,7 @@ from companion.core.kit import SEATS, Layout, Seat
 from companion.core.ports import WorldPiece
 from companion.games.base import Game, PadGrammar
 from companion.table.board_check import HandMove, Problem, hand_moves, tops
-from companion.table.session import Phase, chance
+from companion.table.session import Phase
 from companion.table.table_view import TableView
 from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Match, SimulatedPlayer, Stuck
@@ -134,7 +134,7 @@ class PieceMatch(Match):
     def mend(self, view: TableView) -> None:
         """Put straight what may be hidden; where that mends nothing or hands went ahead of a face-off, lay the board as
         it is wanted."""
-        if view.board.problems and "does not see" in view.sign.small:
+        if view.board.problems and view.board.unknown:
             self.straighten()
             self.round(4)
             view = self.look()
@@ -231,7 +231,7 @@ class PieceMatch(Match):
             for problem in self.look().board.problems:
                 if problem.square == square:
                     return problem
-            if frame == people.PATIENCE_FRAMES // 2 and "does not see" in self.look().sign.small:
+            if frame == people.PATIENCE_FRAMES // 2 and self.look().board.unknown:
                 self.straighten()
         return None
 
@@ -239,19 +239,18 @@ class PieceMatch(Match):
 
     def give_orders(self) -> None:
         """Both seats hand in, one after the other in any order."""
-        view = self.look()
+        view, drawn = self.look(), self.chance()
         place = (view.moment, view.turn.stage, view.phase)
         due = sorted(self.game.to_act(self.state), key=lambda _: self.rng.random())
         persons = [seat for seat in due if not self.players[seat].machine]
         chosen = {seat: self._choose(seat) for seat in SEATS if seat in persons}
         for seat in persons:
             self._hand_in(self.players[seat], view.moment, *chosen[seat])
-        tick = int(view.moment.rpartition(".")[2])
         actions = {seat: self.game.parse(text) for seat, (text, _) in chosen.items()}
         if len(persons) < len(due):
             self.until("The machine has its turn", *place)
             actions = self.played()
-        self.state = self.game.apply(self.state, actions, chance(self.seed, tick)).state
+        self.state = self.game.apply(self.state, actions, drawn).state
         if self.look().moment == view.moment and self.look().phase is Phase.ORDERS:
             raise Stuck(f"Both have handed in, but the table says “{self.look().sign.text}”")
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from companion.core.grid import Square
 from companion.core.kit import Layout, Seat
 from companion.games.screen import Play
 from companion.table.board_check import hand_moves, tops
-from companion.table.session import Phase, chance
+from companion.table.session import Phase
 from companion.table.table_view import TableView
 from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Stuck
@@ -31,13 +29,13 @@ class PlayMatch(PieceMatch):
             return
         (seat,) = due
         if self.players[seat].machine:
-            drawn = self._chance()
+            drawn = self.chance()
             self.until("The machine has its turn", *self._place())
             self.state = self.game.apply(self.state, self.played(), drawn).state
             return
         play = self._choose_play(seat)
         action = self.game.parse(play.text)
-        step = self.game.apply(self.state, {seat: action}, self._chance())
+        step = self.game.apply(self.state, {seat: action}, self.chance())
         laid = self.game.as_laid(self.state, seat, action, step)
         before = self._place()
         is_seen = laid is not None and dict(laid) != dict(self.look().board.layout)
@@ -53,9 +51,6 @@ class PlayMatch(PieceMatch):
     def _place(self) -> tuple[str, int, Phase]:
         view = self.look()
         return view.moment, view.turn.stage, view.phase
-
-    def _chance(self) -> Any:
-        return chance(self.seed, int(self.look().moment.rpartition(".")[2]))
 
     def _choose_play(self, seat: Seat) -> Play:
         """A play that the phone would offer: what the game's random player does, or what comes to the same."""
@@ -152,7 +147,7 @@ class PlayMatch(PieceMatch):
         pictures = []
         for play in self.game.plays(self.state, seat):
             action = self.game.parse(play.text)
-            step = self.game.apply(self.state, {seat: action}, self._chance())
+            step = self.game.apply(self.state, {seat: action}, self.chance())
             for layout in (self.game.as_laid(self.state, seat, action, step), *(s.expected for s in step.stages)):
                 if layout is not None:
                     pictures.append(tops(layout))
