@@ -86,7 +86,7 @@ def _unit_taps(sheet: OrderSheet, text: str) -> Iterator[Tap]:
         key = f'[data-kind="{kind}"]'
         yield Tap(key, (whole, (f"{key}[aria-pressed=true]", "")))
         if has_direction:
-            yield Tap(f'[data-way="{way}"]', (whole,))
+            yield Tap(f"[data-way={way}]", (whole,))
 
 
 def _codes(kind: OrderKind, ways: Iterable[str]) -> set[str]:
@@ -114,7 +114,7 @@ def _card_taps(tableau: CardUi, text: str) -> Iterator[Tap]:
 
 def plain_taps(taps: Sequence[Tap]) -> list[list[Any]]:
     """For the script of the page: target, what is done, what comes first instead."""
-    return [[tap.target, tap.done, *filter(None, tap.instead)] for tap in taps]
+    return [[tap.target, [list(filter(None, each)) for each in tap.done], *filter(None, tap.instead)] for tap in taps]
 
 
 def guided_board(view: TableView) -> Markup:
