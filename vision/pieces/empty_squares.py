@@ -326,14 +326,15 @@ class EmptySquares:
         axis = (np.arange(side) + 0.5 - side / 2) / self._scale
         across, up = np.broadcast_to(axis[None, :], (side, side)), np.broadcast_to(-axis[:, None], (side, side))
         half = board.square_mm / 2
-        low, high = half + 0.8, half + (board.gap_mm - 0.8 if board.gap_mm else self._edge / self._scale)
+        # Beyond the outline's own blur, where there is room for that.
+        low, high = (0.8, board.gap_mm - 0.8) if board.gap_mm else (1.2, self._edge / self._scale)
         beyond = []
         for away, aside in ((up, across), (across, up), (-up, across), (-across, up)):
-            beyond.append(np.flatnonzero((away > low) & (away < high) & (np.abs(aside) < half - 1.5)))
+            beyond.append(np.flatnonzero((away > half + low) & (away < half + high) & (np.abs(aside) < half - 1.5)))
         places = np.column_stack([across.ravel(), -up.ravel()]).astype(np.float32)
         step = _NEXT_TONE if board.tones > 1 else 0.03
         return {
-            is_marked: Paper(inside, tuple(beyond), places, step)
+            is_marked: Paper(inside, tuple(beyond), places, step, gentle=2 if is_marked else 6)
             for is_marked, inside in ((False, self._open), (True, self._disc))
         }
 
