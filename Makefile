@@ -4,7 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The other OpenCV: Raspberry Pi OS Bookworm needs 4.11, everything else takes the newest.
 VENV4 := .venv-opencv4
-VISION := tests/vision tests/tools/test_bench_vision.py tests/service/test_bug_bundle.py tests/archive/test_photographs.py
+# What its version can change: how boards and cards are found and read, cameras' formats, and how markers are printed.
+READING := board_reader boards calibrate cards colours frame_reader glints heap lens_models lenses order_statistics shaded_squares simulation still_pictures two_corners
+VISION := $(READING:%=tests/vision/test_%.py) $(wildcard tests/vision/test_*camera*.py) tests/vision/test_usb.py \
+	tests/printing/test_sheets_cards.py tests/printing/test_sheets.py::test_every_tag_is_there_as_often_as_asked
 # On a Raspberry Pi camera and pins come from the distribution: the environment must see its packages.
 SITE := $(shell python3 -c "import importlib.util as u; print('--system-site-packages' if u.find_spec('picamera2') or u.find_spec('lgpio') else '')" 2>/dev/null)
 # Bookworm's picamera2 was built for numpy 1: there the newest OpenCV that works with it is 4.11.
@@ -12,7 +15,7 @@ PINS := $(shell python3 -c "import importlib.util as u, importlib.metadata as m;
 # How to install a system package here: as root, by a sudo that asks nothing, or not at all.
 APT := $(shell if ! command -v apt-get >/dev/null; then :; elif [ "$$(id -u)" = 0 ]; then echo "apt-get"; elif sudo -n true 2>/dev/null; then echo "sudo -n apt-get"; fi)
 ARGS ?=
-JOBS ?= $(shell nproc)
+JOBS ?= $(shell expr $$(nproc) + 1)
 MINUTES ?= 60
 N ?= 1000000
 SCREENSHOTS ?= /tmp/companion-screenshots
@@ -52,8 +55,8 @@ lock: $(VENV)/.tests
 		$(BIN)/uv pip compile -q --no-config --universal --python-version 3.11 --generate-hashes --only-binary :all: --upgrade \
 		--custom-compile-command "make lock" - -o companion/build.lock
 
-# As many tests at once as there are cores: many of them wait for browsers. Then those that time things, one by one;
-# pytest's status 5 only says that ARGS has chosen none of them.
+# One test more at once than there are cores, for many of them wait. Then those that time things, one by one; pytest's
+# status 5 only says that ARGS has chosen none of them.
 test: $(VENV)/.tests tools
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not alone" $(ARGS) || [ $$? = 5 ]
 	$(BIN)/python -m pytest -m alone $(ARGS) || [ $$? = 5 ]
@@ -107,13 +110,16 @@ bench-bots: $(VENV)/.tests
 bench-pi: $(VENV)/.tests
 	$(BIN)/companion bench pi $(ARGS)
 
-# The whole machine under QEMU: installed, booted, played on, its plug pulled; ARGS=--short for the main things. The
-# first run fetches Debian's packages, later ones take what it has built from the cache (APPLIANCE_CACHE).
+# The whole machine under QEMU: installed, booted, played on, its plug pulled; the package on an emulated Raspberry Pi 3B;
+# ARGS=--short for the main things. The first run fetches Debian's packages, later ones take what it has built from the
+# cache (APPLIANCE_CACHE).
 QEMU := qemu-system-x86 qemu-utils seabios ipxe-qemu mmdebstrap e2fsprogs
+QEMU_PI := $(if $(findstring --short,$(ARGS)),,qemu-system-arm qemu-user-static device-tree-compiler cpio kmod arch-test)
 appliance: $(VENV)/.tests
 	@command -v qemu-system-x86_64 >/dev/null && command -v mmdebstrap >/dev/null \
-	|| { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq $(QEMU) >/dev/null; } \
-	|| echo "No QEMU: install $(QEMU) to test the whole machine."
+	&& { [ -z "$(QEMU_PI)" ] || command -v qemu-system-aarch64 >/dev/null; } \
+	|| { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq $(QEMU) $(QEMU_PI) >/dev/null; } \
+	|| echo "No QEMU: install $(QEMU) $(QEMU_PI) to test the whole machine."
 	$(BIN)/python -m pytest -rs tests/appliance $(ARGS)
 
 # The tests of reading, rules and pages on an emulated cortex-a72 with arm64's wheels: hours, once a week, as root.

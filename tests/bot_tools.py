@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from random import Random
 from typing import Any
 
 import msgspec
 
+from companion.bots import bot_for
 from companion.bots.base import Bot
 from companion.core.i18n import plain_words
 from companion.core.kit import SEATS, Seat
@@ -16,8 +16,7 @@ from companion.games import game_named
 
 
 def bot_of(name: str, seat: Seat, level: int, seed: int = 1, **options: Any) -> Bot:
-    bot: Bot = import_module(f"companion.bots.{name}").BOT(seat, options, level, seed)
-    return bot
+    return bot_for(name, seat, options, level, seed)
 
 
 def states(name: str, count: int, most: int, **options: Any) -> Iterator[Any]:

@@ -42,8 +42,8 @@ def is_room_in_memory() -> bool:
 def open_folder(config: pytest.Config) -> None:
     """Begin the folder of this run, in memory where there is enough of it; workers find it in their environment.
 
-    In it lies what tests, their services and browsers leave behind, and what services have compiled of code and
-    templates, for the next one. Everything is written and synced as ever; only nobody waits for a disk.
+    In it lies what tests, their services and browsers leave behind, and what services have compiled of templates, for
+    the next one. Everything is written and synced as ever; only nobody waits for a disk.
     """
     if SHARED in os.environ:
         return
@@ -54,8 +54,8 @@ def open_folder(config: pytest.Config) -> None:
     else:
         folder = tempfile.mkdtemp(prefix="companion-")
     os.environ[SHARED] = folder
-    os.environ.setdefault("PYTHONPYCACHEPREFIX", f"{folder}/code")
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # to compile everything anew takes each worker fifteen seconds
+    sys.dont_write_bytecode = False
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 

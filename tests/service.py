@@ -105,6 +105,10 @@ class Running:
         self._process.send_signal(signal.SIGKILL)
         self._end()
 
+    def begin_anew(self) -> None:
+        """As the page asks for it once settings have changed."""
+        self._process.send_signal(signal.SIGUSR1)
+
     def stop(self) -> int:
         """SIGTERM; answers the exit status."""
         if self._process.poll() is None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import jsonschema_rs
+import msgspec
 import pytest
 from flask import Flask, request
 from tour import Tour, touring
@@ -237,6 +238,8 @@ def test_every_other_answer_is_as_described(watched: Watched) -> None:
     view = table.view()
     table.confirm("host", view.moment, view.turn.stage, force=True)
     post("/api/seat/south/plan", moment=table.view().moment, entered="U")
+    table.use(msgspec.structs.replace(table.settings, coach="always"))
+    post("/api/seat/south/coach", moment=table.view().moment, about="now")
     post("/api/seat/south/hand-in", moment=table.view().moment, action="UUU")
     post("/api/seat/south/mine")
     post("/api/seat/south/resign")

@@ -184,11 +184,16 @@ def touring() -> Iterator[Tour]:
 # ---- looking ---------------------------------------------------------------------------------------------------------
 
 
-def dress(window: WebDriver, size: tuple[int, int], theme: str) -> None:
-    """Give a window a size and a theme."""
+def resize(window: WebDriver, size: tuple[int, int]) -> None:
+    """Give a window a size."""
     width, height = size
     metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
     cdp(window, "Emulation.setDeviceMetricsOverride", **metrics)
+
+
+def dress(window: WebDriver, size: tuple[int, int], theme: str) -> None:
+    """Give a window a size and a theme."""
+    resize(window, size)
     features = [
         {"name": "prefers-color-scheme", "value": theme},
         {"name": "prefers-reduced-motion", "value": "reduce"},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +13,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from companion.archive.history import History
+from companion.bots.bot_process import BotProcess
 from companion.bots.characters import cast
+from companion.bots.coach import Coach
 from companion.core.clock import FakeClock
 from companion.core.config import TableSettings, WebSettings
 from companion.core.grid import Square
@@ -95,6 +97,7 @@ def open_place(
     welcome: Welcome | None = None,
     join: Literal["open", "code"] = "open",
     engines: tuple[str, ...] = (),
+    open_coach: Callable[[Sequence[str]], Any] = BotProcess,
 ) -> Iterator[Place]:
     """A table whose work is done in the caller's thread."""
     clock, health = FakeClock(), FakeHealth()
@@ -110,6 +113,7 @@ def open_place(
             ),
             health=health,
             opponents=cast(engines),
+            coach=Coach(table, b"k" * 32, open_coach),
         )
         site = Site(WebSettings(viewers=viewers, join=join), lambda: urls, b"k" * 32, HOST_KEY)
         app = create_app(table, GAMES, clock, site, features)

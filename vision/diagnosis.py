@@ -169,8 +169,18 @@ class BoardEye:
             if self.settled_frames and _same(self.settled_frames[-1].reading, reading):
                 self.settled_frames.pop()  # the board is as before something moved: the newest picture of it counts
             self.settled_frames.append(look)
-        if sum(not isinstance(each.frame, _PackedFrame) for each in self.settled_frames) > UNPACKED:
+        if self._unpacked > UNPACKED:
             self._pack()
+
+    def make_room(self) -> None:
+        """Pack a settled frame where as many wait as may, so that the next one need not wait for it before the table
+        hears of it; in the watcher's thread, after a round."""
+        if self._unpacked >= UNPACKED:
+            self._pack()
+
+    @property
+    def _unpacked(self) -> int:
+        return sum(not isinstance(each.frame, _PackedFrame) for each in self.settled_frames)
 
     def _forget_other_boards(self, game: str | None) -> None:
         """Settled frames go with their board: large ones, such as those of cards, are not kept through another game.

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 
 from companion.core.i18n import say
 
 REST = 0.5
 """While hands move, the reader rests after a picture for this share of what it took: others have time, too."""
-GLANCES = 4.0
-"""If reading a picture in which hands move took longer than a picture lasts, for so many times as long further ones are
-not read: whether the hands have gone is seen sooner then."""
+SLOW, GLANCES = 0.5, 4.0
+"""If reading a picture in which hands move took more than this share of a picture's time, further ones are not read for
+so many times as long, nor are those of the next movement: whether the hands have gone is seen sooner then."""
+BEFORE_S, AFTER_S = 0.03, 0.03
+"""Around an alarm no picture is read, so that the alarm is in time: so long before it and after it, and before it as
+long as a picture took lately, but no longer than `MOST_BEFORE_S`."""
+MOST_BEFORE_S = 0.3
+_LATELY = 5
 _REMEMBERED = 600
 _OFTEN = 0.02
 """Hard pictures are told of when they are more than this share of those that are remembered."""
@@ -22,19 +28,39 @@ class Pace:
     def __init__(self, period_s: float) -> None:
         self.period_s = period_s
         self._took_s: deque[float] = deque(maxlen=_REMEMBERED)
+        self._hard_s = 0.0
+        self._is_stirred = False
         self._glances_until_s = 0.0
+        self._alarms_s: tuple[float, ...] = ()
+
+    def alarms(self, at_s: Iterable[float]) -> None:
+        """Alarms are due at these times (monotonic seconds) and at no others; from any thread."""
+        self._alarms_s = tuple(at_s)
+
+    def is_held(self, now_s: float) -> bool:
+        """Is an alarm so near that no picture should be read now?"""
+        alarms_s = self._alarms_s
+        if not alarms_s:
+            return False
+        before_s = min(MOST_BEFORE_S, BEFORE_S + max(list(self._took_s)[-_LATELY:], default=0.0))
+        return any(at_s - before_s <= now_s <= at_s + AFTER_S for at_s in alarms_s)
 
     def read(self, ended_s: float, took_s: float, is_stirred: bool) -> float:
         """A picture was read in so many seconds till then, in which something moved or not; how many seconds the reader
         should rest at least."""
         self._took_s.append(took_s)
-        if took_s > self.period_s and is_stirred:
-            self._glances_until_s = ended_s + GLANCES * took_s
+        if is_stirred:
+            if not self.glances(ended_s - took_s):
+                self._hard_s = took_s if took_s > SLOW * self.period_s else 0.0
+                self._glances_until_s = ended_s + GLANCES * self._hard_s
+            elif not self._is_stirred:
+                self._glances_until_s = ended_s + GLANCES * self._hard_s
+        self._is_stirred = is_stirred
         return REST * took_s if is_stirred else 0.0
 
     def glances(self, now_s: float) -> bool:
         """Is it only to be seen whether something moves?"""
-        return now_s < self._glances_until_s
+        return self._hard_s > 0 and (not self._is_stirred or now_s < self._glances_until_s)
 
     @property
     def sentence(self) -> str:

@@ -187,7 +187,8 @@ class Watcher:
     # ---- one frame ----
 
     def step(self) -> Reading | None:
-        """Do one frame, without waiting for its time; None when the camera gave none or is still in its pause."""
+        """Do one frame, without waiting for its time; None when the camera gave none or is still in its pause, or
+        when an alarm is too near to read it."""
         self._change_camera()
         now = self._clock.monotonic_s()
         if self._camera is None and now < self._next_s:
@@ -202,6 +203,8 @@ class Watcher:
             self._in_trouble(error.message)
             return None
         begun_s = self._clock.monotonic_s()
+        if self.pace.is_held(begun_s):
+            return None
         reading = self._reader.read(frame, glance=self.pace.glances(begun_s))
         ended_s = self._clock.monotonic_s()
         self._listeners.on_read_s(ended_s - begun_s)

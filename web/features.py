@@ -8,6 +8,7 @@ from pathlib import Path
 
 from companion.archive.played_games import GameArchive
 from companion.bots.characters import Character
+from companion.bots.coach import Coach
 from companion.core.config import WebSettings
 from companion.core.network import Wifi
 from companion.core.ports import Album, Eye, PanelHands, Spoken, World
@@ -66,7 +67,7 @@ class Features:
 
     `upkeep` is what the settings page writes, `check` tries pads and lamps, `past` are the games that were played,
     `health` says how the service is, `staff` is the key that calls somebody. `workbench` is there in simulation only.
-    `opponents` are the characters that the machine can play as.
+    `opponents` are the characters that the machine can play as, `coach` is who advises people.
     """
 
     welcome: Welcome = field(default_factory=Welcome)
@@ -79,3 +80,4 @@ class Features:
     health: HealthRoom | None = None
     staff: StaffBell | None = None
     opponents: tuple[Character, ...] = ()
+    coach: Coach | None = None

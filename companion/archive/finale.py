@@ -25,7 +25,7 @@ _MOST_COUNTS = 3
 
 def finale_of(told: Retelling, evening: Iterable[GameLine]) -> Finale:
     """The end of a game; `evening` are the games of its evening, itself among them."""
-    line, turns = told.line, len(told.turns)
+    line, turns, evening = told.line, len(told.turns), tuple(evening)
     counted = told.turns[-1].counted if turns else 0
     turn = turning_point(told.leads, line.winners)
     return Finale(
@@ -43,6 +43,7 @@ def finale_of(told: Retelling, evening: Iterable[GameLine]) -> Finale:
         fits=not told.trouble,
         evening=score_of(line, evening),
         has_replay=line.has_replay,
+        coached=coached_in(line, evening),
     )
 
 
@@ -96,6 +97,18 @@ def score_of(line: GameLine, evening: Iterable[GameLine]) -> Mapping[Seat, int] 
         if sides and {*sides.values()} == {*pair.values()} and other.ending is Ending.WON and not other.is_imported:
             wins.update(sides[winner] for winner in other.winners)
     return {seat: wins[name] for seat, name in pair.items()}
+
+
+def coached_in(line: GameLine, evening: Iterable[GameLine]) -> tuple[Seat, ...]:
+    """The seats whose players asked the coach in this game, or in one of the evening's that counts in its score."""
+    pair = _pair(line) or {}
+    names = {
+        sides[seat]
+        for other in evening
+        if (sides := _pair(other)) and {*sides.values()} == {*pair.values()}
+        for seat in other.coached
+    }
+    return tuple(seat for seat in SEATS if seat in line.coached or pair.get(seat) in names)
 
 
 def _pair(line: GameLine) -> dict[Seat, str] | None:

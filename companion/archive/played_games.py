@@ -232,6 +232,8 @@ class Finale:
     fits: bool
     evening: Mapping[Seat, int] | None
     has_replay: bool
+    coached: tuple[Seat, ...] = ()
+    """Who asked the coach in this game or in another one of the evening's."""
 
 
 @dataclass(frozen=True)

@@ -26,11 +26,11 @@ from companion.bots.arena_rules import (
     bent,
     robots_of,
 )
-from companion.bots.base import Bot, Choice
+from companion.bots.base import Bot, Choice, Verdict
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 from companion.games.arena import Arena
-from companion.games.arena.orders import CODES
+from companion.games.arena.orders import CODES, parse_orders
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,8 @@ STRENGTHS = {
     2: Strength(1500, 2, 1, 0.1, False, 5.0),
     3: Strength(7000, 6, 2, 0.0, True, 1.0),
 }
+_A_GAME = 200.0
+"""So many points decide a game, as a rule: about four robots."""
 _LEAST_TRUST, _MOST_TRUST = 0.1, 0.6
 _STEPS = 240
 """Rounds of regret matching."""
@@ -91,6 +93,21 @@ class ArenaBot(Bot):
         mine = [index for index, side in enumerate(robots.sides) if side == self._side]
         action = " ".join(f"{robots.numbers[index]}:{CODES[code]}" for index, code in zip(mine, plan, strict=True))
         return Choice(action, search.nodes, _reasons(self._field, robots, mine, plan))
+
+    def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
+        """Compare the best plan with these orders, both against the other side's mixed strategy."""
+        robots = robots_of(view, self._field.ground)
+        search = _Search(self._field, robots, self._side, self._strength.nodes)
+        search.plan(self._strength, 0.0, Random(f"{self._seed}/{robots.turn}"))
+        mine = [index for index, side in enumerate(robots.sides) if side == self._side]
+        given = dict(parse_orders(action).given)
+        codes = tuple(
+            CODES.index(given[number]) if (number := robots.numbers[index]) in given else NOTHING for index in mine
+        )
+        plan, better = search.judged(codes)
+        text = " ".join(f"{robots.numbers[index]}:{CODES[code]}" for index, code in zip(mine, plan, strict=True))
+        choice = Choice(text, search.nodes, _reasons(self._field, robots, mine, plan))
+        return Verdict(choice, min(1.0, max(0.0, better / _A_GAME)))
 
     def _expect(self, search: _Search) -> None:
         robots, codes = search.robots, search.joined([NOTHING] * len(search.units[0]), search.plain(1))
@@ -150,6 +167,12 @@ class _Search:
                 return plan
         weights = [share if share > 0.05 else 0.0 for share in mixes[0]]
         return rng.choices(self.plans[0], weights)[0]
+
+    def judged(self, codes: Codes) -> tuple[Codes, float]:
+        """The best plan against the other side's mix of plans, and by how much it is better than these orders."""
+        mix = list(zip(self.plans[1], self._solved(0.0)[1], strict=True))
+        best = max(self.plans[0], key=lambda plan: self._against(0, plan, mix))
+        return best, self._against(0, best, mix) - self._against(0, codes, mix)
 
     def _add(self, who: int, plan: Codes) -> None:
         if plan not in self.plans[who]:
@@ -285,16 +308,13 @@ def _reasons(field: Field, robots: Robots, mine: list[int], plan: Codes) -> tupl
     foes = {place for place, side in zip(robots.places, robots.sides, strict=True) if side != robots.sides[mine[0]]}
     attacks = [(index, code - 4) for index, code in zip(mine, plan, strict=True) if 4 <= code < DEFEND]
     if any(field.ahead[robots.places[index]][way] in foes for index, way in attacks):
-        told.append(say("It strikes where your robot stands now."))
+        told.append(say("This strikes where a robot of the other side stands now."))
     if any(field.ahead[robots.places[index]][way] not in foes for index, way in attacks):
-        told.append(say("It strikes where it expects your robot to go."))
+        told.append(say("This strikes where a robot of the other side is likely to go."))
     if DESTRUCT in plan:
         told.append(say("A robot that is lost anyway takes others down with it."))
     if DEFEND in plan:
         told.append(say("A robot that can be hit from several sides shelters."))
     if not told:
-        told.append(say("It closes in, so that several of its robots meet one of yours."))
+        told.append(say("This closes in, so that several robots meet one."))
     return tuple(told)
-
-
-BOT = ArenaBot

@@ -23,6 +23,17 @@ class Choice:
     why: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a bot thinks of an action: what it would have done, and how much worse the action is by its own judgement.
+
+    `loss` is a share of a whole game, 0 to 1, as far as such a thing can be said; None: it cannot compare them.
+    """
+
+    best: Choice
+    loss: float | None
+
+
 class Bot(ABC):
     """One player of one game: what it does depends on the views it was shown, its options and its own seed alone.
 
@@ -42,3 +53,7 @@ class Bot(ABC):
     @abstractmethod
     def choose(self, view: Mapping[str, Any]) -> Choice:
         """The action for this view, in which the seat has to act."""
+
+    @abstractmethod
+    def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
+        """How good a legal action for such a view is, from what the view tells alone."""

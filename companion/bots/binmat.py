@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from companion.bots.base import Bot, Choice
+from companion.bots.base import Bot, Choice, Verdict
 from companion.bots.binmat_rules import (
     ATTACKER_PILE,
     ATTACKS,
@@ -87,7 +87,7 @@ class BinmatBot(Bot):
         deals = [dealt(table, hidden, self._held, rng) for _ in range(_CHECKS)]
         for action in actions:
             if action[0] in "cdu" and all(_wins(deal, action, self._index) for deal in deals):
-                return Choice(text_of(action), _CHECKS * len(actions), (say("It wins at once."),))
+                return Choice(text_of(action), _CHECKS * len(actions), (say("This wins at once."),))
         points = {action: points_of(table, action) + self._noise(action) for action in actions}
         ranked = sorted(actions, key=lambda action: points[action], reverse=True)
         best, nodes = ranked[0], len(actions)
@@ -95,6 +95,22 @@ class BinmatBot(Bot):
             best, played = self._tried(table, hidden, {action: points[action] for action in ranked}, rng)
             nodes += played
         return Choice(text_of(best), nodes, (_reason(table, best),))
+
+    def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
+        """Compare the best action with this one in playouts of the same deals."""
+        choice = self.choose(view)
+        if "lanes" not in view or action == choice.action:
+            return Verdict(choice, 0.0)
+        table, hidden = table_of(view, self._index)
+        known = {text_of(each): each for each in table.legal()}
+        if action not in known or not self._strength.deals:
+            return Verdict(choice, None)
+        best, tried, rng = known[choice.action], known[action], Random(f"{self._seed}/{table.left}/judge")
+        better, deals = 0.0, sum(self._strength.deals)
+        for _ in range(deals):
+            deal, seed = dealt(table, hidden, self._held, rng), rng.random()
+            better += self._playout(deal.copy(), best, Random(seed)) - self._playout(deal.copy(), tried, Random(seed))
+        return Verdict(choice, min(1.0, max(0.0, better / deals)))
 
     def _noise(self, action: Action) -> float:
         """How much its judgement of such actions is bent, fixed for a game."""
@@ -315,14 +331,11 @@ def _reason(table: Table, action: Action) -> str:
     """Why this action, in a sentence that betrays no card."""
     letter, card, lane = action
     if letter == "d":
-        return say("It draws where that costs it least.")
+        return say("This draws where it costs least.")
     if letter == "c" or (letter == "u" and card[0] == BREAK):
-        return say("It fights here because its stack is strong enough, as far as it can tell.")
+        return say("This fights where the stack is strong enough, as far as one can tell.")
     if letter in "pu" and table.acts == ATTACKS:
-        return say("It builds where the fewest cards are left.")
+        return say("This builds where the fewest cards are left.")
     if letter in "pu":
-        return say("It strengthens the lane that is in the greatest danger.")
-    return say("Nothing it could do would help.") if lane < 0 else say("It trades in a card it has no use for.")
-
-
-BOT = BinmatBot
+        return say("This strengthens the lane that is in the greatest danger.")
+    return say("Nothing that can be done would help.") if lane < 0 else say("This trades in a card of no use.")

@@ -1,7 +1,8 @@
 """An opponent as JSON lines: one request a line, one reply a line; the process behind a seat that the machine plays.
 
 Requests: `new` (seat and options), `see` (the view after a turn, and its events), `choose` (the view in which the seat
-has to act); see docs/interfaces.md. Whatever is wrong gets an `error` and changes nothing.
+has to act), `judge` (such a view, and an action: how good is it?); see docs/interfaces.md. Whatever is wrong gets an
+`error` and changes nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from companion.bots import bot_for, knows
-from companion.bots.base import LEVELS, Bot
+from companion.bots.base import LEVELS, Bot, Choice
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.core.kit import Seat
 
@@ -42,12 +43,18 @@ class _Choose(msgspec.Struct, forbid_unknown_fields=True):
     view: dict[str, Any]
 
 
+class _Judge(msgspec.Struct, forbid_unknown_fields=True):
+    view: dict[str, Any]
+    action: str
+
+
 class _Request(msgspec.Struct, forbid_unknown_fields=True):
     """Exactly one of the fields."""
 
     new: _New | msgspec.UnsetType = msgspec.UNSET
     see: _See | msgspec.UnsetType = msgspec.UNSET
     choose: _Choose | msgspec.UnsetType = msgspec.UNSET
+    judge: _Judge | msgspec.UnsetType = msgspec.UNSET
 
 
 _decode = msgspec.json.Decoder(_Request).decode
@@ -84,10 +91,16 @@ class BotEngine:
         if isinstance(request.see, _See):
             self._bot.see(request.see.view, request.see.events)
             return {"ok": True}
+        if isinstance(request.judge, _Judge):
+            verdict = self._bot.judge(request.judge.view, request.judge.action)
+            return {**_plain(verdict.best), "loss": verdict.loss}
         if not isinstance(request.choose, _Choose):
-            raise AssertionError("a request has one of its three fields")
-        choice = self._bot.choose(request.choose.view)
-        return {"action": choice.action, "nodes": choice.nodes, "why": [str(line) for line in choice.why]}
+            raise AssertionError("a request has one of its four fields")
+        return _plain(self._bot.choose(request.choose.view))
+
+
+def _plain(choice: Choice) -> Reply:
+    return {"action": choice.action, "nodes": choice.nodes, "why": [str(line) for line in choice.why]}
 
 
 def _request(line: bytes) -> _Request:
@@ -97,8 +110,8 @@ def _request(line: bytes) -> _Request:
         request = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Malformed(f"Not a request: {error}") from None
-    if sum(part is not msgspec.UNSET for part in (request.new, request.see, request.choose)) != 1:
-        raise Malformed("A request has exactly one of new, see, choose")
+    if sum(part is not msgspec.UNSET for part in (request.new, request.see, request.choose, request.judge)) != 1:
+        raise Malformed("A request has exactly one of new, see, choose, judge")
     return request
 
 

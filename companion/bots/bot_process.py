@@ -17,7 +17,7 @@ from typing import IO, Any, NoReturn, TypeVar
 
 import msgspec
 
-from companion.bots.base import Choice
+from companion.bots.base import Choice, Verdict
 from companion.core.errors import CompanionError
 from companion.core.i18n import plain_words
 from companion.core.kit import Seat
@@ -54,8 +54,13 @@ class _Chosen(msgspec.Struct):
     why: list[str] = []
 
 
+class _Judged(_Chosen):
+    loss: float | None = None
+
+
 _ready = msgspec.json.Decoder(_Ready).decode
 _ok = msgspec.json.Decoder(_Ok).decode
+_judged = msgspec.json.Decoder(_Judged).decode
 _chosen = msgspec.json.Decoder(_Chosen).decode
 
 
@@ -121,6 +126,16 @@ class BotProcess:
     def choose(self, view: Mapping[str, Any], deadline_s: float) -> Choice:
         """The action for this view; whether the rules allow it is for the caller to check."""
         said = self._ask({"choose": {"view": view}}, _chosen, deadline_s)
+        return self._choice(said)
+
+    def judge(self, view: Mapping[str, Any], action: str, deadline_s: float) -> Verdict:
+        """How good an action for this view is, and what would have been better."""
+        said = self._ask({"judge": {"view": view, "action": action}}, _judged, deadline_s)
+        if said.loss is not None and not 0 <= said.loss <= 1:
+            self._fail("answered nonsense")
+        return Verdict(self._choice(said), said.loss)
+
+    def _choice(self, said: _Chosen) -> Choice:
         if not 0 < len(said.action) <= _MAX_ACTION:
             self._fail("answered nonsense")
         reasons = tuple(reason[:_MAX_REASON] for reason in said.why[:_MAX_REASONS])

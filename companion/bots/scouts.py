@@ -6,6 +6,7 @@ this game, so that a bot needs no memory but the turn that it has begun.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,11 +15,11 @@ from math import inf
 from operator import or_
 from typing import Any
 
-from companion.bots.base import Bot, Choice
+from companion.bots.base import Bot, Choice, Verdict
 from companion.bots.scouts_rules import WIN, Ground, Node, bits, moved, position_of, rank_values, swapped
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.games.scouts.board import AROUND, FILES, NAMES
+from companion.games.scouts.board import AROUND, FILES, NAMES, NUMBERS
 from companion.games.scouts.moves import chain_text, dashes, rocks_laid, shortest
 from companion.games.scouts.state import Position, with_rock
 from companion.games.scouts.state import moved as after_play
@@ -31,6 +32,9 @@ _LEAP = 6.0
 _ROCK_WORTH = 3.0
 """What a rock is worth that is not laid yet."""
 _MOST_TURNS, _LAST_HOPES, _ROCKS_TRIED = 150, 120, 24
+_A_GAME = 40.0
+"""So many ranks decide a game, as a rule."""
+_SQUARE = re.compile(r"[a-h](?:10|[1-9])")
 _SET_UPS = ("cdefb", "decfg", "dcefb")
 """The files of the scouts at the start, in the order of placing."""
 
@@ -89,6 +93,27 @@ class ScoutsBot(Bot):
         self._left[best[2]] += 1
         self._why = search.reasons(position, best, rock)
         return Choice(self._plan[position], search.nodes, self._why)
+
+    def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
+        """Compare the best turn with the best one that begins with this decision."""
+        position = position_of(view, self._may_stack)
+        choice = self.choose(view)
+        if position.to_place or action == choice.action:
+            return Verdict(choice, 0.0)
+        search = _Search(self._ground(position), position.seat, self._left)
+        squares = [1 << NUMBERS[name] for name in _SQUARE.findall(action)]
+        if not position.due:
+            kept, best, tried = (search.laid(position, self._covered(text)) for text in (".", choice.action, action))
+            return Verdict(choice, _share(max(kept, best) - tried))
+        best_turn = search.best(position, self._strength)
+        if best_turn is None or len(squares) < 2:
+            return Verdict(choice, None)
+        tried = search.after(after_play(position, squares[0], squares[-1]), self._strength)
+        return Verdict(choice, _share(best_turn[0] - tried))
+
+    def _covered(self, action: str) -> int | None:
+        """The squares that a rock of this notation covers; None: it lays none."""
+        return sum_of_masks(1 << NUMBERS[name] for name in _SQUARE.findall(action)) if "@" in action else None
 
     def _ground(self, position: Position) -> Ground:
         return Ground(self._values, position.stone, position.may_stack)
@@ -235,21 +260,40 @@ class _Search:
                 best, least = (kind, covered), theirs
         return best
 
+    def after(self, position: Position, strength: Strength) -> float:
+        """What the best turn that goes on from here is worth."""
+        if position.is_won:
+            return WIN
+        node = position[:6]
+        if position.due and (turn := self.best(position, strength)):
+            return turn[0]
+        widths = strength.widths[-1] if strength.widths else ()
+        return self._ranked([(self.ground.value(node, self.seat), (), node)], (1, *widths[1:]))[0][0]
+
+    def laid(self, position: Position, covered: int | None) -> float:
+        """What a turn whose plays are made is worth when a rock covers these squares; None: it is kept."""
+        node = swapped(position[:6])
+        value = self.ground.value(node, 1 - self.seat)
+        if covered is None:
+            return -self._last_turn(node, 1 - self.seat, value, inf)
+        search = _Search(self.ground.with_stone(covered), self.seat, self.left)
+        return -search._last_turn(node, 1 - self.seat, value, inf) - _ROCK_WORTH
+
     def reasons(self, position: Position, turn: Turn, rock: tuple[int, int] | None) -> tuple[str, ...]:
         """Why this turn, in sentences, the main thing first."""
         worth, _, node = turn
         before, told = position[:6], []
         if worth >= _SURE:
-            told.append(say("It brings intel home."))
+            told.append(say("This brings intel home."))
         elif worth <= -_SURE:
-            told.append(say("Nothing stops your scout any more; it still tries."))
+            told.append(say("Nothing stops the other side’s scout any more: this is a last try."))
         if node[3].bit_count() > before[3].bit_count():
-            told.append(say("It buries one of your scouts."))
+            told.append(say("This buries a scout of the other side."))
         if rock is not None:
-            told.append(say("The rock blocks the way home of your scout with intel."))
+            told.append(say("The rock blocks the way home of a scout with intel."))
         if (node[0] & node[4]).bit_count() > (before[0] & before[4]).bit_count():
-            told.append(say("It gathers intel."))
-        return (*told, say("As far as it looked ahead, this gets its scouts farther than yours."))
+            told.append(say("This gathers intel."))
+        return (*told, say("As far as can be seen ahead, this gets the own scouts farther than the others."))
 
 
 def _completed(turns: list[Turn], seat: int) -> list[Turn]:
@@ -264,6 +308,11 @@ def _completed(turns: list[Turn], seat: int) -> list[Turn]:
     return list(done.values())
 
 
+def _share(ranks: float) -> float:
+    """A difference of worths as a share of a game."""
+    return min(1.0, max(0.0, ranks / _A_GAME))
+
+
 def _worth_of(turn: Turn) -> float:
     return turn[0]
 
@@ -271,6 +320,3 @@ def _worth_of(turn: Turn) -> float:
 def sum_of_masks(masks: Iterable[int]) -> int:
     """All squares of these masks."""
     return reduce(or_, masks, 0)
-
-
-BOT = ScoutsBot

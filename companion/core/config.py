@@ -134,12 +134,14 @@ class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
 
     `tip_south`: to which edge of the table screen the sign's tip points for South.
     `language`: of the table screen, the voice and the console; `auto`: the browser's, else English.
+    `coach`: who may ask it: people who play against the machine, everybody, or nobody.
     """
 
     reading_time_s: Annotated[float, Meta(ge=0, le=60)] = 3.0
     tip_south: Literal["left", "right"] = "left"
     theme: Literal["system", "light", "dark"] = "system"
     language: Literal["auto", "en", "es", "fr"] = "auto"
+    coach: Literal["machine", "always", "never"] = "machine"
 
 
 class HistorySettings(_Section, frozen=True, forbid_unknown_fields=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -33,6 +33,10 @@ def spelt(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[Spel
         return tuple(_spelt_units(game, state, seat, text))
     if tableau := tableau_of(game, state, seat):
         return (SpeltOrder("", text, _spelt_choice(tableau, text)),)
+    if standing and standing.duel:
+        return (SpeltOrder("", text, say("Card {value}", value=text)),)
+    if standing and standing.placing:
+        return tuple(_spelt_placing(dict(standing.placing.pieces), text))
     grammar = game.pad(state, seat)
     if grammar is None:
         return (SpeltOrder("", text, text),)
@@ -60,6 +64,12 @@ def _spelt_units(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Ite
     for unit in opened.get(seat, ()):
         if unit.order is not None:
             yield SpeltOrder(unit.drawing, unit.unit, unit.words)
+
+
+def _spelt_placing(names: Mapping[str, str], text: str) -> Iterator[SpeltOrder]:
+    for part in text.split():
+        letter, _, square = part.partition("@")
+        yield SpeltOrder("", part, say("{piece!c} on {square}", piece=names.get(letter, letter), square=square))
 
 
 def choice_of(tableau: CardUi | None, text: str) -> Choice | None:

@@ -13,6 +13,7 @@ from random import Random
 from companion import __version__
 from companion.archive.history import History
 from companion.archive.photographs import Photographer, PhotographFolder
+from companion.bots.coach import Coach
 from companion.bots.machine_players import MachinePlayers
 from companion.core.clock import Clock, RealClock
 from companion.core.config import Settings, find_settings
@@ -276,17 +277,24 @@ class Companion:
             lenses=LensShelf(self.settings.lenses_path, settings) if opener else None,
             mains_hz=settings.mains_hz,
         )
+
+        def after_round() -> None:
+            eye.make_room()
+            self.vitals.beat(CAMERA)
+
         listeners = WatchListeners(
             on_reading=self.table.saw,
             on_status=self._camera_is,
             on_look=eye.saw,
             on_read_s=self.metrics.read if self.metrics else lambda _: None,
-            on_round=lambda: self.vitals.beat(CAMERA),
+            on_round=after_round,
         )
         self.watcher = watcher = Watcher(watched, reader, self.clock, listeners, settings.fps)
         eye.steer(watcher)
         self._stack.enter_context(watcher)
-        self.table.connect(on_kit=watcher.use)
+        self.table.connect(
+            on_kit=watcher.use, on_alarms=lambda alarms: watcher.pace.alarms(each.at_s for each in alarms)
+        )
         if settings.photographs_mb:
             photographer = Photographer(
                 self.table, self.album, eye.photograph, self.clock, partial(self.table.notice, "photographs")
@@ -377,6 +385,7 @@ class Companion:
             health=self.health,
             staff=self.broker.bell,
             opponents=self.machines.characters,
+            coach=Coach(self.table, self.journal.key("machine")),
         )
 
     def _why_no_panel(self) -> str:

@@ -445,7 +445,7 @@ def _undo(session: Session) -> Advance:
 
 def _ask_coach(session: Session, record: AskCoach) -> Advance:
     """The game is one with the coach from now on, whatever is taken back."""
-    if session.phase not in (Phase.ORDERS, Phase.STAGES, Phase.OVER) or session.is_machines(record.seat):
+    if session.phase not in (Phase.ORDERS, Phase.STAGES) or session.is_machines(record.seat):
         raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to ask the coach now"))
     return replace(session, coached=session.coached | {record.seat}), ()
 

@@ -23,7 +23,8 @@ from companion.table.state import Instruction
 class SeatView:
     """A seat as everybody may see it. `name` is as it was typed (None: free), `entered`: orders on the pad so far.
 
-    `sitting` changes with whoever sits there and tells nothing else: who acts on what is shown names it.
+    `sitting` changes with whoever sits there and tells nothing else: who acts on what is shown names it. `coached`: it
+    has asked the coach in this game.
     """
 
     seat: Seat
@@ -35,6 +36,7 @@ class SeatView:
     receipt: str | None
     entered: int
     sitting: str
+    coached: bool
 
 
 @dataclass(frozen=True)

@@ -236,6 +236,7 @@ def _seat_view(live: TableState, seat: Seat) -> SeatView:
         receipt=sealed.receipt if sealed else None,
         entered=live.drafts.get(seat, NO_DRAFT).count,
         sitting=sitting_of(sitter.nonce if sitter else None),
+        coached=seat in session.coached,
     )
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from appliance import build
 from appliance.house import House
+from companion import __version__
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -34,6 +36,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 FIGURES: list[str] = []
+Packages = Callable[[str], Path]
+PACKAGED = ("companion", "hardware", "vision", "web", "systemd", "pyproject.toml", "README.md", "Makefile")
+"""What goes into Debian's packages."""
 
 
 @pytest.fixture(scope="session")
@@ -65,3 +70,26 @@ def house(disk: build.Disk, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     """The machine, booted once for all tests that do not pull its plug."""
     with House(disk, tmp_path_factory.mktemp("machine")) as booted:
         yield booted
+
+
+@pytest.fixture(scope="session")
+def deb(figures: list[str], short: bool) -> Packages:
+    """Answers the package of the tree as it is, built or taken from the cache."""
+    if short:
+        pytest.skip("the packages are no part of the short form")
+    if not shutil.which("dpkg-deb"):
+        pytest.skip("packages are built on Debian")
+    folder = build.cache() / f"deb-{build.mark(*(build.ROOT / name for name in PACKAGED))}"
+
+    def packaged(architecture: str) -> Path:
+        name = f"tabletop-companion_{__version__}_{architecture}.deb"
+        if not (folder / name).exists():
+            build.drop("deb-", keep=1)
+            folder.mkdir(parents=True, exist_ok=True)
+            build.do("make", "-C", str(build.ROOT), "deb", f"ARCHITECTURES={architecture}")
+            shutil.copyfile(build.ROOT / "dist" / name, folder / f"{name}.new")
+            (folder / f"{name}.new").rename(folder / name)
+        figures.append(f"{name}: {(folder / name).stat().st_size / 1e6:.0f} MB")
+        return folder / name
+
+    return packaged

@@ -70,7 +70,7 @@ class Machine:
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.image, self._folder = image, folder
-        self.port = _free_port()
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.began_s = time.monotonic()
         self._asked = 0
@@ -84,9 +84,7 @@ class Machine:
             self._monitor_file = self._monitor.makefile("r")
             self._monitor_file.readline()
             self.monitor("qmp_capabilities")
-            self._frames = self._join("frames", 10)
-            self._agent = self._join("agent", 10)
-            self._agent_file = self._agent.makefile("r")
+            self._join_hands()
             if asleep:
                 until("waking up", lambda: self.monitor("query-status")["status"] in ("running", "paused"), 60, 0.05)
                 self.monitor("cont")
@@ -124,10 +122,20 @@ class Machine:
             "-qmp", f"unix:{folder / 'monitor'},server=on,wait=off",
         ]  # fmt: skip
 
+    def _join_hands(self) -> None:
+        """By the machine's own ports; a machine that has none overrides this and `_command`."""
+        self._frames = self._join("frames", 10)
+        self._agent = self._join("agent", 10)
+        self._agent_file = self._agent.makefile("r")
+
+    def require_running(self) -> None:
+        """Raise `MachineError` when QEMU has ended."""
+        if self._process.poll() is not None:
+            raise MachineError(f"QEMU has ended: {(self._folder / 'qemu.log').read_text()}{self.console()}")
+
     def _join(self, name: str, timeout_s: float) -> socket.socket:
         def attempt() -> socket.socket | None:
-            if self._process.poll() is not None:
-                raise MachineError(f"QEMU has ended: {(self._folder / 'qemu.log').read_text()}")
+            self.require_running()
             line = socket.socket(socket.AF_UNIX)
             try:
                 line.connect(str(self._folder / name))
@@ -247,6 +255,7 @@ def copy_image(source: Path, target: Path) -> Path:
     return target
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that nobody uses."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])

@@ -48,7 +48,7 @@ def wait_for_pages(machine: Machine, timeout_s: float) -> dict[str, Any]:
 
 def host_key(machine: Machine) -> str:
     """As its owner asks for it on the command line."""
-    said = machine.run("/usr/local/bin/companion", "host-key", timeout_s=120)
+    said = machine.run("companion", "host-key", timeout_s=120)
     found = re.search(r"[a-z2-7]{5}-[a-z2-7]{5}", said)
     if not found:
         raise MachineError(f"companion host-key says no key: {said}")

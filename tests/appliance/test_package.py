@@ -21,35 +21,11 @@ sys.path.append(str(build.ROOT / "tests/maintenance"))
 from test_backup import fill
 
 STATE, CONFIG = "/var/lib/tabletop-companion", "/etc/tabletop-companion"
-SOURCES = ("companion", "hardware", "vision", "web", "systemd", "pyproject.toml", "README.md", "Makefile")
 NEWER = "99.0"
 COMPILED = {"aarch64": b"\xb7\x00", "x86_64": b"\x3e\x00"}
 """Bytes 18 and 19 of an ELF file: the machine it is for."""
 HERE = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, "")
 Packages = Callable[[str], Path]
-
-
-@pytest.fixture(scope="session")
-def deb(figures: list[str], short: bool) -> Packages:
-    """Answers the package of the tree as it is, built or taken from the cache."""
-    if short:
-        pytest.skip("the packages are no part of the short form")
-    if not shutil.which("dpkg-deb"):
-        pytest.skip("packages are built on Debian")
-    folder = build.cache() / f"deb-{build.mark(*(build.ROOT / name for name in SOURCES))}"
-
-    def packaged(architecture: str) -> Path:
-        name = f"tabletop-companion_{__version__}_{architecture}.deb"
-        if not (folder / name).exists():
-            build.drop("deb-", keep=1)
-            folder.mkdir(parents=True, exist_ok=True)
-            build.do("make", "-C", str(build.ROOT), "deb", f"ARCHITECTURES={architecture}")
-            shutil.copyfile(build.ROOT / "dist" / name, folder / f"{name}.new")
-            (folder / f"{name}.new").rename(folder / name)
-        figures.append(f"{name}: {(folder / name).stat().st_size / 1e6:.0f} MB")
-        return folder / name
-
-    return packaged
 
 
 @pytest.fixture(params=package.SUITES)

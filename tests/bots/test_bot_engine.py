@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from companion.bots import bot_for, knows
-from companion.bots.base import Bot, Choice
+from companion.bots.base import Bot, Choice, Verdict
 from companion.bots.bot_engine import MAX_LINE, BotEngine, serve_lines
 from companion.core.errors import Malformed
 from companion.core.kit import Seat
@@ -51,10 +51,11 @@ def test_the_protocol_as_documented() -> None:
         b'{"new": {"seat": "south"}, "choose": {"view": {}}}',
         b'{"new": {"seat": "south", "options": {"nonsense": 1}}}',
         b'{"choose": {"view": 5}}',
+        b'{"judge": {"view": {}}}',
         b"[" * 10_000,
         b'{"choose": {"view": {"x": "' + b"y" * MAX_LINE + b'"}}}',
     ],
-    ids=range(12),
+    ids=range(13),
 )
 def test_whatever_is_wrong_is_an_error_and_changes_nothing(line: bytes) -> None:
     engine = BotEngine("outbuffered", level=2, seed=3)
@@ -66,6 +67,9 @@ def test_whatever_is_wrong_is_an_error_and_changes_nothing(line: bytes) -> None:
 def test_an_opponent_that_fails_says_so_without_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken(Bot):
         def choose(self, view: object) -> Choice:
+            raise KeyError("UUS was my plan")
+
+        def judge(self, view: object, action: str) -> Verdict:
             raise KeyError("UUS was my plan")
 
     monkeypatch.setattr("companion.bots.bot_engine.bot_for", lambda *a: Broken(Seat.SOUTH, {}, 1, 1))

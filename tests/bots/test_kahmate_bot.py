@@ -146,7 +146,7 @@ def test_it_never_misses_a_win_in_one(level: int) -> None:
         choice = KahmateBot(Seat.SOUTH, {}, level, seed).choose(GAME.view(state, Seat.SOUTH))
         assert choice.action.endswith("-goal"), choice
         assert choice.action.startswith("h8-")
-        assert choice.why == ("It scores.",)
+        assert choice.why == ("This scores.",)
 
 
 def test_who_can_score_is_seen_for_the_side_on_turn() -> None:

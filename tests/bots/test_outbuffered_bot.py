@@ -96,7 +96,7 @@ def test_it_never_misses_a_win_in_one(seat: Seat, level: int) -> None:
     for seed in range(20):
         choice = OutbufferedBot(seat, {}, level, seed).choose(carrying(seat))
         assert choice.action[0] == "D"
-        assert choice.why == ("It wins whatever the other side does.",)
+        assert choice.why == ("This wins whatever the other side does.",)
 
 
 def play(levels: tuple[int, int], seeds: tuple[int, int]) -> list[dict[Seat, str]]:

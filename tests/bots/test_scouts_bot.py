@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -9,6 +10,7 @@ from bot_tools import bot_of, is_legal, played, states
 from scouts_tools import GAME, after, at
 
 from companion.bots.base import LEVELS
+from companion.bots.scouts import STRENGTHS
 from companion.bots.scouts_rules import WIN, Ground, moved, position_of, rank_values, swapped
 from companion.core.kit import Seat
 from companion.games.scouts.board import squares_in
@@ -50,7 +52,9 @@ def test_the_lean_rules_are_those_of_the_game(stacking: str) -> None:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_what_it_plays_is_legal(level: int) -> None:
+def test_what_it_plays_is_legal(level: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a narrow search, for what is legal does not depend on how many turns are tried."""
+    monkeypatch.setitem(STRENGTHS, 3, replace(STRENGTHS[3], widths=((8,), (3, 2), (2, 2, 2))))
     stacking = "off" if level == 2 else "on"
     for number, state in enumerate(states("scouts", 200, 150, stacking=stacking)):
         bot = bot_of("scouts", state.seat, level, number, stacking=stacking)

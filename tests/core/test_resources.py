@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import platform
 import subprocess
 import sys
 import threading
@@ -52,7 +53,7 @@ file = libc.fopen(sys.argv[2].encode(), b"w")
 libc.malloc_info(0, file)
 libc.fclose(file)
 """
-needs_glibc = pytest.mark.skipif(resources._glibc() is None, reason="another C library than glibc")
+needs_glibc = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library than glibc")
 
 
 def arenas(how: str, folder: Path) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import struct
 from pathlib import Path
 
@@ -108,7 +109,8 @@ def test_they_are_told_before_a_pin_is_taken(
     monkeypatch.setattr(panel_module, "open_factory", lambda: factory)
     monkeypatch.setattr(panel_module, "pin_owners", lambda: pin_owners(pi4))
     monkeypatch.setattr(panel_module, "hardware_tone", lambda *_: None)
-    monkeypatch.setattr(panel_module._log, "warning", lambda *_: taken_when_told.append(len(factory.pins)))
+    log = logging.getLogger(panel_module.__name__)
+    monkeypatch.setattr(log, "warning", lambda *_: taken_when_told.append(len(factory.pins)))
     with Panel(PanelSettings(), FakeClock(), lambda _: None, threads=False) as panel:
         assert taken_when_told == [0, 0]
         assert len(panel.conflicts) == 2

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import socket
 import subprocess
 import sys
@@ -426,7 +424,7 @@ def test_settings_with_which_no_start_succeeds_are_put_back(tmp_path: Path) -> N
         assert file.read_text() == good
         assert saved(service, panel__enabled="yes", camera__fps="0.001")[0] == 200
         assert 'enabled = "yes"' in file.read_text()
-        os.kill(service._process.pid, signal.SIGUSR1)
+        service.begin_anew()
         until("the settings of before", lambda: file.read_text() == good, timeout_s=60)
 
         def found() -> str:

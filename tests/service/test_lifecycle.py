@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 from contextlib import AbstractContextManager, nullcontext
@@ -30,9 +29,6 @@ def test_it_begins_anew_and_falls_back_when_the_new_settings_are_no_good(tmp_pat
         client, settings = Client(service.url), tmp_path / "settings.toml"
         good = settings.read_text()
 
-        def begin_anew() -> None:
-            os.kill(service._process.pid, signal.SIGUSR1)
-
         def seen() -> str:
             try:
                 return told(client)
@@ -40,13 +36,13 @@ def test_it_begins_anew_and_falls_back_when_the_new_settings_are_no_good(tmp_pat
                 return ""
 
         settings.write_text(good + "theme = 3\n")
-        begin_anew()
+        service.begin_anew()
         until("the old settings in use", lambda: "The new settings cannot be used, so the previous ones are" in seen())
         assert client.get("/api/view")["game"] == "outbuffered", "the game goes on"
         settings.write_text(good)
         (tmp_path / READY).mkdir()
         (tmp_path / READY / "forget").touch()
-        begin_anew()
+        service.begin_anew()
         until("all games gone", lambda: seen() == "" and _phase(client) == "lobby")
         assert not (tmp_path / READY).exists()
         assert service.stop() == 0

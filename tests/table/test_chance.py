@@ -7,6 +7,7 @@ import json
 import re
 import zipfile
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +143,7 @@ def test_the_stream_tells_the_commitment_before_anybody_can_give(place: Place) -
     south = place.sit("south")
     commitment = pledge_at(place)
     stream = south.get("/live/seat/south", buffered=False)
-    first = b"".join(part for part, _ in zip(stream.response, range(2), strict=False)).decode()
+    first = b"".join(islice(stream.response, 2)).decode()
     stream.close()
     assert f'data-pledge="0 {commitment} south"' in first
 

@@ -437,7 +437,9 @@ def test_at_a_glance_what_moves_is_not_read_until_it_lies_still(monkeypatch: pyt
         seen.table.move_to(next(p.id for p in seen.table.pieces() if p.face == "lime robot"), B2)
         seen.table.hold_hand(None)
         assert not seen.reader.read(seen.camera.frame(), glance=True).quiet
-    for _ in range(3):
+        assert not seen.reader.read(seen.camera.frame(), glance=True).quiet
+        assert not seen.reader.is_stirred, "it lies still, or a hand rests for the time of one picture"
+    for _ in range(2):
         reading = seen.reader.read(seen.camera.frame(), glance=True)
     assert reading.quiet
     assert reading.seen[B2] == "lime robot"

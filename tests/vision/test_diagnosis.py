@@ -193,12 +193,26 @@ def test_a_board_that_changes_all_the_time_leaves_two_frames_unpacked() -> None:
     """A frame that says nothing new never comes: nothing waits for it."""
     looked = Looked("outbuffered", width=640, height=360)
     (shown,) = looked.look(6).settled()
+    frame = Frame(shown.frame.luma, shown.frame.at_s, shown.frame.number)
     for number in range(SETTLED + 2):
         face = {Square(0, 0): f"robot {number}"}
-        looked.eye.saw(shown.frame, replace(shown.reading, seen=face))
+        looked.eye.saw(frame, replace(shown.reading, seen=face))
         unpacked = [type(each.frame) is Frame for each in looked.eye.settled_frames]
         assert sum(unpacked) <= UNPACKED == 2
         assert np.array_equal(looked.eye.settled()[0].frame.luma, shown.frame.luma)
+
+
+def test_the_table_hears_of_a_changed_board_before_anything_is_packed() -> None:
+    """Packing takes longer than reading: it is done between two pictures."""
+    looked = Looked("outbuffered", width=640, height=360)
+    (shown,) = looked.look(6).settled()
+    frame = Frame(shown.frame.luma, shown.frame.at_s, shown.frame.number)
+    for number in range(SETTLED + 2):
+        before = [type(each.frame) for each in looked.eye.settled_frames]
+        looked.eye.saw(frame, replace(shown.reading, seen={Square(0, 0): f"robot {number}"}))
+        after = [type(each.frame) for each in looked.eye.settled_frames]
+        assert after == [*before, Frame][-SETTLED:]
+        looked.eye.make_room()
 
 
 def test_settled_frames_go_with_their_board() -> None:

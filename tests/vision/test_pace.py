@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from companion.core.i18n import translate
-from vision.pace import GLANCES, REST, Pace
+from vision.pace import GLANCES, MOST_BEFORE_S, REST, Pace
 
 
 def test_a_machine_in_time_reads_every_picture_and_has_nothing_to_say() -> None:
@@ -39,3 +39,37 @@ def test_a_rare_hard_picture_is_not_worth_a_word() -> None:
     for number in range(60):
         pace.read(number * 0.1, 0.01, False)
     assert pace.sentence == ""
+
+
+def test_a_slow_machine_does_not_read_while_the_next_hand_comes() -> None:
+    pace = Pace(0.1)
+    pace.read(10.0, 0.2, True)
+    pace.read(11.0, 0.01, False)
+    assert pace.glances(20.0)
+    pace.read(20.01, 0.01, True)
+    assert pace.glances(20.01 + 0.2 * GLANCES - 0.02)
+    assert not pace.glances(20.01 + 0.2 * GLANCES + 0.02), "a hand that stays is looked at after all"
+    pace.read(22.0, 0.02, True)
+    pace.read(22.1, 0.01, False)
+    assert not pace.glances(22.2), "the machine has time again"
+
+
+def test_a_machine_that_takes_half_of_a_pictures_time_is_slow_but_has_nothing_to_say() -> None:
+    pace = Pace(0.1)
+    pace.read(10.0, 0.06, True)
+    assert pace.glances(10.1)
+    assert pace.sentence == ""
+
+
+def test_no_picture_is_read_round_an_alarm() -> None:
+    pace = Pace(0.1)
+    pace.alarms([20.0, 30.0])
+    for at_s, held in ((19.96, False), (19.98, True), (20.02, True), (20.04, False), (29.98, True), (40.0, False)):
+        assert pace.is_held(at_s) is held, at_s
+    pace.read(10.0, 0.1, False)
+    assert pace.is_held(19.88), "a picture took 100 ms"
+    assert not pace.is_held(19.86)
+    pace.read(10.0, 9.0, False)
+    assert not pace.is_held(20.0 - MOST_BEFORE_S - 0.01), "however long one takes"
+    pace.alarms([])
+    assert not pace.is_held(20.0)

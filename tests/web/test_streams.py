@@ -6,12 +6,14 @@ import http.client
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from service import until
 from web_fixtures import open_place
 
 from web.server import sse
+from web.server.connections import Channel, StreamLine
 from web.server.sse import serve
 from web.server.stream_writer import MOST_AT_ONCE, Idle, Messages, Writer
 
@@ -160,3 +162,21 @@ def test_gone_viewers_and_the_end_give_everything_back(table: Table) -> None:
     writer.take(late, versions(table), lambda: over.append("late"), 0, Idle(0.0))
     assert late.over.is_set()
     assert over[-1] == "late"
+
+
+def test_the_servers_thread_leaves_a_connection_alone_that_is_being_written() -> None:
+    """It cannot have its lock then, and would ask for it in a circle; what is left over it is told of afterwards."""
+    channel = Channel.__new__(Channel)
+    seen, woken, sends = list[bool](), list[int](), [5, 2]
+    vars(channel).update(total_outbufs_len=0, will_close=False, close_when_flushed=False)
+    vars(channel).update(server=SimpleNamespace(pull_trigger=lambda: woken.append(channel.total_outbufs_len)))
+
+    def write(data: bytes) -> None:
+        channel.total_outbufs_len = len(data)
+        seen.append(channel.writable())
+        channel.total_outbufs_len -= sends.pop(0)
+
+    line = StreamLine(SimpleNamespace(channel=channel, write=write))  # type: ignore[arg-type]
+    for left in (0, 3):
+        line.write("words")
+        assert (seen.pop(), channel.writable(), woken) == (False, left > 0, [left] if left else [])

@@ -161,7 +161,7 @@ class BoardReader:
 
     def read(self, frame: Frame, *, glance: bool = False) -> Reading:
         """What is known after this frame. A frame that shows nothing new costs a comparison and no reading; at a
-        `glance` so does one in which something moves: it lies elsewhere when it lies still."""
+        `glance` so does one in which something moves, and the first one after it: a hand that only rests goes on."""
         with self._lock:
             if self._asked is not None:
                 self._restart()
@@ -174,7 +174,7 @@ class BoardReader:
                 due = self._since_look >= _RETRY_FRAMES or not settled.unknown <= self.frame_reader.resigned
                 if not (settled.unknown and due):
                     return replace(settled, at_s=frame.at_s, frame=frame.number)
-            if glance and stir.moving and stir.changed is not None and self._last is not None:
+            if glance and self._still_frames <= 1 and stir.changed is not None and self._last is not None:
                 self._votes.begin()
                 self._settled = None
                 return replace(self._last, quiet=False, at_s=frame.at_s, frame=frame.number)

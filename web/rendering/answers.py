@@ -58,7 +58,7 @@ class ProblemJson(TypedDict):
 
 
 class SeatJson(TypedDict):
-    """A seat: `name` is null while it is free, `sealed_at` until it has handed in."""
+    """A seat: `name` is null while it is free, `sealed_at` until it has handed in; `coached`: it asked the coach."""
 
     name: str | None
     door: str
@@ -66,6 +66,7 @@ class SeatJson(TypedDict):
     awaited: bool
     sealed_at: float | None
     entered: int
+    coached: bool
 
 
 class EventJson(TypedDict):
@@ -252,6 +253,15 @@ class Receipt(TypedDict):
     """SHA-256 of `moment seat action salt`, 64 hexadecimal digits."""
 
     receipt: str
+
+
+class AdviceJson(TypedDict):
+    """What the coach says to a seat alone: an action in notation, why, what it thinks of what was done, as a page."""
+
+    action: str
+    why: list[str]
+    judgement: str
+    html: str
 
 
 class PlaysJson(TypedDict):

@@ -143,6 +143,7 @@ def _seat(view: TableView, seat: Seat) -> SeatJson:
         "awaited": shown.awaited,
         "sealed_at": shown.sealed_at,
         "entered": shown.entered,
+        "coached": shown.coached,
     }
 
 

@@ -1,12 +1,13 @@
-"""Who plays along: the machine, asked for a seat and sent away again, and the guide of a first game."""
+"""Who plays along: the machine, asked for a seat and sent away again, the coach, and the guide of a first game."""
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, jsonify, request
+from flask import Blueprint, Response, jsonify, render_template, request
 
 from companion.core.errors import Illegal, Malformed, Refusal
-from companion.core.i18n import Verbatim, listed, say
+from companion.core.i18n import Verbatim, listed, say, translate
 from companion.core.kit import SEATS, Seat
+from companion.table.seats.coaching import About
 from companion.table.session import MACHINE, Phase
 from web.context import PageContext
 from web.routes.api import SEAT, Body, Text, read_body
@@ -23,6 +24,13 @@ class Leave(Body, frozen=True):
     """The machine is to leave; `code` as for sitting down."""
 
     code: Text = ""
+
+
+class Question(Body, frozen=True):
+    """What the coach is asked: about the action that is due (`now`), or about the last one (`last`)."""
+
+    moment: Text
+    about: About
 
 
 class Learn(Body, frozen=True):
@@ -43,6 +51,7 @@ class Opponents:
         opponents = Blueprint("opponents", __name__, url_prefix="/api/seat")
         opponents.add_url_rule(f"/{SEAT}/machine", view_func=self.machine, methods=["POST"])
         opponents.add_url_rule(f"/{SEAT}/machine-leaves", view_func=self.machine_leaves, methods=["POST"])
+        opponents.add_url_rule(f"/{SEAT}/coach", view_func=self.coach, methods=["POST"])
         return opponents
 
     def machine(self, seat: str) -> Response:
@@ -66,6 +75,21 @@ class Opponents:
         self._require_at_table()
         self._table.unseat_machine(Seat(seat))
         return jsonify(seat=None)
+
+    def coach(self, seat: str) -> Response:
+        """What the coach would do in this seat's place, or thinks of its last action; for its owner's eyes."""
+        mine = Seat(seat)
+        self._page_context.guard.require_seat(request, mine)
+        body, coach = read_body(request, Question), self._page_context.features.coach
+        if coach is None:
+            raise Illegal(Refusal.WRONG_PHASE, say("There is no coach here"))
+        advice = coach.ask(mine, body.moment, body.about)
+        return jsonify(
+            action=advice.action,
+            why=[translate(line) for line in advice.why],
+            judgement=translate(advice.judgement),
+            html=render_template("_advice.html", advice=advice),
+        )
 
     def _require_at_table(self) -> None:
         """Raise `Illegal` for somebody who does not sit here and would take the opponent out of a game that is on."""

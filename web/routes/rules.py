@@ -74,7 +74,16 @@ class RulesPages:
         rows = table.possible(mine, body.moment, body.entered)
         rules = [rule for rule in (game.turn_rule, game.end_rule) if rule]
         goal = game.lesson.goal if game.lesson else game.summary
-        html = render_template("_help.html", rows=rows, game=game, goal=goal, rules=rules, waits=view.sign.text)
+        html = render_template(
+            "_help.html",
+            rows=rows,
+            game=game,
+            goal=goal,
+            rules=rules,
+            waits=view.sign.text,
+            coach=table.coach_of(mine).about if self._page_context.features.coach else (),
+            coached=view.seats[mine].coached,
+        )
         return jsonify(html=html, squares=sorted({str(square) for row in rows for square in row.squares}))
 
     def table_help(self) -> Response:

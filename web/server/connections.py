@@ -153,8 +153,15 @@ class StreamLine:
 
     def write(self, text: str) -> None:
         """Send a message; one who is gone gets nothing."""
-        with contextlib.suppress(ClientDisconnected):
-            self._task.write(text.encode())
+        channel = self._channel
+        channel.is_written = True
+        try:
+            with contextlib.suppress(ClientDisconnected):
+                self._task.write(text.encode())
+        finally:
+            channel.is_written = False
+        if channel.total_outbufs_len:
+            channel.server.pull_trigger()
 
     def end(self) -> None:
         """Say that the answer is whole, and hang up once it is read."""
@@ -178,6 +185,8 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress comes without type
     task_class = _StampedTask
     is_streaming = False
     """Is its answer a stream, which no thread of the server writes any more?"""
+    is_written = False
+    """Does the streams' thread write on it just now?"""
     admitted: tuple[Asker, str]
     """Who asks for what a thread answers now, and at which path."""
 
@@ -208,6 +217,13 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress comes without type
                 super().service()
         finally:
             self._gated.has_answered(asker, path)
+
+    def writable(self) -> bool:
+        """Has the server's own thread something to send here?
+
+        Not while another one writes and has the lock: it would ask again and again, and take the time that one needs.
+        """
+        return not self.is_written and bool(super().writable())
 
     def handle_read(self) -> None:
         """Something has come in; where that is a viewer's end, the stream has nobody any more."""

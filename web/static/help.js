@@ -1,5 +1,6 @@
 // “What can I do now?”: a sheet over the keys of a seat's page, asked for when it is opened; sign and board stay.
 import { post } from './post.js';
+import { say } from './say.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
 const page = () => document.getElementById('live');
@@ -34,7 +35,22 @@ async function open() {
   mark(answer.squares);
 }
 
+// The coach's answer, for as long as the sheet is open; the keys rest while it thinks.
+async function advise(key) {
+  const advice = sheet().querySelector('#advice');
+  const { seat, moment } = page().dataset;
+  const keys = sheet().querySelectorAll('[data-coach]');
+  advice.textContent = advice.dataset.wait;
+  for (const each of keys) each.disabled = true;
+  const answer = await post(`/api/seat/${seat}/coach`, { moment, about: key.dataset.coach });
+  for (const each of keys) each.disabled = false;
+  if (answer.ok) advice.innerHTML = answer.html;
+  else advice.textContent = answer.error?.message ?? say('No connection to the table: try again');
+}
+
 document.addEventListener('click', event => {
+  const key = event.target.closest?.('[data-coach]');
+  if (key) return void advise(key);
   if (!event.target.closest?.('[data-help]') || !sheet()) return;
   if (sheet().hidden) open();
   else close();

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from companion.bots.base import Bot, Choice
+from companion.bots.base import Bot, Choice, Verdict
 from companion.bots.kahmate.moves import (
     ATTACK,
     DEFENCE,
@@ -39,14 +39,14 @@ _CARD_ROUNDS = {1: 4, 2: 40, 3: 160}
 _STRAY = 0.06
 """So often a card is any card, more with every card of one face-off: two that reason alike would tie for ever."""
 _WORDS = {
-    "try": say("It scores."),
+    "try": say("This scores."),
     RUN: say("The run gains ground, or covers it."),
     PASS: say("The pass gives the ball to somebody with more room."),
     "kick": say("The kick puts the ball where a team-mate gets to it first."),
     TACKLE: say("The tackle is worth the risk."),
     END: say("Nothing better is left in this round."),
-    "card": say("It varies its cards so that nobody can predict them."),
-    "placed": say("It covers the whole width and puts its fastest piece near the ball."),
+    "card": say("Cards that vary cannot be predicted."),
+    "placed": say("This covers the whole width, with the fastest piece near the ball."),
 }
 
 
@@ -84,6 +84,19 @@ class KahmateBot(Bot):
         self._cards = 0
         return self._round(view, position)
 
+    def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
+        """Compare the best round with the best one that begins with this play; cards against the matrix."""
+        choice = self.choose(view)
+        if view["phase"] == "placing" or action == choice.action:
+            return Verdict(choice, 0.0)
+        position = position_of(view)
+        if view["phase"] == "face-off":
+            return Verdict(choice, self._card_loss(view, position, int(action)))
+        search = Search(STRENGTHS[self.level], self._seed)
+        best, tried = search.judged(position, action)
+        found = Choice(str(best.first), search.nodes, (str(_WORDS[_reason(best)]),))
+        return Verdict(found, None if tried is None else min(1.0, max(0.0, (best.value - tried) / TRY)))
+
     def _placing(self) -> Choice:
         squares = self.rng.choice(_FORMATIONS).split()
         if self.rng.random() < 0.5:
@@ -104,13 +117,7 @@ class KahmateBot(Bot):
 
     def _card(self, view: Mapping[str, Any], position: Position) -> Choice:
         """A card by the mixed strategy of the face-off's matrix."""
-        face_off = view["face_off"]
-        attackers = [position.board[NUMBERS[name]] for name in face_off["attackers"]]
-        defender = position.board[NUMBERS[face_off["defender"]]]
-        stake = values_of(position, self._waiting(position, face_off["kind"], attackers, defender))
-        attack, defence = position.hands[position.seat], position.hands[1 - position.seat]
-        ahead = _ahead(attackers, defender)
-        payoff = _card_matrix(attack, defence, ahead, stake)
+        attack, defence, payoff = self._duel(view, position)
         mine, theirs = solve(payoff, _CARD_ROUNDS[self.level])
         hand, mix = (attack, mine) if self._me == position.seat else (defence, theirs)
         self._cards += 1
@@ -118,6 +125,29 @@ class KahmateBot(Bot):
         weights = [(share if share > 0.01 else 0.0) + stray for share in mix]
         card = self.rng.choices(hand, weights)[0]
         return Choice(str(card), len(attack) * len(defence) * _CARD_ROUNDS[self.level], (str(_WORDS["card"]),))
+
+    def _card_loss(self, view: Mapping[str, Any], position: Position, card: int) -> float:
+        """How much worse a card is than the best one against the other side's mixed strategy, in tries."""
+        attack, defence, payoff = self._duel(view, position)
+        mine, theirs = solve(payoff, _CARD_ROUNDS[self.level])
+        if self._me == position.seat:
+            worth = {one: sum(map(float.__mul__, row, theirs)) for one, row in zip(attack, payoff, strict=True)}
+        else:
+            columns = zip(*payoff, strict=True)
+            worth = {one: -sum(map(float.__mul__, each, mine)) for one, each in zip(defence, columns, strict=True)}
+        return min(1.0, max(0.0, (max(worth.values()) - worth[card]) / TRY))
+
+    def _duel(
+        self, view: Mapping[str, Any], position: Position
+    ) -> tuple[Sequence[int], Sequence[int], list[list[float]]]:
+        """The cards of the attack and of the defence, and what each pair is worth to the attack."""
+        face_off = view["face_off"]
+        attackers = [position.board[NUMBERS[name]] for name in face_off["attackers"]]
+        defender = position.board[NUMBERS[face_off["defender"]]]
+        stake = values_of(position, self._waiting(position, face_off["kind"], attackers, defender))
+        attack, defence = position.hands[position.seat], position.hands[1 - position.seat]
+        ahead = _ahead(attackers, defender)
+        return attack, defence, _card_matrix(attack, defence, ahead, stake)
 
     def _waiting(self, position: Position, kind: str, attackers: Sequence[int], defender: int) -> Play:
         """The play that waits for cards: the own one, the one announced, or else the likeliest."""

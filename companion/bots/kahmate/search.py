@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from random import Random
 
@@ -49,6 +50,9 @@ STRENGTHS = {
     3: Strength(width=7, depth=3, replies=14, reply_width=2, noise=0.0, overlooks=False),
 }
 MOST_NODES = 8_000
+_MOST_TRIED = 3
+"""So many rounds that begin with a play are answered when it is judged."""
+_SQUARE = re.compile(r"[a-h](?:1[01]|[1-9])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,19 @@ class Search:
             each.value = self._answered(each) + self._mood(position, each)
             looked_at.append(each)
         return max(looked_at, key=lambda each: each.value)
+
+    def judged(self, position: Position, text: str) -> tuple[Candidate, float | None]:
+        """The best round, and what the best one is worth that begins with the play of this notation (None: unknown)."""
+        strength = self.strength
+        found = self.rounds(position, strength.width, strength.depth, all_meetings=True)
+        found.sort(key=lambda each: -each.value)
+        ends = _ends_of(text)
+        tried = [each for each in found if _ends_of(str(each.first)) == ends]
+        if found[0].value < TRY - 1:
+            for each in {id(each): each for each in (*found[: strength.replies], *tried[:_MOST_TRIED])}.values():
+                each.value = self._answered(each)
+        best = max((*found[: max(1, strength.replies)], *tried[:_MOST_TRIED]), key=lambda each: each.value)
+        return best, max((each.value for each in tried[:_MOST_TRIED]), default=None)
 
     def _mood(self, position: Position, candidate: Candidate) -> float:
         """Noise of the level, and restlessness: what was there before, and doing nothing, grow dull."""
@@ -201,6 +218,13 @@ class Search:
         if play.kind == RUN and play.end == IN_GOAL:
             return [End(left, None), *ends]
         return [self._end(left, won(at, play)), *ends]
+
+
+def _ends_of(text: str) -> tuple[str, ...]:
+    """What tells plays apart whatever way they take: the kind, where they begin, and where they end."""
+    squares = _SQUARE.findall(text)
+    kind = next((mark for mark in "x*!" if mark in text), "goal" if "goal" in text else "")
+    return (kind, *squares[:1], *squares[-1:])
 
 
 def _gained(position: Position, after: Position) -> int:

@@ -21,13 +21,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from companion.bots.base import Bot, Choice
+from companion.bots.base import Bot, Choice, Verdict
 from companion.bots.outbuffered.turns import (
     BUFFERS,
     CARRIED,
     VALUE_OF,
     Position,
     Turns,
+    buffer_number,
     buffer_text,
 )
 from companion.core.i18n import say
@@ -55,10 +56,10 @@ _CREDIT = 0.2
 Matrix = NDArray[np.float32]
 Vector = NDArray[np.float32]
 
-_WINS = say("It wins whatever the other side does.")
-_BALANCED = say("It varies its orders so that there is no good answer to them.")
-_READS = say("It has seen how you like to play.")
-_BEST = say("It looked best against what most people do here.")
+_WINS = say("This wins whatever the other side does.")
+_BALANCED = say("Orders that vary leave the other side no good answer.")
+_READS = say("This goes by how the other side likes to play.")
+_BEST = say("This looks best against what most people do here.")
 
 
 class OutbufferedBot(Bot):
@@ -93,6 +94,18 @@ class OutbufferedBot(Bot):
         if self.level == 3:
             return self._equilibrium(position, game)
         return self._guess(position, game)
+
+    def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
+        """Compare what each buffer gets against the equilibrium."""
+        position = self._turns.position(view)
+        game = self._game(position, view)
+        _, theirs, _ = balance(game.payoff, None, 0.0)
+        gains = game.payoff @ theirs
+        sure = game.sure_win()
+        best = int(np.argmax(gains)) if sure is None else sure
+        loss = float(gains[best] - gains[game.row_of(buffer_number(action, self._is_turned))]) / 2
+        choice = Choice(self._text(game.rows[best]), BUFFERS * BUFFERS, (_BALANCED if sure is None else _WINS,))
+        return Verdict(choice, max(0.0, loss))
 
     def _text(self, buffer: int) -> str:
         return buffer_text(buffer, self._is_turned)
@@ -190,6 +203,7 @@ class TurnGame:
 
     def __init__(self, ends: Sequence[tuple[Position, bool]], table: NDArray[np.int32], worth: Vector) -> None:
         self.ends, self.worth = ends, worth
+        self._whole = table
         self.rows = _distinct(table)
         self.columns = _distinct(np.ascontiguousarray(table.T))
         self.table = np.ascontiguousarray(table[np.ix_(self.rows, self.columns)])
@@ -205,6 +219,10 @@ class TurnGame:
         """A row that wins whatever the other side does."""
         sure = np.flatnonzero(self.payoff.min(axis=1) >= 1.0)
         return int(sure[0]) if len(sure) else None
+
+    def row_of(self, buffer: int) -> int:
+        """The row of a buffer, or of the one that means the same."""
+        return next(row for row, each in enumerate(self.rows) if np.array_equal(self._whole[each], self._whole[buffer]))
 
     def answers_to_idling(self) -> Vector:
         """What each row is worth when the other side does nothing."""

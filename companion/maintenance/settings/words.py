@@ -75,6 +75,13 @@ WORDS: Mapping[str, Words] = {
         at_once=True,
         page=True,
     ),
+    "table.coach": Words(
+        say("Coach"),
+        say("Who may ask what it would do: people who play against the machine, everybody, or nobody. It is marked."),
+        choices={"machine": say("Against the machine"), "always": say("Everybody"), "never": say("Nobody")},
+        at_once=True,
+        page=True,
+    ),
     "voice.by": Words(
         say("Who speaks"),
         say("The table screen’s browser, espeak-ng on this machine, either one, or nobody."),

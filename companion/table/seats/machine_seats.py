@@ -1,9 +1,9 @@
-"""What a program that plays a seat is given: the seat's own view of the turn, and nothing else of the table."""
+"""What a program that plays a seat, or advises it, is given: the seat's own view of the turn, and nothing else."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -12,7 +12,7 @@ import msgspec
 from companion.core.i18n import plain_words
 from companion.core.kit import SEATS, Seat
 from companion.games.base import View
-from companion.table.session import Phase, Session
+from companion.table.session import Phase, Session, chance
 
 _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 
@@ -44,10 +44,39 @@ def machine_turns(session: Session) -> tuple[MachineTurn, ...]:
     """The turn of every seat that a program plays; none while no game is on."""
     if session.phase not in (Phase.ORDERS, Phase.STAGES):
         return ()
-    return tuple(_turn_of(session, seat) for seat in SEATS if session.is_machines(seat))
+    return tuple(turn_of(session, seat) for seat in SEATS if session.is_machines(seat))
 
 
-def _turn_of(session: Session, seat: Seat) -> MachineTurn:
+def turn_of(session: Session, seat: Seat) -> MachineTurn:
+    """The turn that is on, as a program at this seat may know it."""
+    return _told(session, seat, session.state, len(session.turns))
+
+
+def turn_acted(session: Session, seat: Seat) -> tuple[MachineTurn, str] | None:
+    """The last turn that is wholly open in which whoever sits there acted: as the seat could know it then, and how."""
+    sitter = session.seats.get(seat)
+    for number in range(len(session.opened), 0, -1):
+        turn = session.opened[number - 1]
+        sealed = turn.sealed.get(seat)
+        if sealed and sitter and sealed.owner == sitter.nonce and not turn.by_time:
+            told = _told(session, seat, state_before(session, number - 1), number - 1)
+            return replace(told, moment=turn.moment, is_due=False, due_s=None), sealed.action
+    return None
+
+
+def state_before(session: Session, number: int) -> Any:
+    """The state after so many turns of a game, all of them resolved anew."""
+    game = session.playing
+    counts_turns = session.chance is not None or session.is_chosen
+    state = game.setup(session.options, chance(session.seed, 0))
+    for place, turn in enumerate(session.turns[:number], start=1):
+        actions = {seat: game.parse(sealed.action) for seat, sealed in turn.sealed.items()}
+        tick = place if counts_turns else int(turn.moment.rpartition(".")[2])
+        state = game.apply(state, actions, chance(session.seed, tick)).state
+    return state
+
+
+def _told(session: Session, seat: Seat, state: Any, turns: int) -> MachineTurn:
     game = session.playing
     hidden = game.hidden_options(session.options)
     countdown = session.countdown
@@ -59,8 +88,8 @@ def _turn_of(session: Session, seat: Seat) -> MachineTurn:
         number=session.number,
         options={name: value for name, value in session.raw_options.items() if name not in hidden},
         moment=session.moment,
-        view=msgspec.json.decode(_encode(game.view(session.state, seat))),
-        events=tuple(tuple(msgspec.json.decode(_encode(turn.events))) for turn in session.turns),
+        view=msgspec.json.decode(_encode(game.view(state, seat))),
+        events=tuple(tuple(msgspec.json.decode(_encode(turn.events))) for turn in session.turns[:turns]),
         is_due=seat in session.awaited and not session.paused and has_time,
         due_s=countdown.due_s if countdown else None,
         asked=session.asked_of(seat),

@@ -7,16 +7,17 @@ the machine do not count; games are shared out over the processors.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from importlib import import_module
+from functools import partial
 from random import Random
 from typing import Any
 
 import msgspec
 
 from companion.archive.statistics import wilson_interval
+from companion.bots import bot_for, knows
 from companion.bots.base import LEVELS, Bot
 from companion.core.i18n import plain_words
 from companion.core.kit import SEATS, Seat
@@ -90,14 +91,9 @@ def bench_bots(games: int | None, only: str) -> bool:
     return good
 
 
-def _maker(name: str) -> type[Bot] | None:
+def _maker(name: str) -> Callable[[Seat, Mapping[str, Any], int, int], Bot] | None:
     """The bot of a game, or None."""
-    try:
-        module = import_module(f"companion.bots.{name}")
-    except ModuleNotFoundError:
-        return None
-    bot: type[Bot] = module.BOT
-    return bot
+    return partial(bot_for, name) if knows(name) else None
 
 
 def _told(pairing: Pairing, tally: Tally) -> bool:

@@ -1,11 +1,15 @@
 """The machine's hands inside the guest: one JSON request a line over a virtio port, one JSON answer a line.
 
 `run` starts a command, `read` and `write` are files, `press` holds a button of the simulated pins down, `lamps` reads
-levels, `fetch` asks the service for a page from inside. It is no part of the product and needs no network.
+levels, `fetch` asks the service for a page from inside. It is no part of the product and needs no network; a machine
+without such a port is given the number of one of its network's.
 """
 
+import contextlib
 import json
+import socket
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -69,7 +73,29 @@ def write(path, text):
 DOORS = {each.__name__: each for each in (run, press, hold, lamps, fetch, read, write)}
 
 
+def answered(line):
+    """What a request comes to, as a line."""
+    asked = json.loads(line)
+    try:
+        answer = {"id": asked["id"], "answer": DOORS[asked["door"]](*asked["with"], **asked["named"])}
+    except Exception as error:  # whatever went wrong belongs to whoever asked
+        answer = {"id": asked["id"], "error": f"{type(error).__name__}: {error}"}
+    return json.dumps(answer).encode() + b"\n"
+
+
+def serve(number):
+    """Answer one caller after the other over the network."""
+    with socket.create_server(("", number)) as door:
+        while True:
+            caller, _ = door.accept()
+            with caller, contextlib.suppress(OSError), caller.makefile("rb") as lines:
+                for line in lines:
+                    caller.sendall(answered(line))
+
+
 def main():
+    if len(sys.argv) > 1:
+        serve(int(sys.argv[1]))
     while not PORT.exists():
         time.sleep(0.1)
     with PORT.open("r+b", buffering=0) as port:
@@ -81,12 +107,7 @@ def main():
                 continue
             *lines, rest = (rest + got).split(b"\n")
             for line in lines:
-                asked = json.loads(line)
-                try:
-                    answer = {"id": asked["id"], "answer": DOORS[asked["door"]](*asked["with"], **asked["named"])}
-                except Exception as error:  # whatever went wrong belongs to whoever asked
-                    answer = {"id": asked["id"], "error": f"{type(error).__name__}: {error}"}
-                data = json.dumps(answer).encode() + b"\n"
+                data = answered(line)
                 while data:
                     data = data[port.write(data) :]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -32,7 +33,7 @@ from vision.simulation.view import default_view
 
 PAGES = ("/live/table", "/live/table", *(("/live/watch",) * 8))
 """What the ten viewers look at."""
-STARTS, PRESSES, POSTS, STRAYS, TURNS = 3, 120, 100, 20, 110
+STARTS, PRESSES, POSTS, STRAYS, TURNS, SYNCS = 3, 120, 100, 20, 110, 50
 TURN_S, REAL_TURN_S = 1.0, 5.0
 MEMORY_MB = 170.0
 BUZZER_MS = 5.0
@@ -170,9 +171,27 @@ def _bench_board(board: Board, quota: CpuQuota, turn_s: float) -> bool:
                 good &= _told(figure)
             for sentence in guest.ask(do="stamps", lamp="south_1")["doctor"]:
                 print(f"  doctor: {sentence}", flush=True)
+        print(f"  {_surroundings(folder)}", flush=True)
     periods, throttled = quota.throttled()
     print(f"  the quota was used up in {throttled} of {periods} periods", flush=True)
     return good
+
+
+def _surroundings(folder: Path) -> str:
+    """What else the figures depend on: how long the disk takes for a phone's order, and how busy the machine is."""
+    times_ms = []
+    with (folder / "sync").open("wb", buffering=0) as file:
+        for _ in range(SYNCS):
+            file.write(bytes(4096))
+            began_s = time.monotonic()
+            os.fdatasync(file.fileno())
+            times_ms.append((time.monotonic() - began_s) * 1000)
+            time.sleep(_STEP_S)
+    disk = Measured("", "ms", times_ms, 0.0)
+    return (
+        f"beside it: the disk's own sync p50 {statistics.median(times_ms):.2f} ms, p99 {disk.p99:.2f} ms; load "
+        f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+    )
 
 
 def _told(figure: Measured) -> bool:

@@ -1,0 +1,130 @@
+"""The coach: the strongest opponent's search from a learner's own view, in a process of its own for each question.
+
+It is told what `MachineTurn` tells, as a machine at that seat would be, and what it answers goes to the seat alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from companion.bots import knows
+from companion.bots.base import LEVELS, Verdict
+from companion.bots.bot_process import BotFailure, BotProcess, bot_command
+from companion.bots.machine_players import START_S, THINK_S, Opponent
+from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
+from companion.core.i18n import say, unpacked
+from companion.core.kit import Seat
+from companion.games.spelling import SpeltOrder
+from companion.table.seats.coaching import About
+from companion.table.seats.machine_seats import MachineTurn
+from companion.table.table import Table
+
+log = logging.getLogger(__name__)
+
+TRIES = 2
+"""So often a process is begun for one question."""
+_GOOD, _FAIR = 0.02, 0.08
+"""Up to so much of a game, by its own judgement, an action is as good as the best, or nearly so."""
+
+
+class Judge(Opponent, Protocol):
+    """What the coach's process does; `BotProcess` is the real one."""
+
+    def judge(self, view: Mapping[str, Any], action: str, deadline_s: float) -> Verdict:
+        """How good an action is."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What the coach says to a seat: an action in notation and in words, and why in sentences.
+
+    `judgement` is what it thinks of what was done, as a sentence; empty: nothing was done yet. `is_best`: nothing would
+    have been better, so that the action is the one that was done or as good as that.
+    """
+
+    action: str
+    orders: tuple[SpeltOrder, ...]
+    why: tuple[str, ...]
+    judgement: str = ""
+    is_best: bool = False
+
+
+class Coach:
+    """Answers the seats of a table, one question at a time; any thread may ask.
+
+    `key` is the installation's secret from which the seeds come, so that the same question has the same answer.
+    """
+
+    def __init__(self, table: Table, key: bytes, open_process: Callable[[Sequence[str]], Judge] = BotProcess) -> None:
+        self._table = table
+        self._key = key
+        self._open_process = open_process
+        self._busy = threading.Lock()
+
+    def ask(self, seat: Seat, moment: str, about: About) -> Advice:
+        """What it would do now, or what it thinks of the seat's last action; raises `CompanionError`s in sentences."""
+        game = self._table.view().game
+        if game is None or not knows(game):
+            raise Illegal(Refusal.NO_GAME, say("The coach does not know this game"))
+        if not self._busy.acquire(blocking=False):
+            raise Illegal(Refusal.WRONG_PHASE, say("The coach is busy with another question: ask again in a moment"))
+        try:
+            turn, done = self._table.ask_coach(seat, moment, about)
+            return self._answer(turn, done)
+        finally:
+            self._busy.release()
+
+    def _answer(self, turn: MachineTurn, done: str) -> Advice:
+        for _ in range(TRIES):
+            try:
+                verdict = self._asked(turn, done)
+                orders = self._table.spelt(turn.seat, turn.moment, verdict.best.action)
+            except (BotFailure, Malformed, Illegal) as error:
+                log.warning("The coach gave no answer (%s)", error.kind)
+                continue
+            why = tuple(unpacked({"say": line, "many": "", "parts": {}}) for line in verdict.best.why)
+            is_best = bool(done) and _is_best(verdict, done)
+            return Advice(verdict.best.action, orders, why, _sentence(verdict, is_best) if done else "", is_best)
+        raise CoachFailure(say("The coach does not respond. The game goes on without it."))
+
+    def _asked(self, turn: MachineTurn, done: str) -> Verdict:
+        """Begin a process, tell it what the seat knows, and ask."""
+        text = f"coach {turn.game} {turn.number} {turn.seat}"
+        seed = int.from_bytes(hmac.digest(self._key, text.encode(), hashlib.sha256)[:6])
+        process = self._open_process(bot_command(turn.game, LEVELS[-1], seed))
+        try:
+            process.new(turn.seat, turn.options, START_S)
+            if events := [event for events in turn.events for event in events]:
+                process.see(turn.view, events, START_S)
+            if done:
+                return process.judge(turn.view, done, THINK_S)
+            return Verdict(process.choose(turn.view, THINK_S), None)
+        finally:
+            process.close()
+
+
+class CoachFailure(CompanionError, RuntimeError):
+    """The coach's process was killed, hung or answered nonsense, more than once."""
+
+    kind = "coach"
+
+
+def _is_best(verdict: Verdict, done: str) -> bool:
+    return done == verdict.best.action or (verdict.loss is not None and verdict.loss <= _GOOD)
+
+
+def _sentence(verdict: Verdict, is_best: bool) -> str:
+    """The judgement of an action in a sentence."""
+    if is_best:
+        return say("That was as good as anything the coach can think of.")
+    if verdict.loss is None:
+        return say("The coach would have done something else.")
+    if verdict.loss <= _FAIR:
+        return say("That was fine; this would have been a little better.")
+    return say("This would have been much better.")

@@ -1,0 +1,213 @@
+"""An emulated Raspberry Pi 3B: its card with the installed package, and the machine that boots from it.
+
+Debian's arm64 kernel with its own drivers for the board: pins (`pinctrl-bcm2835`), card slot, USB network. The device
+tree is the kernel's own, with the revision that a board's firmware writes into it. Pins read low, as nothing drives
+them; the firmware's mailbox is missing. Emulated times say nothing about a Raspberry Pi.
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import sys
+import time
+from pathlib import Path
+
+from appliance import build, package
+from appliance.machine import Machine, MachineError, free_port, until
+
+HERE = Path(__file__).resolve().parent
+SUITE, KERNEL = "bookworm", "linux-image-arm64"
+REVISION = "a02082"
+"""Of a Raspberry Pi 3 Model B, 1.2."""
+LGPIO = "lgpio==0.2.2.0"
+"""On Raspberry Pi OS it is there by itself; Debian has no package of it."""
+BOARD = "bcm2837-rpi-3-b.dtb"
+EARLY = ("crc32c_generic", "bcm2835", "ext4")
+"""Modules without which there is no root: the card's driver and its file system."""
+NEEDED = ("qemu-system-aarch64", "fdtput", "cpio", "depmod", "mke2fs", "dpkg-deb")
+NEEDED_PACKAGES = "qemu-system-arm qemu-user-static device-tree-compiler cpio kmod e2fsprogs mmdebstrap arch-test"
+CARD_BYTES = 2 * 1024**3
+"""QEMU takes a power of two."""
+AGENT_PORT = 8090
+BOOT_S = 900.0
+
+
+def require_tools() -> None:
+    """Raise `CannotBuild` where no card can be made, or arm64 is not run."""
+    if missing := [tool for tool in NEEDED if not shutil.which(tool)]:
+        raise build.CannotBuild(f"{', '.join(missing)} not found: sudo apt install {NEEDED_PACKAGES}")
+    if not Path("/proc/sys/fs/binfmt_misc/qemu-aarch64").exists():
+        raise build.CannotBuild("programs for arm64 do not run here: sudo apt install qemu-user-static")
+
+
+def card(deb: Path) -> build.Disk:
+    """The card with the package installed, its kernel, and what is there before the root; raises `CannotBuild`."""
+    require_tools()
+    began_s = time.monotonic()
+    bare = package.distribution(SUITE, "arm64")
+    installed = build.cache() / f"pi-root-{build.mark(bare.name, deb)}"
+    folder = build.cache() / f"pi-card-{build.mark(installed.name, HERE, build.GUEST / 'agent.py')}"
+    if not installed.exists():
+        build.drop("pi-root-", keep=0)
+        with build.work(installed) as made:
+            _install(bare, deb, made)
+    if not folder.exists():
+        build.drop("pi-card-", keep=0)
+        with build.work(folder) as made:
+            _make(installed, made)
+    return build.Disk(folder / "card.img", folder / "vmlinuz", folder / "initrd", time.monotonic() - began_s)
+
+
+def _install(bare: Path, deb: Path, root: Path) -> None:
+    """The package by the distribution's own apt, which some minutes of emulation take."""
+    with package.copy_of(bare, root) as inside:
+        inside.environment["QEMU_CPU"] = "cortex-a72"
+        shutil.copyfile(deb, root / "root/companion.deb")
+        inside("apt-get install -y /root/companion.deb && rm /root/companion.deb", DEBIAN_FRONTEND="noninteractive")
+
+
+def _make(installed: Path, folder: Path) -> None:
+    folder.mkdir()
+    root = folder / "root"
+    build.do("cp", "-a", "--reflink=auto", str(installed), str(root))
+    kernel, busybox = _fetch(root, folder)
+    _bring_pins(root)
+    _add_guest(root)
+    _make_initrd(root, kernel, busybox, folder)
+    shutil.copyfile(root / f"boot/vmlinuz-{kernel}", folder / "vmlinuz")
+    shutil.copyfile(next(root.glob(f"usr/lib/linux-image-*/broadcom/{BOARD}")), folder / "board.dtb")
+    _as_firmware(folder / "board.dtb")
+    shutil.rmtree(root / "boot")
+    (root / "boot").mkdir()
+    image = folder / "card.new"
+    with image.open("wb") as file:
+        file.truncate(CARD_BYTES)
+    build.do("mke2fs", "-q", "-t", "ext4", "-L", "root", "-d", str(root), str(image))
+    shutil.rmtree(root)
+    image.rename(folder / "card.img")
+
+
+def _fetch(root: Path, folder: Path) -> tuple[str, Path]:
+    """Unpack the distribution's kernel and what loads its modules into the root: configured by emulation it takes half
+    an hour. Answers its version, and the busybox of the first moments."""
+    unpacked = folder / "busybox"
+    with build.chroot(root) as inside:
+        inside(
+            "apt-get update -qq && mkdir /tmp/debs && cd /tmp/debs && apt-get download -qq busybox-static kmod"
+            f" $(apt-cache depends {KERNEL} | sed -n 's/^ *Depends: \\(linux-image-[0-9].*-arm64\\)$/\\1/p')"
+        )
+    (image,) = (root / "tmp/debs").glob("linux-image-*.deb")
+    (shell,) = (root / "tmp/debs").glob("busybox-static*.deb")
+    (tool,) = (root / "tmp/debs").glob("kmod_*.deb")
+    build.do("dpkg-deb", "-x", str(tool), str(folder / "kernel"))
+    build.do("dpkg-deb", "-x", str(image), str(folder / "kernel"))
+    build.do("dpkg-deb", "-x", str(shell), str(unpacked))
+    for part in ("boot", "bin", "sbin", "lib/modules", "usr/lib"):
+        build.do("cp", "-a", f"{folder / 'kernel' / part}/.", str(root / part))
+    shutil.rmtree(root / "tmp/debs")
+    shutil.rmtree(folder / "kernel")
+    (modules,) = (root / "lib/modules").iterdir()
+    for drivers in build.IDLE_DRIVERS:
+        if drivers not in ("usb", "net/ethernet"):
+            shutil.rmtree(modules / "kernel/drivers" / drivers, ignore_errors=True)
+    build.do("depmod", "-b", str(root), modules.name)
+    return modules.name, unpacked / "bin/busybox"
+
+
+def _bring_pins(root: Path) -> None:
+    """The pins' library for the distribution's Python, as Raspberry Pi OS has it."""
+    target = root / "usr/lib/python3/dist-packages"
+    python = package.SUITES[SUITE]
+    command = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    command += ["--only-binary", ":all:", "--no-deps", "--target", str(target), "--python-version", python]
+    command += ["--implementation", "cp", "--platform", "manylinux_2_34_aarch64", LGPIO]
+    build.do(*command)
+
+
+def _add_guest(root: Path) -> None:
+    """The test's hands, an address, and patience: what a card for a real board would not have."""
+    (root / "opt/appliance").mkdir(parents=True)
+    shutil.copyfile(build.GUEST / "agent.py", root / "opt/appliance/agent.py")
+    units = root / "etc/systemd/system"
+    for name in ("companion", "companion-lamp"):
+        (units / f"{name}.service.d").mkdir(exist_ok=True)
+        shutil.copyfile(HERE / "slow.conf", units / f"{name}.service.d/slow.conf")
+    shutil.copyfile(HERE / "appliance-agent.service", units / "appliance-agent.service")
+    for name, place in (("usb.network", "network"), ("manager.conf", "system.conf.d")):
+        (root / "etc/systemd" / place).mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(HERE / name, root / "etc/systemd" / place / name)
+    for unit in ("appliance-agent", "systemd-networkd"):
+        build.do("systemctl", f"--root={root}", "enable", f"{unit}.service")
+    (root / "etc/fstab").write_text("/dev/mmcblk0 / ext4 defaults 0 1\n")
+    (root / "etc/hostname").write_text("table\n")
+    for unit in (*build.IDLE_UNITS, "systemd-binfmt.service", "proc-sys-fs-binfmt_misc.automount"):
+        if not (units / unit).exists():
+            (units / unit).symlink_to("/dev/null")
+    for part in ("etc", "var"):
+        (root / part / ".updated").touch()
+
+
+def _make_initrd(root: Path, kernel: str, busybox: Path, folder: Path) -> None:
+    """A shell, the card's driver and the file system's, and a script that changes over to the card."""
+    early = folder / "early"
+    for name in ("bin", "proc", "sys", "dev", "root"):
+        (early / name).mkdir(parents=True)
+    shutil.copy(busybox, early / "bin/busybox")
+    shutil.copy(HERE / "init.sh", early / "init")
+    (early / "init").chmod(0o755)
+    modules = root / "lib/modules" / kernel
+    wanted = [line.split(":")[0] for line in (modules / "modules.dep").read_text().splitlines()]
+    depends = dict(line.split(":") for line in (modules / "modules.dep").read_text().splitlines())
+    files = [file for name in EARLY for file in wanted if Path(file).name.split(".")[0] == name]
+    for file in {each for one in files for each in (one, *depends[one].split())}:
+        target = early / "lib/modules" / kernel / file
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(modules / file, target)
+    for name in ("modules.order", "modules.builtin", "modules.builtin.modinfo"):
+        shutil.copy(modules / name, early / "lib/modules" / kernel)
+    build.do("depmod", "-b", str(early), kernel)
+    build.do("/bin/sh", "-ec", f"cd {early} && find . | cpio -o -H newc --quiet >{folder / 'initrd'}")
+    shutil.rmtree(early)
+
+
+def _as_firmware(board: Path) -> None:
+    """What the firmware of a real board writes into the device tree; and the console's port free of Bluetooth."""
+    build.do("fdtput", "-c", str(board), "/system")
+    build.do("fdtput", "-t", "x", str(board), "/system", "linux,revision", REVISION)
+    build.do("fdtput", "-r", str(board), "/soc/serial@7e201000/bluetooth")
+
+
+class Pi(Machine):
+    """One emulated Raspberry Pi 3B with a card of its own; its hands inside are reached over its network."""
+
+    def _command(self, disk: build.Disk, network: bool, log: Path | None) -> list[str]:
+        self.agent_port = free_port()
+        forward = (
+            f"user,id=n0,hostfwd=tcp:127.0.0.1:{self.port}-:8080,hostfwd=tcp:127.0.0.1:{self.agent_port}-:{AGENT_PORT}"
+        )
+        line = "console=ttyAMA0,115200 rdinit=/init panic=-1 net.ifnames=0 quiet"
+        return [
+            "qemu-system-aarch64", "-M", "raspi3b", "-accel", "tcg,thread=multi,tb-size=512",
+            "-kernel", str(disk.kernel), "-initrd", str(disk.initrd), "-dtb", str(disk.kernel.with_name("board.dtb")),
+            "-append", line, "-drive", f"file={self.image},format=raw,if=sd,cache=writeback",
+            "-device", "usb-net,netdev=n0", "-netdev", forward, "-display", "none", "-no-reboot",
+            "-serial", f"file:{self._folder / 'console'}",
+            "-qmp", f"unix:{self._folder / 'monitor'},server=on,wait=off",
+        ]  # fmt: skip
+
+    def _join_hands(self) -> None:
+        """They are joined once somebody answers: see `wait_for_hands`."""
+
+    def wait_for_hands(self) -> None:
+        """Wait until the agent inside answers; raises `MachineError`."""
+        until("the agent's answer", self._joined, BOOT_S, 2.0)
+
+    def _joined(self) -> bool:
+        self.require_running()
+        try:
+            self._agent = socket.create_connection(("127.0.0.1", self.agent_port), 20)
+            self._agent_file = self._agent.makefile("r")
+            return bool(self.ask("read", "/proc/uptime", timeout_s=20))
+        except (OSError, MachineError):  # QEMU answers for a machine that does not listen yet
+            return False

@@ -1,0 +1,94 @@
+"""The installed package on an emulated Raspberry Pi 3B: its own kernel drivers, its card, its network, its plug."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from appliance import build, cuts, pi
+from appliance.evening import Evening
+from appliance.machine import copy_image, until
+from appliance.play import host_key
+
+pytestmark = [pytest.mark.appliance, pytest.mark.timeout(7200)]
+CUTS = 5
+PAGE_S = 900.0
+PLAY_S = 20.0
+
+
+@pytest.fixture(scope="module")
+def card(deb: Callable[[str], Path], figures: list[str]) -> build.Disk:
+    try:
+        pi.require_tools()
+        found = pi.card(deb("arm64"))
+    except build.CannotBuild as reason:
+        pytest.skip(f"no emulated Raspberry Pi: {reason}")
+    figures.append(
+        f"card of the emulated Raspberry Pi: {found.build_s:.0f} s, {found.image.stat().st_blocks * 512 / 1e6:.0f} MB"
+    )
+    return found
+
+
+def fetched(machine: pi.Pi, path: str) -> str:
+    """A page over the machine's network, once it comes."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def look() -> str:
+        machine.require_running()
+        try:
+            with opener.open(machine.url + path, timeout=60) as answer:
+                return str(answer.read().decode())
+        except OSError:
+            return ""
+
+    return until(f"the page {path}", look, PAGE_S, 2.0)
+
+
+def test_it_boots_finds_its_board_and_survives_pulled_plugs(
+    card: build.Disk, tmp_path: Path, figures: list[str]
+) -> None:
+    image = copy_image(card.image, tmp_path / "card.img")
+    evening: Evening | None = None
+    for number in range(CUTS + 1):
+        with pi.Pi(card, image, tmp_path / f"boot-{number}") as machine:
+            page = fetched(machine, "/")
+            figures.append(
+                f"emulated Pi, boot {number + 1}: page after {time.monotonic() - machine.began_s:.0f} s (emulated)"
+            )
+            assert "</html>" in page
+            machine.wait_for_hands()
+            if evening is None:
+                finds_its_board(machine, figures)
+                evening = Evening(machine.url, host_key(machine), Random(3))
+                evening.sit_down()
+            evening.move(machine.url)
+            assert evening.view()["seats"]["south"]["name"] == "South", "the phones find their seats"
+            if number == CUTS:
+                break
+            if number == 0:
+                evening.begin(clock=False)
+            evening.play(PLAY_S)
+            machine.pull_the_plug()
+        cut = copy_image(image, tmp_path / "cut.img")
+        found = cuts.examine(cut, tmp_path / "state", evening.promises)
+        figures.append(f"  cut {number + 1}: {len(evening.promises.told)} inputs promised, {found.inputs} on the card")
+        assert found.is_whole, found
+
+
+def finds_its_board(machine: pi.Pi, figures: list[str]) -> None:
+    """Model, pins and their driver as the kernel has them; the service has opened them with the real lgpio."""
+    told = json.loads(machine.run("companion", "doctor", "--json", check=False, timeout_s=600))
+    texts = {each["topic"]: each["text"] for each in told["findings"]}
+    figures.append(f"  {texts['machine']}")
+    assert "Raspberry Pi 3 Model B" in texts["machine"]
+    lines = machine.run("cat", "/sys/bus/gpio/devices/gpiochip0/of_node/compatible").strip("\0\n")
+    assert "bcm2835-gpio" in lines
+    assert json.loads(fetched(machine, "/health"))["pins"] == "ok"
+    log = machine.run("journalctl", "-u", "companion", "-o", "cat", "--no-pager")
+    assert "Pads: 17 buttons, 8 lamps." in log, log[-3000:]

@@ -1,0 +1,68 @@
+"""The coach on a phone: asked before an order is given, and afterwards; the sheet fits, and nothing is sent by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webdriver import WebDriver
+from service import PHONE, Client, Running, browser, running, sit_down, tap, until
+from window_tools import no_errors
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, WebDriver]]:
+    """South's phone, with the machine at North."""
+    folder = tmp_path_factory.mktemp("coach")
+    with running(folder, "--simulate", "--port", "0") as service, browser(PHONE) as window:
+        sit_down(window, service, "south", "Mara")
+        client = Client(service.url)
+        client.post("/api/seat/north/machine", name="Pip")
+        yield service, window
+
+
+def advice(window: WebDriver, about: str) -> str:
+    """What the coach answers to a key of the sheet."""
+    tap(window, "[data-help]")
+    until("the sheet", lambda: window.find_elements(By.CSS_SELECTOR, f"#help:not([hidden]) [data-coach={about}]"))
+    tap(window, f"[data-coach={about}]")
+    until("an answer", lambda: window.find_elements(By.CSS_SELECTOR, "#advice .note, #advice .sense"))
+    until("thought", lambda: not window.find_elements(By.CSS_SELECTOR, "[data-coach]:disabled"))
+    return window.find_element(By.ID, "advice").text
+
+
+def test_the_coach_is_asked_before_and_after(seat: tuple[Running, WebDriver]) -> None:
+    service, window = seat
+    client = Client(service.url)
+    tap(window, "[data-post='/api/seat/south/start']")
+    until("the set-up", lambda: client.get("/api/view")["phase"] == "setup")
+    client.post("/workbench/tidy")
+    until("orders", lambda: client.get("/api/view")["phase"] == "orders")
+    until("the keys", lambda: window.find_elements(By.CSS_SELECTOR, ".key.order"))
+    assert "Nothing has been entered" in advice(window, "now")
+    assert client.get("/api/view")["seats"]["south"]["coached"]
+    assert not client.get("/api/view")["seats"]["south"]["sealed_at"]
+    width = window.execute_script("return document.documentElement.scrollWidth - innerWidth")
+    assert width <= 0, "the sheet is wider than the phone"
+    tap(window, "#help > [data-help]")
+    for letter in "UII":
+        tap(window, f".key.order[data-letter={letter}]")
+    tap(window, "#hand-in")
+    until("the next turn", lambda: _moved_on(client))
+    until("the keys again", lambda: window.find_elements(By.CSS_SELECTOR, ".key.order"))
+    assert advice(window, "last")
+
+
+def _moved_on(client: Client) -> bool:
+    """Does the next turn wait for orders? Pieces are moved as they come."""
+    view = client.get("/api/view")
+    if view["phase"] == "stages":
+        client.post("/workbench/tidy")
+    return bool(view["phase"] == "orders" and view["turn"] > 1)
+
+
+def test_nothing_was_wrong_on_the_page(seat: tuple[Running, WebDriver]) -> None:
+    no_errors(seat[1])

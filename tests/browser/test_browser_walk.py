@@ -1,0 +1,275 @@
+"""One walk through every page in every state: nothing that axe finds, no drawing missing, nothing that jumps or is cut.
+
+On the smallest phone, where a seat's page needs no scrolling, at twice the text and in every language, too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.remote.webdriver import WebDriver
+from service import PHONE, browser, until
+from tour import SIZES, THEMES, Stop, Tour, cdp, dress, resize, touring, visit
+
+from companion.games import GAMES
+
+pytestmark = pytest.mark.browser
+
+AXE = Path(__file__).parents[1] / "node_modules" / "axe-core" / "axe.min.js"
+_RUN = """
+const done = arguments[0];
+axe.run(document, { resultTypes: ['violations'], preload: false, RULES }).then(
+  found => done(found.violations.flatMap(v => v.nodes.slice(0, 3).map(
+    n => `${v.id}: ${n.html.slice(0, 160)} (${n.any.concat(n.all, n.none).map(c => c.message).join('; ').slice(0, 200)})`))),
+  error => done([`axe itself: ${error}`]));
+"""
+ALL_RULES = _RUN.replace("RULES", "")
+OF_COLOURS = _RUN.replace("RULES", "runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] }")
+"""A theme is other colours and nothing else: of the second one at a size these rules are left to be read."""
+_AFAR = """
+const done = arguments[0];
+const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+const isAfar = each => each.closest('.sign') || parseFloat(getComputedStyle(each).fontSize) >= LEAD * rem - 0.5;
+axe.run('#live', { runOnly: { type: 'rule', values: ['color-contrast-enhanced'] }, elementRef: true }).then(
+  found => {
+    const [read, weak] = ['passes', 'violations'].map(
+      kind => found[kind].flatMap(rule => rule.nodes).filter(node => isAfar(node.element)));
+    done([read.some(node => node.element.closest('.sign')), weak.map(
+      node => `${node.html.slice(0, 160)} (${node.any.map(check => check.message).join('; ').slice(0, 200)})`)]);
+  },
+  error => done([true, [`axe itself: ${error}`]]));
+""".replace("LEAD", "5.2")
+"""Contrast AAA of the sign and of everything at least as large as `--w-lead`: what is smaller is for near."""
+FULL = {("phone", "light"), ("screen", "dark")}
+"""Sizes and themes in which every state is read; pages without states are read in all of them."""
+
+SMALL = (320, 640)
+SMALLEST = (320, 568)
+IN_SIGHT = {"outbuffered": ("orders", "stages", "over"), "kahmate": ("orders", "over"), "arena": ("orders", "over")}
+"""The states in which a seat's page must fit; where a turn has much to tell, its text goes on below the keys."""
+WIDTHS = (320, 390, 768, 1024, 1366, 1920, 2560)
+MOST_SHIFT = 0.05
+_MISSING = """
+const missing = [...document.querySelectorAll('use')].map(use => use.getAttribute('href'))
+  .filter(href => href !== '#' && !document.getElementById(href.slice(1)));
+return [...new Set(missing)].map(href => `no drawing ${href}`);
+"""
+_WIDE = """
+const wide = document.scrollingElement.scrollWidth;
+if (wide <= innerWidth) return [];
+const far = [...document.querySelectorAll('body *')].filter(each => each.getBoundingClientRect().right > innerWidth + 1 && !each.closest('svg'));
+return [`${wide} px wide in ${innerWidth}: ${far.slice(0, 3).map(each => each.tagName + '.' + each.className).join(', ')}`];
+"""
+_FROM_THE_START = """
+document.addEventListener('shown', () => { window.heard = true });
+window.shifts = [];
+new PerformanceObserver(list => window.shifts.push(...list.getEntries())).observe({ type: 'layout-shift', buffered: true });
+"""
+"""Shifts after "recent input" count: nobody touches a page here, and Chromium takes a window's new size for input."""
+_SHIFT = """
+const [done] = arguments;
+requestAnimationFrame(() => setTimeout(() => {
+  const worst = window.shifts.toSorted((one, other) => other.value - one.value)[0];
+  const node = worst?.sources?.[0]?.node;
+  done([window.shifts.reduce((sum, each) => sum + each.value, 0), node ? `${node.nodeName}.${node.className ?? ''}` : '']);
+}));
+"""
+_EVENING = """
+const strip = document.querySelector('.strip');
+for (let number = 0; number < 30; number++) strip.append(strip.firstElementChild.cloneNode(true));
+"""
+_BIGGER = """
+for (const each of document.querySelectorAll('body *:not(svg *)')) each.dataset.size = parseFloat(getComputedStyle(each).fontSize);
+for (const each of document.querySelectorAll('[data-size]')) each.style.fontSize = `${2 * each.dataset.size}px`;
+"""
+_CUT = """
+const found = [], seen = each => each.checkVisibility() && !each.closest('.vh, svg, [hidden]');
+const wide = document.scrollingElement.scrollWidth;
+if (wide > innerWidth + 1) found.push(`the page is ${wide} px wide`);
+for (const each of document.querySelectorAll('button, a.key, .sign, h1, h2, th, label, summary')) {
+  if (!seen(each)) continue;
+  const box = each.getBoundingClientRect();
+  if (!box.width || !each.innerText?.trim()) continue;
+  if (each.scrollWidth > each.clientWidth + 2 && each.clientWidth) found.push(`cut: ${each.innerText.trim().slice(0, 40)}`);
+}
+return found;
+"""
+
+Found = Iterator[tuple[str, str]]
+"""What is wrong with a page, and at which size and theme or in which language."""
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    if AXE.exists():
+        return AXE.read_text(encoding="utf-8")
+    if os.environ.get("COMPANION_REQUIRE_BROWSER"):
+        pytest.fail("axe-core is needed here: npm ci --prefix tests")
+    pytest.skip("axe-core is not installed: npm ci --prefix tests")
+
+
+@pytest.fixture(scope="module")
+def window() -> Iterator[WebDriver]:
+    with browser(PHONE) as opened:
+        cdp(opened, "Network.enable")
+        cdp(opened, "Page.addScriptToEvaluateOnNewDocument", source=_FROM_THE_START)
+        yield opened
+
+
+def heard(window: WebDriver, stop: Stop) -> None:
+    """Wait until the page's stream has said how things stand: what it shows now, scripts have put there."""
+    script = "return !document.body.dataset.live || window.heard === true"
+    until(f"the stream of {stop.name}", lambda: window.execute_script(script))
+
+
+def arrived(window: WebDriver, tour: Tour, stop: Stop) -> Found:
+    """Open a page at its usual size: drawings that are missing, and how far its parts move until they stand."""
+    is_large = stop.name.endswith("-screen") or stop.name in ("workbench", "camera")
+    dress(window, SIZES["screen"] if is_large else PHONE, "light")
+    visit(window, tour, stop)
+    heard(window, stop)
+    yield from ((each, "") for each in window.execute_script(_MISSING))
+    shift, what = window.execute_async_script(_SHIFT)
+    if shift > MOST_SHIFT:
+        yield f"shifts by {shift:.2f}: {what}", ""
+
+
+def below_the_edge(window: WebDriver, stop: Stop, game: str) -> Found:
+    """A seat's open page on the smallest phone: its keys and what they are about are all in sight."""
+    states = IN_SIGHT.get(game, ("orders", "stages", "over"))
+    is_meant = stop.name.startswith(tuple(f"{game}-{state}" for state in states))
+    if is_meant and stop.name.endswith(("south", "north")):
+        resize(window, SMALLEST)
+        if (height := window.execute_script("return document.scrollingElement.scrollHeight")) > SMALLEST[1]:
+            yield f"scrolls: {height} px high in {SMALLEST[1]}", ""
+
+
+def wide(window: WebDriver) -> Found:
+    """The open page at every width: it never scrolls sideways."""
+    for width in WIDTHS:
+        resize(window, (width, 900))
+        yield from ((each, "") for each in window.execute_script(_WIDE))
+
+
+def violations(window: WebDriver, stop: Stop, axe: str, is_of_game: bool) -> Found:
+    """What axe finds on the open page at every size and in every theme."""
+    window.execute_script(axe)
+    for size in SIZES:
+        rules = ALL_RULES
+        for theme in (each for each in THEMES if not is_of_game or (size, each) in FULL):
+            dress(window, SIZES[size], theme)
+            yield from ((each, f"{size} {theme}") for each in window.execute_async_script(rules))
+            rules = OF_COLOURS
+    if stop.name.endswith("-screen"):
+        yield from weak_from_afar(window)
+
+
+def weak_from_afar(window: WebDriver) -> Found:
+    """What of the open table screen has not the contrast to be read from four metres, and in which theme."""
+    for theme in THEMES:
+        dress(window, SIZES["screen"], theme)
+        has_read_sign, weak = window.execute_async_script(_AFAR)
+        yield from ((f"from afar: {each}", theme) for each in weak)
+        if not has_read_sign:
+            yield "from afar: the sign was not read at all", theme
+
+
+def cut(window: WebDriver, tour: Tour, stop: Stop) -> Found:
+    """Keys that lose words and pages that scroll sideways, in the longer languages.
+
+    The table screen and the workbench are not made for the smallest phone and for twice the text.
+    """
+    is_for_hands = not stop.name.endswith("-screen") and stop.name != "workbench"
+    for language in ("es", "fr"):
+        dress(window, SMALL if is_for_hands else SIZES["screen"], "light")
+        visit(window, tour, stop, language)
+        yield from ((each, language) for each in window.execute_script(_CUT))
+    if is_for_hands:
+        dress(window, PHONE, "light")
+        window.execute_script(_BIGGER)
+        yield from ((each, "fr, twice the text") for each in window.execute_script(_CUT))
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_every_page_in_every_state(game: str, axe: str, window: WebDriver) -> None:
+    """Pages that belong to no game are looked at along with the first."""
+    found: dict[str, list[str]] = defaultdict(list)
+    is_first = game == next(iter(GAMES))
+    with touring() as tour:
+        for stop in tour.stops((game,)):
+            is_of_game = stop.name.startswith(game)
+            if not is_of_game and not is_first:
+                continue
+            looks = (
+                arrived(window, tour, stop),
+                below_the_edge(window, stop, game),
+                wide(window),
+                violations(window, stop, axe, is_of_game),
+                cut(window, tour, stop),
+            )
+            for what, where in chain.from_iterable(looks):
+                found[what].append(f"{stop.name} {where}")
+    told = [f"{what}\n    on {', '.join(where[:4])} ({len(where)})" for what, where in found.items()]
+    assert not told, "\n".join(told)
+
+
+def test_every_scene_of_a_replay_has_its_drawings(window: WebDriver) -> None:
+    with touring() as tour:
+        for stop in tour.stops(("outbuffered",)):
+            if stop.name == "replay":
+                dress(window, PHONE, "light")
+                visit(window, tour, stop)
+                places = int(window.execute_script("return document.querySelector('.replay').dataset.places"))
+                for place in range(1, places):
+                    window.execute_script("document.getElementById('next').click()")
+                    until("the scene", lambda place=place: window.current_url.endswith(f"?at={place}"))
+                    until("its drawings", lambda: window.execute_script(_MISSING) == [])
+            if stop.name == "camera":
+                visit(window, tour, stop)
+                heard(window, stop)
+                window.execute_script(_EVENING)
+                assert window.execute_script(_WIDE) == []
+                break
+
+
+@pytest.mark.parametrize("trouble", [False, True])
+def test_the_camera_page_has_its_drawings_and_advice_without_a_board(window: WebDriver, trouble: bool) -> None:
+    with touring() as tour:
+        tour.client.send("/host", f"key={tour.companion.host_key}".encode())
+        if trouble:
+            tour.companion.album.trouble = "The disk is full."
+        dress(window, SIZES["tablet"], "light")
+        visit(window, tour, Stop("camera", "/camera"))
+        heard(window, Stop("camera", "/camera"))
+        assert window.execute_script(_MISSING) == []
+        advice = window.find_element("id", "camera-advice").text
+        assert advice.strip(), "what helps is never empty"
+
+
+_HIDDEN = """
+scrollTo(0, document.scrollingElement.scrollHeight);
+return [...document.querySelectorAll('.elsewhere a, .elsewhere button, .st a')].filter(each => {
+  each.scrollIntoView({ block: 'nearest' });
+  const [{ left, top, width, height }] = each.getClientRects();
+  const hit = document.elementFromPoint(left + width / 2, top + height / 2);
+  return !each.contains(hit);
+}).map(each => each.innerText);
+"""
+
+
+@pytest.mark.parametrize("size", [(390, 844), (768, 1024), (1024, 768), (1366, 768)])
+def test_no_link_of_the_hosts_page_stays_under_the_sign(window: WebDriver, size: tuple[int, int]) -> None:
+    with touring() as tour:
+        tour.client.send("/host", f"key={tour.companion.host_key}".encode())
+        tour.table.new_game("outbuffered", {}, 7)
+        dress(window, size, "light")
+        visit(window, tour, Stop("host", "/host"))
+        heard(window, Stop("host", "/host"))
+        assert window.execute_script(_HIDDEN) == []
+        cut = "return [...document.querySelectorAll('.nav, .nav *')].filter(each => each.scrollHeight > each.clientHeight + 2 && getComputedStyle(each).overflowY !== 'visible').length"
+        assert window.execute_script(cut) == 0, "the index scrolls inside"

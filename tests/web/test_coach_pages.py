@@ -1,0 +1,124 @@
+"""The coach on the pages: whom it answers, what nobody else sees, and where its help is marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of, view_of
+
+from companion.bots.base import Choice, Verdict
+from companion.core.kit import Seat
+
+SECRET = "This brings intel home."
+
+
+class Process:
+    """A coach's process that has an answer at once."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        pass
+
+    def new(self, *told: Any) -> None:
+        pass
+
+    def see(self, *told: Any) -> None:
+        pass
+
+    def choose(self, view: Mapping[str, Any], deadline_s: float) -> Choice:
+        return Choice("LRS", 1, (SECRET,))
+
+    def judge(self, view: Mapping[str, Any], action: str, deadline_s: float) -> Verdict:
+        return Verdict(self.choose(view, deadline_s), 0.05)
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with open_place(tmp_path, open_coach=Process) as place:
+        yield place
+
+
+def question(place: Place, about: str = "now") -> dict[str, str]:
+    return {"moment": place.table.view().moment, "about": about}
+
+
+def test_it_answers_the_owner_of_a_seat_and_marks_the_game(place: Place) -> None:
+    ada = place.sit("south", "Ada")
+    ada.post("/api/seat/north/machine", json={"name": "Bo"})
+    moment = place.to_orders()
+    help_ = ada.post("/api/seat/south/help", json={"moment": moment, "entered": ""}).get_json()["html"]
+    assert 'data-coach="now"' in help_
+    assert "this game is marked" in help_
+    told = ada.post("/api/seat/south/coach", json=question(place)).get_json()
+    assert (told["action"], told["why"], told["judgement"]) == ("LRS", [SECRET], "")
+    assert "order-left" in told["html"]
+    assert view_of(place)["seats"]["south"]["coached"] is True
+    assert "with the coach" in page_of(place.browser(), "/")
+    assert view_of(place)["seats"]["south"]["sealed_at"] is None, "it handed in by itself"
+
+
+def test_what_it_says_reaches_nobody_else(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    ada, ben = place.sit("south", "Ada"), place.sit("north", "Ben")
+    place.table.use(type(place.table.settings)(coach="always"))
+    place.to_orders()
+    assert ada.post("/api/seat/south/coach", json=question(place)).status_code == 200
+    host = {"X-Host-Key": HOST_KEY}
+    pages = [
+        *(ben.get(path).get_data(as_text=True) for path in ("/", "/watch", "/seat/north", "/api/seat/north/view")),
+        ada.get("/seat/south").get_data(as_text=True),
+        place.browser().get("/host", headers=host).get_data(as_text=True),
+        place.browser().get("/api/view").get_data(as_text=True),
+        caplog.text,
+    ]
+    for page in pages:
+        assert SECRET not in page
+        assert "LRS" not in page
+
+
+@pytest.mark.parametrize("about", ["now", "last"])
+def test_a_stranger_and_the_other_seat_get_nothing(place: Place, about: str) -> None:
+    place.sit("south", "Ada")
+    ben = place.sit("north", "Ben")
+    place.table.use(type(place.table.settings)(coach="always"))
+    place.to_orders()
+    for browser in (place.browser(), ben):
+        answer = browser.post("/api/seat/south/coach", json=question(place, about))
+        assert answer.status_code == 403
+        assert SECRET not in answer.get_data(as_text=True)
+    host = {"X-Host-Key": HOST_KEY}
+    assert place.browser().post("/api/seat/south/coach", json=question(place, about), headers=host).status_code == 403
+    assert not place.table.view().seats[Seat.SOUTH].coached
+
+
+def test_what_cannot_be_asked_is_refused_in_a_sentence(place: Place) -> None:
+    ada = place.sit("south", "Ada")
+    place.sit("north", "Ben")
+    moment = place.to_orders()
+    refused = ada.post("/api/seat/south/coach", json=question(place))
+    assert (refused.status_code, error_of(refused)["message"]) == (409, "There is nothing to ask the coach now")
+    assert (
+        "data-coach" not in ada.post("/api/seat/south/help", json={"moment": moment, "entered": ""}).get_json()["html"]
+    )
+    for body in ({}, {"moment": moment}, {"moment": moment, "about": "all"}, {"moment": 1, "about": "now"}):
+        assert ada.post("/api/seat/south/coach", json=body).status_code == 400
+
+
+def test_after_a_turn_it_says_what_would_have_been_better(place: Place) -> None:
+    ada = place.sit("south", "Ada")
+    ada.post("/api/seat/north/machine", json={"name": "Bo"})
+    moment = place.to_orders()
+    for seat in Seat:
+        place.table.hand_in(seat, moment, "UII")
+    while str(place.table.view().phase) == "stages":
+        view = place.table.view()
+        place.table.confirm("host", view.moment, view.turn.stage)
+    told = ada.post("/api/seat/south/coach", json=question(place, "last")).get_json()
+    assert told["judgement"] == "That was fine; this would have been a little better."
+    assert "<b>Left</b>" in told["html"]
+    ada.set_cookie("language", "es")
+    assert "Izquierda" in ada.post("/api/seat/south/coach", json=question(place, "last")).get_json()["html"]
