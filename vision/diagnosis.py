@@ -218,9 +218,9 @@ class BoardEye:
         return _jpeg(_shown(look.frame, _PICTURE_PX), _PICTURE_QUALITY) if look else None
 
     def blind_advice(self) -> tuple[Advice, ...]:
-        """What may be wrong with the picture while no board is found in it."""
+        """What may be wrong with the picture while no board is found in it; nothing of one that was blacked out."""
         look = self._last
-        return advise_blindly(look.frame.luma) if look else ()
+        return advise_blindly(look.frame.luma) if look and look.frame.luma.any() else ()
 
     def board(self, frame: int | None = None) -> BoardSeen | None:
         """The board in the last frame, or in a settled one, its weak places and advice; None: no board is seen."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from companion.core.clock import Clock
 from companion.core.errors import CameraError
 from companion.core.i18n import joined, say
-from companion.core.kit import Kit
+from companion.core.kit import Kit, RowsSeen, RowsWanted
 from companion.core.ports import Camera, CameraState, CameraStatus, Frame, Reading
 from companion.core.resources import READING, give_way
 from vision.cameras.blank_detector import BlankDetector
@@ -20,6 +20,8 @@ from vision.cameras.lenses import LensShelf
 from vision.cameras.source import Device, Locks
 from vision.pace import Pace
 from vision.pieces.board_reader import BoardReader
+from vision.tiles.board_only import BoardOnly
+from vision.tiles.tile_reader import TileWatch
 
 _LOG = logging.getLogger(__name__)
 _PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0)
@@ -53,14 +55,15 @@ class WatchListeners:
     """Who is told of what is seen; all are called in the watcher's thread and should only put things into a queue.
 
     `on_reading` is given every reading, `on_status` how the camera is whenever that changes, `on_look` every frame with
-    its reading, `on_read_s` the seconds that the reading took. `on_round` is called after every round of the watcher's
-    own thread.
+    its reading, `on_read_s` the seconds that the reading took. `on_rows` is given the rows of order tiles that were
+    wanted. `on_round` is called after every round of the watcher's own thread.
     """
 
     on_reading: Callable[[Reading], None] = lambda _: None
     on_status: Callable[[CameraStatus], None] = lambda _: None
     on_look: Callable[[Frame, Reading], None] = lambda _frame, _reading: None
     on_read_s: Callable[[float], None] = lambda _: None
+    on_rows: Callable[[RowsSeen], None] = lambda _: None
     on_round: Callable[[], None] = lambda: None
 
 
@@ -95,12 +98,23 @@ class Watcher:
         self._changed = False
         self._wanted: Locks | None = None
         self._locks: Locks | None = None
+        self._tiles: tuple[TileWatch, BoardOnly] | None = None
         self._stop, self._wake = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
 
     def use(self, kit: Kit | None) -> None:
-        """Tell the reader which board is played; from any thread."""
+        """Tell the reader which board is played; from any thread.
+
+        While its orders lie beside it as tiles, no frame that listeners are given shows more than the board.
+        """
+        self._tiles = (TileWatch(kit), BoardOnly(kit.board)) if kit and kit.order_tiles else None
         self._reader.use(kit)
+
+    def read_rows(self, wanted: RowsWanted | None) -> None:
+        """Read these rows of order tiles from the next frames; None: none any more. From any thread."""
+        tiles = self._tiles
+        if tiles is not None:
+            tiles[0].begin(wanted)
 
     # ---- what the camera page asks for, from any thread ----
 
@@ -202,6 +216,7 @@ class Watcher:
         except CameraError as error:
             self._in_trouble(error.message)
             return None
+        tiles = self._tiles
         begun_s = self._clock.monotonic_s()
         if self.pace.is_held(begun_s):
             return None
@@ -209,7 +224,12 @@ class Watcher:
         ended_s = self._clock.monotonic_s()
         self._listeners.on_read_s(ended_s - begun_s)
         self._next_s = max(self._next_s, ended_s + self.pace.read(ended_s, ended_s - begun_s, self._reader.is_stirred))
+        rows = None
+        if tiles is not None:
+            frame, rows = self._beside_tiles(frame, reading, *tiles)
         self._listeners.on_look(frame, reading)
+        if rows is not None:
+            self._listeners.on_rows(rows)
         if reading.game is not None:
             self._board_s = now
         status = self._status_of(reading)
@@ -219,6 +239,15 @@ class Watcher:
         if self._cameras.lenses and self._camera:
             self._cameras.lenses.learn(self._camera, self._reader.learned, self._reader.pose, now)
         return reading
+
+    def _beside_tiles(
+        self, frame: Frame, reading: Reading, watch: TileWatch, board_only: BoardOnly
+    ) -> tuple[Frame, RowsSeen | None]:
+        """The frame without what lies beside the board, and the rows of tiles if they were wanted and are read."""
+        pose = self._reader.pose if reading.game == watch.kit.game else None
+        as_read = self._reader.as_read(frame)
+        shown = board_only.shown(as_read, pose)
+        return self._reader.as_read(shown), watch.see(as_read.luma, frame.at_s, pose)
 
     def _change_camera(self) -> None:
         """Give the camera back when another one was chosen."""

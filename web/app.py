@@ -27,10 +27,11 @@ from web.routes.history import HistoryPages
 from web.routes.host import HostPages
 from web.routes.join import Joining
 from web.routes.openapi import OpenApiRoutes
-from web.routes.opponents import Lessons, Opponents
 from web.routes.pages import Pages
 from web.routes.printing import KitPages
 from web.routes.rules import RulesPages
+from web.routes.seats.opponents import Lessons, Opponents
+from web.routes.seats.tiles import TileRoutes
 from web.routes.settings import SettingsPage
 from web.routes.shared_phone import SharedPhonePages
 from web.routes.staff import StaffKeys
@@ -66,7 +67,18 @@ def create_app(
     _watch_names(app, Names((*site.settings.names, site.settings.host)), site.join_urls)
     rooms = [
         room(page_context).blueprint()
-        for room in (Pages, RulesPages, Joining, SharedPhonePages, HostPages, Api, Lessons, Opponents, OpenApiRoutes)
+        for room in (
+            Pages,
+            RulesPages,
+            TileRoutes,
+            Joining,
+            SharedPhonePages,
+            HostPages,
+            Api,
+            Lessons,
+            Opponents,
+            OpenApiRoutes,
+        )
     ]
     there: tuple[tuple[Any, Any], ...] = (
         (SettingsPage, features.upkeep), (CheckPage, features.check), (HealthPages, features.health),

@@ -14,7 +14,9 @@ from companion.core.grid import Square
 from companion.core.kit import Kit, Layout, Seat
 from companion.games.base import Event, Order
 from companion.games.screen import Badge, HandCard, Lane, Pile, Tally, UnitOrder
+from companion.games.spelling import SpeltOrder
 from companion.table.chance.chance_view import ChanceView
+from companion.table.seats.machine_seats import MachineTurn
 
 NOBODY = "—"
 """Stands for the name of a player who is forgotten."""
@@ -186,6 +188,12 @@ class Replay(Protocol):
 
     def scene(self, place: int) -> ReplayStep:
         """One of them; raises IndexError."""
+
+    def known(self, turn: int, seat: Seat) -> tuple[MachineTurn, str] | None:
+        """What a seat could know when it acted in a turn, counted from 1, and what it did; None: it did nothing."""
+
+    def spelt(self, turn: int, seat: Seat, action: str) -> tuple[SpeltOrder, ...]:
+        """A legal action for a turn in words and drawings; raises a `CompanionError` for any other."""
 
     @property
     def chance(self) -> ChanceView | None:

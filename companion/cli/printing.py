@@ -24,6 +24,7 @@ def add_print_commands(commands: Any) -> None:
     kit.add_argument("--low-ink", action="store_true", help="sides in light colours, backs of cards as lines")
     kit.add_argument("--board-only", action="store_true", help="the board in one piece: A3, A2 or A1, for a print shop")
     kit.add_argument("--board", metavar="FILE", type=Path, help="a text map instead of the usual board")
+    kit.add_argument("--tiles", action="store_true", help="order tiles that the camera reads, where a game has them")
     kit.set_defaults(run=_kit)
     booklet = commands.add_parser("booklet", help="print the rules as a folded booklet")
     booklet.add_argument("game", choices=sorted(GAMES))
@@ -47,10 +48,12 @@ def _kit(options: argparse.Namespace) -> int:
     from companion.printing.kit_pages.sheets import KitStyle, board_in_one_piece, kit_pdf  # noqa: PLC0415 - the PDF library is slow to import
 
     game = game_named(options.game)
-    raw = {}
+    raw: dict[str, Any] = {}
     try:
         if options.board:
             raw["board"] = read_file(options.board, MAX_TEXT).decode()
+        if options.tiles:
+            raw["tiles"] = True
     except OSError as error:
         raise Malformed(f"{options.board} cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:

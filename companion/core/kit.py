@@ -2,8 +2,8 @@
 
 Board axes: the origin is the outer south-west corner of square a1, x runs to South's right, y away from South,
 z up from the paper; all lengths in mm. Markers are squares of the dictionary `DICTIONARY`; a marker's upper edge
-points away from South. Marker ids 0-19 are board corners (four a game), pieces begin at 20, cards at 100; an id means
-one thing in all games, so that a piece of another game is recognised as such.
+points away from South. Marker ids 0-19 are board corners (four a game), pieces begin at 20, cards at 100, tiles with
+orders at 180; an id means one thing in all games, so that a piece of another game is recognised as such.
 """
 
 from collections.abc import Mapping
@@ -206,6 +206,63 @@ class Deck:
 
 
 @dataclass(frozen=True)
+class OrderTiles:
+    """Orders that lie as tiles behind a wall, where the camera reads them: one row for each seat.
+
+    A row's axes, in mm, are those of its owner: the origin is the middle of a strip of markers at the owner's edge,
+    where no wall hides it from a camera, x runs to the right, y away from the owner. Beyond the strip come the places,
+    the first at the left, the wall's foot, and the wall. Markers are of `CARD_DICTIONARY`, with ids that nothing else
+    has, so that nobody who reads a board reads them.
+    """
+
+    rows: Mapping[Seat, tuple[int, ...]]
+    """The markers of each seat's strip, from left to right."""
+    orders: Mapping[Seat, Mapping[str, int]]
+    """The marker of each order's tile, by its letter in the notation."""
+    places: int
+    width_mm: float = 30.0
+    depth_mm: float = 44.0
+    marker_mm: float = 20.0
+    marker_up_mm: float = 13.0
+    """How far the middle of a tile's marker lies from its lower edge."""
+    gap_mm: float = 1.0
+    strip_mm: float = 18.0
+    strip_marker_mm: float = 14.0
+    foot_mm: float = 18.0
+    wall_mm: float = 36.0
+
+    @property
+    def row_width_mm(self) -> float:
+        """Of strip, wall and places."""
+        return self.places * (self.width_mm + self.gap_mm) + self.gap_mm
+
+    @property
+    def places_mm(self) -> float:
+        """Depth of the places, with a gap before and behind the tiles."""
+        return self.depth_mm + 2 * self.gap_mm
+
+    @property
+    def row_depth_mm(self) -> float:
+        """From the strip's outer edge to the wall."""
+        return self.strip_mm + self.foot_mm + self.places_mm
+
+    def strip_x_mm(self, number: int) -> float:
+        """Where the middle of a marker of the strip lies, counted from 0; y is 0."""
+        reach = self.row_width_mm - self.strip_mm
+        return reach * (number / (len(self.rows[Seat.SOUTH]) - 1) - 0.5)
+
+    def place_centre_mm(self, place: int) -> tuple[float, float]:
+        """The middle of the tile that lies well in a place, counted from 0."""
+        x = (place - (self.places - 1) / 2) * (self.width_mm + self.gap_mm)
+        return x, self.strip_mm / 2 + self.gap_mm + self.depth_mm / 2
+
+    @property
+    def wall_y_mm(self) -> float:
+        """Where the wall stands."""
+        return self.strip_mm / 2 + self.places_mm + self.foot_mm
+
+
+@dataclass(frozen=True)
 class Kit:
     """Everything one has to print for a game, and everything the camera may see of it."""
 
@@ -223,6 +280,8 @@ class Kit:
     """The cards of a game of cards; they lie in the squares of the board as in zones."""
     letters: Mapping[str, str] = field(default_factory=dict)
     """What the letters on pieces mean; empty: they are plain numbers, or there are none."""
+    order_tiles: OrderTiles | None = None
+    """Orders that the camera reads from tiles; None: it does not."""
     _kinds: dict[str, str] = field(init=False, repr=False, compare=False, default_factory=dict)
     _by_name: dict[str, Face] = field(init=False, repr=False, compare=False, default_factory=dict)
     _by_marker: dict[int, Face] = field(init=False, repr=False, compare=False, default_factory=dict)
@@ -263,3 +322,54 @@ class Kit:
     def face_of_marker(self, marker: int) -> Face | None:
         """The face that this marker shows, or None when it is none of this game's."""
         return self._by_marker.get(marker)
+
+
+# ---- what the camera tells of rows of order tiles --------------------------------------------------------------------
+
+
+class RowFault(StrEnum):
+    """Why a row cannot be read."""
+
+    NO_BOARD = "no_board"
+    """There is no camera, or it does not see the board, by which rows are measured."""
+    NO_STRIP = "no_strip"
+    """Fewer than two markers of the strip are seen, or not as they were printed."""
+    TWO_STRIPS = "two_strips"
+    MISSING = "missing"
+    """No tile is read in a place: there is none, or something covers it."""
+    ASKEW = "askew"
+    DOUBLED = "doubled"
+    FOREIGN = "foreign"
+    """It is one of the other side's tiles."""
+
+
+@dataclass(frozen=True)
+class RowSeen:
+    """One seat's row: the letters of its tiles from left to right, or what is wrong, and in which place (from 1).
+
+    The text is a secret of the seat's owner and is not shown when this is printed.
+    """
+
+    text: str = ""
+    fault: RowFault | None = None
+    place: int = 0
+
+    def __repr__(self) -> str:
+        return f"RowSeen(fault={self.fault!r}, place={self.place})"
+
+
+@dataclass(frozen=True)
+class RowsWanted:
+    """Rows of some seats are to be read, from pictures taken after `since_s`; `number` tells requests apart."""
+
+    number: int
+    seats: frozenset[Seat]
+    since_s: float
+
+
+@dataclass(frozen=True)
+class RowsSeen:
+    """The answer to a request: one row for each of its seats."""
+
+    number: int
+    rows: Mapping[Seat, RowSeen]

@@ -385,6 +385,9 @@ class World(Protocol):
     def hold_hand(self, over: Square | None) -> None:
         """Hold a hand over a square, or take it away."""
 
+    def lay_tiles(self, seat: Seat, letters: str) -> None:
+        """Lay order tiles behind a seat's wall, where no picture shows them; raises `Malformed`."""
+
     def jpeg(self) -> bytes:
         """The camera's picture now, in colour."""
 

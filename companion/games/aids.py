@@ -46,10 +46,12 @@ class PlayerAid:
 
 @dataclass(frozen=True)
 class OrderTile:
-    """An order that lies on the table as a tile: its drawing, its letter as players read it, and its word."""
+    """An order that lies on the table as a tile: its drawing, its letter as players read it and in the notation, and
+    its word."""
 
     drawing: str
     initial: str
+    letter: str
     word: str
 
 

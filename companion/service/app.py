@@ -287,13 +287,16 @@ class Companion:
             on_status=self._camera_is,
             on_look=eye.saw,
             on_read_s=self.metrics.read if self.metrics else lambda _: None,
+            on_rows=self.table.saw_rows,
             on_round=after_round,
         )
         self.watcher = watcher = Watcher(watched, reader, self.clock, listeners, settings.fps)
         eye.steer(watcher)
         self._stack.enter_context(watcher)
         self.table.connect(
-            on_kit=watcher.use, on_alarms=lambda alarms: watcher.pace.alarms(each.at_s for each in alarms)
+            on_kit=watcher.use,
+            on_alarms=lambda alarms: watcher.pace.alarms(each.at_s for each in alarms),
+            on_rows=watcher.read_rows,
         )
         if settings.photographs_mb:
             photographer = Photographer(

@@ -72,8 +72,13 @@ def _as_on_board(
     }
 
 
-def lesson_words(session: Session, step: LessonStep, viewer: Seat | None) -> tuple[str, str]:
-    """What the sign says while the lesson waits for orders, and the smaller line below it."""
+def lesson_words(
+    session: Session, step: LessonStep, viewer: Seat | None, *, is_watched: bool = False
+) -> tuple[str, str]:
+    """What the sign says while the lesson waits for orders, and the smaller line below it.
+
+    `is_watched`: the camera sees the board, so that hands can give what a pad cannot.
+    """
     sides = session.playing.sides
     awaited = sorted(session.awaited)
     if viewer in awaited:
@@ -83,4 +88,17 @@ def lesson_words(session: Session, step: LessonStep, viewer: Seat | None) -> tup
         return say("Waiting for {sides}", sides=listed(sides[seat].name for seat in awaited)), step.why
     if len(people) > 1:
         return say("Both: give the orders shown here"), step.why
-    return say("{side!c}: give the order shown here", side=sides[people[0]].name), step.why
+    (seat,), name = people, sides[people[0]].name
+    if session.seats[seat].door != "pad" or _is_for_pads(session, seat, step.orders[seat]):
+        return say("{side!c}: give the order shown here", side=name), step.why
+    if is_watched and session.board is not None:
+        return say("{side!c}: move as shown here", side=name), say("With your hand, on the board: the camera sees it.")
+    return say("{side!c}: give the order on a phone", side=name), say(
+        "A pad cannot give it: go on by phone, at the same seat."
+    )
+
+
+def _is_for_pads(session: Session, seat: Seat, text: str) -> bool:
+    """Can the keys of a pad spell this order?"""
+    grammar = session.playing.pad(session.state, seat)
+    return grammar is not None and grammar.text(grammar.spell(text)) == text

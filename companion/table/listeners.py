@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 
 from companion.core.clock import Clock
-from companion.core.kit import Kit, Seat
+from companion.core.kit import Kit, RowsWanted, Seat
 from companion.core.ports import Alarm, Cue, SeatLamps, Signal
 from companion.table.clocks.deadlines import alarms_of
 from companion.table.prompts import lamps_of
@@ -19,6 +19,7 @@ OnSignal = Callable[[Signal], None]
 OnLamps = Callable[[Mapping[Seat, SeatLamps], bool], None]
 OnKit = Callable[[Kit | None], None]
 OnAlarms = Callable[[tuple[Alarm, ...]], None]
+OnRows = Callable[[RowsWanted], None]
 
 
 class Listeners:
@@ -34,6 +35,7 @@ class Listeners:
         self._on_lamps: list[OnLamps] = []
         self._on_kit: list[OnKit] = []
         self._on_alarms: list[OnAlarms] = []
+        self._on_rows: list[OnRows] = []
         self._alarms: tuple[Alarm, ...] = ()
         self._put_off: tuple[float, tuple[Signal, ...]] = (0.0, ())
 
@@ -68,12 +70,21 @@ class Listeners:
         self._on_alarms.append(on_alarms)
         on_alarms(self._alarms)
 
+    def hear_rows(self, on_rows: OnRows) -> None:
+        """Have this called whenever rows of order tiles are to be read."""
+        self._on_rows.append(on_rows)
+
     # ---- telling them ------------------------------------------------------------------------------------------
 
     def kit_is(self, kit: Kit | None) -> None:
         """Another kit lies on the table."""
         for on_kit in self._on_kit:
             on_kit(kit)
+
+    def rows_wanted(self, wanted: RowsWanted) -> None:
+        """Rows of order tiles are to be read."""
+        for on_rows in self._on_rows:
+            on_rows(wanted)
 
     def show(self, live: TableState, in_trouble: bool, signals: tuple[Signal, ...] = ()) -> None:
         """The table looks like this now: lamps, alarms and cues first, who are waited for by a finger; then pages."""

@@ -15,6 +15,7 @@ from companion.table.board_check import Problem, tops
 from companion.table.guide import lesson_words
 from companion.table.session import BOTH, Phase, Session
 from companion.table.state import NO_DRAFT, Instruction, TableState, instructions
+from companion.table.tile_words import fault_advice, fault_words
 
 
 @dataclass(frozen=True)
@@ -253,11 +254,13 @@ def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
     session = live.session
     game, awaited = session.playing, session.awaited
     if step := session.lesson_step:
-        return Sign(*lesson_words(session, step, viewer), awaited)
+        return Sign(*lesson_words(session, step, viewer, is_watched=live.watched and not live.has_cards), awaited)
     if shown := tableau_of(game, session.state, viewer) or game.standing(session.state, viewer):
         return _clock_sign(live, shown, viewer)
     names = {seat: game.sides[seat].name for seat in SEATS}
     offer = _offer(session)
+    if session.kit is not None and session.kit.order_tiles is not None:
+        return _tiles_sign(live, viewer, offer)
     if viewer in awaited:
         grammar = game.pad(session.state, viewer) if viewer else None
         other = viewer.other if viewer else Seat.SOUTH
@@ -272,6 +275,26 @@ def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
         hint = say("You are done. The table opens both at once.")
         return Sign(say("Waiting for {sides}", sides=side), offer or hint, awaited)
     return Sign(say("{side!c}: hand in your orders", side=side), offer or say("The other side is done."), awaited)
+
+
+def _tiles_sign(live: TableState, viewer: Seat | None, offer: str) -> Sign:
+    """What orders that may lie as tiles wait for."""
+    session, tiles = live.session, live.tiles
+    sides = session.playing.sides
+    if tiles.wanted is not None:
+        return Sign(say("The camera reads the tiles"), offer or say("Keep your hands away."), tiles.wanted.seats)
+    faulty = sorted(tiles.faults, key=lambda seat: seat is not viewer)
+    if faulty:
+        row = tiles.faults[faulty[0]]
+        return Sign(fault_words(row, sides[faulty[0]]), fault_advice(row), frozenset(tiles.faults))
+    missing = session.awaited - tiles.ready
+    hint = offer or say("Behind your wall; or give orders as always. Pictures show only the board.")
+    if viewer in missing:
+        return Sign(say("Lay three tiles, then press ready"), hint, missing)
+    if len(missing) > 1:
+        return Sign(say("Both: lay three tiles, then press ready"), hint, missing)
+    names = listed(sides[seat].name for seat in sorted(missing or session.awaited))
+    return Sign(say("Waiting for {sides}", sides=names), hint if viewer is None else offer, missing or session.awaited)
 
 
 _TO_GO = {1: say("One order to go"), 2: say("Two orders to go"), 3: say("Three orders to go")}
@@ -380,6 +403,10 @@ def _seat_lamps(live: TableState, seat: Seat) -> SeatLamps:
     if session.phase is Phase.ORDERS:
         if seat in session.sealed:
             return SeatLamps(frozenset({1, 2, 3}), wrong or TurnLamp.OFF)
+        if seat in live.tiles.ready:
+            return SeatLamps(frozenset({1, 2, 3}), wrong or TurnLamp.OFF)
+        if seat in live.tiles.faults:
+            wrong = TurnLamp.WRONG
         count = live.drafts.get(seat, NO_DRAFT).count
         entered = frozenset(range(1, count - (count - 1) // 3 * 3 + 1)) if count else frozenset()
         steady = TurnLamp.ON if session.is_open or tableau_of(session.playing, session.state, None) else TurnLamp.PULSE

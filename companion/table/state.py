@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from companion.core.errors import Illegal
 from companion.core.grid import Square
 from companion.core.i18n import Verbatim, listed, say
-from companion.core.kit import SEATS, Kit, Layout, Seat
+from companion.core.kit import SEATS, Kit, Layout, RowSeen, RowsWanted, Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.table import board_check
 from companion.table.board_check import HandMove, Problem
@@ -37,6 +37,18 @@ class Draft:
 
 
 NO_DRAFT = Draft()
+
+
+@dataclass(frozen=True)
+class TileState:
+    """Who has said that the tiles lie, what was wrong with whose row, and what the camera is asked for."""
+
+    ready: frozenset[Seat] = frozenset()
+    faults: Mapping[Seat, RowSeen] = field(default_factory=dict)
+    wanted: RowsWanted | None = None
+
+
+NO_TILES = TileState()
 
 
 @dataclass(frozen=True)
@@ -73,6 +85,7 @@ class TableState:
     touched: frozenset[Square] = frozenset()
     """The squares whose pieces were seen and hidden since hands were told what to do now: somebody was there."""
     early: EarlyPress | None = None
+    tiles: TileState = NO_TILES
     panel: str = ""
     notices: tuple[str, ...] = ()
     claims: Mapping[Seat, Mark] = field(default_factory=dict)
@@ -121,8 +134,11 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
     if session.moment != before.moment or session.phase is not before.phase:
         fans = reading.fans if reading else {}
         markers = reading.markers if reading and session.phase is Phase.ORDERS else live.markers_before
-        live = replace(live, drafts={}, overruled=frozenset(), choices=(), laid={}, is_helping=False)
-        live = replace(live, why_not=None, fans_before=fans, markers_before=markers)
+        live = replace(live, drafts={}, overruled=frozenset(), choices=(), laid={}, tiles=NO_TILES)
+        live = replace(live, is_helping=False, why_not=None, fans_before=fans, markers_before=markers)
+    if gone := live.tiles.ready - session.awaited:  # by a phone or a pad: what lies there does not count
+        faults = {seat: row for seat, row in live.tiles.faults.items() if seat in session.awaited}
+        live = replace(live, tiles=TileState(live.tiles.ready - gone, faults))
     shown = (session.moment, session.phase, session.stage)
     if shown != (before.moment, before.phase, before.stage):
         live = replace(live, stage_since_s=now_s, problems=problems_of(live), touched=frozenset())

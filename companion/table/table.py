@@ -16,16 +16,17 @@ from companion.core.config import TableSettings
 from companion.core.errors import Illegal, Refusal, Stale
 from companion.core.grid import Square
 from companion.core.i18n import say
-from companion.core.kit import Seat
+from companion.core.kit import RowsSeen, Seat
 from companion.core.ports import CameraStatus, Press, Reading
 from companion.games.help import possibilities
 from companion.games.screen import Play, Possible
 from companion.games.spelling import SpeltOrder, spelt
 from companion.table.actions.lobby import Lobby
+from companion.table.actions.tile_orders import TileOrders
 from companion.table.actions.turns import Turns
 from companion.table.board_follower import BoardFollower
 from companion.table.chance.chance_keeper import ChanceKeeper
-from companion.table.listeners import Listeners, OnAlarms, OnKit, OnLamps, OnSignal
+from companion.table.listeners import Listeners, OnAlarms, OnKit, OnLamps, OnRows, OnSignal
 from companion.table.mailbox import Mailbox
 from companion.table.pipeline import WRITE_AGAIN_S, Pipeline
 from companion.table.ports import ForgetfulChoices, LastChoices, RecordJournal
@@ -89,7 +90,8 @@ class Table:
         self._board = BoardFollower(self._pipeline)
         port = ClaimPort(lambda: self._pipeline.session, self._seating.let_in, self._seating.show_claims)
         self.claims = SeatClaims(self._owner, clock, port)
-        self._pads = PadInput(self._pipeline, self._turns, self._lobby, self._chance, self.claims)
+        self._tiles = TileOrders(self._pipeline)
+        self._pads = PadInput(self._pipeline, self._turns, self._lobby, self._chance, self.claims, tiles=self._tiles)
 
     # ---- looking ---------------------------------------------------------------------------------------------------
 
@@ -125,11 +127,13 @@ class Table:
         on_kit: OnKit | None = None,
         on_alarms: OnAlarms | None = None,
         on_round: Callable[[], None] | None = None,
+        *,
+        on_rows: OnRows | None = None,
     ) -> None:
         """Tell an adapter about cues, steady lamps (with trouble or not), the kit on the table, and alarms to come.
 
-        `on_round` is called after every round of the table's loop, at least ten times a second. What is called must
-        not block.
+        `on_round` is called after every round of the table's loop, at least ten times a second; `on_rows` when rows of
+        order tiles are to be read. What is called must not block.
         """
 
         def add() -> None:
@@ -141,6 +145,8 @@ class Table:
                 self._listeners.hear_kit(on_kit, self._pipeline.session.kit)
             if on_alarms:
                 self._listeners.hear_alarms(on_alarms)
+            if on_rows:
+                self._listeners.hear_rows(on_rows)
             if on_round:
                 self._owner.on_round = on_round
 
@@ -274,6 +280,10 @@ class Table:
         order = HandIn(seat, moment, action, salt, now_s=stamp_s)
         return self._owner.ask(lambda: self._pipeline.hand_in(order))
 
+    def lay_tiles(self, seat: Seat, moment: str, is_ready: bool) -> None:
+        """A seat's order tiles lie behind its wall, or no longer; when everybody is ready, the camera reads them."""
+        self._owner.ask(lambda: self._tiles.ready(seat, moment, is_ready))
+
     def act(self, moment: str, action: str, at_s: float | None = None) -> None:
         """Anybody at the table acts for the seat on turn, where the game is as open as a chess clock."""
         stamp_s = self._stamp(at_s)
@@ -399,6 +409,10 @@ class Table:
         """The board as the camera reads it now."""
         self._owner.tell(lambda: self._board.saw(reading))
 
+    def saw_rows(self, rows: RowsSeen) -> None:
+        """Rows of order tiles as the camera reads them."""
+        self._owner.tell(lambda: self._tiles.seen(rows))
+
     def camera_is(self, status: CameraStatus) -> None:
         """How the camera is."""
         self._owner.tell(lambda: self._board.camera_is(status))
@@ -447,6 +461,7 @@ class Table:
         """Do what is due by now; answers in how many seconds the next thing may be due."""
         session, now_s = self._pipeline.session, self._clock.monotonic_s()
         self.claims.keep()
+        self._tiles.keep()
         self._listeners.send_put_off()
         if not self._pipeline.may_write:
             return WRITE_AGAIN_S

@@ -117,6 +117,8 @@ class BoardView:
     """What a game of cards and counters shows this viewer; None: the board says it all."""
     standing: BoardUi | None
     """What a game of pieces shows this viewer beside its board; None: the board says it all."""
+    tiles_ready: frozenset[Seat] | None
+    """Whose order tiles lie, as they have said; None: the camera reads none now."""
 
 
 @dataclass(frozen=True)

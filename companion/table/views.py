@@ -16,6 +16,7 @@ from companion.core.kit import SEATS, Seat
 from companion.games.help import public_possibilities
 from companion.games.mixins import tableau_of
 from companion.games.screen import BoardUi, CardUi, Possible, Tally, UnitOrder
+from companion.table.actions.tile_orders import awaits_tiles
 from companion.table.chance.chance_view import chance_of, pledge_of
 from companion.table.clocks.countdown import Countdown
 from companion.table.guide import guide_of
@@ -124,6 +125,7 @@ def _board_view(live: TableState, viewer: Seat | None) -> BoardView:
         fans=reading.fans if reading else {},
         tableau=_tableau(live, viewer),
         standing=_standing(session, viewer),
+        tiles_ready=live.tiles.ready if awaits_tiles(session) else None,
     )
 
 

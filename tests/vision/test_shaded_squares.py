@@ -11,8 +11,8 @@ from companion.core.kit import DICTIONARY
 from companion.tools.bench.reading.pictures import tops_of, wrong_entries
 from companion.tools.bench.reading.scenes import default_kits, scene
 from vision.pieces.board_reader import BoardReader
-from vision.pieces.empty_squares import EmptySquares
 from vision.pieces.shaded_squares import Paper, reflectance
+from vision.pieces.square_cells import SquareCells
 
 SIDE = 60
 PLACES = np.stack(np.meshgrid(*(np.arange(SIDE) * 0.6 - 17.7,) * 2), axis=-1).reshape(-1, 2).astype(np.float32)
@@ -120,6 +120,6 @@ def test_soft_print_is_no_shadow() -> None:
     """A blurred outline makes paper that is asked next to it no darker."""
     wanted = scene("shadow-3-3")
     board = replace(wanted.kit.board, gap_mm=0.0)
-    (paper, _) = EmptySquares(board)._papers().values()
+    paper = SquareCells(board).surroundings[False]
     nearest = min(np.abs(paper.places_mm[part]).max(axis=1).min() for part in paper.beyond)
     assert nearest >= board.square_mm / 2 + 1.0

@@ -34,6 +34,8 @@ BESIDE_TOPS = 2.6
 """Room beside the board, in tops of pieces."""
 BESIDE_CARDS_MM = 24.0
 """Room beside a board of cards, more than a card's width."""
+BESIDE_ROW_MM = 15.0
+"""Between a board and the wall of a row of order tiles."""
 
 
 def camera_pose(kit: Kit, view: View) -> Pose:
@@ -42,8 +44,9 @@ def camera_pose(kit: Kit, view: View) -> Pose:
     tag = kit.tag_mm * TOP_TO_TAG
     widest = max((top_mm(kit, face)[0] for face in kit.faces), default=0.0)
     room = kit.deck.width_mm + BESIDE_CARDS_MM if kit.deck else max(tag * BESIDE_TOPS, widest + tag / 2)
-    low = (-room, -board.strip_mm - 6)
-    high = (board.width_mm + room, board.height_mm + board.strip_mm + 6)
+    beyond = board.strip_mm + (BESIDE_ROW_MM + kit.order_tiles.row_depth_mm if kit.order_tiles else 0.0)
+    low = (-room, -beyond - 6)
+    high = (board.width_mm + room, board.height_mm + beyond + 6)
     corners = flat(np.array([low, (high[0], low[1]), high, (low[0], high[1])]))
     target = np.array([board.width_mm / 2, board.height_mm / 2, 0.0])
     size = (view.width, view.height)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from companion.core.clock import Clock
-from companion.core.errors import CameraError
+from companion.core.errors import CameraError, Malformed
 from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import DICTIONARY, Kit, Layout, Seat
@@ -29,6 +29,7 @@ from vision.simulation.ground_truth import Label, Print, prints_of
 from vision.simulation.objects import RenderedBlock, draw_block, draw_hand, hand_px
 from vision.simulation.pieces import Piece, pieces_of
 from vision.simulation.render import LitTable, blurred, build_stage
+from vision.simulation.tile_rows import TileRows
 from vision.simulation.view import View, default_view
 
 _BAND = 0.3
@@ -75,6 +76,7 @@ class SimulatedTable:
                 self._view = default_view(kit)
             self._things = pieces_of(kit, self._dictionary)
             self._pieces = self._things.all()
+            self.rows = TileRows(kit) if kit.order_tiles else None
             self._hand = None
             self._things.put_beside(self._pieces)
             self._new_stage()
@@ -179,8 +181,22 @@ class SimulatedTable:
             self._changed()
 
     def jpeg(self) -> bytes:
-        """The camera's picture now, in colour."""
-        return bytes(cv2.imencode(".jpg", self.render_bgr(), [cv2.IMWRITE_JPEG_QUALITY, 85])[1])
+        """The camera's picture now, in colour; rows of order tiles are blacked out."""
+        with self._lock:
+            picture = self.render_bgr()
+            if self.rows is not None:
+                picture = picture.copy()
+                for corners in self.rows.hidden_mm():
+                    cv2.fillPoly(picture, [self.to_px(corners).round().astype(np.int32)], (0, 0, 0))
+            return bytes(cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, 85])[1])
+
+    def lay_tiles(self, seat: Seat, letters: str) -> None:
+        """Lay order tiles into the places behind a seat's wall, instead of those there; raises `Malformed`."""
+        with self._lock:
+            if self.rows is None:
+                raise Malformed(say("This game has no order tiles: switch them on in its options"))
+            self.rows.lay(seat, letters)
+            self._changed()
 
     def size_px(self) -> tuple[int, int]:
         """Width and height of the picture."""
@@ -215,7 +231,7 @@ class SimulatedTable:
         if self._drawn is None or self._drawn[0] != self._version:
             stage = self.staged()
             picture = stage.table.copy()
-            for block in self._blocks():
+            for block in (*self._blocks(), *(self.rows.blocks() if self.rows else ())):
                 draw_block(picture, stage, block)
             hand = self.hand_px()
             if hand is not None:

@@ -54,5 +54,5 @@ class View:
 
 
 def default_view(kit: Kit) -> View:
-    """How the camera looks at a board when nothing else is said: finer at cards, whose markers are small."""
-    return View(width=1920, height=1080, tilt_deg=25.0) if kit.deck else View()
+    """How the camera looks at a board when nothing else is said: finer where cards or tiles have small markers."""
+    return View(width=1920, height=1080, tilt_deg=25.0) if kit.deck or kit.order_tiles else View()

@@ -224,6 +224,7 @@ class ViewJson(TypedDict):
     log: list[str]
     camera: CameraJson
     watched: bool
+    tiles_ready: list[Seat] | None
     panel: str
     suggested: str | None
     choices: list[str]

@@ -83,6 +83,7 @@ def plain_view(view: TableView) -> ViewJson:
         "log": list(view.match.log),
         "camera": {"state": view.devices.camera.state, "sentence": view.devices.camera.sentence},
         "watched": board.watched,
+        "tiles_ready": None if board.tiles_ready is None else sorted(board.tiles_ready),
         "panel": view.devices.panel,
         "suggested": board.suggested,
         "choices": list(view.own.choices),

@@ -13,7 +13,7 @@ from companion.table.session import Phase
 from web.context import PageContext
 from web.error_pages import status_of
 from web.routes.api import SEAT
-from web.routes.opponents import begin_lesson
+from web.routes.seats.opponents import begin_lesson
 
 FRAMING = "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; frame-ancestors 'none'"
 """What a page may hold that shows two of our own side by side."""

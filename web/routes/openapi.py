@@ -17,7 +17,8 @@ from werkzeug.routing import Rule
 from companion import __version__
 from web.context import PageContext
 from web.rendering import answers
-from web.routes import api, camera, check, history, opponents, rules, settings, workbench
+from web.routes import api, camera, check, history, rules, settings, workbench
+from web.routes.seats import opponents, tiles
 
 PATH = "/api/openapi.json"
 _METHODS = ("GET", "POST")
@@ -53,6 +54,8 @@ BODIES: Mapping[str, type[api.Body]] = {
     "api.swap_seats": api.SwapSeats,
     "rules.help": api.Entered,
     "rules.table_help": rules.Wanted,
+    "tiles.laid": tiles.Laid,
+    "tiles.table_laid": tiles.LaidBy,
     "lessons.begin": opponents.Learn,
     "opponents.machine": opponents.Ask,
     "opponents.coach": opponents.Question,
@@ -67,6 +70,7 @@ BODIES: Mapping[str, type[api.Body]] = {
     "bench.piece": workbench.Put,
     "bench.flip": workbench.Flip,
     "bench.hand": workbench.Hand,
+    "bench.tiles": workbench.Tiles,
     "bench.press": workbench.Finger,
     "bench.release": workbench.Finger,
 }

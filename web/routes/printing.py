@@ -40,6 +40,8 @@ class Offer:
     boards: tuple[BoardChoice, ...]
     own_map: OptionRow | None
     """The option by which a board of one's own is written; None: there is none."""
+    others: tuple[tuple[OptionRow, str], ...]
+    """Options that add other parts to the kit, with what its address then tells."""
 
     @property
     def pages(self) -> str:
@@ -106,7 +108,13 @@ class KitPages:
             for number, (label, value) in enumerate(row.choices)
         )
         own_map = next((row for row in rows if row.free_text), None)
-        return Offer(game, self._printer.plan(game.name, {}, paper, language), boards, own_map)
+        others = tuple(
+            (row, f"{row.name}={number}")
+            for row in game.option_rows
+            for number, (_, value) in enumerate(row.choices)
+            if row not in rows and game.kit(game.options({row.name: value})) != game.kit(game.options({}))
+        )
+        return Offer(game, self._printer.plan(game.name, {}, paper, language), boards, own_map, others)
 
 
 def _changes_board(game: Game[Any, Any], row: OptionRow) -> bool:

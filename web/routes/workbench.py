@@ -16,6 +16,7 @@ from werkzeug.exceptions import NotFound
 from companion.core.errors import Malformed
 from companion.core.grid import Square
 from companion.core.i18n import say, translate
+from companion.core.kit import Seat
 from companion.core.ports import PanelView
 from web.context import PageContext
 from web.features import Workbench
@@ -49,6 +50,13 @@ class Hand(Body, frozen=True):
     """A hand over a square; None: no hand."""
 
     square: Text | None
+
+
+class Tiles(Body, frozen=True):
+    """Order tiles behind a seat's wall, by their letters from left to right."""
+
+    seat: Seat
+    letters: Text
 
 
 class Finger(Body, frozen=True):
@@ -86,7 +94,7 @@ class Bench:
         bench.add_url_rule("/live", view_func=self.live)
         bench.add_url_rule("/frame.jpg", view_func=self.frame)
         bench.add_url_rule("/state", view_func=self.state)
-        for door in (self.piece, self.flip, self.tidy, self.hand, self.press, self.release):
+        for door in (self.piece, self.flip, self.tidy, self.hand, self.tiles, self.press, self.release):
             bench.add_url_rule(f"/{door.__name__}", view_func=door, methods=["POST"])
         return bench
 
@@ -208,6 +216,12 @@ class Bench:
         self._hand = self._square(text) if text is not None else None
         self._world.hold_hand(self._hand)
         return jsonify(self._world_now())
+
+    def tiles(self) -> Response:
+        """Lay order tiles behind a wall; nothing tells what lies there."""
+        body = read_body(request, Tiles)
+        self._world.lay_tiles(body.seat, body.letters.upper())
+        return jsonify({})
 
     def press(self) -> Response:
         """Hold a key down."""

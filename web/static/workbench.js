@@ -165,6 +165,14 @@ for (const key of document.querySelectorAll('[data-button]')) {
 addEventListener('pagehide', releaseAll);
 addEventListener('blur', releaseAll);
 
+for (const form of document.querySelectorAll('[data-lay]')) {
+  form.addEventListener('submit', event => {
+    event.preventDefault();
+    post('/workbench/tiles', { seat: form.dataset.lay, letters: form.letters.value });
+    form.reset();
+  });
+}
+
 const NOTES = ['A', 'A♯', 'B', 'C', 'C♯', 'D', 'D♯', 'E', 'F', 'F♯', 'G', 'G♯'];
 function noteOf(hz) {
   const steps = Math.round(12 * Math.log2(hz / 440)) + 48;

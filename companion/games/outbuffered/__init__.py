@@ -54,8 +54,8 @@ class Outbuffered(Game[State, str]):
     lead_words = say("the steps to the other flag and home with it")
 
     def kit(self, options: OutbufferedOptions) -> Kit:
-        """Four pieces, and a board of separate tiles."""
-        return kit_of(options.board)
+        """Four pieces, a board of separate tiles, and perhaps orders as tiles that the camera reads."""
+        return kit_of(options.board, options.tiles)
 
     def extras(self, options: OutbufferedOptions) -> Extras:  # noqa: ARG002
         """A player aid for each side, orders as tiles."""

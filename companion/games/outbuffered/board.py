@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from companion.core.errors import Malformed
 from companion.core.grid import Square, parse_map
 from companion.core.i18n import initial, say
-from companion.core.kit import SEATS, Board, Face, Kit, Mark, Seat, Side
+from companion.core.kit import SEATS, Board, Face, Kit, Mark, OrderTiles, Seat, Side
 
 STANDARD_MAP = ".Nn\n...\n...\nsS."
 WALLS_MAP = "..N.n\n.....\n#.#.#\n.....\ns.S.."
@@ -103,9 +103,20 @@ def ground_of(board: str) -> Ground:
     )
 
 
+_LETTERS = "UDLRSI"
+_ORDER_TILES = OrderTiles(
+    rows={Seat.SOUTH: (180, 181, 182, 183), Seat.NORTH: (184, 185, 186, 187)},
+    orders={
+        seat: {letter: first + number for number, letter in enumerate(_LETTERS)}
+        for seat, first in ((Seat.SOUTH, 190), (Seat.NORTH, 200))
+    },
+    places=3,
+)
+
+
 @lru_cache(maxsize=64)
-def kit_of(board: str) -> Kit:
-    """Four pieces, and a board of separate tiles."""
+def kit_of(board: str, has_tiles: bool = False) -> Kit:
+    """Four pieces, and a board of separate tiles; `has_tiles`: orders lie as tiles that the camera reads."""
     ground = ground_of(board)
     marks = [
         Mark(ground.starts[0], "start-s", Seat.SOUTH),
@@ -143,4 +154,5 @@ def kit_of(board: str) -> Kit:
             say("Flags: glue the tag onto card 2 mm thick, so that a robot can stand on it."),
             say("A robot that carries a flag stands on it; the camera remembers the flag beneath."),
         ),
+        order_tiles=_ORDER_TILES if has_tiles else None,
     )

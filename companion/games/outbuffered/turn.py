@@ -29,13 +29,17 @@ _DRAWINGS = {letter: _ARROWS[step] for letter, step in STEPS.items()} | {"I": "o
 
 
 class OutbufferedOptions(Options, frozen=True):
-    """Board and house rules. A limit of 0 means none; `quiet_limit` counts turns in a row in which nothing happens."""
+    """Board and house rules. A limit of 0 means none; `quiet_limit` counts turns in a row in which nothing happens.
+
+    `tiles`: orders may lie as tiles behind a wall, where the camera reads them; the rules do not depend on it.
+    """
 
     board: str = STANDARD_MAP
     directions: Literal["seat", "board"] = "seat"
     own_flag_blocks_base: bool = False
     turn_limit: Annotated[int, Meta(ge=0, le=1000)] = 0
     quiet_limit: Annotated[int, Meta(ge=0, le=1000)] = 0
+    tiles: bool = False
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,15 @@ OPTION_ROWS = (
         ((say("No limit"), 0), ("5", 5), ("10", 10), ("20", 20)),
     ),
     OptionRow(
+        "tiles",
+        say("Order tiles"),
+        say(
+            "Camera: lay three tiles behind your wall and press ready; no phone is needed. Pictures then show only the "
+            "board."
+        ),
+        ((say("No"), False), (say("Camera"), True)),
+    ),
+    OptionRow(
         "directions",
         say("Directions are seen from"),
         say("Seat: up is away from you. Board: up is towards the highest rank for both."),
@@ -138,12 +147,12 @@ RULES = (
 )
 
 TILES = (
-    OrderTile("order-up", INITIALS["U"], say("up")),
-    OrderTile("order-down", INITIALS["D"], say("down")),
-    OrderTile("order-left", INITIALS["L"], say("left")),
-    OrderTile("order-right", INITIALS["R"], say("right")),
-    OrderTile("order-shoot", INITIALS["S"], say("shoot")),
-    OrderTile("order-idle", INITIALS["I"], say("idle")),
+    OrderTile("order-up", INITIALS["U"], "U", say("up")),
+    OrderTile("order-down", INITIALS["D"], "D", say("down")),
+    OrderTile("order-left", INITIALS["L"], "L", say("left")),
+    OrderTile("order-right", INITIALS["R"], "R", say("right")),
+    OrderTile("order-shoot", INITIALS["S"], "S", say("shoot")),
+    OrderTile("order-idle", INITIALS["I"], "I", say("idle")),
 )
 _AID = PlayerAid(
     say("Bring their flag home to your base."),

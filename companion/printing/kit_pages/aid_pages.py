@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from companion.core.i18n import say
-from companion.core.kit import SEATS, Kit, Seat, Side
+from companion.core.kit import SEATS, Kit, OrderTiles, Seat, Side
 from companion.games.aids import AidRow, Extras, OrderTile, PlayerAid
 from companion.printing.kit_pages.board_pages import seat_words
 from companion.printing.kit_pages.tag_faces import print_picture
@@ -23,6 +23,10 @@ _HEAD_MM, _ROW_MM, _HEADS_MM = 16.0, 9.5, 6.0
 _LIST_SHARE = 0.42
 _CARD_MM = (30.0, 42.0)
 _TILE_MM = 30.0
+_FRONT_MM = 12.0
+"""The flap before a wall of two leaves."""
+_QUIET_MM = 3.0
+"""White round a marker."""
 _COPIES = 3
 """Tiles of each order: as many as may be laid at once."""
 _WALL_MM, _PLACES_MM, _FOOT_MM = 48.0, 44.0, 12.0
@@ -42,8 +46,10 @@ def blocks_of(kit: Kit, extras: Extras, room: Extent) -> Iterator[Block]:
         across = int(room.width // _TILE_MM)
         rows = -(-_COPIES * len(extras.tiles) // across)
         draw = partial(_tiles, kit=kit, seat=seat, tiles=extras.tiles, across=across)
-        yield Block(rows * _TILE_MM, ("tiles",), draw)
-    if extras.tiles:
+        yield Block(rows * _tile_depth(kit), ("tiles",), draw)
+    if kit.order_tiles:
+        yield Block(_row_height(kit.order_tiles), ("walls",), partial(_rows, kit=kit, width=room.width))
+    elif extras.tiles:
         height = _WALL_MM + _FOOT_MM + _PLACES_MM
         yield Block(height, ("walls",), partial(_walls, kit=kit, places=extras.places, width=room.width))
     if extras.aids:
@@ -149,12 +155,15 @@ def _tiles(pen: Pen, _: float, *, kit: Kit, seat: Seat, tiles: tuple[OrderTile, 
     """Tiles edge to edge, every order as often as it may be laid."""
     from companion.printing.pdf_pen import printed_on  # noqa: PLC0415  imported late, with the pen
 
-    side, size = kit.sides[seat], _TILE_MM
+    side, size, deep = kit.sides[seat], _TILE_MM, _tile_depth(kit)
     ink = printed_on(side.rgb)
     laid = [tile for _ in range(_COPIES) for tile in tiles]
     rows = -(-len(laid) // across)
     for number, tile in enumerate(laid):
-        with pen.at(number % across * size, (rows - 1 - number // across) * size):
+        with pen.at(number % across * size, (rows - 1 - number // across) * deep):
+            if kit.order_tiles:
+                _read_tile(pen, kit, seat, tile)
+                continue
             pen.rectangle(0, 0, size, size, fill=side.rgb)
             if seat is Seat.NORTH:
                 _dots(pen, size, ink)
@@ -162,6 +171,64 @@ def _tiles(pen: Pen, _: float, *, kit: Kit, seat: Seat, tiles: tuple[OrderTile, 
             pen.text(2.2, size - 6.0, tile.initial, 4.4, bold=True, colour=ink)
             pen.drawing(tile.drawing, size / 2 - 6.5, size / 2 - 4.5, 13, None, fill=ink)
             pen.text(size / 2, 2.8, tile.word.capitalize(), 4.2, bold=True, colour=ink, anchor="middle", room=size - 3)
+
+
+def _tile_depth(kit: Kit) -> float:
+    return kit.order_tiles.depth_mm if kit.order_tiles else _TILE_MM
+
+
+def _read_tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
+    """A tile that the camera reads: drawing, letter and word above, its marker on white below."""
+    from companion.printing.pdf_pen import printed_on  # noqa: PLC0415  imported late, with the pen
+
+    spec, side = _tiles_of(kit), kit.sides[seat]
+    wide, deep, ink = spec.width_mm, spec.depth_mm, printed_on(side.rgb)
+    foot = spec.marker_up_mm + spec.marker_mm / 2 + _QUIET_MM
+    pen.rectangle(0, foot, wide, deep - foot, fill=side.rgb)
+    pen.outline(0, 0, wide, deep)
+    pen.marker(spec.orders[seat][tile.letter], wide / 2, spec.marker_up_mm, spec.marker_mm)
+    pen.text(2.2, deep - 6.0, tile.initial, 4.4, bold=True, colour=ink)
+    pen.drawing(tile.drawing, wide / 2 - 5, deep - 11.6, 10, None, fill=ink)
+    pen.text(wide / 2, foot + 2.2, tile.word.capitalize(), 3.8, bold=True, colour=ink, anchor="middle", room=wide - 3)
+
+
+def _tiles_of(kit: Kit) -> OrderTiles:
+    if kit.order_tiles is None:
+        raise ValueError(f"the kit of {kit.game} has no tiles that the camera reads")
+    return kit.order_tiles
+
+
+def _row_height(spec: OrderTiles) -> float:
+    return spec.row_depth_mm + 2 * spec.wall_mm + _FRONT_MM
+
+
+def _rows(pen: Pen, _: float, *, kit: Kit, width: float) -> None:
+    """For each side the strip of markers by which the camera finds its tiles, their places, the foot, a wall of two
+    leaves to glue back to back, and a flap that is folded outwards so that it stands."""
+    spec = _tiles_of(kit)
+    wide = spec.row_width_mm
+    foot = spec.strip_mm + spec.places_mm
+    inside = foot + spec.foot_mm
+    outside, front = inside + spec.wall_mm, inside + 2 * spec.wall_mm
+    for seat, x in zip(SEATS, (0.0, width - wide), strict=True):
+        side = kit.sides[seat]
+        with pen.at(x, 0):
+            for number, marker in enumerate(spec.rows[seat]):
+                pen.marker(marker, wide / 2 + spec.strip_x_mm(number), spec.strip_mm / 2, spec.strip_marker_mm)
+            for place in range(spec.places):
+                left = spec.gap_mm + place * (spec.width_mm + spec.gap_mm)
+                pen.rectangle(left, spec.strip_mm + spec.gap_mm, spec.width_mm, spec.depth_mm, stroke_mm=0.3)
+                middle = left + spec.width_mm / 2, spec.strip_mm + spec.places_mm / 2 - 4
+                pen.text(*middle, str(place + 1), 12, bold=True, anchor="middle")
+            pen.text(wide / 2, foot + 4.8, seat_words(kit, seat), 4.2, bold=True, anchor="middle", room=wide - 6)
+            with pen.at(0, outside):
+                pen.shutter(wide, spec.wall_mm, Extent(0, 0, wide, spec.wall_mm))
+            with pen.at(wide / 2, outside + spec.wall_mm / 2, turn_deg=180):
+                pen.dot(0, 0, 13, fill="#FFFFFF")
+                pen.drawing(side.drawing, -9, -9, 18, side)
+            pen.outline(0, 0, wide, front + _FRONT_MM)
+            for y in (inside, outside, front):
+                pen.fold((-0.6, y), (wide + 0.6, y))
 
 
 def _dots(pen: Pen, size: float, ink: str) -> None:

@@ -12,6 +12,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, PadKey, Press, Signal
 from companion.table.actions.lobby import Lobby
+from companion.table.actions.tile_orders import TileOrders, awaits_tiles
 from companion.table.actions.turns import Turns
 from companion.table.chance.chance_keeper import ChanceKeeper
 from companion.table.pipeline import Pipeline
@@ -26,13 +27,21 @@ class PadInput:
     """Plays what is pressed; what it refuses it says by a cue alone. Every method is called by the table's thread."""
 
     def __init__(
-        self, pipeline: Pipeline, turns: Turns, lobby: Lobby, chance: ChanceKeeper, claims: SeatClaims
+        self,
+        pipeline: Pipeline,
+        turns: Turns,
+        lobby: Lobby,
+        chance: ChanceKeeper,
+        claims: SeatClaims,
+        *,
+        tiles: TileOrders,
     ) -> None:
         self._pipeline = pipeline
         self._turns = turns
         self._lobby = lobby
         self._chance = chance
         self._claims = claims
+        self._tiles = tiles
         self._refused_ready: dict[str, tuple[str, int]] = {}
         self._before_b: dict[Seat, tuple[float, str, Draft]] = {}
         """What was entered before B went down, with the time and the moment of that."""
@@ -132,6 +141,9 @@ class PadInput:
             self._pipeline.hand_in(HandIn(seat, session.moment, laid, now_s=press.at_s))
             return
         before = live.drafts.get(seat, NO_DRAFT)
+        if awaits_tiles(session) and self._press_tiles(seat, press, has_draft=bool(before.keys)):
+            return
+        live = self._pipeline.live
         if press.key is PadKey.B and press.held:
             self._help(seat, press.at_s)
             return
@@ -153,6 +165,21 @@ class PadInput:
             return
         drafts = {**live.drafts, seat: Draft(step.draft, step.count)}
         self._pipeline.publish(replace(live, drafts=drafts), (Signal(step.cue, frozenset({seat}), step.count),))
+
+    def _press_tiles(self, seat: Seat, press: Press, *, has_draft: bool) -> bool:
+        """Ready says that the tiles lie, where nothing is entered on the pad; any other key, that they do not any more.
+
+        Was that all that the key means?
+        """
+        session, is_ready = self._pipeline.session, seat in self._pipeline.live.tiles.ready
+        if press.held or seat not in session.awaited:
+            return False
+        if press.key is PadKey.READY and not has_draft:
+            self._tiles.ready(seat, session.moment)
+            return True
+        if is_ready:
+            self._tiles.ready(seat, session.moment, is_ready=False)
+        return is_ready and press.key is PadKey.BACK
 
     def _help(self, seat: Seat, at_s: float) -> None:
         """B is held: it is no order but a question, so what its press has entered goes again."""

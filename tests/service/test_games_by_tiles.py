@@ -1,0 +1,305 @@
+"""Outbuffered by tiles alone: a whole game in simulation, and nothing of a row at any door before both are revealed."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+
+import pytest
+from service import Client
+
+from companion.core.clock import FakeClock
+from companion.core.config import Settings, TableSettings, WebSettings
+from companion.core.kit import SEATS, Seat
+from companion.core.ports import PadKey, Press
+from companion.games.outbuffered.turn import OutbufferedOptions
+from companion.service.app import Companion
+from companion.table.session import Phase
+from vision.simulation.tile_rows import LaidTile
+from web.rendering.json_view import plain_view
+
+SOUTH, NORTH = SEATS
+TILES = {"tiles": True}
+
+
+class House:
+    """A simulated companion on a fake clock, at which orders lie as tiles."""
+
+    def __init__(self, folder: Path) -> None:
+        settings = Settings(
+            state_dir=str(folder), web=WebSettings(host="127.0.0.1", port=0), table=TableSettings(reading_time_s=0.1)
+        )
+        self.clock = FakeClock()
+        self.companion = Companion(settings, simulate=True, clock=self.clock, threads=False)
+        self.table = self.companion.table
+        assert self.companion.simulation
+        assert self.companion.eye
+        self.world, self.eye = self.companion.simulation.world, self.companion.eye
+        for seat, name in zip(SEATS, ("Mara", "Jonas"), strict=True):
+            self.table.take_seat(seat, name)
+
+    def begin(self, **options: object) -> None:
+        self.table.new_game("outbuffered", TILES | options, 7)
+        self.look()
+
+    def look(self, rounds: int = 5) -> None:
+        for _ in range(rounds):
+            self.clock.advance(0.2)
+            self.companion.step()
+
+    def ready(self, *seats: Seat) -> None:
+        for seat in seats or SEATS:
+            self.table.lay_tiles(seat, self.table.view().moment, True)
+
+    def sign(self) -> str:
+        return str(self.table.view().sign.text)
+
+    def follow(self) -> None:
+        """Hands do what the stages ask for."""
+        for _ in range(200):
+            view = self.table.view()
+            if view.phase is not Phase.STAGES:
+                return
+            if view.board.target is not None:
+                self.world.set_up(view.board.target)
+            self.look(2)
+        raise AssertionError(self.sign())
+
+
+@contextmanager
+def house(folder: Path) -> Iterator[House]:
+    folder.mkdir(exist_ok=True)
+    opened = House(folder)
+    try:
+        yield opened
+    finally:
+        opened.companion.close()
+
+
+# ---- playing ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_whole_game_is_played_by_tiles_and_hands(tmp_path: Path) -> None:
+    """No phone, no pad: tiles on the table, ready, and pieces that are moved."""
+    rng, played = Random(5), []
+    with house(tmp_path) as at:
+        at.begin(turn_limit=6)
+        while at.table.view().phase is Phase.ORDERS:
+            texts = {seat: "".join(rng.choices("UDLRIS", k=3)) for seat in SEATS}
+            for seat, text in texts.items():
+                at.world.lay_tiles(seat, text)
+            at.ready()
+            at.look()
+            played.append(texts)
+            at.follow()
+        assert at.table.view().phase is Phase.OVER
+        assert [{each.seat: each.action for each in at.table.view().turn.opened}] == played[-1:]
+        assert 3 <= len(played) <= 6
+
+
+def test_pads_say_ready_and_back(tmp_path: Path) -> None:
+    with house(tmp_path) as at:
+        for seat in SEATS:
+            at.table.play_by(seat, "pad")
+        at.begin()
+        at.world.lay_tiles(SOUTH, "UIR")
+        at.world.lay_tiles(NORTH, "LLL")
+
+        def press(seat: Seat, key: PadKey) -> None:
+            at.table.pressed(Press(seat, key, at.clock.monotonic_s()))
+            at.look(1)
+
+        press(SOUTH, PadKey.READY)
+        assert at.table.view().board.tiles_ready == {SOUTH}
+        assert at.sign() == "Waiting for lime"
+        press(SOUTH, PadKey.BACK)
+        assert at.table.view().board.tiles_ready == set()
+        press(SOUTH, PadKey.READY)
+        press(SOUTH, PadKey.UP)  # whoever enters orders does not go by tiles
+        assert at.table.view().board.tiles_ready == set()
+        press(SOUTH, PadKey.BACK)
+        press(SOUTH, PadKey.READY)
+        press(NORTH, PadKey.READY)
+        at.look()
+        assert at.table.view().phase is Phase.STAGES
+
+
+def test_an_order_by_phone_counts_and_the_tiles_of_that_seat_do_not(tmp_path: Path) -> None:
+    with house(tmp_path) as at:
+        at.begin()
+        at.world.lay_tiles(SOUTH, "UUU")
+        at.world.lay_tiles(NORTH, "LIS")
+        at.ready(SOUTH)
+        at.table.hand_in(SOUTH, at.table.view().moment, "RRR")
+        assert at.table.view().board.tiles_ready == set()
+        assert at.table.view().phase is Phase.ORDERS
+        at.ready(NORTH)
+        at.look()
+        at.follow()
+        opened = {each.seat: each.action for each in at.table.view().turn.opened}
+        assert opened == {SOUTH: "RRR", NORTH: "LIS"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("missing", "Purple: tile 3 is missing or covered"),
+        ("askew", "Purple: straighten tile 3"),
+        ("other's", "Purple: tile 1 is not yours"),
+    ],
+)
+def test_what_is_wrong_is_asked_for_and_nothing_is_handed_in(fault: str, words: str, tmp_path: Path) -> None:
+    with house(tmp_path) as at:
+        at.begin()
+        at.world.lay_tiles(NORTH, "LIS")
+        at.world.lay_tiles(SOUTH, "UU" if fault == "missing" else "UUD")
+        assert at.world.rows
+        first, second, *third = at.world.rows.laid[SOUTH]
+        if fault == "askew":
+            at.world.rows.laid[SOUTH] = (first, second, LaidTile(SOUTH, "D", third[0].x_mm, third[0].y_mm, 45.0))
+        if fault == "other's":
+            at.world.rows.laid[SOUTH] = (LaidTile(NORTH, "U", first.x_mm, first.y_mm), second, *third)
+        at.world.hold_hand(None)
+        at.ready()
+        at.look()
+        view = at.table.view()
+        assert (view.phase, str(view.sign.text)) == (Phase.ORDERS, words)
+        assert view.board.tiles_ready == {NORTH}, "who has laid well stays ready"
+        assert not any(each.receipt for each in view.seats.values())
+        at.world.lay_tiles(SOUTH, "DUD")
+        at.ready(SOUTH)
+        at.look()
+        assert at.table.view().phase is Phase.STAGES
+
+
+def test_without_a_board_in_view_the_sign_says_so(tmp_path: Path) -> None:
+    with house(tmp_path) as at:
+        at.begin()
+        at.world.hold_view(light=0.01)
+        at.look(12)
+        at.ready()
+        assert at.sign() == "Camera does not see the board"
+        assert at.table.view().board.tiles_ready == set()
+
+
+def test_ready_is_refused_where_it_means_nothing(tmp_path: Path) -> None:
+    with house(tmp_path) as at:
+        at.table.new_game("outbuffered", {}, 7)
+        at.look()
+        with pytest.raises(ValueError, match="no order tiles"):
+            at.ready(SOUTH)
+        at.table.abandon()
+        at.begin()
+        with pytest.raises(RuntimeError, match="over"):
+            at.table.lay_tiles(SOUTH, "1.99", True)
+        at.table.hand_in(SOUTH, at.table.view().moment, "UUU")
+        with pytest.raises(ValueError, match="No order"):
+            at.ready(SOUTH)
+
+
+def test_the_pages_know_the_option_and_its_doors_belong_to_the_seats(tmp_path: Path) -> None:
+    with house(tmp_path) as at:
+        at.begin()
+        moment = at.table.view().moment
+        stranger = Client(f"http://127.0.0.1:{at.companion.server.port}")
+        body = {"moment": moment, "is_ready": True}
+        stranger.post("/api/seat/south/tiles", 403, **body)
+        at.table.free_seat(SOUTH)
+        seated = Client(stranger.url)
+        seated.post("/api/seat/south/take", name="Ada")
+        assert "Ready: my tiles are down" in seated.send("/seat/south")[1].decode()
+        seated.post("/api/seat/south/tiles", **body)
+        assert "Your tiles are down" in seated.send("/seat/south")[1].decode()
+        seated.post("/api/seat/north/tiles", 403, **body)
+        assert at.table.view().board.tiles_ready == {SOUTH}
+
+
+# ---- secrets ---------------------------------------------------------------------------------------------------------
+
+
+def everything(at: House) -> dict[str, object]:
+    """Whatever anybody can see: pictures of every kind, and the table as each viewer may know it."""
+    eye = at.eye
+    board = eye.board()
+    frames = {look.number: eye.settled_picture(look.number, 1920) for look in eye.settled()}
+    lumas = {look.number: look.frame.luma.tobytes() for look in eye.settled()}
+    tints = {look.number: look.frame.colours().tobytes() for look in eye.settled() if look.frame.colours}
+    with zipfile.ZipFile(io.BytesIO(at.companion.bundle())) as bundle:
+        pictures = {name: bundle.read(name) for name in bundle.namelist() if name.endswith(".png")}
+    views = {str(viewer): json.dumps(plain_view(at.table.view(viewer)), default=str) for viewer in (None, *SEATS)}
+    photographs = {moment: at.companion.album.photograph(1, moment) for moment in at.companion.album.moments(1)}
+    return {
+        "live": eye.picture(),
+        "board": board.picture if board else None,
+        "reading": repr(board.reading) if board else None,
+        "settled": frames,
+        "lumas": lumas,
+        "tints": tints,
+        "photograph": eye.photograph(),
+        "album": photographs,
+        "workbench": at.world.jpeg(),
+        "pieces": repr(at.world.pieces()),
+        "bundle": pictures,
+        "views": views,
+    }
+
+
+def told(folder: Path, south: str, north: str) -> list[dict[str, object]]:
+    """A turn up to the moment before the reveal, with these tiles; a camera that is bumped, a hand, a fault on the way."""
+    seen = []
+    with house(folder) as at:
+        at.begin()
+        seen.append(everything(at))
+        at.world.lay_tiles(SOUTH, south)
+        at.world.lay_tiles(NORTH, north)
+        at.look()
+        seen.append(everything(at))
+        at.world.hold_view(shift_mm=(25.0, 10.0), board_turn_deg=6.0)
+        for _ in range(4):
+            at.look(1)
+            seen.append(everything(at))
+        at.world.hold_view(tilt_deg=30.0)
+        at.look(1)
+        seen.append(everything(at))
+        at.look()
+        at.ready(SOUTH)
+        at.look(2)
+        seen.append(everything(at))
+    return seen
+
+
+def test_rows_that_differ_give_the_same_bytes_at_every_door(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("secrets.token_urlsafe", lambda *_: "the-same")
+    caplog.set_level(logging.DEBUG)
+    one, other = told(tmp_path / "one", "UDL", "RSI"), told(tmp_path / "other", "SSI", "DUU")
+    assert len(one) == len(other) == 8
+    for number, (before, after) in enumerate(zip(one, other, strict=True)):
+        for door in before:
+            assert before[door] == after[door], (number, door)
+    assert any(each["photograph"] for each in one), "the board itself is shown"
+    for text in ("UDL", "RSI", "SSI", "DUU"):
+        assert text not in caplog.text
+
+
+def test_where_the_option_is_off_pictures_are_whole_again(tmp_path: Path) -> None:
+    with house(tmp_path) as at:
+        at.begin()
+        at.look()
+        dark = (at.eye.settled()[-1].frame.luma == 0).mean()
+        at.table.abandon()
+        at.table.new_game("outbuffered", {}, 7)
+        at.look()
+        assert dark > 0.5
+        assert (at.eye.settled()[-1].frame.luma == 0).mean() < 0.1
+
+
+def test_the_rules_do_not_depend_on_it() -> None:
+    assert OutbufferedOptions().tiles is False

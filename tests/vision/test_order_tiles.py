@@ -1,0 +1,274 @@
+"""Rows of order tiles: read in many lights and from many places, never wrongly; and pictures that do not show them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from random import Random
+
+import numpy as np
+import pytest
+
+from companion.core.clock import FakeClock
+from companion.core.grid import Square
+from companion.core.kit import SEATS, Kit, RowFault, RowSeen, RowsWanted, Seat
+from companion.core.ports import Frame
+from companion.games import GAMES
+from vision.pieces.board_reader import BoardReader
+from vision.simulation.table import RenderedCamera, SimulatedTable
+from vision.simulation.tile_rows import LaidTile, RowPlace
+from vision.simulation.view import View, default_view
+from vision.tiles.board_only import BoardOnly
+from vision.tiles.tile_reader import AGREEING, MOST_FRAMES, TileReader, TileWatch
+
+GAME = GAMES["outbuffered"]
+OPTIONS = GAME.options({"tiles": True})
+KIT = GAME.kit(OPTIONS)
+SPEC = KIT.order_tiles
+SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
+PLAIN = default_view(KIT)
+
+
+class Table:
+    """A rendered table whose orders lie as tiles, with a reader that has found its board."""
+
+    def __init__(self, view: View = PLAIN, south: str = "UUS", north: str = "LDI") -> None:
+        self.world = SimulatedTable(KIT, view)
+        self.world.set_up(GAME.expected(GAME.setup(OPTIONS, Random(0))) or {})
+        self.world.lay_tiles(SOUTH, south)
+        self.world.lay_tiles(NORTH, north)
+        self.camera = RenderedCamera(self.world, FakeClock())
+        self.reader = BoardReader({KIT.game: KIT})
+        self.reader.use(KIT)
+
+    def frame(self) -> Frame:
+        frame = self.camera.frame()
+        self.reading = self.reader.read(frame)
+        return frame
+
+    def rows(self) -> dict[Seat, RowSeen]:
+        for _ in range(3):
+            frame = self.frame()
+        return TileReader(KIT).read(frame.luma, self.reader.pose, SEATS)
+
+    def row(self, seat: Seat) -> RowSeen:
+        return self.rows()[seat]
+
+    def lay(self, seat: Seat, *tiles: LaidTile) -> None:
+        assert self.world.rows
+        self.world.rows.laid[seat] = tiles
+        self.world.hold_hand(None)
+
+
+def well(letters: str, seat: Seat = SOUTH) -> list[LaidTile]:
+    return [LaidTile(seat, letter, *SPEC.place_centre_mm(place)) for place, letter in enumerate(letters)]
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------------
+
+
+def test_no_id_means_two_things() -> None:
+    own = [marker for row in SPEC.rows.values() for marker in row]
+    own += [marker for orders in SPEC.orders.values() for marker in orders.values()]
+    assert len(own) == len(set(own)) == 20
+    others = set[int]()
+    for game in GAMES.values():
+        kit = game.kit(game.options({}))
+        others |= {*kit.board.corners, *(marker for face in kit.faces for marker in face.markers)}
+        others |= {card.marker for card in kit.deck.cards} if kit.deck else set()
+    assert not others & set(own)
+
+
+@pytest.mark.parametrize("letter", "UDLRSI")
+def test_each_order_is_read_from_its_tile_at_both_sides(letter: str) -> None:
+    rows = Table(south=letter * 3, north=letter * 3).rows()
+    assert {seat: row.text for seat, row in rows.items()} == {SOUTH: letter * 3, NORTH: letter * 3}
+
+
+VIEWS = {
+    "from South": PLAIN,
+    "from above": replace(PLAIN, tilt_deg=3),
+    "from North": replace(PLAIN, turn_deg=180),
+    "from the side, along the ranks": replace(PLAIN, turn_deg=90, tilt_deg=20),
+    "a wide lens": replace(PLAIN, focal_ratio=0.62, k1=-0.12),
+    "dim": replace(PLAIN, light=0.4, noise=4.0),
+    "bright": replace(PLAIN, light=1.5),
+    "uneven": replace(PLAIN, gradient=0.6, vignette=0.3),
+    "noisy": replace(PLAIN, noise=8.0),
+    "a little out of focus": replace(PLAIN, defocus_px=1.0),
+    "packed by the camera": replace(PLAIN, jpeg_quality=60),
+    "a table that is turned": replace(PLAIN, board_turn_deg=12, shift_mm=(12, -6)),
+    "small": replace(PLAIN, width=1280, height=720, turn_deg=90, tilt_deg=20),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_rows_are_read_in_many_lights(name: str) -> None:
+    rng = Random(f"rows {name}")
+    right = 0
+    for number in range(3):
+        south, north = ("".join(rng.choices("UDLRSI", k=3)) for _ in SEATS)
+        rows = Table(replace(VIEWS[name], seed=100 + number), south, north).rows()
+        for seat, text in ((SOUTH, south), (NORTH, north)):
+            assert rows[seat].fault or rows[seat].text == text, "a row is never read wrongly"
+            right += rows[seat].text == text
+    assert right >= 5
+
+
+def test_rows_are_found_wherever_the_walls_stand() -> None:
+    table = Table()
+    assert table.world.rows
+    for x, turn in ((-25.0, 8.0), (30.0, -12.0)):
+        place = table.world.rows.places[SOUTH]
+        table.world.rows.places[SOUTH] = RowPlace(KIT.board.width_mm / 2 + x, place.y_mm, turn)
+        table.world.hold_hand(None)
+        assert table.row(SOUTH).text == "UUS"
+
+
+# ---- faults ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_wrong_is_named_with_its_place() -> None:
+    table = Table()
+    first, second, third = well("UDL")
+    turned, shifted = replace(second, turn_deg=40.0), replace(second, y_mm=second.y_mm + 14)
+    cases = {
+        (RowFault.MISSING, 3): [first, second],
+        (RowFault.MISSING, 1): [second, third],
+        (RowFault.ASKEW, 2): [first, third, turned],
+        (RowFault.FOREIGN, 3): [first, second, replace(third, seat=NORTH)],
+    }
+    for (fault, place), tiles in cases.items():
+        table.lay(SOUTH, *tiles)
+        row = table.row(SOUTH)
+        assert (row.fault, row.place, row.text) == (fault, place, ""), tiles
+    table.lay(SOUTH, first, shifted, third)
+    assert table.row(SOUTH).fault is RowFault.ASKEW
+    table.lay(SOUTH, first, second, third, LaidTile(SOUTH, "S", second.x_mm + 4, second.y_mm + 27))
+    assert table.row(SOUTH).fault is RowFault.DOUBLED
+    table.lay(SOUTH, first, replace(second, turn_deg=180.0), third)
+    assert table.row(SOUTH).fault in (RowFault.ASKEW, RowFault.MISSING)
+
+
+def test_tiles_that_lie_about_do_not_count() -> None:
+    table = Table()
+    spare = [LaidTile(SOUTH, letter, 80.0 + 32 * place, 20.0) for place, letter in enumerate("IS")]
+    table.lay(SOUTH, *well("UDL"), *spare)
+    assert table.row(SOUTH).text == "UDL"
+
+
+def test_a_row_in_the_place_of_the_other_side_is_not_read_as_its_own() -> None:
+    """Each brings the other's tiles: nothing is handed in for anybody."""
+    table = Table()
+    table.lay(SOUTH, *well("UDL", NORTH))
+    table.lay(NORTH, *well("UDL", SOUTH))
+    assert {row.fault for row in table.rows().values()} == {RowFault.FOREIGN}
+
+
+def test_a_second_wall_is_refused_and_a_missing_one_is_told() -> None:
+    table = Table()
+    frame, other = table.frame(), Table(south="SSS")
+    luma = np.vstack([frame.luma, other.frame().luma])
+    for _ in range(3):
+        table.frame()
+    assert TileReader(KIT).read(luma, table.reader.pose, [SOUTH])[SOUTH].fault is RowFault.TWO_STRIPS
+    assert table.world.rows
+    table.world.rows.places[SOUTH] = RowPlace(-5000.0, -5000.0, 0.0)
+    table.world.hold_hand(None)
+    assert table.row(SOUTH).fault is RowFault.NO_STRIP
+    assert TileReader(KIT).read(luma, None, [NORTH])[NORTH].fault is RowFault.NO_BOARD
+
+
+def test_a_row_does_not_tell_its_text_when_it_is_printed() -> None:
+    assert "UUS" not in repr(RowSeen("UUS")) + f"{RowSeen('UUS')}"
+
+
+# ---- several pictures ------------------------------------------------------------------------------------------------
+
+
+def test_several_pictures_must_agree_and_old_ones_do_not_count() -> None:
+    table, watch = Table(), TileWatch(KIT)
+    for _ in range(3):
+        frame = table.frame()
+    watch.begin(RowsWanted(1, frozenset(SEATS), 10.0))
+    pose = table.reader.pose
+    assert watch.see(frame.luma, 9.9, pose) is None
+    answers = [watch.see(frame.luma, 10.0 + number, pose) for number in range(AGREEING)]
+    assert answers[:-1] == [None] * (AGREEING - 1)
+    assert answers[-1]
+    assert {seat: row.text for seat, row in answers[-1].rows.items()} == {SOUTH: "UUS", NORTH: "LDI"}
+    assert watch.see(frame.luma, 20.0, pose) is None, "it is answered once"
+
+
+def test_pictures_that_never_agree_are_a_fault() -> None:
+    table, watch = Table(), TileWatch(KIT)
+    pictures = []
+    for letters in ("UUU", "DDD"):
+        table.world.lay_tiles(SOUTH, letters)
+        pictures.append(table.frame().luma)
+    watch.begin(RowsWanted(1, frozenset({SOUTH}), 0.0))
+    pose = table.reader.pose
+    answers = [watch.see(pictures[number % 2], number, pose) for number in range(MOST_FRAMES)]
+    assert answers[:-1] == [None] * (MOST_FRAMES - 1)
+    assert answers[-1]
+    assert answers[-1].rows[SOUTH].fault is RowFault.MISSING
+
+
+# ---- pictures of the board alone -------------------------------------------------------------------------------------
+
+
+def beside(kit: Kit, pose: object) -> np.ndarray:
+    """(height, width): what lies well outside the printed board."""
+    rows, columns = np.mgrid[0 : PLAIN.height : 4, 0 : PLAIN.width : 4]
+    points = pose.to_plane(np.column_stack([columns.ravel(), rows.ravel()]))  # type: ignore[attr-defined]
+    x, y = points[:, 0], points[:, 1]
+    board = kit.board
+    out = (x < -6) | (x > board.width_mm + 6) | (y < -board.strip_mm - 6) | (y > board.height_mm + board.strip_mm + 6)
+    return out.reshape(rows.shape)
+
+
+def test_nothing_beside_the_board_is_shown_and_the_board_is() -> None:
+    table = Table()
+    for _ in range(3):
+        frame = table.frame()
+    pose = table.reader.pose
+    assert pose
+    shown = BoardOnly(KIT.board).shown(frame, pose)
+    out = beside(KIT, pose)
+    assert not shown.luma[::4, ::4][out].any()
+    assert (shown.luma[::4, ::4][~out] > 0).mean() > 0.9
+    assert frame.luma[::4, ::4][out].any(), "the camera itself sees more"
+    tint = shown.colours() if shown.colours else None
+    assert tint is not None
+    assert (tint[out[: tint.shape[0], : tint.shape[1]]] == 128).all()
+
+
+@pytest.mark.parametrize("view", [replace(PLAIN, shift_mm=(6, 0)), replace(PLAIN, board_turn_deg=3), PLAIN])
+def test_a_camera_that_was_bumped_shows_nothing_before_the_board_is_found_again(view: View) -> None:
+    table = Table()
+    for _ in range(3):
+        table.frame()
+    pose = table.reader.pose
+    table.world.look(view)
+    shown = BoardOnly(KIT.board).shown(table.camera.frame(), pose)
+    assert shown.luma.any() == (view is PLAIN)
+
+
+def test_a_hand_over_a_corner_does_not_take_the_picture_away() -> None:
+    table = Table()
+    for _ in range(3):
+        table.frame()
+    table.world.hold_hand(Square.parse("a1"))
+    frame = table.frame()
+    assert BoardOnly(KIT.board).shown(frame, table.reader.pose).luma.any()
+    assert not BoardOnly(KIT.board).shown(frame, None).luma.any()
+
+
+def test_no_reading_of_the_board_hears_of_tiles() -> None:
+    """Their markers are of ids that whoever reads a board does not know."""
+    for south, north in product(("UDL", "RSI"), repeat=2):
+        table = Table(south=south, north=north)
+        table.rows()
+        reading = table.reading
+        assert (reading.strangers, reading.beside, reading.unknown) == ((), (), frozenset())
+        assert reading.quiet

@@ -1,0 +1,93 @@
+"""Pictures of the board alone: what lies beside it is blacked out before anybody keeps or shows a picture.
+
+A picture of which is not known that the board lies where it was read is black as a whole: a camera that was bumped
+shows nothing before the board has been found again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from companion.core.kit import Board
+from companion.core.ports import Frame
+from vision.cameras.colours import Colours
+from vision.detection.markers import Luma, marker_modules, modules_in
+from vision.pose.pose import Pose, corner_points_mm, flat
+from vision.readability import board_outline_mm
+
+_EDGE_MM = 4.0
+"""So much paper round the outer markers is shown, as they cannot be read without it."""
+_LEAST_CORNERS = 2
+_LEAST_CONTRAST = 30.0
+_WRONG_MODULES = 3
+"""Of the 49 of a corner marker, where the pose puts it."""
+_ALONG = np.linspace(0.0, 1.0, 16)[:, None]
+_GREY = 128
+"""What has no colour, in Cr and Cb."""
+
+Mask = NDArray[np.uint8]
+"""(height, width): 255 on the board, 0 beside it."""
+
+
+class BoardOnly:
+    """Blacks out what lies beside one board; for the watcher's thread alone."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._mask: tuple[Pose, Mask] | None = None
+
+    def shown(self, frame: Frame, pose: Pose | None) -> Frame:
+        """The frame as anybody may see it; `pose` is the board's in it (None: it was not read there)."""
+        if pose is None or not self._lies_there(frame.luma, pose):
+            return replace(frame, luma=np.zeros_like(frame.luma), colours=None)
+        mask = self._mask_of(pose)
+        luma = np.asarray(cv2.bitwise_and(frame.luma, mask), dtype=np.uint8)
+        colours = frame.colours
+        return replace(frame, luma=luma, colours=(lambda: _tinted(colours(), mask)) if colours else None)
+
+    def _lies_there(self, luma: Luma, pose: Pose) -> bool:
+        """Are corner markers printed in this very picture where the pose puts them?"""
+        height, width = luma.shape
+        if pose.size != (width, height):
+            return False
+        fitting = 0
+        for marker in self._board.corners:
+            quad = pose.to_px(corner_points_mm(self._board, marker))
+            if (quad >= 0).all() and (quad <= (width - 1, height - 1)).all():
+                fitting += _shows(luma, quad, marker)
+        return fitting >= _LEAST_CORNERS
+
+    def _mask_of(self, pose: Pose) -> Mask:
+        """The board in the picture; worked out once for a pose."""
+        if self._mask is None or self._mask[0] is not pose:
+            corners = board_outline_mm(self._board, _EDGE_MM)[:, :2]
+            sides = zip(corners, np.roll(corners, -1, axis=0), strict=True)
+            outline = np.vstack([one + (other - one) * _ALONG for one, other in sides])
+            width, height = pose.size
+            mask = np.zeros((height, width), dtype=np.uint8)
+            cv2.fillPoly(mask, [pose.to_px(flat(outline)).round().astype(np.int32)], 255)
+            self._mask = pose, mask
+        return self._mask[1]
+
+
+def _shows(luma: Luma, quad: NDArray[np.float64], marker: int) -> bool:
+    """Is this marker printed in the quadrangle, but for a few modules?"""
+    means = modules_in(luma, quad)
+    if np.ptp(means) < _LEAST_CONTRAST:
+        return False
+    light = means > (means.min() + means.max()) / 2
+    return int((light != (marker_modules(marker) > 0)).sum()) <= _WRONG_MODULES
+
+
+def _tinted(colours: Colours | None, mask: Mask) -> Colours | None:
+    """The colours of the board, none beside it."""
+    if colours is None:
+        return None
+    small = cv2.resize(mask, (colours.shape[1], colours.shape[0]), interpolation=cv2.INTER_AREA)
+    kept = colours.copy()
+    kept[small < 255] = _GREY
+    return kept

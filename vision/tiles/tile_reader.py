@@ -1,0 +1,211 @@
+"""Reads rows of order tiles: the board's pose gives the plane, a strip of markers its row, the row its places.
+
+Nothing of what is read is kept, logged or drawn; unknown beats wrong.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from companion.core.kit import CARD_DICTIONARY, Kit, OrderTiles, RowFault, RowSeen, RowsSeen, RowsWanted, Seat
+from vision.detection.markers import Luma, MarkerFinder, Sighting, sharpened
+from vision.pose.pose import Points, Pose
+
+AGREEING = 3
+"""So many pictures in a row have to say the same."""
+MOST_FRAMES = 12
+"""After so many without an agreement the last answer is given as a fault."""
+_OFF_MM, _OFF_DEG = (9.0, 11.0), 25.0
+"""A tile that lies farther from its place, across or along, or more turned, is askew."""
+_NEAR_MM = (20.0, 30.0)
+"""Tiles whose marker lies this near to that of a place belong to the row; others lie about."""
+_SIZE = 0.75, 1.3
+"""Sides of a marker by those that were printed."""
+_RIGID_MM = 3.0
+"""The markers of a strip lie at most so far from where one stiff strip would have them."""
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """A tile on the table's plane: whose it is, its letter, the middle of its marker and its corners, (4, 2) mm."""
+
+    seat: Seat
+    letter: str
+    corners_mm: Points
+
+
+class TileReader:
+    """Reads the tiles of one kit from single pictures; raises ValueError for a kit without any."""
+
+    def __init__(self, kit: Kit) -> None:
+        if kit.order_tiles is None:
+            raise ValueError(f"the kit of {kit.game} has no tiles that the camera reads")
+        self._spec = kit.order_tiles
+        self._finder, self._patient = MarkerFinder(CARD_DICTIONARY), MarkerFinder(CARD_DICTIONARY, thorough=True)
+        self._orders = {
+            marker: (seat, letter) for seat, own in self._spec.orders.items() for letter, marker in own.items()
+        }
+        self._own = {*self._orders, *(marker for row in self._spec.rows.values() for marker in row)}
+
+    def read(self, luma: Luma, pose: Pose | None, seats: Iterable[Seat]) -> dict[Seat, RowSeen]:
+        """The row of each seat in a (height, width) picture; `pose` is the board's in it, None: it is not seen."""
+        if pose is None:
+            return {seat: RowSeen(fault=RowFault.NO_BOARD) for seat in seats}
+        found = self._own_among(self._finder.find(luma).sightings)
+        rows = self._rows(seats, found, pose)
+        if any(row.fault for row in rows.values()):  # a closer look takes several times as long
+            found = self._own_among((*found, *self._patient.find(sharpened(luma)).sightings))
+            rows = self._rows(seats, found, pose)
+        return rows
+
+    def _own_among(self, sightings: Iterable[Sighting]) -> list[Sighting]:
+        """The markers of rows and tiles, each of them once."""
+        kept: list[Sighting] = []
+        for each in sightings:
+            if each.marker in self._own and not any(_same(each, other) for other in kept):
+                kept.append(each)
+        return kept
+
+    def _rows(self, seats: Iterable[Seat], found: Sequence[Sighting], pose: Pose) -> dict[Seat, RowSeen]:
+        tiles = [
+            _Tile(*self._orders[each.marker], pose.to_plane(each.corners_px))
+            for each in found
+            if each.marker in self._orders
+        ]
+        return {seat: self._row(seat, found, tiles, pose) for seat in seats}
+
+    def _row(self, seat: Seat, found: Sequence[Sighting], tiles: Sequence[_Tile], pose: Pose) -> RowSeen:
+        strip = [each for each in found if each.marker in self._spec.rows[seat]]
+        if max(Counter(each.marker for each in strip).values(), default=0) > 1:
+            return RowSeen(fault=RowFault.TWO_STRIPS)
+        frame = self._frame_of(seat, strip, pose)
+        if frame is None:
+            return RowSeen(fault=RowFault.NO_STRIP)
+        return self._laid(seat, [(tile, frame.to_row(tile.corners_mm)) for tile in tiles])
+
+    def _frame_of(self, seat: Seat, strip: Sequence[Sighting], pose: Pose) -> _RowFrame | None:
+        """Where the row lies; None unless two markers at least lie as on one strip of the printed size."""
+        if len(strip) < 2:
+            return None
+        spec, half = self._spec, self._spec.strip_marker_mm / 2
+        corners = np.array([[-half, half], [half, half], [half, -half], [-half, -half]])
+        middles = [spec.strip_x_mm(spec.rows[seat].index(each.marker)) for each in strip]
+        printed = np.vstack([corners + np.array([x, 0.0]) for x in middles])
+        seen = np.vstack([pose.to_plane(each.corners_px) for each in strip])
+        if not np.isfinite(seen).all():
+            return None
+        frame = _RowFrame.fitted(printed, seen)
+        off = np.linalg.norm(frame.to_row(seen) - printed, axis=1)
+        return frame if off.max() <= _RIGID_MM else None
+
+    def _laid(self, seat: Seat, tiles: Sequence[tuple[_Tile, Points]]) -> RowSeen:
+        """What lies in the places; `tiles` with their markers' corners in the axes of the row."""
+        spec = self._spec
+        lying: dict[int, list[tuple[_Tile, bool]]] = {place: [] for place in range(spec.places)}
+        for tile, corners in tiles:
+            place, off = self._nearest(corners.mean(axis=0))
+            if not np.isfinite(corners).all() or (np.abs(off) > _NEAR_MM).any():
+                continue
+            is_well = bool((np.abs(off) <= _OFF_MM).all()) and abs(_turned_deg(corners)) <= _OFF_DEG
+            lying[place].append((tile, is_well and _is_as_large(corners, spec)))
+        letters = ""
+        for place, found in lying.items():
+            if fault := _fault_of(seat, found):
+                return RowSeen(fault=fault, place=place + 1)
+            letters += found[0][0].letter
+        return RowSeen(letters)
+
+    def _nearest(self, middle: Points) -> tuple[int, Points]:
+        """The place whose marker would lie nearest to a point, and how far the point is off it, (2,) mm."""
+        spec = self._spec
+        up = spec.marker_up_mm - spec.depth_mm / 2
+        places = np.array([spec.place_centre_mm(place) for place in range(spec.places)]) + np.array([0.0, up])
+        place = int(np.abs(places[:, 0] - middle[0]).argmin())
+        return place, middle - places[place]
+
+
+class TileWatch:
+    """Reads the rows that are wanted from one picture after the other, until several agree.
+
+    `begin` may be called from any thread; the rest is the watcher's.
+    """
+
+    def __init__(self, kit: Kit) -> None:
+        self.kit = kit
+        self._reader = TileReader(kit)
+        self._wanted: RowsWanted | None = None
+        self._last: Mapping[Seat, RowSeen] = {}
+        self._agreeing = self._frames = 0
+        self._number = 0
+
+    def begin(self, wanted: RowsWanted | None) -> None:
+        """Read these rows from now on, nothing else; None: nothing any more."""
+        self._wanted = wanted
+
+    def see(self, luma: Luma, at_s: float, pose: Pose | None) -> RowsSeen | None:
+        """Take a picture of the time `at_s`; answers once, when enough pictures agree or too many do not."""
+        wanted = self._wanted
+        if wanted is None or at_s < wanted.since_s:
+            return None
+        if wanted.number != self._number:
+            self._number, self._last, self._agreeing, self._frames = wanted.number, {}, 0, 0
+        rows = self._reader.read(luma, pose, wanted.seats)
+        self._frames += 1
+        self._agreeing = self._agreeing + 1 if rows == self._last else 1
+        self._last = rows
+        if self._agreeing < AGREEING and self._frames < MOST_FRAMES:
+            return None
+        if self._agreeing < AGREEING:
+            rows = {seat: row if row.fault else RowSeen(fault=RowFault.MISSING, place=1) for seat, row in rows.items()}
+        self._wanted, self._last = None, {}
+        return RowsSeen(wanted.number, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class _RowFrame:
+    """The axes of a row on the table: table = turn @ row + origin."""
+
+    turn: Points
+    origin: Points
+
+    @classmethod
+    def fitted(cls, printed: Points, seen: Points) -> _RowFrame:
+        """The stiff motion that best takes (N, 2) printed points to those that were seen (Kabsch, without a scale)."""
+        middle, there = printed.mean(axis=0), seen.mean(axis=0)
+        left, _, right = np.linalg.svd((seen - there).T @ (printed - middle))
+        turn = left @ np.diag([1.0, np.sign(np.linalg.det(left @ right))]) @ right
+        return cls(turn, there - turn @ middle)
+
+    def to_row(self, points_mm: Points) -> Points:
+        """(N, 2) points of the table in the axes of the row."""
+        return np.asarray((points_mm - self.origin) @ self.turn, dtype=np.float64)
+
+
+def _fault_of(seat: Seat, found: Sequence[tuple[_Tile, bool]]) -> RowFault | None:
+    if not found:
+        return RowFault.MISSING
+    if len(found) > 1:
+        return RowFault.DOUBLED
+    tile, is_well = found[0]
+    if tile.seat is not seat:
+        return RowFault.FOREIGN
+    return None if is_well else RowFault.ASKEW
+
+
+def _turned_deg(corners: Points) -> float:
+    """By how much a marker is turned against its row, its corners (4, 2) from the upper left, clockwise."""
+    up = corners[:2].mean(axis=0) - corners[2:].mean(axis=0)
+    return float(np.degrees(np.arctan2(-up[0], up[1])))
+
+
+def _is_as_large(corners: Points, spec: OrderTiles) -> bool:
+    sides = np.linalg.norm(corners - np.roll(corners, 1, axis=0), axis=1) / spec.marker_mm
+    return bool((sides >= _SIZE[0]).all() and (sides <= _SIZE[1]).all())
+
+
+def _same(one: Sighting, other: Sighting) -> bool:
+    return one.marker == other.marker and bool(np.abs(one.centre_px - other.centre_px).max() < other.side_px / 2)
