@@ -285,6 +285,16 @@ class PlayerRecord:
     against: tuple[MachineRecord, ...] = ()
 
 
+@dataclass(frozen=True)
+class Mismatch:
+    """Two people of whom one clearly wins more often: how many games they played, and the stronger one's wins."""
+
+    stronger: str
+    weaker: str
+    games: int
+    wins: int
+
+
 class GameArchive(Protocol):
     """The games played, as pages ask for them; from any thread, never from the table's."""
 
@@ -323,3 +333,6 @@ class GameArchive(Protocol):
 
     def statistics(self) -> Sequence[PlayerRecord]:
         """What each player did, who played most first."""
+
+    def mismatches(self) -> Sequence[Mismatch]:
+        """The pairs of people for whom a handicap would even things out."""

@@ -76,8 +76,8 @@ class Coach:
         """What it would do now, or what it thinks of the seat's last action; raises `CompanionError`s in sentences."""
         self._require_known(self._table.view().game)
         with self._alone():
-            turn, done = self._table.ask_coach(seat, moment, about)
-            return self._answer(turn, done, self._table.spelt)
+            turn, done = self._table.coaching.ask(seat, moment, about)
+            return self._answer(turn, done, self._table.coaching.spelt)
 
     def review(self, turn: MachineTurn, done: str, spell: Spell) -> Advice:
         """What it thinks of an action of a game that is over, from the view that the seat had then."""

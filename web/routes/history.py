@@ -237,6 +237,7 @@ class HistoryPages:
         return render_template(
             "statistics.html",
             records=records,
+            mismatches=self._past.mismatches(),
             most=most,
             bar=bar,
             seconds=seconds,
