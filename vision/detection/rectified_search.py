@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -30,6 +32,37 @@ _WITH_QUIET_ZONE = 9 / 7
 """A marker of five modules a side has a black rim of one, and a white one of one around it."""
 
 
+@dataclass(frozen=True, eq=False)
+class _View:
+    """A part of the board from straight above, (h, w), in which markers are `side` px wide."""
+
+    maps: Maps
+    luma: Luma
+    side: float
+
+
+@dataclass(frozen=True, eq=False)
+class _SquaresView(_View):
+    """The squares of an `area` at the height of some pieces' markers."""
+
+    kit: Kit
+    area: set[Square]
+
+    @cached_property
+    def markers(self) -> set[int]:
+        """The ids of all that lie at this height."""
+        return {m for face in self.kit.faces if face.height_mm == self.maps.z_mm for m in face.markers}
+
+    def square_of(self, quad: Points) -> Square | None:
+        """Where a quadrangle lies."""
+        x, y = self.maps.to_board(quad.mean(axis=0)[None])[0]
+        return self.kit.board.square_at(x, y)
+
+    def is_open(self, quad: Points) -> bool:
+        """Does a quadrangle lie on a square of the area?"""
+        return self.square_of(quad) in self.area
+
+
 class RectifiedSearch:
     """Reads markers that the whole picture did not show: plain, sharpened, without shadows, by their likeness."""
 
@@ -37,36 +70,43 @@ class RectifiedSearch:
         self._finder = MarkerFinder(close=True)
 
     def look(
-        self, kit: Kit, pose: Pose, luma: Luma, known: Collection[int], open_squares: Collection[Square]
+        self,
+        kit: Kit,
+        pose: Pose,
+        luma: Luma,
+        known: Collection[int],
+        open_squares: Collection[Square],
+        *,
+        thoroughly: bool,
     ) -> tuple[Sighting, ...]:
-        """Markers other than the `known` ids on and round these squares of a (height, width) picture."""
+        """Markers other than the `known` ids on and round these squares of a (height, width) picture: those that show
+        plainly; where none does, or when it is to be done `thoroughly`, also those that a sharpened copy shows, or one
+        without shadows."""
+        views = [_view_of(kit, pose, luma, area, height) for area in _areas(open_squares) for height in _heights(kit)]
         more: dict[int, Sighting] = {}
-        for area in _areas(open_squares):
-            for height in sorted({face.height_mm for face in kit.faces}, reverse=True):
-                of_height = {m for face in kit.faces if face.height_mm == height for m in face.markers}
-                maps, told = _view_of(kit, pose, height, area), set[Square | None]()
-
-                def is_open(quad: Points, maps: Maps = maps, area: set[Square] = area) -> bool:
-                    return _square_of(kit, maps, quad) in area
-
-                for sighting in self._at(maps, luma, kit.tag_mm, of_height - set(known) - set(more), is_open):
-                    corners = flat(maps.to_board(sighting.corners_px), height)
+        told = set[Square | None]()
+        for ways in ((*_PLAIN, *_BETTER),) if thoroughly else (_PLAIN, _BETTER):
+            for view in views:
+                if more and told.issuperset(view.area):
+                    continue
+                for sighting in self._at(view, view.markers - set(known) - set(more), view.is_open, ways):
+                    corners = flat(view.maps.to_board(sighting.corners_px), view.maps.z_mm)
                     more[sighting.marker] = Sighting(sighting.marker, pose.to_px(corners), sighting.score)
-                    told.add(_square_of(kit, maps, sighting.corners_px))
-                if told.issuperset(area):
-                    break
+                    told.add(view.square_of(sighting.corners_px))
+            if more:
+                break
         return tuple(more.values())
 
     def marked(self, kit: Kit, pose: Pose, luma: Luma, squares: Collection[Square]) -> set[Square]:
         """On which of these squares is something that resembles a marker, read or not?"""
         found = set()
         for square in squares:
-            for height in {face.height_mm for face in kit.faces}:
-                maps = _view_of(kit, pose, height, [square])
-                view = maps.rectify(luma)
-                hits = self._finder.find(view, 0.5 * kit.tag_mm * maps.scale)
-                quads = [s.corners_px for s in hits.sightings] + [q for q in hits.rejected if resembles_marker(view, q)]
-                if any(_square_of(kit, maps, quad) == square for quad in quads):
+            for height in _heights(kit):
+                view = _view_of(kit, pose, luma, {square}, height)
+                hits = self._finder.find(view.luma, 0.5 * view.side)
+                quads = [s.corners_px for s in hits.sightings]
+                quads += [quad for quad in hits.rejected if resembles_marker(view.luma, quad)]
+                if any(view.square_of(quad) == square for quad in quads):
                     found.add(square)
         return found
 
@@ -78,21 +118,26 @@ class RectifiedSearch:
             # Two corners say little about where the others are.
             room = (1.7 if len(seen) > 2 else 3.0) * board.corner_mm
             maps = pose.plane_maps((x - room, y - room), (x + room, y + room), 0.0, _MARKER_PX / board.corner_mm)
-            for sighting in self._at(maps, luma, board.corner_mm, set(board.corners), lambda _: True):
+            view = _View(maps, maps.rectify(luma), _MARKER_PX)
+            for sighting in self._at(view, set(board.corners), lambda _: True, (*_PLAIN, *_BETTER)):
                 if sighting.marker == marker and sighting.score >= _CORNER_LIKENESS:
                     corners = pose.to_px(flat(maps.to_board(sighting.corners_px)))
                     found.append(Sighting(marker, corners, sighting.score))
+                    break
         return tuple(found)
 
     def _at(
-        self, maps: Maps, luma: Luma, side_mm: float, wanted: set[int], is_open: Callable[[Points], bool]
+        self,
+        view: _View,
+        wanted: set[int],
+        is_open: Callable[[Points], bool],
+        ways: Sequence[Callable[[Luma], Luma]],
     ) -> Iterator[Sighting]:
-        """What is found of the wanted ids in one view, each once, in pixels of the view."""
-        view, side = maps.rectify(luma), side_mm * maps.scale
-        for prepare in (_as_it_is, sharpened, _evened):
-            picture = prepare(view)
-            hits = self._finder.find(picture, 0.5 * side)
-            for sighting in (*hits.sightings, *_guesses(picture, hits, side, wanted, is_open)):
+        """What is found of the wanted ids in one view, prepared in these ways, each once, in pixels of the view."""
+        for prepare in ways:
+            picture = prepare(view.luma)
+            hits = self._finder.find(picture, 0.5 * view.side)
+            for sighting in (*hits.sightings, *_guesses(picture, hits, view.side, wanted, is_open)):
                 if sighting.marker in wanted:
                     wanted = wanted - {sighting.marker}
                     yield sighting
@@ -106,6 +151,9 @@ def _as_it_is(view: Luma) -> Luma:
 
 def _evened(view: Luma) -> Luma:
     return without_shadows(view, _MARKER_PX // 2)
+
+
+_PLAIN, _BETTER = (_as_it_is,), (sharpened, _evened)
 
 
 def _areas(squares: Collection[Square]) -> list[set[Square]]:
@@ -123,7 +171,12 @@ def _areas(squares: Collection[Square]) -> list[set[Square]]:
     return areas
 
 
-def _view_of(kit: Kit, pose: Pose, height_mm: float, area: Collection[Square]) -> Maps:
+def _heights(kit: Kit) -> list[float]:
+    """How high markers lie, mm, the highest first."""
+    return sorted({face.height_mm for face in kit.faces}, reverse=True)
+
+
+def _view_of(kit: Kit, pose: Pose, luma: Luma, area: set[Square], height_mm: float) -> _SquaresView:
     """These squares from straight above at the height of a piece's marker, with room for pieces that lie askew."""
     board = kit.board
     scale = max(_SQUARE_PX / board.pitch_mm, _MARKER_PX / kit.tag_mm)
@@ -131,12 +184,8 @@ def _view_of(kit: Kit, pose: Pose, height_mm: float, area: Collection[Square]) -
     centres = np.array([board.centre_mm(square) for square in area])
     half = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2 + room
     low, high = centres.min(axis=0) - half, centres.max(axis=0) + half
-    return pose.plane_maps((float(low[0]), float(low[1])), (float(high[0]), float(high[1])), height_mm, scale)
-
-
-def _square_of(kit: Kit, maps: Maps, quad: Points) -> Square | None:
-    x, y = maps.to_board(quad.mean(axis=0)[None])[0]
-    return kit.board.square_at(x, y)
+    maps = pose.plane_maps((float(low[0]), float(low[1])), (float(high[0]), float(high[1])), height_mm, scale)
+    return _SquaresView(maps, maps.rectify(luma), kit.tag_mm * scale, kit, area)
 
 
 def _guesses(

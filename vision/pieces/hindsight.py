@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from companion.core.grid import Square
-from vision.pieces.empty_squares import EmptySquares, Snapshot
+from vision.pieces.empty_squares import EmptySquares
+from vision.pieces.snapshots import Snapshot
 from vision.pose.pose import Pose
 
 
@@ -30,7 +31,7 @@ class Hindsight:
         if pose is not self._pose:
             self.forget()
         self._pose = pose
-        for square in shot.tones:
+        for square in shot.squares:
             self._shots.pop(square, None)
         self._shots |= dict.fromkeys(left, shot)
 

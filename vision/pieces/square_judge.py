@@ -13,9 +13,10 @@ from companion.core.grid import Square
 from companion.core.kit import Kit
 from vision.detection.markers import Luma, Sighting
 from vision.detection.rectified_search import RectifiedSearch
-from vision.pieces.empty_squares import EmptySquares, Snapshot
+from vision.pieces.empty_squares import EmptySquares
 from vision.pieces.hindsight import Hindsight
 from vision.pieces.placing import Placed, Placer, faces_on_squares
+from vision.pieces.snapshots import Snapshot
 from vision.pieces.voting import Vote
 from vision.pose.pose import Pose
 
@@ -142,19 +143,34 @@ class SquareJudge:
     ) -> tuple[_Pieces, set[Square]]:
         """The pieces with those that are read from straight above on squares which nothing accounts for, and which of
         these are empty after all."""
-        # What does not lie as a marker should may have been seen badly.
-        shaky = {p.sighting.marker for p in pieces.placed if not (p.fits and p.sure)} - set(pieces.strangers)
-        known = {sighting.marker for sighting in pieces.sightings} - shaky
-        more = self._closer.look(self.kit, picture.pose, picture.luma, known, missing)
-        if more:
+        bare = set[Square]()
+        for thoroughly in (False, True):
+            more = self._read_closer(picture, pieces, missing, thoroughly=thoroughly)
+            if not more:
+                break
             better = {sighting.marker for sighting in more}
             every = (*(s for s in pieces.sightings if s.marker not in better), *more)
             pieces = _pieces(self._placer_of(picture.pose), every, picture)
+            missing = missing - set(pieces.seen)
+            if not missing:
+                break
             # What these pieces hide is no longer taken for something that lies there.
-            missing = missing - pieces.doubtful - set(pieces.seen)
-            shot = self._snapshot(picture, pieces, missing) if missing else shot
-        bare = missing - pieces.doubtful - picture.vague
-        return pieces, self._empties.empty_among(shot, bare, shaded=picture.shaded)
+            shot = self._snapshot(picture, pieces, missing)
+            bare |= self._empties.empty_among(shot, missing - pieces.doubtful - picture.vague, shaded=False)
+            missing = missing - bare
+            if not missing:
+                break
+        rest = missing - pieces.doubtful - picture.vague
+        return pieces, bare | self._empties.empty_among(shot, rest, shaded=picture.shaded)
+
+    def _read_closer(
+        self, picture: Located, pieces: _Pieces, missing: set[Square], *, thoroughly: bool
+    ) -> tuple[Sighting, ...]:
+        """Markers on these squares that no other look has found."""
+        # What does not lie as a marker should may have been seen badly.
+        shaky = {p.sighting.marker for p in pieces.placed if not (p.fits and p.sure)} - set(pieces.strangers)
+        known = {sighting.marker for sighting in pieces.sightings} - shaky
+        return self._closer.look(self.kit, picture.pose, picture.luma, known, missing, thoroughly=thoroughly)
 
     def _vote(self, pieces: _Pieces, look: LastLook) -> Vote:
         beside = sorted(p.face.name for p in pieces.placed if p.squares == {None})

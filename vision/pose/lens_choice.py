@@ -16,7 +16,7 @@ from companion.core.grid import Square
 from companion.core.kit import Board
 from vision.detection.markers import Luma
 from vision.order_statistics import quantiles
-from vision.pose.board_fit import Belief, Evidence, Fit, fit_board, fit_lines
+from vision.pose.board_fit import Belief, Evidence, Fit, fit_board, fit_lines, fit_seen_lines
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, solve_pose
 from vision.pose.printed_lines import Lines, confirmed, lines_of
@@ -33,6 +33,9 @@ _WITHIN_PX = 1.5
 """A line that is off by less (at 1280 px) is where the pose puts it."""
 _EVERY, _CHECK_PX = 5, 6.0
 _LEAST_SEEN, _MOST_OFF_PX = 0.3, 1.2
+_QUARTER_OFF_PX, _LEAST_CHECKED = 0.8, 40
+"""In each quarter of the board three in four lines are off by less (at 1280 px), of so many at least that are looked
+for."""
 _LEAST_LINES = 0.5
 """Round a square that is confirmed so many of the visible lines are where the pose puts them."""
 
@@ -95,6 +98,21 @@ def is_explained(luma: Luma, board: Board, pose: Pose) -> bool:
         return pose.rms_px <= _MOST_OFF_PX * scale
     off = np.abs(lines.off_px[lines.is_found])
     return quantiles(off, 0.75)[0] <= _MOST_OFF_PX * scale
+
+
+def checked_fit(luma: Luma, board: Board, evidence: Evidence, pose: Pose, lens_spread: Points) -> Fit | None:
+    """The fit of a pose by three corner markers whose lines, some of all, are where it puts them in each quarter of the
+    board; None where one quarter is hidden, or its lines are off: they are then to be followed from the corners on."""
+    printed, scale = lines_of(board), pose.size[0] / 1280
+    every = max(1, min(_EVERY, len(printed.middles_mm) // _LEAST_CHECKED))
+    middles = printed.middles_mm[::every]
+    lines = printed.look(luma, pose, np.full(len(middles), _CHECK_PX * scale), every)
+    is_right, is_upper = middles[:, 0] > board.width_mm / 2, middles[:, 1] > board.height_mm / 2
+    for quarter in (is_right & is_upper, is_right & ~is_upper, ~is_right & is_upper, ~is_right & ~is_upper):
+        off = np.abs(lines.off_px[quarter & lines.is_found])
+        if off.size < _LEAST_LINES * quarter.sum() or quantiles(off, 0.75)[0] > _QUARTER_OFF_PX * scale:
+            return None
+    return fit_seen_lines(evidence, pose, lens_spread, middles, lines)
 
 
 def explaining_fit(luma: Luma, board: Board, evidence: Evidence, lens: Lens, focal_spread: float) -> Fit | None:

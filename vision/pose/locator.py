@@ -14,7 +14,7 @@ from companion.core.kit import Board, Kit
 from vision.detection.markers import Luma, Sighting
 from vision.pose.board_copies import Corners, apart, boards_among, played_on
 from vision.pose.board_fit import Belief, Evidence, Fit, Tag, fit_board, fit_lines
-from vision.pose.lens_choice import best_start, confirmed_squares, explaining_fit, is_explained
+from vision.pose.lens_choice import best_start, checked_fit, confirmed_squares, explaining_fit, is_explained
 from vision.pose.lens_tuner import LensTuner
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, corner_points_mm, solve_pose
@@ -118,6 +118,9 @@ class BoardLocator:
             return pose
         if pose.markers >= 4:
             fit = self._explained(luma, board, seen)
+        elif pose.markers == 3 and (checked := checked_fit(luma, board, seen, pose, self._spread())) is not None:
+            self._pose = replace(checked.pose, markers=pose.markers)
+            return self._pose
         else:
             by_markers = fit_board(seen, pose, self._spread())
             self._pose = pose = replace(by_markers.pose, markers=pose.markers)

@@ -1,0 +1,113 @@
+"""Three corner markers: where the printed lines of each quarter of the board agree with them, that is the pose."""
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from companion.tools.bench.reading.corners import cover_corner
+from companion.tools.bench.reading.scenes import kits
+from vision.pieces.board_reader import BoardReader
+from vision.pose.board_fit import Evidence
+from vision.pose.lens_choice import checked_fit
+from vision.pose.optics import LENSES, Lens
+from vision.pose.pose import Pose, corner_points_mm, flat, solve_pose
+from vision.simulation.render import camera_pose
+from vision.simulation.table import SimulatedTable
+from vision.simulation.view import View
+
+ARENA = next(kit for kit in kits() if kit.game == "arena")
+VIEW = View(width=1920, height=1080, tilt_deg=25.0)
+SPREAD = np.array([0.05, 0.02, 1e-6])
+Picture = np.ndarray[tuple[int, int], np.dtype[np.uint8]]
+
+
+@pytest.fixture(scope="module")
+def picture() -> tuple[Picture, Pose]:
+    """A bare board and its true pose."""
+    table = SimulatedTable(ARENA, VIEW)
+    table.set_up({})
+    return table.render_luma(), camera_pose(ARENA, VIEW)
+
+
+def three_corners(true: Pose, off_px: float) -> tuple[Evidence, Pose]:
+    """All corner markers but the last, the first of them off by so much, and the pose that they tell."""
+    points_mm = np.vstack([corner_points_mm(ARENA.board, marker) for marker in ARENA.board.corners[:3]])
+    points_px = true.to_px(points_mm)
+    points_px[:4] += off_px
+    pose = solve_pose(points_mm, points_px, true.lens, true.size)
+    assert pose is not None
+    return Evidence(points_mm, points_px), pose
+
+
+def far_px(pose: Pose, true: Pose) -> float:
+    """By how much a pose puts the ends of the board wrong."""
+    ends = flat(np.array([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)])) * (
+        ARENA.board.width_mm,
+        ARENA.board.height_mm,
+        0.0,
+    )
+    return float(np.linalg.norm(pose.to_px(ends) - true.to_px(ends), axis=1).max())
+
+
+@pytest.mark.parametrize("off_px", [0.0, 0.8])
+def test_lines_that_agree_make_the_pose_better(picture: tuple[Picture, Pose], off_px: float) -> None:
+    luma, true = picture
+    seen, pose = three_corners(true, off_px)
+    fit = checked_fit(luma, ARENA.board, seen, pose, SPREAD)
+    assert fit is not None
+    assert far_px(fit.pose, true) <= max(0.5, far_px(pose, true))
+    assert fit.pose.covariance is not None
+    assert fit.pose.covariance.shape == (9, 9)
+
+
+def test_a_corner_that_is_bent_is_not_taken_for_true(picture: tuple[Picture, Pose]) -> None:
+    luma, true = picture
+    seen, pose = three_corners(true, 8.0)
+    assert far_px(pose, true) > 4
+    assert checked_fit(luma, ARENA.board, seen, pose, SPREAD) is None
+
+
+@pytest.mark.parametrize("quarter", range(4))
+def test_every_quarter_of_the_board_has_to_agree(picture: tuple[Picture, Pose], quarter: int) -> None:
+    luma, true = picture
+    seen, pose = three_corners(true, 0.0)
+    covered, board = luma.copy(), ARENA.board
+    x, y = (0.0 if quarter % 2 else board.width_mm / 2), (0.0 if quarter // 2 else board.height_mm / 2)
+    low, high = (
+        true.to_px(flat(np.array([(x, y), (x + board.width_mm / 2, y + board.height_mm / 2)]))).astype(int)[n]
+        for n in (0, 1)
+    )
+    rows, columns = sorted((low[1], high[1])), sorted((low[0], high[0]))
+    covered[slice(*rows), slice(*columns)] = 90
+    assert checked_fit(covered, board, seen, pose, SPREAD) is None
+
+
+@pytest.mark.parametrize("hidden", range(4))
+def test_a_board_with_a_hidden_corner_is_read_whole(picture: tuple[Picture, Pose], hidden: int) -> None:
+    luma, true = picture
+    luma = luma.copy()
+    cover_corner(luma, true, ARENA, ARENA.board.corners[hidden], Random(hidden))
+    reader = BoardReader({ARENA.game: ARENA})
+    reading = reader.read_picture(luma)
+    assert reader.pose is not None
+    assert reader.pose.markers == 3
+    assert far_px(reader.pose, true) < 1.5
+    assert reading.seen == {}
+    assert len(reading.unknown) <= 1, "the square at the hidden corner may be unsure"
+
+
+@pytest.mark.parametrize(
+    "lens", [LENSES["webcam"], Lens(0.8, -0.05), Lens(0.405, -0.03), Lens(0.5, is_fisheye=True)], ids=str
+)
+@pytest.mark.parametrize("tilt_deg", [20.0, 55.0])
+def test_places_between_those_worked_out_are_right(lens: Lens, tilt_deg: float) -> None:
+    true = camera_pose(ARENA, View(width=1920, height=1080, tilt_deg=tilt_deg, focal_ratio=lens.focal_ratio))
+    pose = Pose(true.rotation, true.translation, lens, true.size)
+    board = ARENA.board
+    for low, high, scale in (((-20.0, -20.0), (board.width_mm + 20, board.height_mm + 20), 1.6), ((9, 9), (41, 50), 2)):
+        maps = pose.plane_maps(low, high, 3.0, scale)
+        height, width = maps.pixels.shape[:2]
+        places = np.stack(np.meshgrid(np.arange(width), np.arange(height)), axis=2).reshape(-1, 2)
+        exact = pose.to_px(flat(maps.to_board(places.astype(np.float64)), 3.0)).reshape(height, width, 2)
+        assert np.abs(maps.pixels - exact).max() < 0.05

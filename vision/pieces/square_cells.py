@@ -1,0 +1,139 @@
+"""Where the parts of a board's squares lie in a view from straight above: paper, outlines, marks and neighbours.
+
+In the view every square has a *cell* of the same size, its neighbours' edges included, so that all cells are looked at
+at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from companion.core.grid import Square
+from companion.core.kit import Board
+from vision.pieces.shaded_squares import Paper
+
+Mask = NDArray[np.bool_]
+Places = NDArray[np.int_]
+
+THIRDS = 3
+"""Each side of an outline is looked at in so many parts."""
+_LEAST_PX, _PX_PER_MM = 48, 1.6
+_ASTRAY_MM = 3.0
+"""Without gaps there is room to look for a line that a slightly wrong pose has put elsewhere; with gaps there is ..."""
+_ASTRAY_IN_GAPS_MM = 2.0
+GENTLE_MM = 2.0
+"""Within so many mm paper's brightness is compared, to tell a soft shadow from print."""
+_NEXT_TONE, _SAME_TONE = 0.15, 0.03
+"""Paper next door differs by this at most, a logarithm, on a board of two tones, and on one of a single tone."""
+_AROUND = ((0, 1), (1, 0), (0, -1), (-1, 0))
+
+
+class SquareCells:
+    """The cells of one board. Pixels within a cell are numbered row by row, (side * side,)."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self.pitch = max(_LEAST_PX, round(_PX_PER_MM * board.pitch_mm))
+        """How far apart cells are, px."""
+        self.scale = self.pitch / board.pitch_mm
+        """px per mm."""
+        self.edge = max(2, round((_ASTRAY_IN_GAPS_MM if board.gap_mm else _ASTRAY_MM) * self.scale))
+        """How far a cell reaches into its neighbours, px."""
+        self.side = self.pitch + 2 * self.edge
+        """Width and height of a cell, px."""
+        self.rim = max(1, round(1.0 * self.scale))
+        """What hides something hides so much more, px."""
+        self.strip = max(self.edge, round(board.strip_mm * self.scale))
+        """How much of the view lies round all squares, px."""
+        self.number = {square: number for number, square in enumerate(board.squares)}
+        self.marked = frozenset(mark.square for mark in board.marks)
+        self.paper, self.middle = self._paper(), self._middle()
+        """Pixels of plain paper, without outline and label, and of the disc in the middle."""
+        self.far_inside = self._far_inside()
+        """Pixels of plain paper so far from print that `GENTLE_MM` around them are paper too."""
+        self.outline = self._outline()
+        """(12, depth, length): pixels of the parts of the outline, each seen from outside: top, right, bottom, left."""
+        self.surroundings = {False: self._surroundings(self.paper), True: self._surroundings(self.middle)}
+        """Where paper is in and round cells without a printed mark, and with one."""
+        # Between a square and a wall there is no line, unless a gap parts them.
+        walls = frozenset() if board.gap_mm else board.holes
+        self.walled: Mask = np.repeat(self._is_next(walls), THIRDS, axis=1)
+        """(N, 12): the parts of outlines where no line is."""
+        # Gaps are paper all round; without them a mark next door reaches too near.
+        free = set(board.squares) - board.holes - self.marked
+        self.next_to_paper: Mask = self._is_next(free) | bool(board.gap_mm)
+        """(N, 4): the sides beyond which there is plain paper."""
+        self._corners = np.array([self._corner(square) for square in board.squares])
+
+    def corners(self, squares: Sequence[Square] | None = None) -> Places:
+        """(N, 2): row and column of the upper left pixel of cells in the view; of all squares or of these."""
+        if squares is None:
+            return self._corners
+        return np.asarray(self._corners[[self.number[square] for square in squares]])
+
+    def _corner(self, square: Square) -> tuple[int, int]:
+        row = self.strip + (self.board.ranks - 1 - square.rank) * self.pitch - self.edge
+        return row, self.strip + square.file * self.pitch - self.edge
+
+    def _axis(self) -> NDArray[np.float64]:
+        """(side,): how far pixels lie from the middle of a cell, mm."""
+        return np.asarray((np.arange(self.side) + 0.5 - self.side / 2) / self.scale, np.float64)
+
+    def _paper(self) -> Places:
+        axis = self._axis() / self.board.square_mm
+        across, down = axis[None, :], axis[:, None]
+        margin = 0.5 - 1.8 / self.board.square_mm
+        plain = (np.abs(across) < margin) & (np.abs(down) < margin)
+        if self.board.labels_in_squares:
+            plain &= ~((across < -0.12) & (down < -0.22))
+        return np.flatnonzero(plain)
+
+    def _middle(self) -> Places:
+        axis = self._axis() / self.board.square_mm
+        return np.flatnonzero(axis[None, :] ** 2 + axis[:, None] ** 2 < 0.25**2)
+
+    def _far_inside(self) -> Places:
+        plain = np.zeros(self.side * self.side, np.uint8)
+        plain[self.paper] = 1
+        near = np.ones((round(2 * GENTLE_MM * self.scale),) * 2, np.uint8)
+        return np.flatnonzero(cv2.erode(plain.reshape(self.side, self.side), near))
+
+    def _outline(self) -> Places:
+        board, side = self.board, self.side
+        depth = 2 * self.edge + round((board.gap_mm / 2 + 1.0) * self.scale)
+        start = self.edge + round((board.gap_mm / 2 + 2.0) * self.scale)
+        length = (side - 2 * start) // THIRDS
+        places = np.arange(side * side).reshape(side, side)
+        sides = np.stack([np.rot90(places, turn)[:depth, start : start + THIRDS * length] for turn in range(4)])
+        return sides.reshape(4, depth, THIRDS, length).transpose(0, 2, 1, 3).reshape(-1, depth, length)
+
+    def _surroundings(self, inside: Places) -> Paper:
+        board, axis = self.board, self._axis()
+        across, up = np.meshgrid(axis, -axis)
+        half = board.square_mm / 2
+        low, high = half + 0.8, half + (board.gap_mm - 0.8 if board.gap_mm else self.edge / self.scale)
+        beyond = []
+        for away, aside in ((up, across), (across, up), (-up, across), (-across, up)):
+            beyond.append(np.flatnonzero((away > low) & (away < high) & (np.abs(aside) < half - 1.5)))
+        places = np.column_stack([across.ravel(), -up.ravel()]).astype(np.float32)
+        return Paper(inside, tuple(beyond), places, _NEXT_TONE if board.tones > 1 else _SAME_TONE)
+
+    def _is_next(self, squares: Collection[Square]) -> Mask:
+        """(N, 4): is what lies next to each square, above, right, below and left, one of these?"""
+        board = self.board
+        chosen = np.zeros((board.files + 2, board.ranks + 2), bool)
+        for square in squares:
+            chosen[square.file + 1, square.rank + 1] = True
+        places = np.array(board.squares)[:, None] + np.array(_AROUND) + 1
+        return np.asarray(chosen[places[..., 0], places[..., 1]])
+
+
+@lru_cache(maxsize=16)
+def cells_of(board: Board) -> SquareCells:
+    """A board's cells, worked out once."""
+    return SquareCells(board)
