@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # The other OpenCV: Raspberry Pi OS Bookworm needs 4.11, everything else takes the newest.
 VENV4 := .venv-opencv4
 # What its version can change: how boards and cards are found and read, cameras' formats, and how markers are printed.
-READING := board_reader boards calibrate cards colours frame_reader glints heap lens_models lenses order_statistics shaded_squares simulation still_pictures two_corners
+READING := board_reader boards calibrate cards colours frame_reader glints heap lens_models lenses marker_fit order_statistics shaded_squares simulation still_pictures two_corners
 VISION := $(READING:%=tests/vision/test_%.py) $(wildcard tests/vision/test_*camera*.py) tests/vision/test_usb.py \
 	tests/printing/test_sheets_cards.py tests/printing/test_sheets.py::test_every_tag_is_there_as_often_as_asked
 # On a Raspberry Pi camera and pins come from the distribution: the environment must see its packages.
@@ -55,11 +55,12 @@ lock: $(VENV)/.tests
 		$(BIN)/uv pip compile -q --no-config --universal --python-version 3.11 --generate-hashes --only-binary :all: --upgrade \
 		--custom-compile-command "make lock" - -o companion/build.lock
 
-# One test more at once than there are cores, for many of them wait. Then those that time things, one by one; pytest's
-# status 5 only says that ARGS has chosen none of them.
+# One test more at once than there are cores, for many of them wait. Then those that time things, one by one, without
+# reading all other files again; pytest's status 5 only says that ARGS has chosen none of them.
+ALONE = $(if $(findstring tests,$(ARGS)),,$(shell grep -rl --include=*.py "pytest.mark.alone" tests))
 test: $(VENV)/.tests tools
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not alone" $(ARGS) || [ $$? = 5 ]
-	$(BIN)/python -m pytest -m alone $(ARGS) || [ $$? = 5 ]
+	$(BIN)/python -m pytest -m alone $(ALONE) $(ARGS) || [ $$? = 5 ]
 
 # What a contributor runs in between: the ground, the rules, the panel and the layers, without a browser, rendered pictures
 # or a whole service; about a minute.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -80,10 +81,17 @@ OLD_CLASSES = frozenset(
 OLD_FUNCTIONS = frozenset(["furnish", "settling", "handover", "manners", "litter", "notify", "described"])
 
 
+@cache
+def _defined(path: Path) -> tuple[tuple[type[ast.AST], str], ...]:
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return tuple(
+        (type(n), n.name) for n in nodes if isinstance(n, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+    )
+
+
 def definitions(path: Path, kinds: tuple[type[ast.AST], ...]) -> set[str]:
     """The names that a file gives to classes or functions."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return {str(getattr(node, "name", "")) for node in ast.walk(tree) if isinstance(node, kinds)}
+    return {name for kind, name in _defined(path) if issubclass(kind, kinds)}
 
 
 def test_old_words_name_no_module_class_or_function() -> None:

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import cv2
+
 from companion.core.clock import Clock
 from companion.core.errors import CameraError
 from companion.core.i18n import joined, say
@@ -27,6 +29,9 @@ _LOG = logging.getLogger(__name__)
 _PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0)
 _SILENCE_S = 3.0
 """A camera that gives no picture for so long is in trouble."""
+READING_THREADS = 1
+"""OpenCV's others wait for work by asking again and again: a tenth to a third more processor time for each picture,
+which a small board needs for its pages."""
 SLOWEST_S = 10.0
 """A picture is read at least so often, however few the settings want: the loop shows that it is alive by it."""
 _NONE_YET = say("There is no camera: connect one and it will be used; without one you play by tapping")
@@ -188,6 +193,7 @@ class Watcher:
 
     def _run(self) -> None:
         give_way(READING)
+        cv2.setNumThreads(READING_THREADS)
         while not self._stop.is_set():
             try:
                 self.step()

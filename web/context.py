@@ -173,7 +173,7 @@ class PageContext:
             state=device_words(view),
             workbench=self.features.workbench is not None,
             opponents=self.features.opponents,
-            coach=self.table.coach_of(viewer).about if viewer and self.features.coach else (),
+            coach=self.table.coaching.of(viewer).about if viewer and self.features.coach else (),
             may_sit=at_table or self.join_code is None,
             camera_page=self.features.camera is not None,
             wifi=self.features.welcome.wifi() if page == "table" and at_table else None,
@@ -192,6 +192,7 @@ def register_template_helpers(app: Flask) -> None:
     version = static_version()
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.finalize = _in_words
+    app.jinja_env.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     app.jinja_env.globals.update(
         say=say,
         say_n=say_n,

@@ -6,6 +6,7 @@ still be taken back: boards, open cards, events that were told, and receipts.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -60,6 +61,21 @@ def turning_point(leads: Sequence[float], winners: Sequence[Seat]) -> int | None
     while since and leads[since - 1] * sign > 0:
         since -= 1
     return since if 0 < since < len(leads) else None
+
+
+def turns_to_review(leads: Sequence[float], winners: Sequence[Seat]) -> tuple[int, ...]:
+    """The turns after which it is worth asking what would have been better, in their order.
+
+    They are the turning point, and the turn in which each seat lost most.
+
+    >>> turns_to_review((0, 1, -2, 0, 3, 4), (Seat.SOUTH,))
+    (2, 4)
+    """
+    if len(leads) < 2:
+        return ()
+    swings = [after - before for before, after in itertools.pairwise(leads)]
+    found = {swings.index(worst) + 1 for worst in (min(swings), max(swings)) if worst}
+    return tuple(sorted(found | ({turn} if (turn := turning_point(leads, winners)) else set())))
 
 
 def best_turn(leads: Sequence[float], seat: Seat, turns: Iterable[int]) -> int | None:

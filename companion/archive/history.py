@@ -25,6 +25,7 @@ from companion.archive.played_games import (
     Ending,
     Finale,
     GameLine,
+    Mismatch,
     PictureKind,
     PlayerRecord,
     SeatedPlayer,
@@ -32,7 +33,7 @@ from companion.archive.played_games import (
 from companion.archive.replay import GameFile, game_file
 from companion.archive.retelling import HOST_ENDED, Retelling, ended_by_word
 from companion.archive.scoresheet import read_sheet, write_sheet
-from companion.archive.statistics import records_of
+from companion.archive.statistics import mismatches_of, records_of
 from companion.archive.summary import Summary, digest_of, reason_of, summary_of, summary_of_file
 from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Illegal, JournalError, Malformed, Refusal
@@ -384,9 +385,16 @@ class History:
 
     def statistics(self) -> Sequence[PlayerRecord]:
         """What each player did in the games that are over, who played most first."""
+        return records_of(self._over())
+
+    def mismatches(self) -> Sequence[Mismatch]:
+        """The pairs of people for whom a handicap would even things out."""
+        return mismatches_of(line for line, _ in self._over())
+
+    def _over(self) -> list[tuple[GameLine, Summary]]:
         stamps = reversed(self._numbers())
         lines = [(self._line(number, stamp), self._summary(number, stamp)) for number, stamp in stamps]
-        return records_of([(line, summary) for line, summary in lines if summary.is_over])
+        return [(line, summary) for line, summary in lines if summary.is_over]
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------

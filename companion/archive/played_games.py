@@ -14,7 +14,9 @@ from companion.core.grid import Square
 from companion.core.kit import Kit, Layout, Seat
 from companion.games.base import Event, Order
 from companion.games.screen import Badge, HandCard, Lane, Pile, Tally, UnitOrder
+from companion.games.spelling import SpeltOrder
 from companion.table.chance.chance_view import ChanceView
+from companion.table.seats.machine_seats import MachineTurn
 
 NOBODY = "—"
 """Stands for the name of a player who is forgotten."""
@@ -187,6 +189,12 @@ class Replay(Protocol):
     def scene(self, place: int) -> ReplayStep:
         """One of them; raises IndexError."""
 
+    def known(self, turn: int, seat: Seat) -> tuple[MachineTurn, str] | None:
+        """What a seat could know when it acted in a turn, counted from 1, and what it did; None: it did nothing."""
+
+    def spelt(self, turn: int, seat: Seat, action: str) -> tuple[SpeltOrder, ...]:
+        """A legal action for a turn in words and drawings; raises a `CompanionError` for any other."""
+
     @property
     def chance(self) -> ChanceView | None:
         """Where its chance came from; None: there is none in it."""
@@ -277,6 +285,16 @@ class PlayerRecord:
     against: tuple[MachineRecord, ...] = ()
 
 
+@dataclass(frozen=True)
+class Mismatch:
+    """Two people of whom one clearly wins more often: how many games they played, and the stronger one's wins."""
+
+    stronger: str
+    weaker: str
+    games: int
+    wins: int
+
+
 class GameArchive(Protocol):
     """The games played, as pages ask for them; from any thread, never from the table's."""
 
@@ -315,3 +333,6 @@ class GameArchive(Protocol):
 
     def statistics(self) -> Sequence[PlayerRecord]:
         """What each player did, who played most first."""
+
+    def mismatches(self) -> Sequence[Mismatch]:
+        """The pairs of people for whom a handicap would even things out."""

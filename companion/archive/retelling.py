@@ -16,7 +16,9 @@ from companion.games import game_named
 from companion.games.base import Event, Game, Outcome, Stage, Step
 from companion.games.mixins import tableau_of
 from companion.games.screen import CardUi, UnitOrder
+from companion.games.spelling import SpeltOrder, spelt
 from companion.table.board_check import hand_moves
+from companion.table.seats.machine_seats import MachineTurn, plain
 from companion.table.session import chance
 
 _SET_UP = ".0"
@@ -44,6 +46,7 @@ class Retelling:
         self.photographs = frozenset(photographs)
         """The moments of which there is one."""
         self._game: Game[Any, Any] = game_named(played.game)
+        self._raw_options = played.options
         self._options = self._game.options(played.options)
         self.kit: Kit = self._game.kit(self._options)
         self._first: Any = self._game.setup(self._options, chance(played.seed, 0))
@@ -118,6 +121,33 @@ class Retelling:
     def events_of(self, turn: int) -> Sequence[Event]:
         """What happened in a turn, counted from 1."""
         return self._turns[turn - 1].step.events
+
+    def known(self, turn: int, seat: Seat) -> tuple[MachineTurn, str] | None:
+        """What a seat could know when it acted in a turn, counted from 1, and what it did; None: it did nothing."""
+        played = self._turns[turn - 1]
+        done = next((proof.action for proof in played.turn.proofs if proof.seat is seat), None)
+        if done is None:
+            return None
+        hidden = self._game.hidden_options(self._options)
+        told = MachineTurn(
+            seat=seat,
+            name="",
+            game=self._game.name,
+            number=self.line.number,
+            options={name: value for name, value in self._raw_options.items() if name not in hidden},
+            moment=played.turn.moment,
+            view=plain(self._game.view(played.state, seat)),
+            events=tuple(tuple(plain(earlier.step.events)) for earlier in self._turns[: turn - 1]),
+            is_due=False,
+            due_s=None,
+        )
+        return told, done
+
+    def spelt(self, turn: int, seat: Seat, action: str) -> tuple[SpeltOrder, ...]:
+        """A legal action for a turn in words and drawings; raises a `CompanionError` for any other."""
+        state = self._turns[turn - 1].state
+        self._game.check(state, seat, self._game.parse(action))
+        return spelt(self._game, state, seat, action)
 
     @property
     def proofs(self) -> int:

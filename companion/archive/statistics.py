@@ -14,7 +14,16 @@ from dataclasses import dataclass, field
 from math import sqrt
 from statistics import median
 
-from companion.archive.played_games import NOBODY, Ending, GameLine, MachineRecord, PlayerRecord, SeatedPlayer, Tendency
+from companion.archive.played_games import (
+    NOBODY,
+    Ending,
+    GameLine,
+    MachineRecord,
+    Mismatch,
+    PlayerRecord,
+    SeatedPlayer,
+    Tendency,
+)
 from companion.archive.summary import Summary
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS, Seat
@@ -74,6 +83,32 @@ def records_of(games: Iterable[tuple[GameLine, Summary]]) -> tuple[PlayerRecord,
             counted.setdefault(rival or line.game, _Sum()).add(line, seat, summary)
     records = [_record(names[key], by_game, against.get(key, {})) for key, by_game in sums.items()]
     return tuple(sorted(records, key=lambda record: (-_all_games(record), record.name.casefold())))
+
+
+def mismatches_of(games: Iterable[GameLine]) -> tuple[Mismatch, ...]:
+    """The pairs of people of whom one has, by Wilson's interval, more than half of the points against the other.
+
+    Games ended early and games in which one of them asked the coach do not count.
+    """
+    names: dict[str, str] = {}
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for line in games:
+        players = dict(_players(line))
+        if line.ending is Ending.ABANDONED or len(players) < len(SEATS) or line.coached:
+            continue
+        names |= {name.casefold(): name for name in players.values()}
+        first, second = sorted(name.casefold() for name in players.values())
+        count = counts.setdefault((first, second), Counter())
+        count["games"] += 1
+        count.update(players[seat].casefold() for seat in line.winners if len(line.winners) == 1)
+    found = []
+    for pair, count in counts.items():
+        stronger, weaker = sorted(pair, key=lambda name: -count[name])
+        ties = count["games"] - count[stronger] - count[weaker]
+        low, _ = wilson_interval(count[stronger] + ties / 2, count["games"])
+        if low > 1 / 2:
+            found.append(Mismatch(Verbatim(names[stronger]), Verbatim(names[weaker]), count["games"], count[stronger]))
+    return tuple(found)
 
 
 def _all_games(record: PlayerRecord) -> int:

@@ -9,7 +9,8 @@ import hashlib
 import hmac
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -31,6 +32,10 @@ TRIES = 2
 """So often a process is begun for one question."""
 _GOOD, _FAIR = 0.02, 0.08
 """Up to so much of a game, by its own judgement, an action is as good as the best, or nearly so."""
+
+
+Spell = Callable[[Seat, str, str], tuple[SpeltOrder, ...]]
+"""An action of a seat for a moment in words; raises `Malformed` or `Illegal` for one that is not legal there."""
 
 
 class Judge(Opponent, Protocol):
@@ -69,22 +74,35 @@ class Coach:
 
     def ask(self, seat: Seat, moment: str, about: About) -> Advice:
         """What it would do now, or what it thinks of the seat's last action; raises `CompanionError`s in sentences."""
-        game = self._table.view().game
+        self._require_known(self._table.view().game)
+        with self._alone():
+            turn, done = self._table.coaching.ask(seat, moment, about)
+            return self._answer(turn, done, self._table.coaching.spelt)
+
+    def review(self, turn: MachineTurn, done: str, spell: Spell) -> Advice:
+        """What it thinks of an action of a game that is over, from the view that the seat had then."""
+        self._require_known(turn.game)
+        with self._alone():
+            return self._answer(turn, done, spell)
+
+    def _require_known(self, game: str | None) -> None:
         if game is None or not knows(game):
             raise Illegal(Refusal.NO_GAME, say("The coach does not know this game"))
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
         if not self._busy.acquire(blocking=False):
             raise Illegal(Refusal.WRONG_PHASE, say("The coach is busy with another question: ask again in a moment"))
         try:
-            turn, done = self._table.ask_coach(seat, moment, about)
-            return self._answer(turn, done)
+            yield
         finally:
             self._busy.release()
 
-    def _answer(self, turn: MachineTurn, done: str) -> Advice:
+    def _answer(self, turn: MachineTurn, done: str, spell: Spell) -> Advice:
         for _ in range(TRIES):
             try:
                 verdict = self._asked(turn, done)
-                orders = self._table.spelt(turn.seat, turn.moment, verdict.best.action)
+                orders = spell(turn.seat, turn.moment, verdict.best.action)
             except (BotFailure, Malformed, Illegal) as error:
                 log.warning("The coach gave no answer (%s)", error.kind)
                 continue

@@ -13,14 +13,11 @@ from typing import Any, Literal, Self
 
 from companion.core.clock import Clock
 from companion.core.config import TableSettings
-from companion.core.errors import Illegal, Refusal, Stale
 from companion.core.grid import Square
-from companion.core.i18n import say
 from companion.core.kit import RowsSeen, Seat
 from companion.core.ports import CameraStatus, Press, Reading
 from companion.games.help import possibilities
 from companion.games.screen import Play, Possible
-from companion.games.spelling import SpeltOrder, spelt
 from companion.table.actions.lobby import Lobby
 from companion.table.actions.tile_orders import TileOrders
 from companion.table.actions.turns import Turns
@@ -32,7 +29,6 @@ from companion.table.pipeline import WRITE_AGAIN_S, Pipeline
 from companion.table.ports import ForgetfulChoices, LastChoices, RecordJournal
 from companion.table.records import (
     Abandon,
-    AskCoach,
     Disclose,
     FreeSeat,
     HandIn,
@@ -46,8 +42,8 @@ from companion.table.records import (
     TakeBack,
     TakeSeat,
 )
-from companion.table.seats.coaching import About, CoachView, coach_view
-from companion.table.seats.machine_seats import MachineTurn, machine_turns, state_before, turn_acted, turn_of
+from companion.table.seats.coaching import Coaching
+from companion.table.seats.machine_seats import MachineTurn, machine_turns
 from companion.table.seats.pad_input import PadInput
 from companion.table.seats.seat_claims import ClaimPort, SeatClaims
 from companion.table.seats.seating import Seating
@@ -91,6 +87,7 @@ class Table:
         port = ClaimPort(lambda: self._pipeline.session, self._seating.let_in, self._seating.show_claims)
         self.claims = SeatClaims(self._owner, clock, port)
         self._tiles = TileOrders(self._pipeline)
+        self.coaching = Coaching(self._pipeline, self._owner)
         self._pads = PadInput(self._pipeline, self._turns, self._lobby, self._chance, self.claims, tiles=self._tiles)
 
     # ---- looking ---------------------------------------------------------------------------------------------------
@@ -364,44 +361,6 @@ class Table:
     def machine_acts_by_chance(self, seat: Seat, moment: str) -> None:
         """Any legal action for a machine whose program has failed; raises `Stale` when it is not to act any more."""
         self._owner.ask(lambda: self._turns.act_by_chance(seat, moment))
-
-    # ---- the coach ----------------------------------------------------------------------------------------------
-
-    def coach_of(self, seat: Seat) -> CoachView:
-        """What a seat may ask the coach now; nothing where nobody allows it."""
-        return coach_view(self._pipeline.session, seat, self.settings.coach)
-
-    def ask_coach(self, seat: Seat, moment: str, about: About) -> tuple[MachineTurn, str]:
-        """A seat asks the coach about the turn that is due or its last one: what it may know, and what was done.
-
-        A game that is on is one with the coach from now on. Raises `Stale` for another moment, `Illegal` where the seat
-        may not ask.
-        """
-        session = self._pipeline.session
-        if moment != session.moment:
-            raise Stale(say("That turn is over: look at the page again"))
-        if about not in self.coach_of(seat).about:
-            raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to ask the coach now"))
-        acted = turn_acted(session, seat) if about == "last" else (turn_of(session, seat), "")
-        if acted is None:
-            raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to ask the coach now"))
-        if seat not in session.coached and session.phase is not Phase.OVER:
-            self._owner.ask(lambda: self._pipeline.accept(AskCoach(seat)))
-        return acted
-
-    def spelt(self, seat: Seat, moment: str, action: str) -> tuple[SpeltOrder, ...]:
-        """An action of a seat for the turn that is due, or for one before, in words and drawings.
-
-        Raises a `CompanionError` for one that is not legal there, and `Stale` where there is no such turn any more.
-        """
-        session = self._pipeline.session
-        moments = [*(turn.moment for turn in session.turns), session.moment]
-        if session.game is None or moment not in moments:
-            raise Stale(say("That turn is over: look at the page again"))
-        number = moments.index(moment)
-        state = state_before(session, number) if number < len(session.turns) else session.state
-        session.game.check(state, seat, session.game.parse(action))
-        return spelt(session.game, state, seat, action)
 
     # ---- the devices' words: queued, never waited for ---------------------------------------------------------------
 

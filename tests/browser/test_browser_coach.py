@@ -56,6 +56,20 @@ def test_the_coach_is_asked_before_and_after(seat: tuple[Running, WebDriver]) ->
     assert advice(window, "last")
 
 
+def test_a_replay_says_what_would_have_been_better(seat: tuple[Running, WebDriver]) -> None:
+    service, window = seat
+    window.execute_script("""fetch('/api/seat/south/resign', {
+        method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' })""")
+    until("the end", lambda: Client(service.url).get("/api/view")["phase"] == "over")
+    for place in range(1, 9):
+        window.get(f"{service.url}/history/1?at={place}")
+        if window.find_elements(By.CSS_SELECTOR, "[data-better]"):
+            break
+    tap(window, "[data-better]")
+    until("the coach's words", lambda: len(window.find_elements(By.CSS_SELECTOR, ".better .row b")) == 2)
+    assert window.execute_script("return document.documentElement.scrollWidth - innerWidth") <= 0
+
+
 def _moved_on(client: Client) -> bool:
     """Does the next turn wait for orders? Pieces are moved as they come."""
     view = client.get("/api/view")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,17 +12,17 @@ import pytest
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import PHONE, WALL, Client, browser, running, says, sit_down, tap, until
+from service import Client, running, says, sit_down, tap, until
+from window_tools import Windows, three_windows
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def windows() -> Iterator[tuple[WebDriver, WebDriver, WebDriver]]:
+def windows() -> Iterator[Windows]:
     """Two phones and the table screen, for all tests of this file."""
-    with ExitStack() as stack:
-        south, north, wall = (stack.enter_context(browser(size)) for size in (PHONE, PHONE, WALL))
-        yield south, north, wall
+    with three_windows() as opened:
+        yield opened
 
 
 def hand_in(window: WebDriver, text: str) -> None:
@@ -122,7 +121,7 @@ def check_receipts(window: WebDriver) -> None:
     for proof in window.find_elements(By.CSS_SELECTOR, ".proof"):
         text, shown = proof.get_attribute("data-text"), proof.get_attribute("data-receipt")
         assert hashlib.sha256(text.encode()).hexdigest() == shown
-        assert "fits" in proof.find_element(By.CSS_SELECTOR, ".verdict").text.lower()
+        assert "matches" in proof.find_element(By.CSS_SELECTOR, ".verdict").text.lower()
 
 
 def test_a_whole_game_with_pads_only(tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]) -> None:

@@ -2,6 +2,8 @@
 
 import threading
 
+import cv2
+
 from companion.core.clock import FakeClock
 from companion.core.errors import CameraError
 from companion.core.grid import Square
@@ -9,7 +11,7 @@ from companion.core.ports import Camera, CameraState, CameraStatus, Frame, Readi
 from companion.games.outbuffered import Outbuffered
 from vision.pieces.board_reader import BoardReader
 from vision.simulation.table import RenderedCamera, SimulatedTable
-from vision.watcher import Cameras, Watcher, WatchListeners
+from vision.watcher import READING_THREADS, Cameras, Watcher, WatchListeners
 
 KIT = Outbuffered().kit(Outbuffered().options({}))
 
@@ -167,8 +169,21 @@ def test_the_watcher_in_its_thread_reads_and_gives_the_camera_back() -> None:
     watched, settled = Watched(), threading.Event()
     listeners = WatchListeners(lambda reading: settled.set() if reading.quiet else watched.clock.advance(0.01))
     watcher = Watcher(Cameras(watched.camera.open), watched.reader, watched.clock, listeners, 1000)
+    cv2.setNumThreads(2)
     with watcher:
         watcher.use(KIT)
         watcher.start()
         assert settled.wait(10)
     assert watched.camera.closed == 1
+    assert cv2.getNumThreads() == READING_THREADS == 1, "OpenCV's own threads would take time from the pages"
+
+
+def test_a_picture_that_comes_with_an_alarm_is_not_read() -> None:
+    watched = Watched()
+    watched.watcher.use(KIT)
+    watched.clock.advance(1.0)
+    watched.watcher.pace.alarms([watched.clock.monotonic_s() + 0.01])
+    assert watched.watcher.step() is None
+    watched.watcher.pace.alarms([])
+    watched.clock.advance(0.1)
+    assert watched.watcher.step() is not None

@@ -122,3 +122,24 @@ def test_after_a_turn_it_says_what_would_have_been_better(place: Place) -> None:
     assert "<b>Left</b>" in told["html"]
     ada.set_cookie("language", "es")
     assert "Izquierda" in ada.post("/api/seat/south/coach", json=question(place, "last")).get_json()["html"]
+
+
+def test_a_replay_asks_what_would_have_been_better(place: Place, tmp_path: Path) -> None:
+    place.sit("south", "Ada")
+    place.sit("north", "Ben")
+    moment = place.to_orders()
+    for seat, action in ((Seat.SOUTH, "UII"), (Seat.NORTH, "III")):
+        place.table.hand_in(seat, moment, action)
+    while str(place.table.view().phase) == "stages":
+        view = place.table.view()
+        place.table.confirm("host", view.moment, view.turn.stage)
+    refused = place.browser().get("/history/1/turn/1/better", headers={"Accept": "application/json"})
+    assert refused.status_code == 409, "the game is still on"
+    place.table.resign(Seat.NORTH)
+    scene = page_of(place.browser(), "/history/1/scene/3")
+    assert 'data-better="/history/1/turn/1/better"' in scene
+    told = page_of(place.browser(), "/history/1/turn/1/better")
+    assert told.count("That was fine; this would have been a little better.") == 2
+    assert "Left, right, shoot" in told
+    assert place.browser().get("/history/1/turn/2/better").status_code == 404
+    assert not place.table.view().seats[Seat.SOUTH].coached

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from companion.core.grid import Square
 from companion.core.kit import Board, Deck
-from vision.cards.fans import UNREAD, Lying, clear_places, printed_places
+from vision.cards.card_view import PAPER, CardView
+from vision.cards.fans import UNREAD, Lying, clear_places, printed_places, zones_of
 from vision.detection.markers import Luma
 from vision.pose.pose import Maps, Points, rectangle_corners_mm
 
 Tone = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
-PAPER = 200
 _SHRINK = 2
 _LINE_MM = 8.0
 """Print that is thinner than this is not seen."""
@@ -41,16 +41,6 @@ _BACK = 0.45
 """The backs of cards are darker than this, by paper."""
 _BACK_MM2 = 150.0
 _OUT_MM = 12.0
-_INK = 0.55
-"""The bold print of cards is darker than this, by the paper just beside it."""
-_PRINT_MM = 15.0
-"""Markers and signs are not larger than this."""
-_STROKE_MM = 1.5
-"""Its strokes and the rims of markers are wider than this, those of the board's own print outside the art are not."""
-_THIN_MM = 0.8
-"""All strokes of cards' print are wider."""
-_BLACK, _BLACK_MM = 0.42, 1.5
-"""What is darker than this and as wide is no line, not even a blurred one, nor the edge of a card with its shadow."""
 _INK_MM2 = 5.0
 _OUTLINE_MM = 5.0
 """Half the width of what is printed as the outline of a zone, with blur."""
@@ -71,20 +61,19 @@ class CardOcclusion:
 
     def __init__(self, board: Board, deck: Deck) -> None:
         self._board, self._deck = board, deck
-        self._zones = tuple(square for square in board.squares if square.rank in set(deck.zones.values()))
+        self._zones = zones_of(board, deck)
 
-    def judge(self, even: Luma, ink: Luma, glare: Mask, maps: Maps, cards: Sequence[Lying]) -> Occlusion:
-        """What the zones hold but paper and known cards.
-
-        `even` is the (h, w) view of `maps` with even paper, `ink` is the bold `dark_print` of it, `glare` (h, w) is
-        where light hides what lies there.
-        """
-        small = cv2.resize(even, None, fx=1 / _SHRINK, fy=1 / _SHRINK, interpolation=cv2.INTER_AREA)
-        dazzled = glare[::_SHRINK, ::_SHRINK]
+    def judge(self, view: CardView, cards: Sequence[Lying]) -> Occlusion:
+        """What the zones hold but paper and known cards."""
+        maps = view.maps
+        small = cv2.resize(view.even, None, fx=1 / _SHRINK, fy=1 / _SHRINK, interpolation=cv2.INTER_AREA)
+        dazzled = view.glare[::_SHRINK, ::_SHRINK]
         scale = maps.scale / _SHRINK
         tone = _without_lines(np.asarray(small, np.uint8), scale)
-        edges = _edges(tone, self._known(tone.shape, maps, cards, _TOUCH_MM), scale)
-        bold = self._print(ink, maps) & ~self._explained(tone.shape, maps, cards)
+        edges = _edges(
+            tone, self._known(tone.shape, maps, cards, _TOUCH_MM) | _beyond(view.shown, tone.shape, scale), scale
+        )
+        bold = self._print(view.ink.bold, maps) & ~self._explained(tone.shape, maps, cards)
         dark = np.asarray(tone < _BACK * PAPER)
         littered, unread = set(), {}
         for zone in self._zones:
@@ -195,42 +184,12 @@ def _without_lines(small: Luma, scale: float) -> Luma:
     return np.asarray(cv2.morphologyEx(soft, cv2.MORPH_CLOSE, np.ones((size, size), np.uint8)), np.uint8)
 
 
-def paper_of(view: Luma, scale: float, reach_mm: float) -> Tone:
-    """(h, w): how bright paper is, by the brightest of the (h, w) view, `scale` px a mm, within reach."""
-    small = cv2.resize(view, None, fx=1 / 8, fy=1 / 8, interpolation=cv2.INTER_AREA)
-    size = 2 * round(reach_mm * scale / 16) + 1
-    white = cv2.GaussianBlur(cv2.dilate(small, np.ones((size, size), np.uint8)), (0, 0), size / 4)
-    white = cv2.resize(white, view.shape[::-1], interpolation=cv2.INTER_LINEAR)
-    return np.asarray(np.maximum(white, 20), np.float32)
-
-
-def evened(view: Luma, paper: Tone) -> Luma:
-    """The view as if its paper were `PAPER` bright everywhere."""
-    return np.asarray(cv2.divide(view, paper, scale=PAPER, dtype=cv2.CV_8U), np.uint8)
-
-
-@dataclass(frozen=True, eq=False)
-class DarkPrint:
-    """(h, w) each: 255 where a view shows print; where it is as `bold` as only that of cards is; where it is as `black`
-    as no line is."""
-
-    fine: Luma
-    bold: Luma
-    black: Luma
-
-
-def dark_print(even: Luma, scale: float) -> DarkPrint:
-    """The print in a view with even paper, `scale` px a mm."""
-    beside = cv2.morphologyEx(even, cv2.MORPH_CLOSE, _kernel(_PRINT_MM, scale))
-    ink = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_INK), cv2.CMP_LT)
-    black = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_BLACK), cv2.CMP_LT)
-    pairs = (ink, _THIN_MM), (ink, _STROKE_MM), (black, _BLACK_MM)
-    opened = (cv2.morphologyEx(mask, cv2.MORPH_OPEN, _kernel(size, scale)) for mask, size in pairs)
-    return DarkPrint(*(np.asarray(mask, np.uint8) for mask in opened))
-
-
-def _kernel(size_mm: float, scale: float) -> Luma:
-    return np.ones((round(size_mm * scale),) * 2, np.uint8)
+def _beyond(shown: Luma, shape: tuple[int, ...], scale: float) -> Mask:
+    """What of the small view is no part of the picture, or at its edge."""
+    size = 2 * round(_TOUCH_MM * scale) + 1
+    small = cv2.resize(shown, shape[::-1], interpolation=cv2.INTER_NEAREST)
+    inside = cv2.erode(small, np.ones((size, size), np.uint8), borderValue=255)
+    return np.asarray(inside == 0)
 
 
 def _edges(tone: Luma, known: Mask, scale: float) -> Mask:

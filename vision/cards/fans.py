@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from companion.core.grid import Square
-from companion.core.kit import Deck, Layout
+from companion.core.kit import Board, Deck, Layout
 from vision.pose.pose import Points, rectangle_corners_mm
 
 UNREAD = "X"
@@ -90,6 +90,11 @@ class Lying:
         left, low, right, high = self._bounds
         (x, y), (x_end, y_end) = points_mm.min(axis=0), points_mm.max(axis=0)
         return bool(x_end > left - reach_mm and x < right + reach_mm and y_end > low - reach_mm and y < high + reach_mm)
+
+
+def zones_of(board: Board, deck: Deck) -> tuple[Square, ...]:
+    """Where fans lie."""
+    return tuple(square for square in board.squares if square.rank in deck.zones.values())
 
 
 def clear_places(deck: Deck, card: Lying) -> tuple[Points, Points]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from companion.core.grid import Square
 from companion.core.kit import CARD_DICTIONARY, Kit
-from vision.cards.card_occlusion import PAPER, DarkPrint
+from vision.cards.card_view import PAPER, SCALE, CardView
 from vision.cards.fans import (
     UNREAD,
     Lying,
@@ -31,8 +31,6 @@ from vision.cards.marker_fit import fitted_squares
 from vision.detection.markers import Luma, MarkerFinder, Sighting, best_guess, modules_in, sharpened
 from vision.pose.pose import Maps, Points
 
-SCALE = 2.7
-"""px per mm of the view from above: five a module of a marker."""
 _SIDE = 0.12
 """A marker's sides may differ from its size by so much: less than a row of modules."""
 _MARGIN_MM = 3.0
@@ -85,10 +83,10 @@ class CardFinder:
         self._finder = MarkerFinder(CARD_DICTIONARY, close=True, only=tuple(self._names))
         self._maps: Maps | None = None
 
-    def find(self, even: Luma, ink: DarkPrint, maps: Maps) -> tuple[list[Lying], set[int]]:
-        """The cards in the (h, w) view of `maps` with even paper, and the ids that are there twice."""
-        self._maps = maps
-        joined = _joined(ink.bold)
+    def find(self, view: CardView) -> tuple[list[Lying], set[int]]:
+        """The cards in a view, and the ids that are there twice."""
+        self._maps, even = view.maps, view.even
+        joined = _joined(view.ink.bold)
         blobs = self._blobs(joined, 0.4, 1.6)
         marks, quads = self._marks(even, blobs)
         cards, twins = self._cards(marks)

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from companion.core.kit import Board
+from vision.cards.card_view import CardView
 from vision.cards.fans import Lying
 from vision.detection.markers import marker_modules, modules_in
-from vision.pose.pose import Maps, Points, square_corners_mm
+from vision.pose.pose import Points, square_corners_mm
 
 _OFF_MM, _PAPER_MM = 1.6, 4.0
 """A line lies so near to where the pose puts it, at most, and its paper is seen within that."""
@@ -67,31 +68,36 @@ def _outlines(board: Board) -> _Outlines:
     return _Outlines(np.vstack(places), np.vstack(ways), np.concatenate(sides))
 
 
-def hidden_lines(even: NDArray[np.uint8], maps: Maps, board: Board, cards: Sequence[Lying]) -> Iterator[Points]:
-    """(N, 2) mm: each stretch of a zone's outline that is not seen although no known card lies there.
+@dataclass(frozen=True, eq=False)
+class SeenLines:
+    """What of the board's own print must be seen: (N, 2) mm each, the parts that are `hidden`, by what is not read, and
+    (M, 2) mm of the zones' outlines that are `seen`, one place a millimetre."""
 
-    `even` is the (h, w) view of `maps` with even paper.
-    """
+    hidden: tuple[Points, ...]
+    seen: Points
+
+
+def seen_lines(view: CardView, board: Board, cards: Sequence[Lying]) -> SeenLines:
+    """Which of the zones' outlines and of the board's corner markers are seen where no known card lies."""
     lines = _outlines(board)
-    across = maps.to_view((lines.places[:, None] + _ACROSS[:, None] * lines.ways[:, None]).reshape(-1, 2))
+    across = view.maps.to_view((lines.places[:, None] + _ACROSS[:, None] * lines.ways[:, None]).reshape(-1, 2))
     at = across.reshape(len(lines.places), len(_ACROSS), 2).astype(np.float32)
-    grey = cv2.remap(even, at, None, cv2.INTER_LINEAR, borderValue=0)  # type: ignore[call-overload]  # stubs deny None
+    grey = cv2.remap(view.even, at, None, cv2.INTER_LINEAR, borderValue=0)  # type: ignore[call-overload]  # stubs deny None
     grey = cv2.blur(grey.astype(np.float32), (1, _SMOOTH))
     depth = grey.max(axis=1) - grey[:, _IS_LINE].min(axis=1)
-    asked = _is_free(lines.places, maps, cards)
-    if not asked.any():
-        return
-    usual = float(np.percentile(depth[asked], _USUAL_PERCENT))
+    ends = at[:, [0, -1]].reshape(-1, 2).astype(np.float64)
+    asked = _is_free(lines.places, view, cards) & _is_shown(ends, view).reshape(-1, 2).all(axis=1)
+    hidden = tuple(_hidden_corners(view, board, cards))
+    usual = float(np.percentile(depth[asked], _USUAL_PERCENT)) if asked.any() else 0.0
     if usual < _LEAST_DEPTH:
-        return
+        return SeenLines(hidden, np.empty((0, 2)))
     gone = asked & (depth < _GONE * usual)
-    ends = np.flatnonzero(np.diff(np.where(gone, lines.sides, -1), prepend=-1, append=-1))
-    for first, last in pairwise(ends):
-        if gone[first] and last - first >= _LEAST_MM:
-            yield lines.places[first:last]
+    stretches = np.flatnonzero(np.diff(np.where(gone, lines.sides, -1), prepend=-1, append=-1))
+    parts = (slice(*ends) for ends in pairwise(stretches) if gone[ends[0]] and ends[1] - ends[0] >= _LEAST_MM)
+    return SeenLines((*(lines.places[part] for part in parts), *hidden), lines.places[asked & ~gone])
 
 
-def hidden_corners(even: NDArray[np.uint8], maps: Maps, board: Board, cards: Sequence[Lying]) -> Iterator[Points]:
+def _hidden_corners(view: CardView, board: Board, cards: Sequence[Lying]) -> Iterator[Points]:
     """(4, 2) mm: each corner marker of the board on which something lies although no known card does."""
     for marker in board.corners:
         mark = square_corners_mm(*board.corner_centres_mm[marker], board.corner_mm)
@@ -99,18 +105,26 @@ def hidden_corners(even: NDArray[np.uint8], maps: Maps, board: Board, cards: Seq
         modules = (np.arange(len(print_)) + 0.5) / len(print_)
         down, across = np.meshgrid(modules, modules, indexing="ij")
         places = mark[0] + across[..., None] * (mark[1] - mark[0]) + down[..., None] * (mark[3] - mark[0])
-        corners = maps.to_view(mark)
-        is_in = (corners >= 1).all() and (corners <= np.array(even.shape[::-1]) - 2).all()
-        if not is_in or not (free := _is_free(places.reshape(-1, 2), maps, cards)).sum() >= _MODULES:
+        corners = view.maps.to_view(mark)
+        free = _is_free(places.reshape(-1, 2), view, cards)
+        if not _is_shown(corners, view).all() or free.sum() < _MODULES:
             continue
-        seen, wanted = modules_in(even, corners).ravel()[free], print_.ravel()[free]
+        seen, wanted = modules_in(view.even, corners).ravel()[free], print_.ravel()[free]
         if np.ptp(wanted) and (not np.ptp(seen) or np.corrcoef(seen, wanted)[0, 1] < _LIKENESS):
             yield mark
 
 
-def _is_free(places: Points, maps: Maps, cards: Sequence[Lying]) -> NDArray[np.bool_]:
+def _is_shown(places_px: Points, view: CardView) -> NDArray[np.bool_]:
+    """(N,): does the picture show these places of the view, (N, 2) px?"""
+    x, y = places_px.round().astype(int).T
+    height, width = view.shown.shape
+    is_in = (x >= 0) & (y >= 0) & (x < width) & (y < height)
+    return np.asarray(is_in & (view.shown[y.clip(0, height - 1), x.clip(0, width - 1)] > 0))
+
+
+def _is_free(places: Points, view: CardView, cards: Sequence[Lying]) -> NDArray[np.bool_]:
     """(N,): is no known card at a place, or so near that its edge and its shadow may be taken for a line?"""
-    low, high = np.array(maps.low_mm), np.array(maps.high_mm)
+    low, high = np.array(view.maps.low_mm), np.array(view.maps.high_mm)
     width, height = np.ceil(high - low).astype(int)
     taken = np.zeros((height, width), np.uint8)
     for card in cards:

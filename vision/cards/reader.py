@@ -8,26 +8,26 @@ count, or such as are too soft to decode and clearly like that of one card only.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from companion.core.grid import Square
 from companion.core.kit import CARD_DICTIONARY, Kit, Layout, Seat
-from vision.cards.card_occlusion import CardOcclusion, DarkPrint, dark_print, evened, paper_of
+from vision.cards.card_occlusion import CardOcclusion
+from vision.cards.card_view import SCALE, CardView, card_view, shown_by
 from vision.cards.fans import (
     UNREAD,
     Lying,
     card_of_ink,
     fan_order,
-    lying_on,
     marker_places,
+    zones_of,
 )
-from vision.cards.finder import SCALE, CardFinder, middles_of
-from vision.cards.hidden_lines import hidden_corners, hidden_lines
-from vision.cards.unexplained_print import unexplained
+from vision.cards.finder import CardFinder, middles_of
+from vision.cards.hidden_lines import seen_lines
+from vision.cards.unread import UnreadCards
 from vision.detection.markers import (
     Luma,
     marker_modules,
@@ -40,12 +40,8 @@ _ROOM_MM = 40.0
 """Cards may stick out of the board so far."""
 _MARGIN_MM = 3.0
 """The middle of a card must lie this far inside its zone."""
-_PRINT_MM2 = 4.0
-"""Less of it in a zone is no print."""
-_OVER_SIDE_MM = 5.0
-"""Print so far beyond the side of a zone may be that of its cards."""
-_TOUCH_MM = 2.0
-"""Print so close to a card may be that of one below it, wherever it lies."""
+_LINE_SHARE = 0.8
+"""Where so much of a line is seen below a fan, no card lies on it."""
 _WIDEST_STEP = 1.9
 """Between cards that lie farther apart than this, in steps of a fan, another may lie out of sight."""
 _LIKENESS = 0.5
@@ -63,45 +59,38 @@ class Open:
 
 
 class CardReader:
-    """Reads the cards of one kit."""
+    """Reads the cards of one kit: the `finder` tells which are seen, `occlusion` which zones hold anything else, and
+    `unread` where a card lies that was not read."""
 
-    def __init__(self, kit: Kit) -> None:
-        if kit.deck is None:
-            raise ValueError(f"the kit of {kit.game} has no cards")
+    def __init__(self, kit: Kit, finder: CardFinder, occlusion: CardOcclusion, unread: UnreadCards) -> None:
+        assert kit.deck is not None
         self.kit, self._deck = kit, kit.deck
         deck = kit.deck
+        self.zones = zones_of(kit.board, deck)
         self._names = {card.marker: card.name for card in deck.cards}
         self._markers = {card.name: card.marker for card in deck.cards}
         self._up = {rank: 1.0 if seat is Seat.SOUTH else -1.0 for seat, rank in deck.zones.items()}
-        self._finder = CardFinder(kit, self.zones)
-        self._litter = CardOcclusion(kit.board, deck)
-        self._maps: tuple[Pose, Maps] | None = None
+        self._finder, self._occlusion, self._unread = finder, occlusion, unread
+        self._maps: tuple[Pose, Maps, Luma] | None = None
 
     @property
     def markers(self) -> frozenset[int]:
         """The ids of all cards' markers."""
         return frozenset(self._names)
 
-    @cached_property
-    def zones(self) -> tuple[Square, ...]:
-        """Where fans lie."""
-        return tuple(square for square in self.kit.board.squares if square.rank in self._up)
-
     def read(self, luma: Luma, pose: Pose, moving_px: Points) -> Open:
         """The cards of a (height, width) picture; (N, 2) `moving_px` are places where something moves."""
-        view = self._view(pose).rectify(luma)
-        paper = paper_of(view, SCALE, self.kit.board.square_mm)
-        even = evened(view, paper)
-        ink = dark_print(even, SCALE)
-        cards, twins = self._finder.find(even, ink, self._view(pose))
+        view = card_view(luma, *self._above(pose), self.kit.board.square_mm)
+        cards, twins = self._finder.find(view)
         by_zone, doubtful, beside = self._in_zones(cards, pose)
-        found = self._litter.judge(even, ink.bold, (view >= 252) & (paper < 242), self._view(pose), cards)
+        found = self._occlusion.judge(view, cards)
         unknown = doubtful | self._moving(pose, moving_px) | self._cut_off(pose) | found.littered
         orders = {zone: self._order(zone, lying) for zone, lying in by_zone.items()}
-        # A zone that is not told whole accounts for what lies beside it as well.
-        accounted = unknown | {z for z, lying in by_zone.items() if any(card.name == UNREAD for card in lying)}
-        hidden = self._hidden(even, pose, cards, accounted)
-        for zone, places in (found.ink | self._unexplained(ink, cards, by_zone, orders) | hidden).items():
+        lines = seen_lines(view, self.kit.board, cards)
+        partly = {zone for zone, lying in by_zone.items() if any(card.name == UNREAD for card in lying)}
+        whole = {zone: (lying, orders[zone]) for zone, lying in by_zone.items()}
+        unread = self._unread.find(view, lines, cards, whole, unknown | partly | set(found.ink))
+        for zone, places in (unread | found.ink).items():
             if by_zone.get(zone) and all(card.name != UNREAD for card in by_zone[zone]):
                 by_zone[zone].append(card_of_ink(places))
                 orders[zone] = self._order(zone, by_zone[zone])
@@ -110,22 +99,20 @@ class CardReader:
             lying = by_zone.get(zone, [])
             if zone in unknown or not lying:
                 continue
-            if self._all_explained(even, lying, cards) and not self._is_cut_off(pose, zone, lying):
+            if self._all_explained(view, lying, cards) and not self._is_cut_off(pose, zone, lying, lines.seen):
                 fans[zone] = orders[zone]
             else:
                 unknown.add(zone)
         return Open(fans, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(twins)))
 
-    def _view(self, pose: Pose) -> Maps:
-        """The board and some room around it from straight above."""
+    def _above(self, pose: Pose) -> tuple[Maps, Luma]:
+        """The board and some room around it from straight above, and what of that the picture shows."""
         if self._maps is None or self._maps[0] is not pose:
             board = self.kit.board
             high = (board.width_mm + _ROOM_MM, board.height_mm + _ROOM_MM)
-            self._maps = (
-                pose,
-                pose.plane_maps((-_ROOM_MM, -_ROOM_MM), high, CARD_Z_MM, SCALE),
-            )
-        return self._maps[1]
+            maps = pose.plane_maps((-_ROOM_MM, -_ROOM_MM), high, CARD_Z_MM, SCALE)
+            self._maps = pose, maps, shown_by(maps, pose.size)
+        return self._maps[1:]
 
     # ---- zones ----
 
@@ -186,64 +173,26 @@ class CardReader:
         """The names of a zone's open cards from the bottom to the top."""
         return fan_order(lying, self._up[zone.rank], _WIDEST_STEP * self._deck.step_mm)
 
-    def _unexplained(
-        self,
-        ink: DarkPrint,
-        cards: Sequence[Lying],
-        by_zone: Mapping[Square, Sequence[Lying]],
-        orders: Layout,
-    ) -> dict[Square, Points]:
-        """(N, 2) mm of print that no card explains, by the zone whose cards all are read and to which it belongs."""
-        read = {zone: lying for zone, lying in by_zone.items() if all(card.name != UNREAD for card in lying)}
-        if not read:
-            return {}
-        assert self._maps is not None
-        maps = self._maps[1]
-        found: dict[Square, list[Points]] = defaultdict(list)
-        upper = _upper_cards((lying, orders[zone]) for zone, lying in by_zone.items())
-        for places in unexplained(ink, maps, (self.kit.board, self._deck), cards, upper):
-            x, y = places.mean(axis=0)
-            home = self.kit.board.square_at(float(x), float(y.clip(0, self.kit.board.height_mm - 1)))
-            for zone, lying in read.items():
-                near = (card for card in lying if card.may_touch(places, _TOUCH_MM))
-                if zone == home or any(card.depth_inside(places).max() > -_TOUCH_MM for card in near):
-                    found[zone].append(places)
-        by = {zone: np.vstack(parts) for zone, parts in found.items()}
-        return {zone: places for zone, places in by.items() if len(places) / SCALE**2 >= _PRINT_MM2}
+    def _is_cut_off(self, pose: Pose, zone: Square, lying: Sequence[Lying], seen: Points) -> bool:
+        """Could a card of this zone lie below the first one that is seen, its print out of the picture?
 
-    def _hidden(
-        self, even: Luma, pose: Pose, cards: Sequence[Lying], accounted: Collection[Square]
-    ) -> dict[Square, Points]:
-        """(N, 2) mm of the board's print that is hidden by what is not read, by the zones beside it."""
-        maps, board = self._view(pose), self.kit.board
-        places = [*hidden_lines(even, maps, board, cards), *hidden_corners(even, maps, board, cards)]
-        return {zone: part for part in places for zone in self._zones_near(part.mean(axis=0), accounted)}
-
-    def _zones_near(self, place: Points, accounted: Collection[Square]) -> set[Square]:
-        """The zones in which a place lies, beyond whose end it does, or out of which a card that lies askew reaches.
-
-        Zones that are unknown, or hold an unread card already, are `accounted` for and for what lies beside them.
+        It would hide the outer line of the zone, of which (N, 2) mm are `seen`.
         """
-        board, (x, y) = self.kit.board, place
-        inside = float(y.clip(0, board.height_mm - 1))
-        columns = (float((x + aside).clip(0, board.width_mm - 1)) for aside in (-_OVER_SIDE_MM, 0.0, _OVER_SIDE_MM))
-        low, here, high = (board.square_at(column, inside) for column in columns)
-        zones = {zone for zone in (low, here, high) if zone in self.zones and zone}
-        return zones if zones.isdisjoint(accounted) else {zone for zone in zones if zone == here} - set(accounted)
-
-    def _is_cut_off(self, pose: Pose, zone: Square, lying: Sequence[Lying]) -> bool:
-        """Could a card of this zone lie below the first one that is seen, its print out of the picture?"""
         up = np.array([0.0, self._up[zone.rank]])
         first = min(lying, key=lambda card: float(card.middle @ up))
         before = first.middle - _MARGIN_MM * up
         if self.kit.board.square_at(float(before[0]), float(before[1])) != zone:
             return False
-        seen = pose.to_px(flat(first.outline - self._deck.step_mm * up, CARD_Z_MM))
-        return bool((seen < 0).any() or (seen > np.array(pose.size) - 1).any())
+        beyond = pose.to_px(flat(first.outline - self._deck.step_mm * up, CARD_Z_MM))
+        if (beyond >= 0).all() and (beyond <= np.array(pose.size) - 1).all():
+            return False
+        end = self.kit.board.centre_mm(zone)[1] - up[1] * self.kit.board.depth_mm / 2
+        low, high = first.outline[:, 0].min(), first.outline[:, 0].max()
+        there = (np.abs(seen[:, 1] - end) < 0.5) & (seen[:, 0] > low) & (seen[:, 0] < high)
+        return bool(there.sum() < _LINE_SHARE * (high - low))
 
-    def _all_explained(self, view: Luma, lying: list[Lying], cards: list[Lying]) -> bool:
+    def _all_explained(self, view: CardView, lying: list[Lying], cards: list[Lying]) -> bool:
         """Is every marker of these cards seen, or under another card?"""
-        assert self._maps is not None
         for card in lying:
             if card.name == UNREAD:
                 continue
@@ -254,24 +203,17 @@ class CardReader:
                 near = (other for other in cards if other is not card and other.may_touch(place))
                 if any(other.depth_inside(place).max() > -1 for other in near):
                     continue
-                if not _is_like(view, self._maps[1].to_view(place), self._markers[card.name]):
+                if not _is_like(view.even, view.maps.to_view(place), self._markers[card.name]):
                     return False
         return True
 
 
-def _upper_cards(fans: Iterable[tuple[Sequence[Lying], Sequence[str]]]) -> dict[str, set[str]]:
-    """By name which cards lie above each one, of fans and their orders: in a fan without an unread card by its order,
-    and by what shows a marker on a card of another fan."""
-    upper, read = dict[str, set[str]](), list[Lying]()
-    for lying, order in fans:
-        own = [card for card in lying if card.name != UNREAD]
-        read += own
-        above = order if UNREAD not in order else ()
-        upper |= {card.name: set(above[above.index(card.name) + 1 :]) if above else set() for card in own}
-    for lower in read:
-        on_it = {read[index].name for index in np.flatnonzero(lying_on(lower, read))}
-        upper[lower.name] = upper[lower.name].union(on_it, *(upper[name] for name in on_it)) - {lower.name}
-    return upper
+def card_reader(kit: Kit) -> CardReader:
+    """The reader of a kit with cards; raises ValueError for any other."""
+    if kit.deck is None:
+        raise ValueError(f"the kit of {kit.game} has no cards")
+    zones = zones_of(kit.board, kit.deck)
+    return CardReader(kit, CardFinder(kit, zones), CardOcclusion(kit.board, kit.deck), UnreadCards(kit, zones))
 
 
 def _is_like(view: Luma, quad: Points, marker: int) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from companion.core.kit import Board, Deck, Seat
-from vision.cards.card_occlusion import DarkPrint
+from vision.cards.card_view import CardView
 from vision.cards.fans import UNREAD, Lying, print_boxes
 from vision.pose.pose import Maps, Points, rectangle_corners_mm
 
@@ -29,16 +29,18 @@ _SLIVER_MM = 0.6
 """On a card that is so narrow, between the middles of its pixels, it is the edge of something beside it."""
 _STROKE_MM = 1.5
 """Beside cards what is thinner is a line of the board that lies elsewhere, for lack of corners, or an edge."""
-_BLACK_LINE_MM, _BLACK_STROKE_MM = 1.3, 1.4
-"""Lines may be as black as print in places, so near to where they are, but not as wide as this."""
-_AT_LINE_MM, _OFF_LINE_MM = 3.0, 1.0
+_BLACK_LINE_MM, _BLACK_STROKE_MM = 1.1, 1.4
+"""The outlines of zones may be as black as print in places, so near to where they are, but not as wide as this."""
+_AT_LINE_MM, _OFF_LINE_MM = 3.0, 1.5
 """And what lies so close to the lines at the ends of zones, or reaches so little beyond those of the board."""
 _EDGE_MM = 0.8
 """So far on either side of a card's edge its line, its shadow, and blur may look like print; ..."""
 _EDGE_BESIDE_MM = 1.2
 """... and on the board, where an edge may lie beside a line."""
-_CLOSE_MM = 0.5
-"""Nothing but print is so black so far from an edge."""
+_CLOSE_MM, _BLACK_MM = 0.5, 0.35
+"""Nothing but print is so black so far from an edge, and wider than a single pixel."""
+_CORNER_MM = 0.6
+"""A corner marker of the board may reach so far beyond its place."""
 _UNREAD_MM = 3.0
 """A card that was not read has its print so far round what was seen of it, ..."""
 _REACH_MM = 16.0
@@ -60,15 +62,15 @@ _ARROW_MM = 10.0
 
 
 def unexplained(
-    ink: DarkPrint, maps: Maps, kit: tuple[Board, Deck], cards: Sequence[Lying], upper: Mapping[str, set[str]]
+    view: CardView, kit: tuple[Board, Deck], cards: Sequence[Lying], upper: Mapping[str, set[str]]
 ) -> Iterator[Points]:
     """(N, 2) mm: each piece of print that belongs to none of the `cards`.
 
-    `ink` is the dark print of the view of `maps`: all of it counts on cards and off the lines of the board, bold one on
-    lines, and black one also beside the edges of cards. `upper` names the cards that lie above each one, as far as that
-    is known.
+    All of the dark print of the `view` counts on cards and off the lines of the board, bold one on lines, and black one
+    also beside the edges of cards. `upper` names the cards that lie above each one, as far as that is known.
     """
     board, deck = kit
+    ink, maps = view.ink, view.maps
     shape, scale = ink.fine.shape, maps.scale
     read = [card for card in cards if card.name != UNREAD]
     outlines = {card.name: card.outline for card in read}
@@ -86,26 +88,26 @@ def unexplained(
     def along_edges(reach_mm: float) -> Mask:
         return np.asarray(cv2.polylines(np.zeros(shape, np.uint8), corners, True, 255, round(2 * reach_mm * scale)))
 
-    explained |= along_edges(_EDGE_MM)
-    covered = explained | ~_paper(maps, shape, board)
-    off = covered | faces | _own_print(maps, shape, board, deck)
+    outside = ~_paper(maps, shape, board) | _own_print(maps, shape, board, deck)
+    black, at_outline = (
+        ink.black & ~(explained | faces | outside | along_edges(_CLOSE_MM)),
+        _outlines(maps, shape, board),
+    )
+    yield from _wide(black & ~at_outline, maps, _BLACK_MM)
+    yield from _wide(black & at_outline, maps, _BLACK_STROKE_MM)
+    covered = explained | along_edges(_EDGE_MM) | ~_paper(maps, shape, board)
+    off = covered | faces | outside
     lines = _lines(maps, shape, board, deck)
-    narrow_lines = _lines(maps, shape, board, deck, _BLACK_LINE_MM)
-    for places in _blobs(ink.black & ~(off | along_edges(_CLOSE_MM)), maps):
-        column, row = _px(maps, places.mean(axis=0))[0]
-        if _narrow_mm(places) >= (_BLACK_STROKE_MM if narrow_lines[row, column] else _SLIVER_MM):
-            yield places
     at_line = along_edges(_NEAR_EDGE_MM) & lines
-    for places in _blobs(ink.fine & faces & ~(covered | at_line), maps):
-        if _narrow_mm(places) >= _SLIVER_MM:
-            yield places
+    yield from _wide(ink.fine & faces & ~(covered | at_line), maps, _SLIVER_MM)
     off |= at_line | along_edges(_EDGE_BESIDE_MM) | _sides(maps, shape, board)
-    for places in _blobs(ink.fine & ~(off | lines), maps):
-        if _narrow_mm(places) >= _STROKE_MM:
-            yield places
-    for places in _blobs(ink.bold & ~off, maps):
-        if not _is_line(places, board):
-            yield places
+    yield from _wide(ink.fine & ~(off | lines), maps, _STROKE_MM)
+    yield from (places for places in _blobs(ink.bold & ~off, maps) if not _is_line(places, board))
+
+
+def _wide(mask: Mask, maps: Maps, least_mm: float) -> Iterator[Points]:
+    """(N, 2) mm: the blobs of the view that are not narrower than this, between the middles of their pixels."""
+    return (places for places in _blobs(mask, maps) if _narrow_mm(places) >= least_mm)
 
 
 def _blobs(mask: Mask, maps: Maps) -> Iterator[Points]:
@@ -141,16 +143,25 @@ def _is_line(places: Points, board: Board) -> bool:
     return bool(is_at_south or is_at_north or is_between.any())
 
 
-def _lines(maps: Maps, shape: tuple[int, ...], board: Board, deck: Deck, reach_mm: float = _LINE_MM) -> Mask:
+def _lines(maps: Maps, shape: tuple[int, ...], board: Board, deck: Deck) -> Mask:
     """The outlines of zones, and those of the first card of each, so far on either side."""
     mask = np.zeros(shape, np.uint8)
-    thick = round(2 * reach_mm * maps.scale)
+    thick = round(2 * _LINE_MM * maps.scale)
     for square in board.squares:
         x, y = board.centre_mm(square)
         away = -1.0 if deck.zones.get(Seat.NORTH) == square.rank else 1.0
         first = y - away * (board.depth_mm - deck.height_mm) / 2
         for place in ((x, y, board.square_mm, board.depth_mm), (x, first, deck.width_mm, deck.height_mm)):
             cv2.polylines(mask, [_px(maps, rectangle_corners_mm(*place, 0.0))], True, 255, thick)
+    return mask
+
+
+def _outlines(maps: Maps, shape: tuple[int, ...], board: Board) -> Mask:
+    """The outlines of zones, so far on either side as they may be black."""
+    mask = np.zeros(shape, np.uint8)
+    for square in board.squares:
+        outline = rectangle_corners_mm(*board.centre_mm(square), board.square_mm, board.depth_mm, 0.0)
+        cv2.polylines(mask, [_px(maps, outline)], True, 255, round(2 * _BLACK_LINE_MM * maps.scale))
     return mask
 
 
@@ -206,7 +217,7 @@ def _own_print(maps: Maps, shape: tuple[int, ...], board: Board, deck: Deck) -> 
         boxes += [(x + away * across, edge + away * up, wide, deep) for across, up, wide, deep in parts]
     for beyond in (-board.strip_mm / 2, board.height_mm + board.strip_mm / 2):
         boxes.append((board.width_mm / 2, beyond, 2 * _SEAT_MM, board.strip_mm / 2))
-    wide = board.corner_mm + 2 * _UNREAD_MM
+    wide = board.corner_mm + 2 * _CORNER_MM
     boxes += [(*board.corner_centres_mm[marker], wide, wide) for marker in board.corners]
     return _filled(maps, shape, boxes)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from companion.core.grid import Square
 from companion.core.kit import Kit
-from vision.cards.reader import CardReader
+from vision.cards.reader import CardReader, card_reader
 from vision.detection.marker_scan import Scanner, area_of, boxes_of, is_soft, on_edges
 from vision.detection.markers import Found, Luma, Sighting, resembles_marker
 from vision.detection.motion import BLOCK_PX, NOWHERE, Blocks
@@ -314,7 +314,7 @@ class FrameReader:
     def _card_look(self, luma: Luma, kit: Kit, pose: Pose, found: Found, moving_px: Points) -> Vote:
         """What a picture of a board of cards says."""
         if self._cards is None or self._cards.kit is not kit:
-            self.kit, self._cards, self._judge = kit, CardReader(kit), None
+            self.kit, self._cards, self._judge = kit, card_reader(kit), None
         cards = self._cards.read(luma, pose, moving_px)
         times = Counter(sighting.marker for sighting in found.sightings)
         own = {*kit.board.corners, *self._cards.markers}

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from msgspec import Meta
 from werkzeug.exceptions import NotFound, RequestEntityTooLarge
 
+from companion.archive.finale import turns_to_review
 from companion.archive.played_games import (
     MOST_BYTES,
     Ending,
@@ -22,10 +23,11 @@ from companion.archive.played_games import (
     ReplayStep,
     Tendency,
 )
+from companion.bots.coach import Advice, Coach
 from companion.core.dates import long_date, time_of_day
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import joined, plain_words, say, spoken
-from companion.core.kit import Seat
+from companion.core.kit import SEATS, Seat
 from companion.games.base import Game
 from web.context import PageContext
 from web.rendering.board import board_svg
@@ -33,6 +35,7 @@ from web.rendering.board_picture import BoardPicture
 from web.rendering.time_line import lead_line, marked_moments
 from web.routes.api import Body, Text, read_body
 
+_MOST_ADVICES = 200
 PAGE = 50
 """So many games stand on a page of the list."""
 _FORM_BYTES = 4096
@@ -57,6 +60,7 @@ class HistoryPages:
     def __init__(self, page_context: PageContext, past: GameArchive) -> None:
         self._page_context = page_context
         self._past = past
+        self._advices: dict[tuple[int, str, Seat, str], Advice] = {}
 
     def blueprint(self) -> Blueprint:
         """All routes."""
@@ -66,6 +70,7 @@ class HistoryPages:
             ("/history", self.games),
             (game, self.game),
             (f"{game}/scene/<int:place>", self.scene),
+            (f"{game}/turn/<int:turn>/better", self.better),
             (f"{game}.json", self.as_json),
             (f"{game}.txt", self.as_text),
             ("/statistics", self.statistics),
@@ -171,11 +176,35 @@ class HistoryPages:
         game = self._page_context.games.get(replay.line.game)
         return render_template("_scene.html", replay=replay, line=replay.line, game=game, **self._scene(replay, place))
 
+    def better(self, number: int, turn: int) -> str:
+        """What the coach thinks of a turn of a game that is over, from the views of then, to be put into its page."""
+        replay = self._past.replay(self._line(number).number)
+        coach = self._page_context.features.coach
+        if coach is None or turn not in turns_to_review(replay.leads, replay.line.winners):
+            raise NotFound
+        advices = {seat: advice for seat in SEATS if (advice := self._reviewed(coach, replay, turn, seat))}
+        return render_template("_better.html", advices=advices, replay=replay)
+
+    def _reviewed(self, coach: Coach, replay: Replay, turn: int, seat: Seat) -> Advice | None:
+        """The coach's judgement of a seat's action, asked for once; None: it did nothing."""
+        known = replay.known(turn, seat)
+        if known is None:
+            return None
+        told, done = known
+        key = (replay.line.number, told.moment, seat, done)
+        if key not in self._advices:
+            self._advices[key] = coach.review(told, done, lambda *asked: replay.spelt(turn, seat, asked[-1]))
+            while len(self._advices) > _MOST_ADVICES:
+                self._advices.pop(next(iter(self._advices)))
+        return self._advices[key]
+
     def _scene(self, replay: Replay, place: int) -> dict[str, Any]:
         scene = replay.scene(place)
         turn = replay.turns[scene.turn - 1] if scene.turn else None
         photograph = replay.photograph(scene.turn) if self._page_context.features.camera is not None else ""
-        return {"scene": scene, "turn": turn, "photograph": photograph, "drawn": drawn, "moves": moves_of(scene)}
+        told = {"scene": scene, "turn": turn, "photograph": photograph, "drawn": drawn, "moves": moves_of(scene)}
+        asked = turns_to_review(replay.leads, replay.line.winners) if self._page_context.features.coach else ()
+        return told | {"has_better": turn is not None and place == turn.last and turn.number in asked}
 
     def _line(self, number: int) -> GameLine:
         line = self._past.line(number)
@@ -208,6 +237,7 @@ class HistoryPages:
         return render_template(
             "statistics.html",
             records=records,
+            mismatches=self._past.mismatches(),
             most=most,
             bar=bar,
             seconds=seconds,

@@ -81,7 +81,7 @@ class RulesPages:
             goal=goal,
             rules=rules,
             waits=view.sign.text,
-            coach=table.coach_of(mine).about if self._page_context.features.coach else (),
+            coach=table.coaching.of(mine).about if self._page_context.features.coach else (),
             coached=view.seats[mine].coached,
         )
         return jsonify(html=html, squares=sorted({str(square) for row in rows for square in row.squares}))

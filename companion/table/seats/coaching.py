@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from companion.core.errors import Illegal, Refusal, Stale
+from companion.core.i18n import say
 from companion.core.kit import Seat
+from companion.games.spelling import SpeltOrder, spelt
+from companion.table.mailbox import Mailbox
+from companion.table.pipeline import Pipeline
+from companion.table.records import AskCoach
+from companion.table.seats.machine_seats import MachineTurn, state_before, turn_acted, turn_of
 from companion.table.session import Phase, Sealed, Session
 
 About = Literal["now", "last"]
@@ -42,3 +49,47 @@ def coach_view(session: Session, seat: Seat, allowed: Allowed) -> CoachView:
 
 def _is_own(session: Session, sealed: Mapping[Seat, Sealed], seat: Seat) -> bool:
     return seat in sealed and sealed[seat].owner == session.seats[seat].nonce
+
+
+class Coaching:
+    """What seats ask the coach of one table; any thread may call."""
+
+    def __init__(self, pipeline: Pipeline, owner: Mailbox) -> None:
+        self._pipeline = pipeline
+        self._owner = owner
+
+    def of(self, seat: Seat) -> CoachView:
+        """What a seat may ask the coach now; nothing where nobody allows it."""
+        return coach_view(self._pipeline.session, seat, self._pipeline.settings.coach)
+
+    def ask(self, seat: Seat, moment: str, about: About) -> tuple[MachineTurn, str]:
+        """A seat asks the coach about the turn that is due or its last one: what it may know, and what was done.
+
+        A game that is on is one with the coach from now on. Raises `Stale` for another moment, `Illegal` where the seat
+        may not ask.
+        """
+        session = self._pipeline.session
+        if moment != session.moment:
+            raise Stale(say("That turn is over: look at the page again"))
+        if about not in self.of(seat).about:
+            raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to ask the coach now"))
+        acted = turn_acted(session, seat) if about == "last" else (turn_of(session, seat), "")
+        if acted is None:
+            raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to ask the coach now"))
+        if seat not in session.coached and session.phase is not Phase.OVER:
+            self._owner.ask(lambda: self._pipeline.accept(AskCoach(seat)))
+        return acted
+
+    def spelt(self, seat: Seat, moment: str, action: str) -> tuple[SpeltOrder, ...]:
+        """An action of a seat for the turn that is due, or for one before, in words and drawings.
+
+        Raises a `CompanionError` for one that is not legal there, and `Stale` where there is no such turn any more.
+        """
+        session = self._pipeline.session
+        moments = [*(turn.moment for turn in session.turns), session.moment]
+        if session.game is None or moment not in moments:
+            raise Stale(say("That turn is over: look at the page again"))
+        number = moments.index(moment)
+        state = state_before(session, number) if number < len(session.turns) else session.state
+        session.game.check(state, seat, session.game.parse(action))
+        return spelt(session.game, state, seat, action)

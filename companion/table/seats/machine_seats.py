@@ -76,6 +76,11 @@ def state_before(session: Session, number: int) -> Any:
     return state
 
 
+def plain(value: Any) -> Any:
+    """A view, or events, as a program is told them: plain JSON."""
+    return msgspec.json.decode(_encode(value))
+
+
 def _told(session: Session, seat: Seat, state: Any, turns: int) -> MachineTurn:
     game = session.playing
     hidden = game.hidden_options(session.options)
@@ -88,8 +93,8 @@ def _told(session: Session, seat: Seat, state: Any, turns: int) -> MachineTurn:
         number=session.number,
         options={name: value for name, value in session.raw_options.items() if name not in hidden},
         moment=session.moment,
-        view=msgspec.json.decode(_encode(game.view(state, seat))),
-        events=tuple(tuple(msgspec.json.decode(_encode(turn.events))) for turn in session.turns[:turns]),
+        view=plain(game.view(state, seat)),
+        events=tuple(tuple(plain(turn.events)) for turn in session.turns[:turns]),
         is_due=seat in session.awaited and not session.paused and has_time,
         due_s=countdown.due_s if countdown else None,
         asked=session.asked_of(seat),

@@ -17,7 +17,8 @@ from appliance import build, package
 from appliance.machine import Machine, MachineError, free_port, until
 
 HERE = Path(__file__).resolve().parent
-SUITE, KERNEL = "bookworm", "linux-image-arm64"
+SUITE = "bookworm"
+PACKAGES = ("linux-image-arm64", "busybox-static", "kmod")
 REVISION = "a02082"
 """Of a Raspberry Pi 3 Model B, 1.2."""
 LGPIO = "lgpio==0.2.2.0"
@@ -25,7 +26,7 @@ LGPIO = "lgpio==0.2.2.0"
 BOARD = "bcm2837-rpi-3-b.dtb"
 EARLY = ("crc32c_generic", "bcm2835", "ext4")
 """Modules without which there is no root: the card's driver and its file system."""
-NEEDED = ("qemu-system-aarch64", "fdtput", "cpio", "depmod", "mke2fs", "dpkg-deb")
+NEEDED = ("qemu-system-aarch64", "mmdebstrap", "fdtput", "cpio", "depmod", "mke2fs")
 NEEDED_PACKAGES = "qemu-system-arm qemu-user-static device-tree-compiler cpio kmod e2fsprogs mmdebstrap arch-test"
 CARD_BYTES = 2 * 1024**3
 """QEMU takes a power of two."""
@@ -71,15 +72,22 @@ def _make(installed: Path, folder: Path) -> None:
     folder.mkdir()
     root = folder / "root"
     build.do("cp", "-a", "--reflink=auto", str(installed), str(root))
-    kernel, busybox = _fetch(root, folder)
+    taken = folder / "taken"
+    _fetch(taken)
+    (modules,) = (taken / "lib/modules").iterdir()
+    for drivers in build.IDLE_DRIVERS:
+        if drivers not in ("usb", "net/ethernet"):
+            shutil.rmtree(modules / "kernel/drivers" / drivers, ignore_errors=True)
+    build.do("depmod", "-b", str(taken), modules.name)
+    build.do("cp", "-a", str(taken / "lib/modules"), str(root / "lib"))
+    shutil.copy(taken / "bin/kmod", root / "bin/kmod")
     _bring_pins(root)
     _add_guest(root)
-    _make_initrd(root, kernel, busybox, folder)
-    shutil.copyfile(root / f"boot/vmlinuz-{kernel}", folder / "vmlinuz")
-    shutil.copyfile(next(root.glob(f"usr/lib/linux-image-*/broadcom/{BOARD}")), folder / "board.dtb")
+    _make_initrd(taken, modules.name, folder)
+    shutil.copyfile(taken / f"boot/vmlinuz-{modules.name}", folder / "vmlinuz")
+    shutil.copyfile(next(taken.glob(f"usr/lib/linux-image-*/broadcom/{BOARD}")), folder / "board.dtb")
     _as_firmware(folder / "board.dtb")
-    shutil.rmtree(root / "boot")
-    (root / "boot").mkdir()
+    shutil.rmtree(taken)
     image = folder / "card.new"
     with image.open("wb") as file:
         file.truncate(CARD_BYTES)
@@ -88,31 +96,12 @@ def _make(installed: Path, folder: Path) -> None:
     image.rename(folder / "card.img")
 
 
-def _fetch(root: Path, folder: Path) -> tuple[str, Path]:
-    """Unpack the distribution's kernel and what loads its modules into the root: configured by emulation it takes half
-    an hour. Answers its version, and the busybox of the first moments."""
-    unpacked = folder / "busybox"
-    with build.chroot(root) as inside:
-        inside(
-            "apt-get update -qq && mkdir /tmp/debs && cd /tmp/debs && apt-get download -qq busybox-static kmod"
-            f" $(apt-cache depends {KERNEL} | sed -n 's/^ *Depends: \\(linux-image-[0-9].*-arm64\\)$/\\1/p')"
-        )
-    (image,) = (root / "tmp/debs").glob("linux-image-*.deb")
-    (shell,) = (root / "tmp/debs").glob("busybox-static*.deb")
-    (tool,) = (root / "tmp/debs").glob("kmod_*.deb")
-    build.do("dpkg-deb", "-x", str(tool), str(folder / "kernel"))
-    build.do("dpkg-deb", "-x", str(image), str(folder / "kernel"))
-    build.do("dpkg-deb", "-x", str(shell), str(unpacked))
-    for part in ("boot", "bin", "sbin", "lib/modules", "usr/lib"):
-        build.do("cp", "-a", f"{folder / 'kernel' / part}/.", str(root / part))
-    shutil.rmtree(root / "tmp/debs")
-    shutil.rmtree(folder / "kernel")
-    (modules,) = (root / "lib/modules").iterdir()
-    for drivers in build.IDLE_DRIVERS:
-        if drivers not in ("usb", "net/ethernet"):
-            shutil.rmtree(modules / "kernel/drivers" / drivers, ignore_errors=True)
-    build.do("depmod", "-b", str(root), modules.name)
-    return modules.name, unpacked / "bin/busybox"
+def _fetch(taken: Path) -> None:
+    """The distribution's kernel and the tools of its first moments, unpacked: configured by emulation they take half an
+    hour."""
+    options = [f'--aptopt={key} "{value}"' for key, value in build.apt_settings()]
+    build.do("mmdebstrap", "--variant=extract", "--mode=root", "--architectures=arm64", f"--include={','.join(PACKAGES)}",
+        '--aptopt=APT::Install-Recommends "false"', *options, SUITE, str(taken), f"deb {build.mirror()} {SUITE} main")  # fmt: skip
 
 
 def _bring_pins(root: Path) -> None:
@@ -148,15 +137,15 @@ def _add_guest(root: Path) -> None:
         (root / part / ".updated").touch()
 
 
-def _make_initrd(root: Path, kernel: str, busybox: Path, folder: Path) -> None:
+def _make_initrd(taken: Path, kernel: str, folder: Path) -> None:
     """A shell, the card's driver and the file system's, and a script that changes over to the card."""
     early = folder / "early"
     for name in ("bin", "proc", "sys", "dev", "root"):
         (early / name).mkdir(parents=True)
-    shutil.copy(busybox, early / "bin/busybox")
+    shutil.copy(taken / "bin/busybox", early / "bin/busybox")
     shutil.copy(HERE / "init.sh", early / "init")
     (early / "init").chmod(0o755)
-    modules = root / "lib/modules" / kernel
+    modules = taken / "lib/modules" / kernel
     wanted = [line.split(":")[0] for line in (modules / "modules.dep").read_text().splitlines()]
     depends = dict(line.split(":") for line in (modules / "modules.dep").read_text().splitlines())
     files = [file for name in EARLY for file in wanted if Path(file).name.split(".")[0] == name]
