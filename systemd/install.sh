@@ -43,18 +43,18 @@ packages() { # the distribution's, for camera and pins; only what it has
         is_there "$package" || missing="$missing $package"
     done
     [ -n "$missing" ] || return 0
-    apt-get update -qq || say "No list of packages could be fetched: the one that is here is used."
+    apt-get update -qq || say "The list of packages could not be updated: the one on this machine is used."
     wanted=
     for package in $missing; do
         if apt-cache show "$package" >/dev/null 2>&1; then
             wanted="$wanted $package"
         else
-            say "This distribution has no $package: it goes without."
+            say "This distribution has no $package: the installation goes on without it."
         fi
     done
     # shellcheck disable=SC2086 # these are several words
     [ -z "$wanted" ] || DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $wanted >/dev/null ||
-        say "Not all of these packages could be installed:$wanted. It goes on without."
+        say "Not all of these packages could be installed:$wanted. The installation goes on without them."
 }
 
 account() { # the service's own user, in the groups that pins and cameras belong to
@@ -139,7 +139,7 @@ start() {
     systemctl daemon-reload
     if udevadm control --reload 2>/dev/null; then udevadm trigger --subsystem-match=gpio --subsystem-match=dma_heap; fi
     # shellcheck disable=SC2086 # these are several words
-    systemctl "${changed:+re}start" $enabled || fail "The service has not come up: journalctl -u companion"
+    systemctl "${changed:+re}start" $enabled || fail "The service did not start: journalctl -u companion"
     say "The table is ready: $("$root$companion" --version). Its addresses: journalctl -u companion"
 }
 
@@ -147,7 +147,7 @@ start() {
 
 close_hotspot() { # while there is a program that can
     if [ -z "$root" ] && [ -e "$hotspot" ]; then
-        "$companion" hotspot off || say "The hotspot could not be taken away: $hotspot"
+        "$companion" hotspot off || say "The hotspot could not be removed: $hotspot"
     fi
 }
 
@@ -171,7 +171,7 @@ remove() {
         done
         say "Program, games and settings are gone."
     else
-        say "The program is gone. Games are in $state, settings in $config (GAMES=remove takes them, too)."
+        say "The program is gone. Games are in $state, settings in $config (GAMES=remove deletes them, too)."
     fi
 }
 

@@ -293,7 +293,7 @@ def test_the_hotspot_goes_with_the_program(tmp_path: Path) -> None:
     (tmp_path / "profile").touch()
     assert part_of_install(tmp_path, calls, tmp_path / "root").stdout == "hotspot off\n"
     done = part_of_install(tmp_path, calls.replace("echo", "false"), tmp_path / "root")
-    assert (done.returncode, "could not be taken away" in done.stdout) == (0, True)
+    assert (done.returncode, "could not be removed" in done.stdout) == (0, True)
 
 
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="needs shellcheck")

@@ -217,9 +217,9 @@ def _closer(squares: Sequence[Square], kit: Kit, pose: Pose, measures: Mapping[S
     distance = float(np.linalg.norm(pose.eye_mm - middle))
     if by_mm < 0.6 * distance and _fits(kit.board, pose, distance / (distance - by_mm)):
         steps = math.ceil(by_mm / 10 / _STEP_CM)
-        return Advice(say("Come {number} cm closer", number=steps * _STEP_CM), why, Weakness.SMALL)
+        return Advice(say("Move it {number} cm closer", number=steps * _STEP_CM), why, Weakness.SMALL)
     if tilt_deg(pose) > _STEEP_DEG:
-        text = say("Look down more steeply")
+        text = say("Let it look down more steeply")
     elif pose.size[0] < _FINE_WIDTH:
         text = say("Set the camera’s size to 1920x1080")
     else:

@@ -192,6 +192,7 @@ def register_template_helpers(app: Flask) -> None:
     version = static_version()
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.finalize = _in_words
+    app.jinja_env.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     app.jinja_env.globals.update(
         say=say,
         say_n=say_n,

@@ -31,7 +31,7 @@ _WORDS = {
 _ADVICE = {
     400: say("Check what was sent, and try again."),
     404: say("Every page can be reached from the table screen."),
-    405: say("Go back and use the page’s own keys."),
+    405: say("Go back and use the page’s own buttons."),
     413: say("The limit is 16 kilobytes."),
     415: say("Set Content-Type to application/json."),
     500: say("Nothing was changed. The companion’s log says more."),

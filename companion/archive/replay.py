@@ -125,7 +125,7 @@ def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
             if receipt(turn.moment, seat, order.action, order.salt) != order.receipt:
                 raise Malformed(
                     say(
-                        "Turn {number}: the receipt of {seat} does not fit its order {order}",
+                        "Turn {number}: the receipt of {seat} does not match its order {order}",
                         number=number,
                         seat=seat,
                         order=Verbatim(order.action),
@@ -167,7 +167,9 @@ def tell_chance(played: GameFile) -> list[str]:
     return [
         told.words,
         joined("", ("  ", say("Commitment: {commitment}", commitment=told.commitment))),
-        joined("", ("  ", say("The seed is SHA-256 of “{text}”: commitment, contributions and seed fit.", text=text))),
+        joined(
+            "", ("  ", say("The seed is SHA-256 of “{text}”: commitment, contributions and seed match.", text=text))
+        ),
     ]
 
 

@@ -81,8 +81,8 @@ def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int
             hold(settings.journal_path).close()  # is a service running?
         except JournalInUse:
             print(
-                "A companion is running: the backup takes its place when that is started anew "
-                "(sudo systemctl restart companion; one that was started by hand: end it)."
+                "A companion is running: the backup is used from its next start "
+                "(sudo systemctl restart companion; if you started it by hand, stop it)."
             )
             return 0
         _begin("Putting it in place; what was here goes to before-restore.")

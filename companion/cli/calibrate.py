@@ -30,10 +30,10 @@ def print_page(path: Path, paper: Paper) -> str:
     try:
         path.write_bytes(calibration_page(paper))
     except OSError as error:
-        raise SystemTrouble(f"{path}: cannot be written: {error.strerror}. Choose a folder that is yours") from error
+        raise SystemTrouble(f"{path}: cannot be written: {error.strerror}. Choose a folder of your own") from error
     return (
         f"{path}: print it at 100 %, on matt paper, and glue it flat on something stiff. Then run companion calibrate "
-        "and hold the page before the camera as it says."
+        "and hold the page in front of the camera as it says."
     )
 
 
@@ -47,9 +47,9 @@ def measure_live(settings: Settings, tell: Callable[[str], None]) -> LensFit:
         if first is None:
             raise CameraError(f"{camera.name} gives no picture: check the cable")
         work = Calibration(nominal_lens(settings.camera, camera))
-        tell(f"{camera.name}: hold the page before it; Ctrl-C ends without a change.")
+        tell(f"{camera.name}: hold the page in front of it; Ctrl-C stops without changing anything.")
         _collect(work, _pictures(camera), tell)
-        tell("Working out the lens: some seconds.")
+        tell("Working out the lens: this takes some seconds.")
         measured = _result(work)
         LensShelf(settings.lenses_path, settings.camera).measured(camera, measured.lens, measured.spread)
     return measured
@@ -102,7 +102,7 @@ def _collect(work: Calibration, pictures: Iterator[Luma], tell: Callable[[str], 
             tell(f"View {work.views} is taken.")
             return
         tell(f"View {work.views} is taken. {wanted[0]}.")
-    raise CameraError("The camera ended before the views sufficed: begin again")
+    raise CameraError("The camera stopped before there were enough views: begin again")
 
 
 def _result(work: Calibration) -> LensFit:

@@ -77,7 +77,9 @@ def _all(settings: Settings, path: Path | None) -> Iterable[Finding]:
 def first_pi(settings: Settings, path: Path, machine: Machine | None = None) -> int:
     """Write down what this machine is for those who have none; answers the exit status."""
     if ask_service(settings) is not None:
-        raise SystemTrouble("A companion runs here and has camera and pins: sudo systemctl stop companion, then again")
+        raise SystemTrouble(
+            "A companion is running here and uses camera and pins: run sudo systemctl stop companion, then try again"
+        )
     machine = machine or Machine()
     print("Looking at machine, pins and cameras: half a minute …", flush=True)
     found = first.look(machine, settings.journal_path.parent, _first_pins(settings.panel, machine))
@@ -185,7 +187,7 @@ def examine(settings: Settings, machine: Machine | None = None) -> Iterator[Find
 
 def _camera(settings: Settings) -> Iterator[Finding]:
     if settings.camera.source == "none":
-        yield Finding("camera", Grade.NOTE, "Switched off in the settings: play goes by taps.")
+        yield Finding("camera", Grade.NOTE, "Switched off in the settings: you play by tapping.")
         return
     opened = ""
     try:
@@ -195,7 +197,7 @@ def _camera(settings: Settings) -> Iterator[Finding]:
             lens = _lens_words(settings, camera)
     except CameraError as error:
         missing = settings.camera.source == "auto" and not cameras()
-        words = error.message if opened else f"{error.message.rstrip('.')}. Without a camera play goes by taps."
+        words = error.message if opened else f"{error.message.rstrip('.')}. Without a camera you play by tapping."
         yield Finding("camera", Grade.NOTE if missing else Grade.FAIL, words)
     else:
         yield _picture(opened, frame)

@@ -74,7 +74,7 @@ def change_running(web: WebSettings, key: str) -> str:
             refused = str(told["error"]["message"])
     except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
         raise SystemTrouble(
-            f"A companion is running, but does not answer at port {web.port}: name its port by --port"
+            f"A companion is running, but does not answer on port {web.port}: name its port with --port"
         ) from None
     finally:
         line.close()

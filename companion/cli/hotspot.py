@@ -107,7 +107,7 @@ class Hotspot:
         a name, `NoHotspot` where NetworkManager refuses: then all is as it was.
         """
         if not _NAME.fullmatch(name):
-            raise Malformed("The name of a hotspot is 1 to 32 letters, digits, blanks, dots, dashes or underscores")
+            raise Malformed("The name of a hotspot is 1 to 32 letters, digits, spaces, dots, dashes or underscores")
         self._need_rights()
         settings, before = self._settings(), self._profile()
         password = before.password or "".join(secrets.choice(_LETTERS) for _ in range(12))
@@ -134,8 +134,8 @@ class Hotspot:
         port = settings.web.port
         return (
             f"The hotspot {name} is on, now and after every start: join it by the code on the table screen, then "
-            f"http://{HOTSPOT_NAMES[0]}:{port}/ or http://{HOTSPOT_ADDRESS}:{port}/. There is no internet in it "
-            "unless a cable brings some."
+            f"http://{HOTSPOT_NAMES[0]}:{port}/ or http://{HOTSPOT_ADDRESS}:{port}/. It has no internet "
+            "access unless the machine is connected by cable."
         )
 
     def close(self) -> str:

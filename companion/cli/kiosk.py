@@ -90,7 +90,7 @@ def kiosk_page(url: str) -> str:
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise Malformed(f"{url} is no address: say it like http://127.0.0.1:8080/")
+        raise Malformed(f"{url} is not an address: write it like http://127.0.0.1:8080/")
     return f"{parts.scheme}://{parts.netloc}/?screen&kiosk"
 
 
@@ -191,7 +191,7 @@ def install(url: str, browser: str | None) -> str:
         path.write_text(entry, encoding="utf-8")
     except OSError as error:
         raise SystemTrouble(f"{path}: cannot be written: {error.strerror}") from None
-    return f"{path}: the table screen comes with the desktop from the next login on."
+    return f"{path}: the table screen starts with the desktop from the next login on."
 
 
 def uninstall() -> str:

@@ -86,7 +86,7 @@ def _settings_path(options: argparse.Namespace) -> Path:
     try:
         found.exists()
     except PermissionError:
-        raise SystemTrouble(f"{found} is not yours to read: use sudo, or --state-dir with a folder of yours") from None
+        raise SystemTrouble(f"You may not read {found}: use sudo, or --state-dir with a folder of your own") from None
     except OSError as error:
         raise SystemTrouble(f"{str(found)[:200]} cannot be read: {error.strerror}") from None
     return found
@@ -202,7 +202,7 @@ def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     command = commands.add_parser(
         "doctor",
         help="machine, power, disk, clock, camera, pins, network: what is wrong, what to do",
-        epilog="Exit status: 0 nothing to do, 1 something does not work, 3 something is to be seen to soon.",
+        epilog="Exit status: 0 nothing to do, 1 something does not work, 3 something needs attention soon.",
     )
     _add_settings(command)
     command.add_argument("--port", type=_port, help="port of the running companion, if not the one in the settings")

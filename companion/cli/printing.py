@@ -57,7 +57,7 @@ def _kit(options: argparse.Namespace) -> int:
     except OSError as error:
         raise Malformed(f"{options.board} cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise Malformed(f"{options.board} is no text: a map is lines of . # s n S N") from None
+        raise Malformed(f"{options.board} is not text: a map is lines of . # s n S N") from None
     _begin(f"Drawing the kit of {game.title}: this takes some seconds.")
     values = game.options(raw)
     kit = game.kit(values)

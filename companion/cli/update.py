@@ -101,7 +101,7 @@ def _update(options: argparse.Namespace, settings: Settings, path: Path) -> int:
         raise SystemTrouble(f"{home.folder} may only be changed by root: sudo companion update …")
     if options.trust:
         trust(home, options.trust)
-        print("From now on only releases that are signed with this key are taken.")
+        print("From now on only releases that are signed with this key are accepted.")
         return 0
     machine = ThisMachine(settings, path, lambda: fetch(settings, "/health", {}, ANSWER_S))
     python = f"{sys.base_prefix}/bin/python3"
@@ -133,5 +133,5 @@ def _hand_over_to_apt(options: argparse.Namespace) -> int:
 
 def _what_is_here(home: Home) -> str:
     before = f", before it {home.previous}" if home.previous else ""
-    pending = "; it has not come up yet since it was switched to" if home.pending() else ""
+    pending = "; it has not started yet since you switched to it" if home.pending() else ""
     return f"{home.current} is in use{before}{pending}."

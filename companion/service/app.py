@@ -238,7 +238,7 @@ class Companion:
             return
         opener = CameraOpener(settings, self.clock)
         if self._threads and is_device(settings.source) and not may_simulate:  # to open one may take seconds
-            self._say("The camera is opened while the pages are up already.")
+            self._say("The camera is being opened; the pages work already.")
             self._watch(opener.open, opener, settings.source != "auto" or (lambda: bool(cameras())))
             return
         expected = True
@@ -247,7 +247,7 @@ class Companion:
         except CameraError as error:
             expected = settings.source != "auto" or bool(cameras())
             if expected:
-                self._say(f"{error.message} It is tried again and again.")
+                self._say(f"{error.message} The companion keeps trying.")
                 self.table.camera_is(CameraStatus(CameraState.TROUBLE, error.message))
             else:
                 self._say(f"No camera: {error.message}")
@@ -335,7 +335,7 @@ class Companion:
         if voice:
             self._stack.enter_context(voice)
             if self.settings.voice.by in ("auto", "machine") and not voice.is_there:
-                self._say("No voice of this machine: sudo apt install espeak-ng. Table screens speak by themselves.")
+                self._say("This machine has no voice: sudo apt install espeak-ng. Table screens speak by themselves.")
         adjust = self.panel.adjust if self.panel else None
         self.manners = self._stack.enter_context(SpeechPolicy(self.table, self.settings, self.clock, adjust, voice))
         self.network = self._stack.enter_context(Network(self.settings.wifi, self.clock, self.table.redraw))

@@ -128,7 +128,7 @@ class ServiceHealth:
             self._seen = (*machinery.quick_look(self.machine, self._folder), *self._certificate())
             self._tell_forgetful()
             if (line := self.line()) != before:
-                log.warning("%s", line or "What was wrong with the machine is over.", extra=log_fields("machine"))
+                log.warning("%s", line or "The machine is well again.", extra=log_fields("machine"))
                 companion.table.redraw()
 
     def _tell_forgetful(self) -> None:

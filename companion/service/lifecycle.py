@@ -86,7 +86,7 @@ def run(
                 manager.show(Word.STOPPING)
                 manager.tell(STOPPING="1", STATUS="Ends; the game is kept")
                 return
-            manager.tell(STATUS="Begins anew")
+            manager.tell(STATUS="Restarts")
         before = settings
 
 

@@ -84,7 +84,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     try:
         if not path.exists():
             raise JournalError(
-                f"There is no companion's journal at {path}: name its folder by --state-dir, or start it once"
+                f"There is no companion's journal at {path}: name its folder with --state-dir, or start it once"
             )
         db = open_foreign(path, ("entries", *migrations.BESIDE))
         try:

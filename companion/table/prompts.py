@@ -120,11 +120,11 @@ def _asked_sign(live: TableState, viewer: Seat | None) -> Sign:
     """The board can mean several plays."""
     (seat,) = live.session.awaited
     if viewer is seat:
-        hint = say("The board fits each of them: tap the right one.")
+        hint = say("The board matches each of them: tap the right one.")
         return Sign(say("Which play is it?"), hint, frozenset({seat}))
     side = live.session.playing.sides[seat].name
-    text = say("{side!c}: tap which play it is", side=side)
-    return Sign(text, say("The board fits several."), frozenset({seat}))
+    text = say("{side!c}: tap the play you made", side=side)
+    return Sign(text, say("The board matches several."), frozenset({seat}))
 
 
 def _perhaps_hidden(live: TableState, problem: Problem) -> str:
@@ -219,7 +219,7 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
             small = joined(" ", (small, _then(live, viewer)))
         return Sign(todo[0].text, small, seats if len(todo) > 1 else frozenset({todo[0].seat}))
     if session.phase is Phase.SETUP:
-        return Sign(say("Take your hands off the board"), say("The camera takes a last look."))
+        return Sign(say("Take your hands off the board"), say("The camera takes one last look."))
     title = session.stages[session.stage].title if session.kit and session.kit.deck else say("Nothing to move")
     if not _is_by_phone(live, viewer):
         return Sign(title, say("The next step follows; ready skips the wait."))
@@ -267,12 +267,12 @@ def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
         done = say("{side!c} has handed in.", side=names[other]) if other in session.sealed else ""
         hint = joined(" ", (done, say("Nobody sees yours before the reveal.")))
         length = grammar.length if grammar else 0
-        return Sign(_TO_GO.get(length, say("Your orders to go")), offer or hint, awaited, length)
+        return Sign(_TO_GO.get(length, say("Give your orders")), offer or hint, awaited, length)
     if len(awaited) > 1:
         return Sign(say("Both: hand in your orders"), offer, awaited)
     side = names[next(iter(awaited))]
     if viewer:
-        hint = say("You are done. The table opens both at once.")
+        hint = say("You are done. The table reveals both at once.")
         return Sign(say("Waiting for {sides}", sides=side), offer or hint, awaited)
     return Sign(say("{side!c}: hand in your orders", side=side), offer or say("The other side is done."), awaited)
 

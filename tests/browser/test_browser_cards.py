@@ -154,8 +154,8 @@ def test_a_combat_is_tapped_in(tmp_path: Path, windows: Windows) -> None:
         client = begin(service, windows, "referee")
         tap(south, ".key.large[data-post$='/resume']")
         tap(south, ".row-keys .key:last-child:not(:disabled)")
-        says(wall, "Lay both stacks open")
-        says(north, "Lay both stacks open")
+        says(wall, "Turn both stacks face up")
+        says(north, "Turn both stacks face up")
         assert not north.find_elements(By.ID, "enter")
 
         def enter(*cards: str) -> None:

@@ -51,7 +51,13 @@ def test_a_phone_gives_and_checks_that_it_was_used(tmp_path: Path) -> None:
         to_placing(place)
         place_pieces(place)
         place.table.resign(Seat.NORTH)
-        fits = {"all": "all fits", "commitment": "fits", "seed": "fits", "south": "yours was used", "north": ""}
+        fits = {
+            "all": "everything matches",
+            "commitment": "matches",
+            "seed": "matches",
+            "south": "yours was used",
+            "north": "",
+        }
         assert verdicts(window) == fits, "on the seat's own page"
         opened = place.browser().get("/api/view").get_json()["chance"]["opened"]
         assert opened["contributions"]["south"] == mine[1]
@@ -86,10 +92,12 @@ def test_a_forged_history_is_called_one(tmp_path: Path) -> None:
         for number in (1, 2, 3):
             window.get(f"{url}/history/{number}")
             said[number] = verdicts(window)
-            assert said[number]["all"] == "does not fit", number
+            assert said[number]["all"] == "does not match", number
         assert said[1]["south"] == "this phone was told another commitment"
         assert said[2]["south"] == "this phone gave another one"
         for number in (1, 2):
-            assert (said[number]["commitment"], said[number]["seed"]) == ("fits", "fits"), "only the phone can know"
-        assert said[3]["commitment"] == "does not fit"
-        assert "The secret does not fit the commitment" in window.find_element(By.CSS_SELECTOR, ".refused").text
+            assert (said[number]["commitment"], said[number]["seed"]) == ("matches", "matches"), (
+                "only the phone can know"
+            )
+        assert said[3]["commitment"] == "does not match"
+        assert "The secret does not match the commitment" in window.find_element(By.CSS_SELECTOR, ".refused").text

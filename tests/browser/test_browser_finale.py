@@ -64,7 +64,7 @@ def test_the_end_speaks_to_everybody_in_other_words(tmp_path: Path, window: WebD
         assert text(window, ".result") == "Jonas wins."
         assert "Purple resigns. 6 turns" in text(window, ".headline p")
         assert text(window, ".last .evening") == "Mara 0 : 1 Jonas"
-        assert text(window, ".fit") == "12 of 12 fit"
+        assert text(window, ".fit") == "12 of 12 match"
         says(window, "Once more?")
         for size in ((390, 844), (320, 568)):
             look(window, f"{url}/watch", size)

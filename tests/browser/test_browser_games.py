@@ -121,7 +121,7 @@ def check_receipts(window: WebDriver) -> None:
     for proof in window.find_elements(By.CSS_SELECTOR, ".proof"):
         text, shown = proof.get_attribute("data-text"), proof.get_attribute("data-receipt")
         assert hashlib.sha256(text.encode()).hexdigest() == shown
-        assert "fits" in proof.find_element(By.CSS_SELECTOR, ".verdict").text.lower()
+        assert "matches" in proof.find_element(By.CSS_SELECTOR, ".verdict").text.lower()
 
 
 def test_a_whole_game_with_pads_only(tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]) -> None:

@@ -113,7 +113,7 @@ def _proves(window: WebDriver) -> None:
         script = "return [...document.querySelectorAll('#scene .verdict')].map(one => one.innerText.trim())"
         return list(window.execute_script(script))
 
-    until("both receipts to fit", lambda: verdicts() == ["fits", "fits"])
+    until("both receipts to fit", lambda: verdicts() == ["matches", "matches"])
 
 
 def _removes(window: WebDriver, url: str) -> None:

@@ -209,7 +209,7 @@ def test_a_phone_is_let_in_by_the_pads_back_key(place: Place) -> None:
     assert "Move to this phone" in page_of(phone, "/join/south")
     assert phone.post("/join/south/claim").location == "/seat/south"
     assert place.table.view().devices.notices == (
-        "A phone asks for South’s seat. If it shows the pad’s mark, hold Back there to let it in.",
+        "A phone asks for South’s seat. If it shows the pad’s mark, hold Back on the pad to let it in.",
     )
     place.clock.advance(SEEN_S)
     waiting = page_of(phone, "/seat/south")

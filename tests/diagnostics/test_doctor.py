@@ -62,12 +62,12 @@ def test_a_covered_lens_is_noted(bus: UsbBus, tmp_path: Path) -> None:
 def test_no_camera_is_a_note_and_a_busy_one_a_failure(bus: UsbBus, tmp_path: Path) -> None:
     (nothing,) = told(tmp_path)
     assert nothing.grade is Grade.NOTE
-    assert nothing.text.endswith("or try another number. Without a camera play goes by taps.")
+    assert nothing.text.endswith("or try another number. Without a camera you play by tapping.")
     assert told(tmp_path, "usb:0")[0].grade is Grade.FAIL
     bus.plug(0, Webcam()).busy = True
     assert told(tmp_path)[0].grade is Grade.FAIL
     assert "close other programs" in told(tmp_path)[0].text
-    assert told(tmp_path, "none")[0].text == "Switched off in the settings: play goes by taps."
+    assert told(tmp_path, "none")[0].text == "Switched off in the settings: you play by tapping."
 
 
 def test_a_measured_lens_is_said_to_be_one(bus: UsbBus, tmp_path: Path) -> None:

@@ -350,6 +350,6 @@ def test_an_installation_names_its_settings(
     assert main(["backup", str(file), "--state-dir", str(tmp_path / "other")]) == 1, "a folder that is named goes first"
     monkeypatch.setattr(Path, "exists", lambda path: (_ for _ in ()).throw(PermissionError()))
     assert main(["backup", str(file)]) == 1
-    assert "is not yours to read: use sudo" in capsys.readouterr().err
+    assert "use sudo, or --state-dir with a folder of your own" in capsys.readouterr().err
     monkeypatch.undo()
     assert games_of(settings) == [1, 2]

@@ -80,7 +80,7 @@ def test_a_switch_keeps_what_was_in_use(home: Home) -> None:
 
 def test_a_release_that_is_not_whole_is_none(home: Home) -> None:
     (home.folder / "3.0").mkdir()
-    with pytest.raises(ReleaseTrouble, match=r"no whole release 3\.0"):
+    with pytest.raises(ReleaseTrouble, match=r"no complete release 3\.0"):
         home.switch("3.0")
     assert home.current == "1.0"
     assert [each.name for each in home.all()] == ["1.0", "2.0"]
@@ -248,7 +248,7 @@ def test_games_in_a_newer_form_are_replaced_by_the_copy_and_kept(home: Home, gam
 def test_without_a_copy_nothing_is_changed(home: Home, games: Path) -> None:
     journal(games, 2, 8)
     home.switch("2.0")
-    with pytest.raises(ReleaseTrouble, match="no copy in the old one is kept"):
+    with pytest.raises(ReleaseTrouble, match="there is no copy in the old one"):
         home.take_back("1.0", games)
     assert (home.current, inputs(games)) == ("2.0", 8)
 
@@ -416,7 +416,7 @@ def test_the_copy_beside_the_releases_needs_nothing_of_them(home: Home, games: P
 
     for _ in range(TRIES):
         assert run("starting") == ""
-    assert "2.0 has not come up 3 times: 1.0 is taken again" in run("starting")
+    assert "2.0 did not start 3 times: 1.0 is used again" in run("starting")
     assert (home.current, inputs(games)) == ("1.0", 5)
 
 

@@ -71,7 +71,7 @@ def test_one_changed_byte_is_one_too_many(tmp_path: Path, home: Home, key: Path,
     content = bytearray(file.read_bytes())
     content[at] ^= 1
     file.write_bytes(content)
-    with pytest.raises(SystemTrouble, match="has no good signature, nothing was changed"):
+    with pytest.raises(SystemTrouble, match="has no good signature: nothing was changed"):
         told(home, file)
 
 
@@ -81,7 +81,7 @@ def test_a_signature_that_is_none_is_none(tmp_path: Path, home: Home, key: Path,
     trust(home, key.with_suffix(".pub"))
     if content is not None:
         signature_of(file).write_bytes(content)
-    with pytest.raises(SystemTrouble, match=r"has no good signature.*\.sig must lie beside it"):
+    with pytest.raises(SystemTrouble, match=r"has no good signature.*\.sig must be beside it"):
         told(home, file)
 
 
@@ -243,10 +243,10 @@ def test_a_key_of_the_standard_is_understood(tmp_path: Path, home: Home) -> None
 
 
 def test_keys_are_neither_overwritten_nor_of_another_kind(tmp_path: Path, home: Home, key: Path) -> None:
-    with pytest.raises(Malformed, match="is there already: a key is not overwritten"):
+    with pytest.raises(Malformed, match="exists already: a key is never overwritten"):
         make_key(key)
     for wrong in (key, ROOT / "tests/certificates/certificate.pem", Path("/dev/zero")):
-        with pytest.raises(Malformed, match=r"is no public Ed25519 key|cannot be read"):
+        with pytest.raises(Malformed, match=r"is not a public Ed25519 key|cannot be read"):
             trust(home, wrong)
     assert not (home.folder / KEY).exists()
     key.chmod(0o644)

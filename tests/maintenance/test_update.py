@@ -130,9 +130,7 @@ def test_one_that_fails_its_check_is_never_used(place: Place) -> None:
 
 def test_one_that_does_not_start_is_put_back(place: Place) -> None:
     place.machine.good = ("1.0",)
-    with pytest.raises(
-        SystemTrouble, match=r"2\.0 has not come up \(the service did not start\)\. 1\.0 is in use again"
-    ):
+    with pytest.raises(SystemTrouble, match=r"2\.0 did not start \(the service did not start\)\. 1\.0 is in use again"):
         place.update()
     assert place.machine.done == ["check 2.0", "start 2.0", "stop", "start 1.0"]
     assert (place.home.current, place.home.pending(), place.machine.is_on) == ("1.0", None, True)
@@ -174,7 +172,7 @@ def test_one_that_fails_leaves_the_way_back_of_before(place: Place, is_ill: bool
     if is_ill:
         place.machine.good += ("3.0",)
         place.machine.ill = ("3.0",)
-    with pytest.raises(SystemTrouble, match=r"3\.0 has not come up .*2\.0 is in use again"):
+    with pytest.raises(SystemTrouble, match=r"3\.0 did not start .*2\.0 is in use again"):
         place.update("3.0")
     assert (place.home.current, place.home.previous, place.home.pending()) == ("2.0", "1.0", None)
     assert [each.name for each in place.home.all()] == ["1.0", "2.0"]
@@ -230,7 +228,7 @@ def test_one_that_is_not_well_and_has_no_way_back_goes_on(
         return begin()
 
     place.machine.begin = migrate  # type: ignore[method-assign] # the newer program's own start
-    with pytest.raises(SystemTrouble, match=rf"says it is failing\)\. 1\.0 cannot be taken again: .*{words}"):
+    with pytest.raises(SystemTrouble, match=rf"says it is failing\)\. 1\.0 cannot be used again: .*{words}"):
         place.update()
     assert (place.home.current, place.home.previous, place.home.pending()) == ("2.0", "1.0", None)
     assert (place.machine.is_on, place.machine.done[-2:]) == (True, ["stop", "start 2.0"])
@@ -264,8 +262,8 @@ def test_a_service_that_is_off_stays_off(place: Place) -> None:
     place.machine.is_on = False
     place.update()
     assert place.machine.done == ["check 2.0"]
-    assert place.said[-1] == "2.0 is used from the next start on; if it does not come up, 1.0 is taken again."
-    with pytest.raises(SystemTrouble, match=r"2\.0 has not come up yet since it was switched to"):
+    assert place.said[-1] == "2.0 is used from the next start on; if it does not start, 1.0 is used again."
+    with pytest.raises(SystemTrouble, match=r"2\.0 has not started yet since you switched to it"):
         place.update("3.0")
     assert place.machine.begin()
     assert place.home.current == "2.0"
@@ -287,7 +285,7 @@ def test_no_way_back_is_said_and_the_newer_one_goes_on(place: Place) -> None:
     place.update()
     with closing(sqlite3.connect(place.settings.journal_path)) as db:
         db.execute("PRAGMA user_version = 3")
-    with pytest.raises(SystemTrouble, match="no copy in the old one is kept"):
+    with pytest.raises(SystemTrouble, match="there is no copy in the old one"):
         place.updater.back()
     assert (place.home.current, place.machine.done[-1]) == ("2.0", "start 2.0")
 

@@ -292,4 +292,4 @@ def test_the_commands_say_what_is_wrong_with_a_file(tmp_path: Path, capsys: pyte
     assert capsys.readouterr().err == f"companion: {nowhere} cannot be read: No such file or directory\n"
     (tmp_path / "map").write_bytes(b"\xff\xfe")
     assert main(["kit", "arena", "-o", str(tmp_path / "k.pdf"), "--board", str(tmp_path / "map")]) == 1
-    assert "is no text: a map is lines of . # s n S N" in capsys.readouterr().err
+    assert "is not text: a map is lines of . # s n S N" in capsys.readouterr().err

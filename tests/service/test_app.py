@@ -72,7 +72,7 @@ def test_pages_do_not_wait_for_a_camera_that_takes_its_time(tmp_path: Path, monk
     monkeypatch.setattr("companion.service.app.CameraOpener", Slow)
     quiet = settings(tmp_path, camera=CameraSettings(source="usb:0"), panel=PanelSettings(enabled="no"))
     with Companion(quiet, simulate=False) as companion:
-        assert companion.found[1] == "The camera is opened while the pages are up already."
+        assert companion.found[1] == "The camera is being opened; the pages work already."
         assert opened.wait(20)
         with urllib.request.urlopen(f"http://127.0.0.1:{companion.server.port}/", timeout=20) as answer:
             assert answer.status == 200

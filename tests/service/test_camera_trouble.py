@@ -209,7 +209,7 @@ def test_a_busy_camera_at_the_start_is_taken_when_it_is_free(house: House) -> No
     with house.open() as companion:
         house.frames(1)
         assert house.camera["state"] == "trouble"
-        assert "It is tried again and again" in " ".join(companion.found)
+        assert "The companion keeps trying" in " ".join(companion.found)
         house.webcam.busy = False
         house.clock.advance(1.0)
         house.frames(3)

@@ -227,7 +227,7 @@ def test_what_is_wrong_with_the_machine_is_seen_within_a_minute_and_over_again(
         clock.advance(LOOK_S)
         companion.health.look()
         assert companion.health.line() == ""
-    assert "What was wrong with the machine is over." in caplog.text
+    assert "The machine is well again." in caplog.text
 
 
 def test_the_doctor_of_a_running_service_asks_its_own_camera_and_pins(tmp_path: Path) -> None:

@@ -212,7 +212,7 @@ def test_a_hung_service_is_starved_killed_and_the_game_goes_on(tmp_path: Path, e
         assert ear.heard("STATUS")[-1].startswith("Outbuffered: "), "it goes on where it was"
         process.send_signal(signal.SIGUSR1)
         until("ready once more", lambda: len(ear.heard("READY")) == 3)
-        assert "Begins anew" in ear.heard("STATUS")
+        assert "Restarts" in ear.heard("STATUS")
         process.terminate()
         assert process.wait(20) == 0
         until("the end", lambda: ear.heard("STOPPING") == ["1"])

@@ -84,7 +84,7 @@ def test_each_part_changes_the_seed_and_every_forgery_is_named(one: str, other: 
     assert true.seed != forged.seed
     words = " ".join(forged.faults(true.seed))
     assert "The seed does not come from the secret and the contributions." in words
-    assert ("The secret does not fit the commitment" in words) is (part == 0)
+    assert ("The secret does not match the commitment" in words) is (part == 0)
 
 
 def test_a_seat_cannot_pass_its_part_on_to_the_other() -> None:
@@ -469,7 +469,7 @@ def test_file_and_notation_carry_the_proof(place: Place) -> None:
     opened["contributions"] = {seat: each["value"] for seat, each in plain["chance"]["contributions"].items()}
     assert recomputed(opened) == (plain["chance"]["commitment"], f"{plain['seed']:064x}")
     assert read_sheet(write_sheet(played)) == played
-    assert "commitment, contributions and seed fit" in "\n".join(retell(played))
+    assert "commitment, contributions and seed match" in "\n".join(retell(played))
 
 
 def test_the_check_for_outsiders_is_all_it_takes(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -306,7 +306,7 @@ def test_the_turn_lamp_is_the_side_on_turn(played: Played) -> None:
 
 def test_strangers_cannot_act_for_a_seat_where_hands_are_hidden(played: Played) -> None:
     begin(played, "full")
-    with pytest.raises(Illegal, match="Only the seat on turn"):
+    with pytest.raises(Illegal, match="Only the seat whose turn it is"):
         act(played, "d0")
     with pytest.raises(Illegal, match="Only the host"):
         played.table.undo(played.table.view().moment)

@@ -103,7 +103,7 @@ def test_both_are_asked_to_lay_their_stacks_open(tmp_path: Path) -> None:
             played.table.resume("south")
         played.table.act(played.table.view().moment, "c")
         sign = played.table.view().sign
-        assert sign.text == "Lay both stacks open"
+        assert sign.text == "Turn both stacks face up"
         assert sign.seats == frozenset(SEATS)
 
 

@@ -674,7 +674,7 @@ def test_a_finished_game_is_told_again_from_its_file(tmp_path: Path) -> None:
     assert told[-1] == "Purple brings lime’s flag home to a1."
     forged = file.read_text().replace("LDD", "LDU")
     file.write_text(forged)
-    with pytest.raises(Malformed, match="the receipt of south does not fit"):
+    with pytest.raises(Malformed, match="the receipt of south does not match"):
         list(retell(load_game(file)))
     file.write_text("{")
     with pytest.raises(Malformed, match="not a game file"):

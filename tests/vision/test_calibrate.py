@@ -199,9 +199,9 @@ def test_the_camera_is_measured_live_and_its_lens_kept(
     webcam.scene = lambda: next(pictures)
     assert main(settings(tmp_path)) == 0
     told = capsys.readouterr().out.splitlines()
-    assert told[0] == "usb:0: hold the page before it; Ctrl-C ends without a change."
+    assert told[0] == "usb:0: hold the page in front of it; Ctrl-C stops without changing anything."
     assert told[2] == "View 1 is taken. Tilt the page so that its left edge comes nearer to the camera."
-    assert told[-3:-1] == ["View 9 is taken.", "Working out the lens: some seconds."]
+    assert told[-3:-1] == ["View 9 is taken.", "Working out the lens: this takes some seconds."]
     assert told[-1].startswith("9 views: 62.")
     (kept,) = json.loads((tmp_path / "state/lenses.json").read_text()).values()
     assert kept["exact"] is True

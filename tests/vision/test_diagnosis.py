@@ -116,8 +116,13 @@ def test_a_square_under_a_hand_is_not_known() -> None:
         ("kahmate", {"light": 0.3}, "Switch on a lamp", "It is dark on the whole board."),
         ("arena", {"light": 1.5}, "Less light, or unlock the exposure", "too bright everywhere"),
         ("arena", {"defocus_px": 3.5}, "Turn the lens, or unlock the focus", "The picture is not sharp on"),
-        ("kahmate", {"fill": 0.5}, "Come 30 cm closer", "have 1.7 px per module; 2.3 is enough."),
-        ("binmat", {"tilt_deg": 52.0, "width": 1280, "height": 720}, "Look down more steeply", "it would not fit"),
+        ("kahmate", {"fill": 0.5}, "Move it 30 cm closer", "have 1.7 px per module; 2.3 is enough."),
+        (
+            "binmat",
+            {"tilt_deg": 52.0, "width": 1280, "height": 720},
+            "Let it look down more steeply",
+            "it would not fit",
+        ),
         ("scouts", {"shift_mm": (120.0, 0.0)}, "Turn the camera a little", "The corner South-East of the board"),
         ("scouts", {"shift_mm": (0.0, 90.0)}, "Turn the camera towards North", "North-East and North-West"),
     ],
@@ -133,7 +138,7 @@ def test_coming_so_much_closer_is_enough() -> None:
     """The camera of the scene is moved as the advice says: then the markers are large enough."""
     far = Looked("kahmate", fill=0.5).look().board()
     assert far is not None
-    centimetres = int(far.advice[0].text.split()[1])
+    centimetres = int(far.advice[0].text.split()[2])
     grown = far.distance_mm / (far.distance_mm - 10 * centimetres)
     near = Looked("kahmate", fill=0.5 * grown).look().board()
     assert near is not None

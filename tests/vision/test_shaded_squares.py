@@ -1,5 +1,7 @@
 """Bare squares are told from pieces under shadows with hard edges, whatever lies there."""
 
+from dataclasses import replace
+
 import cv2
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from companion.tools.bench.reading.pictures import tops_of, wrong_entries
 from companion.tools.bench.reading.scenes import default_kits, scene
 from vision.pieces.board_reader import BoardReader
 from vision.pieces.shaded_squares import Paper, reflectance
+from vision.pieces.square_cells import SquareCells
 
 SIDE = 60
 PLACES = np.stack(np.meshgrid(*(np.arange(SIDE) * 0.6 - 17.7,) * 2), axis=-1).reshape(-1, 2).astype(np.float32)
@@ -84,3 +87,39 @@ def test_a_narrow_stripe_is_no_shadow() -> None:
 def test_where_nothing_beyond_the_square_is_in_sight_no_light_is_told() -> None:
     assert reflectance(lit(0, 0.5), SEEN, PAPER, (False,) * 4) is None
     assert reflectance(lit(0, 0.5), ~SEEN, PAPER, ALL) is None
+
+
+def crossed(angle_deg: float, rim_deg: float) -> NDArray[np.float32]:
+    """White paper across which the hard edge of one shadow and the soft rim of another run."""
+    angle = np.radians(rim_deg)
+    across = (PLACES @ np.array([np.cos(angle), np.sin(angle)], np.float32)).reshape(SIDE, SIDE)
+    return np.asarray(lit(angle_deg, 0.6, 2.0) * (0.8 + 0.2 * np.tanh(across / 9.0)), np.float32)
+
+
+@pytest.mark.parametrize(("angle_deg", "rim_deg"), [(40, 120), (0, 60), (90, 30), (135, 50)])
+def test_two_shadows_that_cross_are_light(angle_deg: float, rim_deg: float) -> None:
+    found = reflectance(crossed(angle_deg, rim_deg), SEEN, PAPER, ALL)
+    assert found is not None
+    share = (np.abs(np.log(found.ravel()[PAPER.inside])) < 0.2).mean()
+    assert share > 0.92
+
+
+@pytest.mark.parametrize("dark", [0.3, 0.5, 0.7])
+@pytest.mark.parametrize("half_mm", [6.0, 10.0, 14.9])
+@pytest.mark.parametrize("middle_alone", [False, True])
+def test_a_patch_under_two_shadows_that_cross_is_none(dark: float, half_mm: float, middle_alone: bool) -> None:
+    """Also where a mark is printed and only the middle is asked."""
+    tone = crossed(40, 120)
+    tone[FAR.reshape(SIDE, SIDE) < half_mm] *= dark
+    disc = np.flatnonzero(np.hypot(*PLACES.T) < min(half_mm, 7.0))
+    paper = replace(PAPER, inside=disc, gentle=2) if middle_alone else PAPER
+    assert reflectance(tone, SEEN, paper, ALL) is None
+
+
+def test_soft_print_is_no_shadow() -> None:
+    """A blurred outline makes paper that is asked next to it no darker."""
+    wanted = scene("shadow-3-3")
+    board = replace(wanted.kit.board, gap_mm=0.0)
+    paper = SquareCells(board).surroundings[False]
+    nearest = min(np.abs(paper.places_mm[part]).max(axis=1).min() for part in paper.beyond)
+    assert nearest >= board.square_mm / 2 + 1.0

@@ -344,8 +344,8 @@ def test_only_the_host_changes_something(room: Room, door: str, body: dict[str, 
 def test_the_host_locks_and_chooses(room: Room) -> None:
     host = room.host()
     page = room.fragment(host)
-    assert re.search(r'aria-pressed="true"[^>]*data-body=\'{"focus": false}\'>Lock focus', page)
-    assert re.search(r'aria-pressed="false"[^>]*data-body=\'{"exposure": true}\'>Lock exposure', page)
+    assert re.search(r'aria-pressed="true"[^>]*data-body=\'{"focus":false}\'>Lock focus', page)
+    assert re.search(r'aria-pressed="false"[^>]*data-body=\'{"exposure":true}\'>Lock exposure', page)
     assert host.post("/api/camera/lock", json={"focus": False}).status_code == 200
     assert host.post("/api/camera/choose", json={"source": "usb:C920"}).status_code == 200
     assert host.post("/api/camera/choose", json={"source": "/etc/passwd"}).status_code == 404

@@ -207,7 +207,7 @@ def test_a_seat_begins_a_game_in_each_way_that_it_names(place: Place) -> None:
     south = place.sit("south")
     page = page_of(south, "/seat/south")
     for number, way in enumerate(preset.options for preset in GAMES["binmat"].presets):
-        assert f'{{"game": "binmat", "preset": {number}}}' in page
+        assert f'{{"game":"binmat","preset":{number}}}' in page
         assert south.post("/api/seat/south/start", json={"game": "binmat", "preset": number}).status_code == 200
         assert place.table.view().board.tableau
         assert bool(place.table.view().board.tableau.lanes) is (way.get("way", "full") == "full")  # type: ignore[union-attr] # asserted above

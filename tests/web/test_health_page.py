@@ -84,8 +84,8 @@ def test_the_doctor_tells_the_worst_first(place: Place) -> None:
 @pytest.mark.parametrize(
     ("found", "sign"),
     [
-        (FOUND[:2], "See to 1 thing soon"),
-        ((*FOUND[:2], FOUND[1]), "See to 2 things soon"),
+        (FOUND[:2], "1 thing needs attention soon"),
+        ((*FOUND[:2], FOUND[1]), "2 things need attention soon"),
         ((FOUND[0], FOUND[3]), "Nothing is broken; 1 thing to know"),
         ((FOUND[0],), "All is well"),
     ],

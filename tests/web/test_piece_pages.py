@@ -263,7 +263,7 @@ def test_a_question_has_one_key_for_each_play_in_words(place: Place) -> None:
     pipeline_of(place.table).publish(asked)
     page = page_of(south, "/seat/south")
     assert "Which play is it?" in page
-    assert re.search(r'"action": "c1-b2"[^>]*>Dash c1 to b2<small class="mono">c1-b2</small>', page)
+    assert re.search(r'"action":"c1-b2"[^>]*>Dash c1 to b2<small class="mono">c1-b2</small>', page)
     assert "Dash c1 to b2" not in page_of(north, "/seat/north")
     assert south.get("/api/seat/south/view").get_json()["choices"] == ["c1-c2", "c1-b2"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from companion.core.grid import Square
-from vision.order_statistics import median
+from vision.order_statistics import median, quantiles
 
 Values = NDArray[np.float32]
 
@@ -25,6 +25,8 @@ _REACHES_DEG: tuple[tuple[float, ...], ...] = ((-20, -10, 10, 20), (-6, -3, 3, 6
 """So far round the direction in which the picture changes most the edge's is sought, then round the best ..."""
 _ROUND_DEG = (-8.0, -4.0, 0.0, 4.0, 8.0)
 """... and so far for each arc."""
+_CROSSED_DEG = (0.0, -4.0, 4.0, -10.0, 10.0)
+"""So far round the first direction where another shadow's soft rim crosses the edge."""
 _STEP_MM, _FEW = 0.8, 4
 """The light is told for each such step across the edge in which so many pixels lie."""
 _STRAY, _STRAY_SHARE = 0.14, 0.03
@@ -35,6 +37,8 @@ _DARKEST = 0.03
 """Darker tones tell nothing."""
 _ALIKE, _TAKEN_FOR_TRUE = 0.02, 5
 """A cell whose tones differ by less on average looks the same; so often in a row its verdict holds."""
+_MOST, _ALL = (0.1, 0.9), (0.03, 0.97)
+"""Between these shares lie the tones of most of a square's paper, and of all that is beyond it."""
 _HALF_MM = 20.0
 """About half a square, so that places along an edge are about 1."""
 _LEAST_INSIDE, _LEAST_BEYOND = 0.4, 0.12
@@ -51,6 +55,8 @@ class Paper:
     places_mm: Values
     step: float
     """The logarithm by which the paper beyond an outline may differ, as on a chess board."""
+    gentle: int = 6
+    """By how many of the gentle changes along an edge a light may be told: few where little of a square is asked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +93,7 @@ class _Light:
         across_mm = _across(places_mm, self.angle, self.radius_mm)
         values = np.interp((across_mm - self.first_mm) / _STEP_MM - 0.5, *self.profile)
         if self.slopes is not None:
-            values += _gently(places_mm, across_mm, self.angle) @ self.slopes
+            values += _gently(places_mm, across_mm, self.angle)[:, : self.slopes.size] @ self.slopes
         return np.asarray(values, np.float32)
 
 
@@ -137,7 +143,7 @@ def reflectance(tone: Values, seen: NDArray[np.bool_], paper: Paper, sides: tupl
 
 def _best_light(cell: _Cell, angle: float) -> _Light:
     """The light that explains a cell's paper: the plainest that does, sought from an edge in this direction on."""
-    best, radius = _light(cell, angle, np.inf), np.inf
+    first, best, radius = angle, _light(cell, angle, np.inf), np.inf
     tried = [(radius, reach) for reach in _REACHES_DEG] + [(radius, _ROUND_DEG) for radius in _RADII_MM]
     for number, (other_radius, reach) in enumerate(tried):
         if best.explains:
@@ -148,7 +154,26 @@ def _best_light(cell: _Cell, angle: float) -> _Light:
             if other.strays < best.strays:
                 best, radius = other, other_radius
                 angle = middle + off if number < len(_REACHES_DEG) else angle
-    return best if best.explains else _light(cell, angle, radius, uneven=True)
+    if best.explains:
+        return best
+    # Where two shadows cross, the steepest change is one's edge, and what is left of the other is gentle.
+    if not _goes_on(cell):
+        return best
+    for way, bend in ((angle, radius), *((first + np.radians(off), np.inf) for off in _CROSSED_DEG)):
+        best = _light(cell, way, bend, uneven=True)
+        if best.explains:
+            break
+    return best
+
+
+def _goes_on(cell: _Cell) -> bool:
+    """Is paper beyond a cell's outline as dark, and as bright, as within? What is there alone lies on the square."""
+    own = cell.values[cell.paper]
+    (dark, bright), (dark_beyond, bright_beyond) = (
+        quantiles(own[part], *shares) for part, shares in ((~cell.is_beyond, _MOST), (cell.is_beyond, _ALL))
+    )
+    most = _STRAY + cell.print_.step
+    return dark > dark_beyond - most and bright < bright_beyond + most
 
 
 def _direction(values: Values, inside: NDArray[np.int_], beyond: NDArray[np.int_]) -> float:
@@ -172,9 +197,9 @@ def _across(places_mm: Values, angle: float, radius_mm: float) -> Values:
 
 
 def _gently(places_mm: Values, across_mm: Values, angle: float) -> NDArray[np.float64]:
-    """(N, 2): by what a light may change along an edge."""
-    along = _across(places_mm, angle + np.pi / 2, np.inf) / _HALF_MM
-    return np.column_stack([along, along * across_mm / _HALF_MM])
+    """(N, 6): by what a light may change along an edge, as in the soft rim of another shadow: cubic polynomials."""
+    along, across = _across(places_mm, angle + np.pi / 2, np.inf) / _HALF_MM, across_mm / _HALF_MM
+    return np.column_stack([along, along * across, along**2, along * across**2, along**2 * across, along**3])
 
 
 def _light(cell: _Cell, angle: float, radius_mm: float, *, uneven: bool = False) -> _Light:
@@ -184,27 +209,38 @@ def _light(cell: _Cell, angle: float, radius_mm: float, *, uneven: bool = False)
     first_mm = float(across_mm.min())
     steps = ((across_mm - first_mm) / _STEP_MM).astype(int)
     number = np.bincount(steps)
-    own, tone = cell.values[cell.paper], 0.0
-    gently = _gently(places_mm, across_mm, angle) if uneven else None
-    slopes = np.zeros(2)
-    for _ in range(6 if uneven else 3):
-        rest = own - tone * cell.is_beyond
-        if gently is not None:
-            rest = rest - gently @ slopes
-        mean = np.bincount(steps, rest) / np.maximum(number, 1)
-        off = rest - mean[steps]
-        if cell.is_beyond.any():
-            step = median(off[cell.is_beyond]) - median(off[~cell.is_beyond])
-            tone = min(max(tone + step, -cell.print_.step), cell.print_.step)
-        if gently is not None:
-            slopes += np.linalg.lstsq(gently, off, rcond=None)[0]
     known = np.flatnonzero(number >= _FEW)
     if not known.size:
         return _Light(angle, radius_mm)
-    light = _Light(angle, radius_mm, (known, mean[known]), slopes if uneven else None, first_mm)
+    own, slopes, tone = np.asarray(cell.values[cell.paper], np.float64), None, 0.0
+    even = own
+    if uneven:
+        gently = _gently(places_mm, across_mm, angle)[:, : cell.print_.gentle]
+        slopes = _slopes(gently, cell, steps)
+        even = own - gently @ slopes
+    for _ in range(3):
+        mean = np.bincount(steps, even - tone * cell.is_beyond) / np.maximum(number, 1)
+        if cell.is_beyond.any():
+            off = even - tone * cell.is_beyond - mean[steps]
+            step = median(off[cell.is_beyond]) - median(off[~cell.is_beyond])
+            tone = min(max(tone + step, -cell.print_.step), cell.print_.step)
+    light = _Light(angle, radius_mm, (known, mean[known]), slopes, first_mm)
     off = own - tone * cell.is_beyond - light.at(places_mm)
     strays = float(np.count_nonzero(np.abs(off - median(off)) > _STRAY) / off.size)
     return replace(light, strays=strays, narrow=_has_narrow_stripes(mean[known]))
+
+
+def _slopes(gently: NDArray[np.float64], cell: _Cell, steps: NDArray[np.int_]) -> NDArray[np.float64]:
+    """(N,): how much of each of these changes there is (least squares), whatever the light is in each step, and with a
+    tone of its own beyond the outline."""
+    number = np.maximum(np.bincount(steps), 1)
+    columns = np.column_stack([gently, cell.is_beyond, cell.values[cell.paper]])
+    off = np.column_stack([column - (np.bincount(steps, column) / number)[steps] for column in columns.T])
+    found = np.linalg.lstsq(off[:, :-1], off[:, -1], rcond=None)[0]
+    tone, most = float(found[-1]), cell.print_.step
+    if abs(tone) > most:
+        found = np.linalg.lstsq(off[:, :-2], off[:, -1] - np.copysign(most, tone) * off[:, -2], rcond=None)[0]
+    return np.asarray(found[: gently.shape[1]], np.float64)
 
 
 def _has_narrow_stripes(profile: NDArray[np.float64]) -> bool:

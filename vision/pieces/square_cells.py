@@ -58,7 +58,7 @@ class SquareCells:
         """Pixels of plain paper so far from print that `GENTLE_MM` around them are paper too."""
         self.outline = self._outline()
         """(12, depth, length): pixels of the parts of the outline, each seen from outside: top, right, bottom, left."""
-        self.surroundings = {False: self._surroundings(self.paper), True: self._surroundings(self.middle)}
+        self.surroundings = {False: self._surroundings(self.paper, 6), True: self._surroundings(self.middle, 2)}
         """Where paper is in and round cells without a printed mark, and with one."""
         # Between a square and a wall there is no line, unless a gap parts them.
         walls = frozenset() if board.gap_mm else board.holes
@@ -112,16 +112,17 @@ class SquareCells:
         sides = np.stack([np.rot90(places, turn)[:depth, start : start + THIRDS * length] for turn in range(4)])
         return sides.reshape(4, depth, THIRDS, length).transpose(0, 2, 1, 3).reshape(-1, depth, length)
 
-    def _surroundings(self, inside: Places) -> Paper:
+    def _surroundings(self, inside: Places, gentle: int) -> Paper:
         board, axis = self.board, self._axis()
         across, up = np.meshgrid(axis, -axis)
         half = board.square_mm / 2
-        low, high = half + 0.8, half + (board.gap_mm - 0.8 if board.gap_mm else self.edge / self.scale)
+        # Beyond the outline's own blur, where there is room for that.
+        low, high = (0.8, board.gap_mm - 0.8) if board.gap_mm else (1.2, self.edge / self.scale)
         beyond = []
         for away, aside in ((up, across), (across, up), (-up, across), (-across, up)):
-            beyond.append(np.flatnonzero((away > low) & (away < high) & (np.abs(aside) < half - 1.5)))
+            beyond.append(np.flatnonzero((away > half + low) & (away < half + high) & (np.abs(aside) < half - 1.5)))
         places = np.column_stack([across.ravel(), -up.ravel()]).astype(np.float32)
-        return Paper(inside, tuple(beyond), places, _NEXT_TONE if board.tones > 1 else _SAME_TONE)
+        return Paper(inside, tuple(beyond), places, _NEXT_TONE if board.tones > 1 else _SAME_TONE, gentle)
 
     def _is_next(self, squares: Collection[Square]) -> Mask:
         """(N, 4): is what lies next to each square, above, right, below and left, one of these?"""

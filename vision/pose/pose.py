@@ -25,8 +25,6 @@ _STEPS = 20
 _SPARSE_PX, _LARGE_PX = 4, 1000
 """Places in the picture are worked out so many pixels of a view apart (twice as many in larger ones), and between them
 by proportion: right to 0.02 px, with the camera 55 degrees aslant and with lenses of 120 degrees."""
-_RIVAL, _RIVAL_PX = 3.0, 1.0
-"""The other pose of a plane is tried when its error is at most so many times the better one's, or so many px."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,16 +203,13 @@ def solve_pose(
 ) -> Pose | None:
     """The pose from (N, 3) coplanar board points and their (N, 2) pixels, N >= 4; None when the camera would be below.
 
-    Two poses explain a plane: the one above the table with less error counts, and where one has much more from the
-    beginning, it is not refined.
+    Two poses explain a plane almost equally well: the one above the table with less error counts.
     """
     object_points = points_mm.reshape(-1, 1, 3)
     matrix = lens.matrix(size)
     plane = lens.straight((points_px.reshape(-1, 2).astype(np.float64) - matrix[:2, 2]) / matrix[0, 0])
     found = cv2.solvePnPGeneric(object_points, plane.reshape(-1, 1, 2), np.eye(3), None, flags=cv2.SOLVEPNP_IPPE)
-    errors_px = np.asarray(found[3]).ravel() * matrix[0, 0]
-    most_px = max(_RIVAL_PX, _RIVAL * errors_px.min(initial=np.inf))
-    starts = [(r, t) for r, t, error in zip(found[1], found[2], errors_px, strict=True) if error <= most_px]
+    starts = list(zip(found[1], found[2], strict=True))
     if guess is not None:
         starts.append((guess.rotation, guess.translation))
     best: Pose | None = None

@@ -47,7 +47,7 @@ def end_words(view: TableView, finale: Finale | None) -> EndWords | None:
 
 def _turned(still: Still, is_turning: bool) -> str:
     if is_turning:
-        return say("Turn {number}: it turned here.", number=still.turn)
+        return say("Turn {number}: the turning point.", number=still.turn)
     return say("Turn {number} was the last one.", number=still.turn)
 
 

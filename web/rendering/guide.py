@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup
 
 from companion.core.grid import Square
+from companion.core.i18n import translate
 from companion.core.kit import SEATS, Seat
 from companion.games.screen import CardUi, OrderKind, OrderSheet, Play
 from companion.games.spelling import choice_of
@@ -75,19 +76,20 @@ def _unit_taps(sheet: OrderSheet, text: str) -> Iterator[Tap]:
     for part in text.split(" "):
         unit, _, code = part.partition(":")
         own = f'[data-unit="{unit}"]'
-        whole = (f'{own}[data-order="{code}"]', "")
-        is_on = f"{own}[aria-pressed=true]"
-        yield Tap(own, (whole, (is_on, "")))
-        ways = {way.letter for way in sheet.directions}
+        ways = {way.letter: translate(way.initial or way.letter) for way in sheet.directions}
         kind = next(i for i, each in enumerate(sheet.kinds) if code in _codes(each, ways))
         letter, has_direction = sheet.kinds[kind].letter, sheet.kinds[kind].has_direction
+        way = code.removeprefix(letter)
+        whole = (f"{own} b", f"{unit}:{letter}{ways.get(way, way)}")
+        is_on = f"{own}[aria-pressed=true]"
+        yield Tap(own, (whole, (is_on, "")))
         key = f'[data-kind="{kind}"]'
         yield Tap(key, (whole, (f"{key}[aria-pressed=true]", "")))
         if has_direction:
-            yield Tap(f'[data-way="{code.removeprefix(letter)}"]', (whole,))
+            yield Tap(f"[data-way={way}]", (whole,))
 
 
-def _codes(kind: OrderKind, ways: set[str]) -> set[str]:
+def _codes(kind: OrderKind, ways: Iterable[str]) -> set[str]:
     """How an order of this kind can be written."""
     return {kind.letter + way for way in ways} if kind.has_direction else {kind.letter}
 
@@ -112,7 +114,7 @@ def _card_taps(tableau: CardUi, text: str) -> Iterator[Tap]:
 
 def plain_taps(taps: Sequence[Tap]) -> list[list[Any]]:
     """For the script of the page: target, what is done, what comes first instead."""
-    return [[tap.target, tap.done, *filter(None, tap.instead)] for tap in taps]
+    return [[tap.target, [list(filter(None, each)) for each in tap.done], *filter(None, tap.instead)] for tap in taps]
 
 
 def guided_board(view: TableView) -> Markup:

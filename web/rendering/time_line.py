@@ -55,7 +55,7 @@ def marked_moments(replay: Replay) -> list[MarkedMoment]:
             kind = each.event.kind.highlight
             mark(each.place, kind.drawing, _titled(replay, each.turn, each.event.text), kind.weight)
     if turn := turning_point(replay.leads, replay.line.winners):
-        words = say("Turn {number}: it turned here.", number=replay.turns[turn - 1].counted)
+        words = say("Turn {number}: the turning point.", number=replay.turns[turn - 1].counted)
         mark(replay.turns[turn - 1].last, "turning", words, _TURNING)
     if last:
         mark(last, "home", replay.line.reason or say("The end"), _END)

@@ -129,7 +129,7 @@ def sign_of(found: tuple[Finding, ...]) -> str:
     if fails:
         return say_n("{n} thing does not work", "{n} things do not work", fails)
     if warns:
-        return say_n("See to {n} thing soon", "See to {n} things soon", warns)
+        return say_n("{n} thing needs attention soon", "{n} things need attention soon", warns)
     if notes := sum(each.grade is Grade.NOTE for each in found):
         return say_n("Nothing is broken; {n} thing to know", "Nothing is broken; {n} things to know", notes)
     return say("All is well")

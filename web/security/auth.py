@@ -102,7 +102,7 @@ class Auth:
         """Raise `Illegal` unless this browser has the seat and, where it is passed, shows its side."""
         self.require_sitting(request, seat)
         if self.passes(request) and self.shown(request) is not seat:
-            raise Illegal(Refusal.NOT_YOUR_SEAT, say("This phone is covered: tap {seat!c}’s key first", seat=seat))
+            raise Illegal(Refusal.NOT_YOUR_SEAT, say("This phone is covered: tap {seat!c}’s button first", seat=seat))
 
     def require_sitting(self, request: Request, seat: Seat) -> None:
         """Raise `Illegal` unless this browser has the seat; enough for what is nobody's secret."""

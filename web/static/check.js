@@ -9,6 +9,6 @@ document.addEventListener('click', async event => {
   const { sha256 } = await import('./sha256.js');
   for (const proof of key.closest('.proofs').querySelectorAll('.proof')) {
     const fits = sha256(proof.dataset.text) === proof.dataset.receipt;
-    proof.querySelector('.verdict').innerHTML = `${mark(fits)}${fits ? say('fits') : say('does not fit')}`;
+    proof.querySelector('.verdict').innerHTML = `${mark(fits)}${fits ? say('matches') : say('does not match')}`;
   }
 });

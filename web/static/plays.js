@@ -124,7 +124,7 @@ function main() {
   const found = whole();
   if (found.length === 1) return { label: found[0].label, action: found[0].text };
   if (found.length > 1) return { label: say('Choose one of these') };
-  if (taps.length) return { label: fitting(taps).length ? say('Tap where it goes') : say('Choose a key') };
+  if (taps.length) return { label: fitting(taps).length ? say('Tap where it goes') : say('Choose what to do') };
   if (key) return { label: say('{key}: tap the board', { key: keysOf().find(each => each.name === key)?.label }) };
   const straight = keysOf().find(each => each.is_main);
   if (!straight) return { label: plays.length ? say('Tap a square') : say('Wait') };

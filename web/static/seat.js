@@ -9,7 +9,7 @@ export const icon = drawing => `<svg class="ic" viewBox="0 0 100 100" aria-hidde
 
 async function check(receipt, text) {
   const { sha256 } = await import('./sha256.js').catch(() => ({}));
-  if (sha256 && receipt !== sha256(text)) refuse(say('The receipt does not fit your order: take it back'));
+  if (sha256 && receipt !== sha256(text)) refuse(say('The receipt does not match your order: take it back'));
 }
 
 // Seal an action; answers whether it is in.

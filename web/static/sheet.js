@@ -22,8 +22,7 @@ const unitOf = name => sheet.units.find(each => each.name === name);
 const wayOf = letter => sheet.directions.find(each => each.letter === letter);
 const kindOf = order => sheet.kinds[order?.kind];
 const isDone = order => Boolean(order) && (!kindOf(order).has_direction || Boolean(order.way));
-const written = order => (order ? `${kindOf(order).letter}${order.way}` : '');
-const shown = order => (order ? `${kindOf(order).letter}${wayOf(order.way)?.initial || order.way}` : '');
+const written = (order, own) => (order ? `${kindOf(order).letter}${(own && wayOf(order.way)?.initial) || order.way}` : '');
 const idle = () => sheet.units.filter(each => !isDone(given[each.name]));
 
 function text() {
@@ -119,10 +118,9 @@ function paintUnits() {
   const keys = sheet.units.map(each => {
     const key = Object.assign(document.createElement('button'), { type: 'button', className: 'key unit' });
     key.dataset.unit = each.name;
-    key.dataset.order = written(given[each.name]);
     key.setAttribute('aria-pressed', String(each.name === unit));
     key.setAttribute('aria-label', say('{unit}: {note}, {order}', { unit: each.name, note: each.note, order: ordered(each.name) || say('no order yet') }));
-    key.append(Object.assign(document.createElement('b'), { className: 'mono', textContent: `${each.name}:${shown(given[each.name])}` }));
+    key.append(Object.assign(document.createElement('b'), { className: 'mono', textContent: `${each.name}:${written(given[each.name], true)}` }));
     key.append(Object.assign(document.createElement('small'), { textContent: each.note }));
     return key;
   });
@@ -180,7 +178,7 @@ document.addEventListener('keydown', event => {
   if (!form() || event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.('input, textarea')) return;
   const letter = event.key.length === 1 ? event.key : '';
   const kind = sheet.kinds.findIndex(each => each.letter && each.letter.toLowerCase() === letter.toLowerCase());
-  const way = sheet.directions.find(each => each.initial === letter.toUpperCase()) ?? wayOf(letter.toUpperCase());
+  const way = sheet.directions.find(each => (each.initial || each.letter) === letter.toUpperCase());
   if (unitOf(letter)) choose(letter);
   else if (letter && way) tapWay(way.letter);
   else if (letter && kind >= 0) tapKind(kind);

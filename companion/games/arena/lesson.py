@@ -22,13 +22,13 @@ LESSON = Lesson(
                 SOUTH: say("All three go north. Robot 1 will find somebody in its way."),
                 NORTH: say("1 and 3 go south, 2 defends. Robot 1 will find somebody in its way."),
             },
-            say("Robots 1 bumped and stayed. The others are a step nearer."),
+            say("Both robots 1 bumped and stayed. The others are a step nearer."),
             (CommonEvent.BOUNCE, CommonEvent.BOUNCE, CommonEvent.MOVE),
         ),
         LessonStep(
             say("Hit"),
             {SOUTH: "1:D 2:aN 3:N", NORTH: "1:D 2:aS 3:D"},
-            say("Robots 2 stand face to face and hit."),
+            say("Both robots 2 hit, face to face."),
             say("An attack hits the next square and takes 12 of 30 points."),
             {
                 SOUTH: say("Robot 2 attacks north. 3 goes on, 1 defends."),
@@ -53,9 +53,9 @@ LESSON = Lesson(
 )
 
 HELP = {
-    "Move": say("one square; two wanting one stay"),
+    "Move": say("one square, unless two want it"),
     "Attack": say("12 points off the next square"),
     "Defend": say("every hit counts half"),
-    "Self-destruct": say("6 points to all around"),
+    "Self-destruct": say("6 points off all around"),
 }
 """What comes of each order, by its English word."""

@@ -37,7 +37,7 @@ LESSON = Lesson(
             say("The defender draws from lane 3."),
             say("Decks 3, 4 and 5 lie open: everybody sees what is drawn there."),
             {DEFENDER: say("Draw, then lane 3. Its top card lies open.")},
-            say("The defender has a card more."),
+            say("The defender has one more card."),
             (BinmatEvent.DRAW,),
         ),
         LessonStep(
@@ -46,7 +46,7 @@ LESSON = Lesson(
             say("The attacker stacks a second 4."),
             say("4 and 4 make 8, the third power of two: power 3."),
             {ATTACKER: say("Put the other 4 on lane 2: 8 in all, power 3.")},
-            say("Two cards face down. What may they be?"),
+            say("Two cards face down. What could they be?"),
             (BinmatEvent.PLAY_DOWN,),
         ),
         LessonStep(
@@ -55,7 +55,7 @@ LESSON = Lesson(
             say("The defender draws from lane 4."),
             say("Every turn is one action. This one might have gone into lane 2."),
             {DEFENDER: say("Draw, then lane 4. In a real game you might guard lane 2 better.")},
-            say("The attacker has the turn."),
+            say("It is the attacker’s turn."),
             (BinmatEvent.DRAW,),
         ),
         LessonStep(

@@ -258,7 +258,9 @@ _SIGNS = (
 _POWER = AidPoint(
     say("Power: only these sums count"), say("2 is 1, 4 is 2, 8 is 3, 16 is 4, 32 is 5, 64 is 6. Every other sum is 0.")
 )
-_COMBAT = AidPoint(say("Combat"), say("Turn both stacks up. TRAPs first, then BOUNCEs, then the sums, then damage."))
+_COMBAT = AidPoint(
+    say("Combat"), say("Turn both stacks face up. TRAPs first, then BOUNCEs, then the sums, then damage.")
+)
 _DAMAGE = AidPoint(
     say("Damage"),
     say("Attacker’s power less the defender’s, and one more. First it takes stack cards, then cards of the lane deck."),

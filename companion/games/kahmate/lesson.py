@@ -35,7 +35,7 @@ LESSON = Lesson(
             _PASS,
             {SOUTH: "."},
             say("Blue ends the round."),
-            say("You may run, pass and kick as long as you can. Then end the round."),
+            say("You may run, pass and kick as long as you can. Then you end the round."),
             {SOUTH: say("End the round: now pink may do something about it.")},
             say("Pink’s round."),
             (KahmateEvent.ROUND_END,),
@@ -55,7 +55,7 @@ LESSON = Lesson(
             say("Both choose a card in secret."),
             say("Card and strength count. More than 2 ahead takes the ball."),
             {
-                SOUTH: say("Give a small card away: 2. The big ones come in handy later."),
+                SOUTH: say("Spend a low card: 2. The high ones come in handy later."),
                 NORTH: say("Big adds 2 to your card. Play 5: that makes 7."),
             },
             say("7 against 2: pink has the ball. From here on cards are secret."),

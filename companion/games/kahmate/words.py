@@ -207,11 +207,13 @@ _POINTS = (
     ),
     AidPoint(
         say("Pass as often as you like"),
-        say("One or two squares back, up to two aside. A rival in between: face-off. Lose it and the ball is theirs."),
+        say(
+            "One or two squares back, up to two sideways. A rival in between: face-off. Lose it and the ball is theirs."
+        ),
     ),
     AidPoint(
-        say("Kick once nobody of yours is ahead"),
-        say("One to three squares ahead, up to three aside. Nobody can intercept it."),
+        say("Kick when none of yours is ahead"),
+        say("One to three squares ahead, up to three sideways. Nobody can intercept it."),
     ),
     AidPoint(
         say("Tackle: it ends your round"),

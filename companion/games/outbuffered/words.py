@@ -170,7 +170,7 @@ _AID = PlayerAid(
             ),
         ),
         AidPoint(
-            say("A shot flies four ways"),
+            say("A shot goes in four directions"),
             say("along rank and file, as far as the first wall. A robot that is hit drops its flag and starts again."),
         ),
         AidPoint(say("The flag"), say("Stop on their flag and you carry it. It stays where you drop it.")),

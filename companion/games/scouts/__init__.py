@@ -52,7 +52,7 @@ class Scouts(ChessClockGame[State, str]):
     end_rule = "winning"
     lesson = LESSON
     help_words = HELP
-    lead_words = say("the ranks that the best scout still has to go, there and home")
+    lead_words = say("how many ranks the best scout still has to cover, there and back")
 
     def kit(self, options: ScoutsOptions) -> Kit:  # noqa: ARG002
         """Ten two-faced scouts, two boulders, two rocks; the same with all options."""

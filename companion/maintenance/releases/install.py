@@ -74,7 +74,7 @@ def read_package(path: Path) -> Package:
         raise ReleaseTrouble(f"There is no file {path}") from None
     except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, tarfile.TarError, StopIteration) as error:
         raise ReleaseTrouble(f"{path} is damaged or no release of this program ({error})") from None
-    raise ReleaseTrouble(f"{path} is no release: give a file that ends in .whl or .tar.gz")
+    raise ReleaseTrouble(f"{path} is not a release: give a file that ends in .whl or .tar.gz")
 
 
 def _read_tree(path: Path) -> Package:

@@ -116,7 +116,7 @@ class Home:
         try:
             return Release(**json.loads((self.folder / name / STAMP).read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
-            raise ReleaseTrouble(f"There is no whole release {name} in {self.folder}") from None
+            raise ReleaseTrouble(f"There is no complete release {name} in {self.folder}") from None
 
     def all(self) -> tuple[Release, ...]:
         """Every release that is wholly there."""
@@ -274,13 +274,13 @@ def older_journal(journal: Path, form: int, left: str) -> tuple[int, str]:
     copy = kept_copy(journal, form)
     if not copy.exists():
         raise ReleaseTrouble(
-            f"The games in {journal} have been brought into a newer form, and no copy in the old one is kept: the "
-            "older release could not read them. It is not taken back."
+            f"The games in {journal} have been converted to a newer format, and there is no copy in the old one: "
+            "the older release could not read them. Nothing was changed."
         )
     inputs = max(0, _inputs(journal) - _inputs(copy))
     with closing(sqlite3.connect(journal)) as db:
         if db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-            raise ReleaseTrouble(f"The games in {journal} are in use by another program: end that first.")
+            raise ReleaseTrouble(f"The games in {journal} are in use by another program: stop that first.")
     ready = journal.with_name(f"{journal.stem}.of-{left}.back{journal.suffix}")
     try:
         copy_database(copy, ready)
@@ -388,7 +388,7 @@ def main(arguments: list[str]) -> int:
     home = Home(Path(__file__).resolve().parent)
     try:
         if arguments == ["starting"] and (done := home.starting()):
-            print(f"<4>{done.left} has not come up {TRIES} times: {done.taken} is taken again", file=sys.stderr)
+            print(f"<4>{done.left} did not start {TRIES} times: {done.taken} is used again", file=sys.stderr)
     except (OSError, sqlite3.Error) as error:
         print(f"<3>The release could not be looked after: {error}", file=sys.stderr)
     return 0

@@ -74,7 +74,7 @@ def make_key(path: Path) -> Path:
     public = path.with_suffix(".pub")
     for each in (path, public):
         if each.exists() or each.is_symlink():
-            raise Malformed(f"{each} is there already: a key is not overwritten")
+            raise Malformed(f"{each} exists already: a key is never overwritten")
     made = _openssl("genpkey", "-algorithm", "ed25519")
     _demand(made, "A key cannot be made")
     try:
@@ -104,7 +104,7 @@ def sign(package: Path, key: Path) -> Path:
     _demand(_openssl("pkeyutl", *options), f"{package} cannot be signed with {key}")
     if len(read_file(signature, 10_000)) != SIGNATURE_BYTES:
         signature.unlink()
-        raise Malformed(f"{key} is no Ed25519 key: make one with companion sign --make-key FILE")
+        raise Malformed(f"{key} is not an Ed25519 key: make one with companion sign --make-key FILE")
     return signature
 
 
@@ -114,7 +114,7 @@ def _public_key(path: Path) -> bytes:
     except OSError as error:
         raise Malformed(f"{path} cannot be read: {error.strerror}") from None
     if not _PUBLIC.fullmatch(content):
-        raise Malformed(f"{path} is no public Ed25519 key: companion sign --make-key FILE makes FILE and its .pub")
+        raise Malformed(f"{path} is not a public Ed25519 key: companion sign --make-key FILE makes FILE and its .pub")
     return content
 
 

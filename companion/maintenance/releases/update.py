@@ -95,11 +95,11 @@ class Updater:
             before = self.home.previous
             self.home.try_out(name, self._journal)
             if not self.machine.runs():
-                self.say(f"{name} is used from the next start on; if it does not come up, {was} is taken again.")
+                self.say(f"{name} is used from the next start on; if it does not start, {was} is used again.")
                 return
-            self.say(f"Switching from {was} to {name}: the service is started anew, a game goes on")
+            self.say(f"Switching from {was} to {name}: the service restarts, a game goes on")
             if trouble := self._bring_up(name):
-                raise SystemTrouble(f"{name} has not come up ({trouble}). {self._return_to(was, before)}")
+                raise SystemTrouble(f"{name} did not start ({trouble}). {self._return_to(was, before)}")
             self.say(f"{name} is in use. Back to {was}: companion update --back")
             keep_watch(self.home, name)
             self.home.tidy()
@@ -120,7 +120,7 @@ class Updater:
                     self.machine.begin()
                 raise
             if ran and (trouble := self._bring_up(name)):
-                raise SystemTrouble(f"{name} is in use, but it does not come up: {trouble}")
+                raise SystemTrouble(f"{name} is in use, but it does not start: {trouble}")
             self.say(f"{name} is in use. {lost_words(done, self._journal.parent)}".rstrip())
 
     def _settled(self) -> str:
@@ -129,7 +129,7 @@ class Updater:
         if not current:
             raise SystemTrouble(f"There is no release in {self.home.folder}: sudo make install")
         if self.home.pending() is not None:
-            raise SystemTrouble(f"{current} has not come up yet since it was switched to: start the service first")
+            raise SystemTrouble(f"{current} has not started yet since you switched to it: start the service first")
         return current
 
     def back_up(self) -> None:
@@ -167,13 +167,13 @@ class Updater:
             done = self.home.give_up(was, before, self._journal)
         except (OSError, sqlite3.Error) as error:
             self.machine.begin()
-            return f"{was} cannot be taken again: {_why(error)}. {self.home.current} is started once more."
+            return f"{was} cannot be used again: {_why(error)}. {self.home.current} is started once more."
         lost = lost_words(done, self._journal.parent)
         came_up = self.machine.begin()
         with suppress(OSError):  # what is left of the other goes with the next update
             self.home.tidy()
         if not came_up:
-            return f"{was} is taken again, but it does not come up either: journalctl -u {UNIT}. {lost}".rstrip()
+            return f"{was} is in use again, but it does not start either: journalctl -u {UNIT}. {lost}".rstrip()
         return f"{was} is in use again. {lost}".rstrip()
 
 
@@ -213,7 +213,7 @@ def given(what: str, home: Home, trusted: Callable[[Path], None]) -> Iterator[Pa
     """
     source = Path(what).absolute()
     if not source.name.endswith((".whl", ".tar.gz")):
-        raise Malformed(f"{what} is no release of this program: give a file that ends in .whl or .tar.gz")
+        raise Malformed(f"{what} is not a release of this program: give a file that ends in .whl or .tar.gz")
     with _words():
         for left in home.folder.glob(f"{_INCOMING}*"):  # the power went
             shutil.rmtree(left)
@@ -271,11 +271,11 @@ def demand_signature(home: Home, package: Path, unsigned: bool, tell: Callable[[
             raise SystemTrouble("--unsigned is for root alone, typed at a terminal")
         tell(f"{package.name} has no good signature: you vouch for it.")
         return
-    advice = "A file that you have made yourself is taken with --unsigned."
+    advice = "Use --unsigned for a file that you built yourself."
     if not has_key(home):
         raise SystemTrouble(f"This installation trusts no key yet: sudo companion update --trust FILE.pub. {advice}")
     raise SystemTrouble(
-        f"{package.name} has no good signature, nothing was changed. {signature_of(package).name} must lie beside it, "
+        f"{package.name} has no good signature: nothing was changed. {signature_of(package).name} must be beside it, "
         f"made with the key that this installation trusts. {advice}"
     )
 
@@ -285,8 +285,8 @@ def demand_newer(home: Home, package: Package, older: bool) -> None:
     used = home.release(home.current).version
     if not older and _order(package.version) < _order(used):
         raise SystemTrouble(
-            f"{package.version} is older than {used}, which is in use, and may have faults that are known. "
-            "companion update --back takes the one of before again; if you want this one, add --older"
+            f"{package.version} is older than {used}, which is in use, and may have known faults. "
+            "companion update --back goes back to the previous release; to install this one, add --older"
         )
 
 

@@ -25,7 +25,7 @@ class Turns:
         session = self._pipeline.session
         self._require_now(moment)
         if not session.is_open:
-            raise Illegal(Refusal.NOT_YOUR_SEAT, say("Only the seat on turn can do that"))
+            raise Illegal(Refusal.NOT_YOUR_SEAT, say("Only the seat whose turn it is can do that"))
         if action not in session.open_actions and action not in self._pipeline.live.laid.values():
             raise Illegal(Refusal.NOT_TO_ACT, say("That cannot be done from the table: use the seat’s phone"))
         (seat,) = session.awaited
@@ -69,7 +69,7 @@ class Turns:
         """Tell what the rules allow now, or no longer."""
         live = self._pipeline.live
         if is_wanted and live.session.phase is not Phase.ORDERS:
-            raise Illegal(Refusal.WRONG_PHASE, say("Nothing is to be decided now: do as the sign says"))
+            raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to decide now: do as the sign says"))
         if live.is_helping != is_wanted:
             self._pipeline.publish(replace(live, is_helping=is_wanted))
 

@@ -67,7 +67,7 @@ class FairChance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     def faults(self, seed: int) -> Iterator[str]:
         """What does not fit in the chance of a game that was played with this seed, as sentences; none: all fits."""
         if not _HEX.fullmatch(self.secret) or commitment_of(self.secret) != self.commitment:
-            yield say("The secret does not fit the commitment: it was changed after the commitment was published.")
+            yield say("The secret does not match the commitment: it was changed after the commitment was published.")
         for seat, given in sorted(self.contributions.items()):
             if not _fits(given.value, given.by):
                 yield say("What {seat!c} gave is not a valid contribution.", seat=seat)

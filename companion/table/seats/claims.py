@@ -277,8 +277,8 @@ def mark_words(lamps: Collection[int]) -> str:
 def sentence_of(seat: Seat) -> str:
     """What the table says while a phone asks for a seat."""
     if seat is Seat.SOUTH:
-        return say("A phone asks for South’s seat. If it shows the pad’s mark, hold Back there to let it in.")
-    return say("A phone asks for North’s seat. If it shows the pad’s mark, hold Back there to let it in.")
+        return say("A phone asks for South’s seat. If it shows the pad’s mark, hold Back on the pad to let it in.")
+    return say("A phone asks for North’s seat. If it shows the pad’s mark, hold Back on the pad to let it in.")
 
 
 def _same_key(one: Press, other: Press) -> bool:

@@ -258,7 +258,7 @@ def test_the_host_key_is_told_to_no_other_service(answer: tuple[int, bytes]) -> 
     with HTTPServer(("127.0.0.1", 0), Foreign) as server:
         thread = threading.Thread(target=server.handle_request)
         thread.start()
-        with pytest.raises(SystemTrouble, match="does not answer at port"):
+        with pytest.raises(SystemTrouble, match="does not answer on port"):
             change_running(WebSettings(host="0.0.0.0", port=server.server_port), HOST_KEY)
         thread.join()
     assert heard == [None]

@@ -82,7 +82,7 @@ def test_the_cover_comes_first_and_opens_one_side_only(place: Place, phone: Flas
     refused = phone.post("/api/seat/north/mine", json={})
     assert (refused.status_code, error_of(refused)["message"]) == (
         403,
-        "This phone is covered: tap North’s key first",
+        "This phone is covered: tap North’s button first",
     )
     assert hand_in(phone, "north", moment, "III") == 403
     page_of(phone, "/pass")

@@ -27,7 +27,7 @@ from vision.simulation.view import View
 
 MOST = 1.2
 """Times what the peer takes."""
-MOST_HIDDEN = 1.4
+MOST_HIDDEN = 1.3
 """The same with a corner marker hidden."""
 TIMES = 5
 _TRIES = 20

@@ -1,0 +1,50 @@
+"""The table screen on a screen that stands upright: no sentence is cut, none lies on another part or outside."""
+
+from __future__ import annotations
+
+import pytest
+import tour as walk
+from selenium.webdriver.remote.webdriver import WebDriver
+from service import browser
+
+UPRIGHT = (1080, 1920)
+CUT = """
+const cut = [];
+for (const part of document.querySelectorAll('main h1, main h2, main p, main li, main .sign, main small')) {
+  if (!part.innerText?.trim() || part.matches('.still') || part.closest('.vh, .board, .log')) continue;
+  const range = document.createRange();
+  range.selectNodeContents(part);
+  const box = range.getBoundingClientRect();
+  if (!box.width || !box.height || getComputedStyle(part).visibility === 'hidden') continue;
+  let frame = { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
+  for (let outer = part; outer; outer = outer.parentElement) {
+    if (outer === document.body || getComputedStyle(outer).overflow === 'visible') continue;
+    const edge = outer.getBoundingClientRect();
+    frame = { left: Math.max(frame.left, edge.left), top: Math.max(frame.top, edge.top),
+      right: Math.min(frame.right, edge.right), bottom: Math.min(frame.bottom, edge.bottom) };
+  }
+  const out = Math.max(frame.left - box.left, frame.top - box.top, box.right - frame.right, box.bottom - frame.bottom);
+  if (out > arguments[0]) cut.push(`${part.tagName}.${part.className} ${Math.round(out)} px: ${part.innerText.slice(0, 60)}`);
+}
+return cut;
+"""
+SLACK_PX = 4
+"""Ascenders and descenders reach beyond a line."""
+
+
+def cut(window: WebDriver) -> list[str]:
+    return list(window.execute_script(CUT, SLACK_PX))
+
+
+@pytest.mark.parametrize("language", ["en", "es", "fr"])
+def test_no_sentence_of_an_upright_table_screen_is_cut(language: str) -> None:
+    found = {}
+    with walk.touring() as tour, browser(UPRIGHT) as window:
+        walk.cdp(window, "Network.enable")
+        walk.dress(window, UPRIGHT, "light")
+        for stop in tour.stops(("outbuffered", "scouts")):
+            if stop.path == "/":
+                walk.visit(window, tour, stop, language)
+                found[stop.name] = cut(window)
+    assert len(found) >= 8
+    assert {name: each for name, each in found.items() if each} == {}
