@@ -22,7 +22,7 @@ from vision.simulation.view import View
 GAME = Binmat()
 KIT: Kit = GAME.kit(GAME.options({}))
 VIEW = View(width=1920, height=1080, tilt_deg=25.0)
-C1, D1 = Square(2, 0), Square(3, 0)
+B1, C1, D1 = Square(1, 0), Square(2, 0), Square(3, 0)
 
 
 @pytest.fixture(scope="module")
@@ -78,12 +78,46 @@ def test_a_strip_of_print_on_the_face_of_a_card_below_is_a_card(table: Simulated
     assert not is_whole(read(table), C1)
 
 
+@pytest.mark.parametrize("below", [("4^",), ()])
+def test_a_strip_of_a_marker_narrower_than_its_rim_is_a_card(table: SimulatedTable, below: tuple[str, ...]) -> None:
+    """On a card or on the board: print is darker than edges, so near to one as it may be."""
+    table.set_up({C1: (*below, "9^", "9#")})
+    x, y = KIT.board.centre_mm(C1)
+    for card in below:
+        put(table, card, x, y - 5.0)
+    put(table, "9^", x, y + 20.0)
+    put(table, "9#", x, y + 15.6)
+    assert not is_whole(read(table), C1)
+
+
+def test_print_beyond_the_two_signs_of_a_card_is_that_of_another(table: SimulatedTable) -> None:
+    """There a value of two digits would have its suit. One unread card is that of the wide step, one that of the print."""
+    table.set_up({C1: ("4^", "9^", "9#")})
+    x, y = KIT.board.centre_mm(C1)
+    put(table, "4^", x, y - 40.0)
+    put(table, "9^", x + 16.0, y + 35.0)
+    put(table, "9#", x + 16.0, y + 39.4)
+    assert read(table).fans[C1] == ("4^", "X", "X", "9#")
+
+
+def test_print_between_cards_of_two_zones_may_be_that_of_a_card_of_either(table: SimulatedTable) -> None:
+    """A card of one zone shows no more than a strip of its marker, on the face of a card of the other."""
+    table.set_up({B1: ("4^",), C1: ("9^", "9#")})
+    left, right = KIT.board.centre_mm(B1), KIT.board.centre_mm(C1)
+    put(table, "4^", left[0] + 2.0, left[1] - 4.0)
+    put(table, "9^", right[0] - 20.0, right[1] + 30.0)
+    put(table, "9#", right[0] - 15.6, right[1] + 30.0)
+    reading = read(table)
+    assert not is_whole(reading, B1)
+    assert not is_whole(reading, C1)
+
+
 def test_a_hidden_line_between_two_zones_is_the_matter_of_that_with_an_unread_card() -> None:
     """Where neither has one it may be that of either."""
     paper = np.full((60, 60), 200, np.uint8)
     maps = Maps(np.zeros((60, 60, 2), np.float32), (0.0, 0.0), (60.0, 60.0), 0.0, 1.0)
     none = np.zeros_like(paper)
-    view = CardView(maps, paper, paper, DarkPrint(none, none, none), none > 0)
+    view = CardView(maps, paper, paper, DarkPrint(none, none, none, none), none > 0)
     unread, (x, y) = UnreadCards(KIT, (C1, D1)), KIT.board.centre_mm(C1)
     line = np.column_stack([np.full(9, x + KIT.board.square_mm / 2), y + np.arange(9.0)])
     lines = SeenLines((line,), np.empty((0, 2)))

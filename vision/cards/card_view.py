@@ -49,11 +49,12 @@ def evened(view: Luma, paper: Tone) -> Luma:
 @dataclass(frozen=True, eq=False)
 class DarkPrint:
     """(h, w) each: 255 where a view shows print; where it is as `bold` as only that of cards is; where it is as `black`
-    as no line is."""
+    as no line is; where it is `inked`, as fine as it may be, and darker than the edge of a card with its shadow."""
 
     fine: Luma
     bold: Luma
     black: Luma
+    inked: Luma
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +89,10 @@ def dark_print(even: Luma, scale: float) -> DarkPrint:
     ink = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_INK), cv2.CMP_LT)
     black = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_BLACK), cv2.CMP_LT)
     pairs = (ink, _THIN_MM), (ink, _STROKE_MM), (black, _BLACK_MM)
-    opened = (cv2.morphologyEx(mask, cv2.MORPH_OPEN, _kernel(size, scale)) for mask, size in pairs)
-    return DarkPrint(*(np.asarray(mask, np.uint8) for mask in opened))
+    opened = [
+        np.asarray(cv2.morphologyEx(mask, cv2.MORPH_OPEN, _kernel(size, scale)), np.uint8) for mask, size in pairs
+    ]
+    return DarkPrint(*opened, inked=np.asarray(cv2.bitwise_and(opened[0], black), np.uint8))
 
 
 def _kernel(size_mm: float, scale: float) -> Luma:

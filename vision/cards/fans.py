@@ -33,7 +33,8 @@ _GAP_MM = 15.0
 _TALLER_MM = 2.0
 """The signs of suits reach so much farther into a card than its markers."""
 _INDEX_MM, _FIGURES_MM = (26.6, 12.5), (32.0, 38.0)
-"""Width and depth of value and suit in a corner, three signs at most, and of the figures in the middle."""
+"""Width and depth of value and suit in a corner, of `_SIGNS` signs, and of the figures in the middle."""
+_SIGNS, _WIDE = 3, {"@": 2}
 _ROUND_PRINT_MM = 1.2
 _ASIDE_MM = 35.0
 _BESIDE_MM = 3.0
@@ -114,18 +115,23 @@ def printed_places(deck: Deck, card: Lying) -> tuple[Points, ...]:
     return middle, *_opposite(card, 0.0, (deck.height_mm - strip) / 2, deck.width_mm, strip)
 
 
-def print_boxes(deck: Deck, card: Lying) -> tuple[Points, ...]:
+def print_boxes(deck: Deck, card: Lying, signs: int = _SIGNS) -> tuple[Points, ...]:
     """(4, 2) each: the parts of a card's face that hold its print, with room for blur and no more: both markers, value
-    and suit beside them, the figures in the middle."""
+    and suit beside them, so many `signs` in all, the figures in the middle."""
     side = deck.marker_mm + 2 * _ROUND_PRINT_MM
     reach = deck.marker_mm / 2 + deck.inset_mm
     markers = _opposite(card, deck.width_mm / 2 - reach, deck.height_mm / 2 - reach, side, side)
-    left, right = deck.inset_mm - _ROUND_PRINT_MM, deck.inset_mm + _INDEX_MM[0] + _ROUND_PRINT_MM
+    left, right = deck.inset_mm - _ROUND_PRINT_MM, deck.inset_mm + _INDEX_MM[0] * signs / _SIGNS + _ROUND_PRINT_MM
     x = (left + right - deck.width_mm) / 2
     deep = _INDEX_MM[1] + 2 * _ROUND_PRINT_MM
     indices = _opposite(card, x, (deck.height_mm - deep) / 2 - deck.inset_mm + _ROUND_PRINT_MM, right - left, deep)
     wide, high = (side + 2 * _ROUND_PRINT_MM for side in _FIGURES_MM)
     return *markers, *indices, rectangle_corners_mm(card.x_mm, card.y_mm, wide, high, card.turn)
+
+
+def signs_of(deck: Deck) -> dict[str, int]:
+    """How many signs wide the value and the suit of each card are, at most, by its name."""
+    return {card.name: sum(_WIDE.get(sign, 1) for sign in card.value + card.suit) for card in deck.cards}
 
 
 def index_places(deck: Deck, card: Lying) -> tuple[Points, Points]:

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from companion.core.kit import Board, Deck, Seat
-from vision.cards.card_view import CardView
-from vision.cards.fans import UNREAD, Lying, print_boxes
+from vision.cards.card_view import PAPER, CardView
+from vision.cards.fans import UNREAD, Lying, print_boxes, signs_of
 from vision.pose.pose import Maps, Points, rectangle_corners_mm
 
 Mask = NDArray[np.uint8]
@@ -39,6 +39,8 @@ _EDGE_BESIDE_MM = 1.2
 """... and on the board, where an edge may lie beside a line."""
 _CLOSE_MM, _BLACK_MM = 0.5, 0.35
 """Nothing but print is so black so far from an edge, and wider than a single pixel."""
+_INK, _INK_SHARE = 0.2, 0.25
+"""So dark is this share of print of which no more than a sliver is seen; edges and their shadows are not."""
 _CORNER_MM = 0.6
 """A corner marker of the board may reach so far beyond its place."""
 _UNREAD_MM = 3.0
@@ -73,14 +75,14 @@ def unexplained(
     ink, maps = view.ink, view.maps
     shape, scale = ink.fine.shape, maps.scale
     read = [card for card in cards if card.name != UNREAD]
-    outlines = {card.name: card.outline for card in read}
+    outlines, signs = {card.name: card.outline for card in read}, signs_of(deck)
     explained, faces = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
     for card in cards:
         if card.name == UNREAD:
             cv2.fillConvexPoly(explained, _px(maps, _grown(card.outline, _UNREAD_MM)), 255)
     for card in read:
         hiding = [outlines[name] for name in upper.get(card.name, ()) if name in outlines]
-        _explain(explained, maps, print_boxes(deck, card), hiding)
+        _explain(explained, maps, print_boxes(deck, card, signs[card.name]), hiding)
     corners = [_px(maps, card.outline) for card in read]
     for outline in corners:
         cv2.fillConvexPoly(faces, outline, 255)
@@ -88,19 +90,21 @@ def unexplained(
     def along_edges(reach_mm: float) -> Mask:
         return np.asarray(cv2.polylines(np.zeros(shape, np.uint8), corners, True, 255, round(2 * reach_mm * scale)))
 
-    outside = ~_paper(maps, shape, board) | _own_print(maps, shape, board, deck)
-    black, at_outline = (
-        ink.black & ~(explained | faces | outside | along_edges(_CLOSE_MM)),
-        _outlines(maps, shape, board),
-    )
+    beyond, sides = ~_paper(maps, shape, board), _sides(maps, shape, board)
+    outside = beyond | _own_print(maps, shape, board, deck)
+    black = ink.black & ~(explained | faces | outside | along_edges(_CLOSE_MM))
+    at_outline = _outlines(maps, shape, board)
     yield from _wide(black & ~at_outline, maps, _BLACK_MM)
     yield from _wide(black & at_outline, maps, _BLACK_STROKE_MM)
-    covered = explained | along_edges(_EDGE_MM) | ~_paper(maps, shape, board)
+    covered = explained | along_edges(_EDGE_MM) | beyond
     off = covered | faces | outside
     lines = _lines(maps, shape, board, deck)
     at_line = along_edges(_NEAR_EDGE_MM) & lines
     yield from _wide(ink.fine & faces & ~(covered | at_line), maps, _SLIVER_MM)
-    off |= at_line | along_edges(_EDGE_BESIDE_MM) | _sides(maps, shape, board)
+    off_faces = (outside | lines | sides) & ~faces
+    slivers = _wide(ink.inked & ~(explained | at_line | off_faces), maps, _BLACK_MM)
+    yield from (places for places in slivers if _is_ink(view, places))
+    off |= at_line | along_edges(_EDGE_BESIDE_MM) | sides
     yield from _wide(ink.fine & ~(off | lines), maps, _STROKE_MM)
     yield from (places for places in _blobs(ink.bold & ~off, maps) if not _is_line(places, board))
 
@@ -123,6 +127,12 @@ def _blobs(mask: Mask, maps: Maps) -> Iterator[Points]:
         places = np.argwhere(filled & mask[y : y + height, x : x + width])[:, ::-1] + (x, y)
         if len(places) >= least:
             yield maps.to_board(places.astype(np.float64))
+
+
+def _is_ink(view: CardView, places: Points) -> bool:
+    """Is enough of these places darker than the edges of cards and their shadows are?"""
+    x, y = view.maps.to_view(places).round().astype(int).T
+    return float(np.quantile(view.even[y, x], _INK_SHARE)) <= _INK * PAPER
 
 
 def _narrow_mm(places: Points) -> float:

@@ -2,7 +2,8 @@
 that is hidden.
 
 What lies at the line between two zones, or reaches out of one zone into the next, may belong to either: where one of
-them is unknown or holds an unread card already, it accounts for that.
+them is unknown or holds an unread card already, it accounts for that. Print on a card of one zone and at the edge of a
+card of another may be that of a card between the two, of either zone.
 """
 
 from __future__ import annotations
@@ -78,7 +79,8 @@ class UnreadCards:
         for places, home in zip(blobs, homes, strict=True):
             if len(home) == 1:
                 inside[next(iter(home))].append(places)
-            for zone in _over(places, fans, 0.0) - home:
+            on = _over(places, fans, 0.0)
+            for zone in (_over(places, fans, _TOUCH_MM) if on else on) - home:
                 inside[zone].append(places)
         found = {zone: np.vstack(parts) for zone, parts in inside.items() if _is_print(parts)}
         for places, home in zip(blobs, homes, strict=True):
