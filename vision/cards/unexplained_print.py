@@ -102,9 +102,10 @@ def unexplained(
     at_line = along_edges(_NEAR_EDGE_MM) & lines
     yield from _wide(ink.fine & faces & ~(covered | at_line), maps, _SLIVER_MM)
     off_faces = (outside | lines | sides) & ~faces
-    slivers = _wide(ink.inked & ~(explained | at_line | off_faces), maps, _BLACK_MM)
+    edges = along_edges(_EDGE_BESIDE_MM)
+    slivers = _wide(ink.inked & edges & ~(explained | at_line | off_faces), maps, _BLACK_MM)
     yield from (places for places in slivers if _is_ink(view, places))
-    off |= at_line | along_edges(_EDGE_BESIDE_MM) | sides
+    off |= at_line | edges | sides
     yield from _wide(ink.fine & ~(off | lines), maps, _STROKE_MM)
     yield from (places for places in _blobs(ink.bold & ~off, maps) if not _is_line(places, board))
 
