@@ -25,24 +25,24 @@ class EndWords:
     moment_title: str = ""
 
 
-def end_words(view: TableView, finale: Finale | None) -> EndWords | None:
-    """The words for a viewer; None while there is no end, or nothing is known of it."""
+def end_words(view: TableView, finale: Finale | None, reader: Seat | None) -> EndWords | None:
+    """The words for a seat, or for everybody (None); None while there is no end, or nothing is known of it."""
     if finale is None or view.match.outcome is None:
         return None
     shown = finale.turning or (finale.stills[-1] if finale.stills else None)
     turned = _turned(shown, shown is finale.turning) if shown else ""
-    if view.viewer is None:
+    if reader is None:
         return EndWords(_for_all(view, finale), view.match.outcome.reason, shown, turned)
     if not view.match.outcome.winners:
         return EndWords(say("Nobody won"), say("Nobody minds. Again?"), shown, turned)
-    name = view.seats[view.viewer].name
-    if view.viewer in view.match.outcome.winners:
+    name = view.seats[reader].name
+    if reader in view.match.outcome.winners:
         text = say("You win, {name}", name=name) if name else say("You win")
         return EndWords(text, _for_winner(view, finale), shown, turned)
-    best = finale.best.get(view.viewer)
+    best = finale.best.get(reader)
     title = say("Your best moment: turn {number}.", number=best.turn) if best else ""
     text = say("Good game, {name}", name=name) if name else say("Good game")
-    return EndWords(text, _for_other(view, finale, view.viewer), best, title)
+    return EndWords(text, _for_other(view, finale, reader), best, title)
 
 
 def _turned(still: Still, is_turning: bool) -> str:
