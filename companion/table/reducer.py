@@ -19,7 +19,6 @@ from companion.games.spelling import asked_again
 from companion.table.chance.fairness import Pledge
 from companion.table.chance.pledges import contribute, with_draw, without
 from companion.table.clocks.countdown import Countdown, next_bank
-from companion.table.cues import event_signals, stage_signals
 from companion.table.records import (
     Abandon,
     AnyRecord,
@@ -43,7 +42,18 @@ from companion.table.records import (
     TimeOut,
     Undo,
 )
-from companion.table.session import BOTH, Phase, Sealed, Session, Sitter, Turn, chance, receipt
+from companion.table.session import (
+    BOTH,
+    Phase,
+    Sealed,
+    Session,
+    Sitter,
+    Turn,
+    chance,
+    event_signals,
+    receipt,
+    stage_signals,
+)
 
 MAX_NAME = 24
 
