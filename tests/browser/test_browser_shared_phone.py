@@ -45,7 +45,7 @@ class Served:
 
     place: Place
     url: str
-    manners: SpeechPolicy
+    policy: SpeechPolicy
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +58,10 @@ def window() -> Iterator[WebDriver]:
 def served(tmp_path: Path, window: WebDriver) -> Iterator[Served]:
     welcome = Welcome()
     with open_place(tmp_path, welcome=welcome) as place, serve(place.app, "127.0.0.1", 0, 16) as server:
-        manners = SpeechPolicy(place.table, Settings(voice=VoiceSettings(volume=0.5, speed=1.5)), place.clock)
-        object.__setattr__(welcome, "voice", manners)
+        policy = SpeechPolicy(place.table, Settings(voice=VoiceSettings(volume=0.5, speed=1.5)), place.clock)
+        object.__setattr__(welcome, "voice", policy)
         server.start()
-        yield Served(place, f"http://127.0.0.1:{server.port}", manners)
+        yield Served(place, f"http://127.0.0.1:{server.port}", policy)
         window.get("about:blank")
 
 
@@ -162,7 +162,7 @@ def test_a_table_screen_speaks_after_one_tap_and_says_nothing_twice(window: WebD
         says(window, "Both: hand in")
         assert window.execute_script(said) == []
         window.find_element(By.ID, "sound").click()
-        until("the stream of a screen that speaks", lambda: served.manners.screens == 1)
+        until("the stream of a screen that speaks", lambda: served.policy.screens == 1)
         assert not window.find_element(By.ID, "sound").is_displayed()
         served.place.table.hand_in(Seat.SOUTH, "1.1", "UUS")
         until("the sentence", lambda: "Lime: hand in your orders" in window.execute_script(said))
@@ -170,7 +170,7 @@ def test_a_table_screen_speaks_after_one_tap_and_says_nothing_twice(window: WebD
         assert window.execute_script(said) == ["The table speaks.", "Lime: hand in your orders"]
         window.get(f"{served.url}/?screen&kiosk")
         says(window, "Lime: hand in")
-        until("a kiosk that speaks unasked", lambda: served.manners.screens == 1)
+        until("a kiosk that speaks unasked", lambda: served.policy.screens == 1)
         assert window.execute_script(said) == [], "what was said is not said again"
         served.place.table.resign(Seat.NORTH)
         until("the result", lambda: window.execute_script(said) == ["Purple wins", "Lime resigns."])
