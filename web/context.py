@@ -39,7 +39,7 @@ from web.rendering.beats import tones_of
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture, board_words, scene_of
 from web.rendering.cards import lanes_sign
-from web.rendering.finale import again_words, end_words, nearest_tenth, still_board, tale_of
+from web.rendering.finale import again_words, end_words, nearest_tenth, still_picture, tale_of
 from web.rendering.pieces import picture
 from web.rendering.stylesheets import stylesheets
 from web.security.auth import Auth
@@ -216,7 +216,7 @@ def register_template_helpers(app: Flask) -> None:
         end_words=end_words,
         again_words=again_words,
         tones_of=tones_of,
-        still_board=still_board,
+        still_picture=still_picture,
         nearest_tenth=nearest_tenth,
         picture=picture,
         small_board=lambda game: small_board(game.kit(game.options({}))),

@@ -13,6 +13,7 @@ from companion.core.kit import SEATS, Seat
 from companion.table.table_view import TableView
 from web.rendering.board import board_part
 from web.rendering.board_picture import BoardPicture
+from web.rendering.cards import combat_picture, lanes_picture
 
 
 @dataclass(frozen=True)
@@ -88,9 +89,16 @@ def tale_of(view: TableView, finale: Finale) -> str:
     return say("{figures}. Take a bow, both of you.", figures=figures)
 
 
-def still_board(finale: Finale, still: Still) -> Markup:
-    """The part of the board where a turn of a game that is over happened, as South sees it."""
+def still_picture(finale: Finale, still: Still) -> Markup:
+    """A turn of a game that is over, drawn: the part of the board where it happened, as South sees it.
+
+    Of a game of cards its combat, else its lanes; nothing where it has neither, because it only kept the time.
+    """
     scene = still.scene
+    if finale.kit.deck:
+        if scene.tallies:
+            return combat_picture(finale.kit, scene.tallies)
+        return lanes_picture(finale.kit, scene.lanes) if scene.lanes else Markup()
     traces = frozenset(origin for origin, _ in scene.moves)
     picture = BoardPicture(finale.kit, scene.layout, events=scene.events, came_from=traces, badges=scene.badges)
     return board_part(picture, Square.parse(still.square) if still.square else None)
