@@ -29,6 +29,7 @@ from companion.core.kit import SEAT_WORDS, SEATS, Kit, Seat, Side
 from companion.core.network import shown, shown_code
 from companion.core.ports import CameraState
 from companion.games.base import Game
+from companion.maintenance.settings.words import WORDS
 from companion.table.seats.claims import mark_words
 from companion.table.session import Phase
 from companion.table.table import Table
@@ -84,6 +85,7 @@ class Fragment(NamedTuple):
 
 
 _NOTHING = Fragment("", Needs())
+_COACH_FOR = WORDS["table.coach"].choices
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,8 @@ class PageContext:
             state=device_words(view),
             workbench=self.features.workbench is not None,
             opponents=self.features.opponents,
+            coach_for=_COACH_FOR[self.table_settings.coach] if page == "host" and self.features.coach else "",
+            settings_page=self.features.upkeep is not None,
             coach=self.table.coaching.of(viewer).about if viewer and self.features.coach else (),
             may_sit=at_table or self.join_code is None,
             camera_page=self.features.camera is not None,
