@@ -73,6 +73,8 @@ def test_a_replay_says_what_would_have_been_better(tmp_path: Path, seat: tuple[R
                 break
         tap(window, "[data-better]")
         until("the coach's words", lambda: len(window.find_elements(By.CSS_SELECTOR, ".better .row b")) == 2)
+        script = "return document.querySelector('.better').getBoundingClientRect().bottom <= innerHeight + 1"
+        until("the words in sight", lambda: window.execute_script(script))
         assert window.execute_script("return document.documentElement.scrollWidth - innerWidth") <= 0
 
 
