@@ -29,6 +29,7 @@ from companion.core.kit import SEAT_WORDS, SEATS, Kit, Seat, Side
 from companion.core.network import shown, shown_code
 from companion.core.ports import CameraState
 from companion.games.base import Game
+from companion.maintenance.settings.words import WORDS
 from companion.table.seats.claims import mark_words
 from companion.table.session import Phase
 from companion.table.table import Table
@@ -39,7 +40,7 @@ from web.rendering.beats import tones_of
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture, board_words, scene_of
 from web.rendering.cards import lanes_sign
-from web.rendering.finale import again_words, end_words, nearest_tenth, still_board, tale_of
+from web.rendering.finale import again_words, end_words, nearest_tenth, still_picture, tale_of
 from web.rendering.pieces import picture
 from web.rendering.stylesheets import stylesheets
 from web.security.auth import Auth
@@ -84,6 +85,7 @@ class Fragment(NamedTuple):
 
 
 _NOTHING = Fragment("", Needs())
+_COACH_FOR = WORDS["table.coach"].choices
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,7 @@ class PageContext:
             view=view,
             known=known.board.tableau,
             finale=finale,
-            end=end_words(view, finale),
+            end=end_words(view, finale, viewer),
             opened=view.board.suggested or self.table.remembered or next(iter(self.games)),
             plays=self.table.plays(acting, view.moment) if acting and self._names_plays(view) else (),
             south=self.table_settings.tip_south,
@@ -173,6 +175,8 @@ class PageContext:
             state=device_words(view),
             workbench=self.features.workbench is not None,
             opponents=self.features.opponents,
+            coach_for=_COACH_FOR[self.table_settings.coach] if page == "host" and self.features.coach else "",
+            settings_page=self.features.upkeep is not None,
             coach=self.table.coaching.of(viewer).about if viewer and self.features.coach else (),
             may_sit=at_table or self.join_code is None,
             camera_page=self.features.camera is not None,
@@ -213,9 +217,10 @@ def register_template_helpers(app: Flask) -> None:
         guide=guide,
         beside=piece_controls,
         tale_of=tale_of,
+        end_words=end_words,
         again_words=again_words,
         tones_of=tones_of,
-        still_board=still_board,
+        still_picture=still_picture,
         nearest_tenth=nearest_tenth,
         picture=picture,
         small_board=lambda game: small_board(game.kit(game.options({}))),

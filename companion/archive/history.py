@@ -6,7 +6,6 @@ query holds only what one `SELECT` takes, so that the table never waits for a pa
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,9 +17,9 @@ import msgspec
 
 from companion.archive.cache import PictureFolder, SummaryFolder
 from companion.archive.finale import evening_of, finale_of
+from companion.archive.game_files import check_game, end_reason, read_game
 from companion.archive.photographs import PhotographFolder
 from companion.archive.played_games import (
-    MOST_BYTES,
     NOBODY,
     Ending,
     Finale,
@@ -31,8 +30,8 @@ from companion.archive.played_games import (
     SeatedPlayer,
 )
 from companion.archive.replay import GameFile, game_file
-from companion.archive.retelling import HOST_ENDED, Retelling, ended_by_word
-from companion.archive.scoresheet import read_sheet, write_sheet
+from companion.archive.retelling import HOST_ENDED, Retelling
+from companion.archive.scoresheet import write_sheet
 from companion.archive.statistics import mismatches_of, records_of
 from companion.archive.summary import Summary, digest_of, reason_of, summary_of, summary_of_file
 from companion.core.clock import Clock
@@ -44,13 +43,8 @@ from companion.games.base import OptionRow
 from companion.storage.journal import Entry, Journal
 from companion.table.session import MACHINE, chosen_words
 
-MOST_TURNS = 2000
-"""A game from elsewhere has at most so many turns."""
 _REPLAYS = 6
 """So many games told again stay in memory."""
-_LATEST = 4_102_444_800.0
-"""No game began after the year 2100."""
-_LONGEST_NAME = 24
 _BROUGHT = "brought "
 """How the stamp of a game from elsewhere begins."""
 
@@ -194,7 +188,7 @@ class History:
     def _made_of_file(self, number: int) -> Summary:
         try:
             played = self._imported(number)
-            return summary_of_file(played, _reason(played))
+            return summary_of_file(played, end_reason(played))
         except CompanionError as error:
             return _unreadable(error.message)
 
@@ -395,52 +389,6 @@ class History:
         stamps = reversed(self._numbers())
         lines = [(self._line(number, stamp), self._summary(number, stamp)) for number, stamp in stamps]
         return [(line, summary) for line, summary in lines if summary.is_over]
-
-
-# ---- files -----------------------------------------------------------------------------------------------------------
-
-
-def read_game(content: bytes) -> GameFile:
-    """The game of a file in JSON or in notation; raises `Malformed`."""
-    if len(content) > MOST_BYTES:
-        raise Malformed(say("A game file may have at most {number} bytes", number=MOST_BYTES))
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise Malformed(say("This is not a game file: choose one that was saved from a list of games")) from None
-    if not text.lstrip().startswith("{"):
-        return read_sheet(text)
-    try:
-        return msgspec.json.decode(text, type=GameFile)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise Malformed(say("This is not a game file: {error}", error=str(error))) from None
-
-
-def check_game(played: GameFile) -> None:
-    """Raise `Malformed` unless a game can be played again to its end, with receipts that fit."""
-    if not 0 < len(played.turns) <= MOST_TURNS:
-        raise Malformed(
-            say(
-                "The game has {number} turns: an imported game may have 1 to {most}",
-                number=len(played.turns),
-                most=MOST_TURNS,
-            )
-        )
-    if not (math.isfinite(played.begun) and 0 <= played.begun <= _LATEST):
-        raise Malformed(say("The start of the game is not a valid date"))
-    for name in played.players.values():
-        if len(name) > _LONGEST_NAME or not name.isprintable():
-            raise Malformed(say("A name may have at most {number} printable characters", number=_LONGEST_NAME))
-    _reason(played)
-
-
-def _reason(played: GameFile) -> str:
-    """How a game ended, after it was played again; raises `Malformed` where it does not fit, or is not over."""
-    blank = GameLine(0, played.game, "", 0.0, 0.0, {}, (), 0, Ending.ON)
-    told = Retelling(blank, played)
-    if told.trouble:
-        raise Malformed(told.trouble)
-    return (told.outcome() or ended_by_word(game_named(played.game), played.outcome or {})).reason
 
 
 def _hides(summary: Summary) -> bool:

@@ -145,7 +145,7 @@ class Companion:
                 settings=self.settings.history,
             )
         )
-        self._open_manners()
+        self._open_speech()
         self._open_health()
         broker = MqttAdapter(self.table, self.settings, self.clock, threads=self._threads)
         self.broker = self._stack.enter_context(broker)
@@ -160,7 +160,7 @@ class Companion:
                 self.watcher.start()
             if self._photographer:
                 self._photographer.start()
-            self.manners.start()
+            self.speech.start()
             self.machines.start()
             self.housekeeping.start()
         self.server.start()
@@ -329,7 +329,7 @@ class Companion:
         self._connect_panel(panel)
         self._watch(lambda: RenderedCamera(world, self.clock))
 
-    def _open_manners(self) -> None:
+    def _open_speech(self) -> None:
         """Voice, quiet hours, and the Wi-Fi that phones are to join."""
         voice = MachineVoice(self.settings.voice, log.warning) if self._threads else None
         if voice:
@@ -337,7 +337,7 @@ class Companion:
             if self.settings.voice.by in ("auto", "machine") and not voice.is_there:
                 self._say("This machine has no voice: sudo apt install espeak-ng. Table screens speak by themselves.")
         adjust = self.panel.adjust if self.panel else None
-        self.manners = self._stack.enter_context(SpeechPolicy(self.table, self.settings, self.clock, adjust, voice))
+        self.speech = self._stack.enter_context(SpeechPolicy(self.table, self.settings, self.clock, adjust, voice))
         self.network = self._stack.enter_context(Network(self.settings.wifi, self.clock, self.table.redraw))
 
     def _open_server(self) -> Server:
@@ -378,7 +378,7 @@ class Companion:
             self.settings.panel, self.check, self._why_no_panel(), simulation is not None, lambda: self.broker.sentence
         )
         return Features(
-            welcome=Welcome(self.network.wifi, self.manners, self.panel is not None),
+            welcome=Welcome(self.network.wifi, self.speech, self.panel is not None),
             workbench=Workbench(simulation.world, simulation.hands) if simulation else None,
             camera=CameraRoom(self.eye, self.album, self.bundle),
             printer=KitPrinter(GAMES),
@@ -398,7 +398,7 @@ class Companion:
         """Go by other settings from now on, as far as they work without a restart."""
         self.settings = settings
         self.table.use(settings.table)
-        self.manners.change(settings)
+        self.speech.change(settings)
         if self.power:
             self.power.is_on = settings.panel.switch_off
         self.network.settings = settings.wifi
@@ -435,7 +435,7 @@ class Companion:
         self.table.step()
         if self._photographer:
             self._photographer.step()
-        self.manners.step()
+        self.speech.step()
         self.broker.step()
         self.machines.step()
         if self.panel:

@@ -119,7 +119,7 @@ class SpeechPolicy:
 
     def start(self) -> None:
         """Step by itself after every change of the table."""
-        self._thread = threading.Thread(target=self._run, name="manners", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="speech", daemon=True)
         self._thread.start()
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ from companion.core.i18n import Verbatim, say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal
 from companion.games import game_named
-from companion.games.base import Drawn, Event, Outcome
+from companion.games.base import Drawn, Outcome
 from companion.games.mixins import TimedGame, chess_clock_of, time_limit_of
 from companion.games.spelling import asked_again
 from companion.table.chance.fairness import Pledge
@@ -42,7 +42,18 @@ from companion.table.records import (
     TimeOut,
     Undo,
 )
-from companion.table.session import BOTH, Phase, Sealed, Session, Sitter, Turn, chance, receipt
+from companion.table.session import (
+    BOTH,
+    Phase,
+    Sealed,
+    Session,
+    Sitter,
+    Turn,
+    chance,
+    event_signals,
+    receipt,
+    stage_signals,
+)
 
 MAX_NAME = 24
 
@@ -282,25 +293,9 @@ def _reveal(session: Session, now_s: float, by_time: bool = False, go_on_s: floa
     signals = (Signal(Cue.REVEAL, BOTH),) if len(session.sealed) > 1 else ()
     if not step.stages:
         settled, more = _next_turn(replace(after, board=game.expected(step.state)), go_on_s)
-        heard = () if settled.outcome else _event_signals(step.events)
+        heard = () if settled.outcome else event_signals(step.events)
         return settled, (*signals, *(heard or more))
-    return after, (*signals, *_stage_signals(after))
-
-
-def _event_signals(events: tuple[Event, ...]) -> tuple[Signal, ...]:
-    """The cues of what happened."""
-    return tuple(
-        Signal(event.kind.cue, frozenset({event.seat} if event.seat else BOTH)) for event in events if event.kind.cue
-    )
-
-
-def _stage_signals(session: Session) -> tuple[Signal, ...]:
-    """The cues of the stage that is shown now: its number, what happened in it, whose hands are wanted."""
-    stage = session.stages[session.stage]
-    happened = _event_signals(stage.events)
-    if session.has_moves and not happened:
-        happened = (Signal(Cue.HANDS_WANTED, BOTH),)
-    return (Signal(Cue.STEP, BOTH, session.stage + 1), *happened)
+    return after, (*signals, *stage_signals(after))
 
 
 def _stage_done(session: Session, record: StageDone) -> Advance:
@@ -309,7 +304,7 @@ def _stage_done(session: Session, record: StageDone) -> Advance:
     agreed = Signal(Cue.BOARD_AGREES, BOTH)
     if session.stage + 1 < len(session.stages):
         shown = replace(session, stage=session.stage + 1, board=session.stages[session.stage].expected)
-        return shown, (agreed, *_stage_signals(shown))
+        return shown, (agreed, *stage_signals(shown))
     board = session.playing.expected(session.state)
     settled, signals = _next_turn(replace(session, board=board), record.now_s)
     return settled, (agreed, *signals)

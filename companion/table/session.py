@@ -12,6 +12,7 @@ from typing import Any
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
+from companion.core.ports import Cue, Signal
 from companion.games.base import Drawn, Event, Game, Outcome, Stage
 from companion.games.lesson import LessonStep
 from companion.games.mixins import tableau_of
@@ -337,3 +338,19 @@ def chance(seed: int, place: int) -> Random:
 def chosen_words(game: Game[Any, Any], options: Any, is_chosen: bool) -> str:
     """What of a game's chance was chosen by the host, as a sentence; empty: nothing, or nothing is drawn in it."""
     return game.chosen(options) or (game.seed_chosen if is_chosen and game.drawn(options) is not Drawn.NEVER else "")
+
+
+def event_signals(events: tuple[Event, ...]) -> tuple[Signal, ...]:
+    """The cues of what happened."""
+    return tuple(
+        Signal(event.kind.cue, frozenset({event.seat} if event.seat else BOTH)) for event in events if event.kind.cue
+    )
+
+
+def stage_signals(session: Session) -> tuple[Signal, ...]:
+    """The cues of the stage that is shown now: its number, what happened in it, whose hands are wanted."""
+    stage = session.stages[session.stage]
+    happened = event_signals(stage.events)
+    if session.has_moves and not happened:
+        happened = (Signal(Cue.HANDS_WANTED, BOTH),)
+    return (Signal(Cue.STEP, BOTH, session.stage + 1), *happened)

@@ -13,7 +13,8 @@ import pytest
 from history_tools import SHORT, made_game, play
 from inside import database_of
 
-from companion.archive.history import MOST_TURNS, History
+from companion.archive.game_files import MOST_TURNS
+from companion.archive.history import History
 from companion.archive.photographs import PhotographFolder
 from companion.archive.played_games import Ending
 from companion.archive.replay import GameFile

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from history_tools import play
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, Client, Running, browser, running, sit_down, tap, until
+from web_fixtures import open_place
 from window_tools import no_errors
+
+from web.server.sse import serve
 
 pytestmark = pytest.mark.browser
 
@@ -56,18 +61,21 @@ def test_the_coach_is_asked_before_and_after(seat: tuple[Running, WebDriver]) ->
     assert advice(window, "last")
 
 
-def test_a_replay_says_what_would_have_been_better(seat: tuple[Running, WebDriver]) -> None:
-    service, window = seat
-    window.execute_script("""fetch('/api/seat/south/resign', {
-        method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' })""")
-    until("the end", lambda: Client(service.url).get("/api/view")["phase"] == "over")
-    for place in range(1, 9):
-        window.get(f"{service.url}/history/1?at={place}")
-        if window.find_elements(By.CSS_SELECTOR, "[data-better]"):
-            break
-    tap(window, "[data-better]")
-    until("the coach's words", lambda: len(window.find_elements(By.CSS_SELECTOR, ".better .row b")) == 2)
-    assert window.execute_script("return document.documentElement.scrollWidth - innerWidth") <= 0
+def test_a_replay_says_what_would_have_been_better(tmp_path: Path, seat: tuple[Running, WebDriver]) -> None:
+    _, window = seat
+    with open_place(tmp_path) as place, serve(place.app, "127.0.0.1", 0, 16) as server:
+        server.start()
+        play(place.table, place.clock, "outbuffered", 6, seed=3)
+        url = f"http://127.0.0.1:{server.port}/history/1"
+        for at in range(1, 30):
+            window.get(f"{url}?at={at}")
+            if window.find_elements(By.CSS_SELECTOR, "[data-better]"):
+                break
+        tap(window, "[data-better]")
+        until("the coach's words", lambda: len(window.find_elements(By.CSS_SELECTOR, ".better .row b")) == 2)
+        script = "return document.querySelector('.better').getBoundingClientRect().bottom <= innerHeight + 1"
+        until("the words in sight", lambda: window.execute_script(script))
+        assert window.execute_script("return document.documentElement.scrollWidth - innerWidth") <= 0
 
 
 def _moved_on(client: Client) -> bool:

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from history_tools import play
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, says, sign, tap, until
+from tour import resize
 from web_fixtures import Place, open_place
 
 from companion.core.config import Settings, VoiceSettings
-from companion.core.kit import Seat
+from companion.core.kit import SEATS, Seat
 from companion.speech.speech_policy import SpeechPolicy
 from web.features import Welcome
 from web.server.sse import serve
@@ -43,7 +45,7 @@ class Served:
 
     place: Place
     url: str
-    manners: SpeechPolicy
+    policy: SpeechPolicy
 
 
 @pytest.fixture(scope="module")
@@ -56,10 +58,10 @@ def window() -> Iterator[WebDriver]:
 def served(tmp_path: Path, window: WebDriver) -> Iterator[Served]:
     welcome = Welcome()
     with open_place(tmp_path, welcome=welcome) as place, serve(place.app, "127.0.0.1", 0, 16) as server:
-        manners = SpeechPolicy(place.table, Settings(voice=VoiceSettings(volume=0.5, speed=1.5)), place.clock)
-        object.__setattr__(welcome, "voice", manners)
+        policy = SpeechPolicy(place.table, Settings(voice=VoiceSettings(volume=0.5, speed=1.5)), place.clock)
+        object.__setattr__(welcome, "voice", policy)
         server.start()
-        yield Served(place, f"http://127.0.0.1:{server.port}", manners)
+        yield Served(place, f"http://127.0.0.1:{server.port}", policy)
         window.get("about:blank")
 
 
@@ -121,6 +123,35 @@ def test_one_phone_plays_both_sides_of_a_turn(window: WebDriver, served: Served)
     until("no side", lambda: "/seat/" not in window.current_url and sign(window))
 
 
+def test_the_end_on_one_phone_is_for_both_and_so_is_the_rematch(window: WebDriver, served: Served) -> None:
+    table = served.place.table
+    window.get(f"{served.url}/pass")
+    for seat, name in ((Seat.SOUTH, "Mara"), (Seat.NORTH, "Jonas")):
+        window.find_element(By.NAME, seat).clear()
+        window.find_element(By.NAME, seat).send_keys(name)
+    window.find_element(By.CSS_SELECTOR, "form.join .go").click()
+    says(window, "Choose a game")
+    play(table, served.place.clock, "outbuffered", 6, seed=3)
+    says(window, "Jonas wins after 6 turns")
+    for words in ("You win, Jonas", "Good game, Mara"):
+        until(words, lambda words=words: words in window.find_element(By.CSS_SELECTOR, ".both").text)
+    assert window.find_elements(By.CSS_SELECTOR, ".hail, .still .board")
+    assert "Mara 0 : 1 Jonas" in " ".join(window.find_element(By.CSS_SELECTOR, "dd.evening").text.split())
+    tap(window, "#share summary")
+    until("the address", lambda: "history/1" in window.find_element(By.CSS_SELECTOR, ".shared .mono").text)
+    for size in (PHONE, (320, 568)):
+        resize(window, size)
+        assert window.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+    resize(window, PHONE)
+    tap(window, ".rematch")
+    until("the next game", lambda: table.view().phase != "over")
+    assert [table.view().seats[seat].name for seat in SEATS] == ["Jonas", "Mara"]
+    says(window, "Purple: put your flag on b1")
+    at(window, "/pass")
+    table.confirm("host", table.view().moment, 0, force=True)
+    says(window, "Hand the phone to Jonas")
+
+
 def test_a_table_screen_speaks_after_one_tap_and_says_nothing_twice(window: WebDriver, served: Served) -> None:
     said = "return window.spoken.map(([text]) => text)"
     mark = window.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": VOICE})
@@ -131,7 +162,7 @@ def test_a_table_screen_speaks_after_one_tap_and_says_nothing_twice(window: WebD
         says(window, "Both: hand in")
         assert window.execute_script(said) == []
         window.find_element(By.ID, "sound").click()
-        until("the stream of a screen that speaks", lambda: served.manners.screens == 1)
+        until("the stream of a screen that speaks", lambda: served.policy.screens == 1)
         assert not window.find_element(By.ID, "sound").is_displayed()
         served.place.table.hand_in(Seat.SOUTH, "1.1", "UUS")
         until("the sentence", lambda: "Lime: hand in your orders" in window.execute_script(said))
@@ -139,7 +170,7 @@ def test_a_table_screen_speaks_after_one_tap_and_says_nothing_twice(window: WebD
         assert window.execute_script(said) == ["The table speaks.", "Lime: hand in your orders"]
         window.get(f"{served.url}/?screen&kiosk")
         says(window, "Lime: hand in")
-        until("a kiosk that speaks unasked", lambda: served.manners.screens == 1)
+        until("a kiosk that speaks unasked", lambda: served.policy.screens == 1)
         assert window.execute_script(said) == [], "what was said is not said again"
         served.place.table.resign(Seat.NORTH)
         until("the result", lambda: window.execute_script(said) == ["Purple wins", "Lime resigns."])

@@ -13,13 +13,11 @@ from random import Random
 
 import pytest
 from service import Client
+from simulated_room import SimulatedRoom
 
-from companion.core.clock import FakeClock
-from companion.core.config import Settings, TableSettings, WebSettings
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import PadKey, Press
 from companion.games.outbuffered.turn import OutbufferedOptions
-from companion.service.app import Companion
 from companion.table.session import Phase
 from vision.simulation.tile_rows import LaidTile
 from web.rendering.json_view import plain_view
@@ -28,19 +26,11 @@ SOUTH, NORTH = SEATS
 TILES = {"tiles": True}
 
 
-class House:
-    """A simulated companion on a fake clock, at which orders lie as tiles."""
+class Room(SimulatedRoom):
+    """Both sit down, and orders lie as tiles."""
 
     def __init__(self, folder: Path) -> None:
-        settings = Settings(
-            state_dir=str(folder), web=WebSettings(host="127.0.0.1", port=0), table=TableSettings(reading_time_s=0.1)
-        )
-        self.clock = FakeClock()
-        self.companion = Companion(settings, simulate=True, clock=self.clock, threads=False)
-        self.table = self.companion.table
-        assert self.companion.simulation
-        assert self.companion.eye
-        self.world, self.eye = self.companion.simulation.world, self.companion.eye
+        super().__init__(folder)
         for seat, name in zip(SEATS, ("Mara", "Jonas"), strict=True):
             self.table.take_seat(seat, name)
 
@@ -48,17 +38,9 @@ class House:
         self.table.new_game("outbuffered", TILES | options, 7)
         self.look()
 
-    def look(self, rounds: int = 5) -> None:
-        for _ in range(rounds):
-            self.clock.advance(0.2)
-            self.companion.step()
-
     def ready(self, *seats: Seat) -> None:
         for seat in seats or SEATS:
             self.table.lay_tiles(seat, self.table.view().moment, True)
-
-    def sign(self) -> str:
-        return str(self.table.view().sign.text)
 
     def follow(self) -> None:
         """Hands do what the stages ask for."""
@@ -73,9 +55,9 @@ class House:
 
 
 @contextmanager
-def house(folder: Path) -> Iterator[House]:
+def room(folder: Path) -> Iterator[Room]:
     folder.mkdir(exist_ok=True)
-    opened = House(folder)
+    opened = Room(folder)
     try:
         yield opened
     finally:
@@ -88,7 +70,7 @@ def house(folder: Path) -> Iterator[House]:
 def test_a_whole_game_is_played_by_tiles_and_hands(tmp_path: Path) -> None:
     """No phone, no pad: tiles on the table, ready, and pieces that are moved."""
     rng, played = Random(5), []
-    with house(tmp_path) as at:
+    with room(tmp_path) as at:
         at.begin(turn_limit=6)
         while at.table.view().phase is Phase.ORDERS:
             texts = {seat: "".join(rng.choices("UDLRIS", k=3)) for seat in SEATS}
@@ -104,7 +86,7 @@ def test_a_whole_game_is_played_by_tiles_and_hands(tmp_path: Path) -> None:
 
 
 def test_pads_say_ready_and_back(tmp_path: Path) -> None:
-    with house(tmp_path) as at:
+    with room(tmp_path) as at:
         for seat in SEATS:
             at.table.play_by(seat, "pad")
         at.begin()
@@ -131,7 +113,7 @@ def test_pads_say_ready_and_back(tmp_path: Path) -> None:
 
 
 def test_an_order_by_phone_counts_and_the_tiles_of_that_seat_do_not(tmp_path: Path) -> None:
-    with house(tmp_path) as at:
+    with room(tmp_path) as at:
         at.begin()
         at.world.lay_tiles(SOUTH, "UUU")
         at.world.lay_tiles(NORTH, "LIS")
@@ -155,7 +137,7 @@ def test_an_order_by_phone_counts_and_the_tiles_of_that_seat_do_not(tmp_path: Pa
     ],
 )
 def test_what_is_wrong_is_asked_for_and_nothing_is_handed_in(fault: str, words: str, tmp_path: Path) -> None:
-    with house(tmp_path) as at:
+    with room(tmp_path) as at:
         at.begin()
         at.world.lay_tiles(NORTH, "LIS")
         at.world.lay_tiles(SOUTH, "UU" if fault == "missing" else "UUD")
@@ -179,7 +161,7 @@ def test_what_is_wrong_is_asked_for_and_nothing_is_handed_in(fault: str, words: 
 
 
 def test_without_a_board_in_view_the_sign_says_so(tmp_path: Path) -> None:
-    with house(tmp_path) as at:
+    with room(tmp_path) as at:
         at.begin()
         at.world.hold_view(light=0.01)
         at.look(12)
@@ -189,7 +171,7 @@ def test_without_a_board_in_view_the_sign_says_so(tmp_path: Path) -> None:
 
 
 def test_ready_is_refused_where_it_means_nothing(tmp_path: Path) -> None:
-    with house(tmp_path) as at:
+    with room(tmp_path) as at:
         at.table.new_game("outbuffered", {}, 7)
         at.look()
         with pytest.raises(ValueError, match="no order tiles"):
@@ -204,7 +186,7 @@ def test_ready_is_refused_where_it_means_nothing(tmp_path: Path) -> None:
 
 
 def test_the_pages_know_the_option_and_its_doors_belong_to_the_seats(tmp_path: Path) -> None:
-    with house(tmp_path) as at:
+    with room(tmp_path) as at:
         at.begin()
         moment = at.table.view().moment
         stranger = Client(f"http://127.0.0.1:{at.companion.server.port}")
@@ -223,7 +205,7 @@ def test_the_pages_know_the_option_and_its_doors_belong_to_the_seats(tmp_path: P
 # ---- secrets ---------------------------------------------------------------------------------------------------------
 
 
-def everything(at: House) -> dict[str, object]:
+def everything(at: Room) -> dict[str, object]:
     """Whatever anybody can see: pictures of every kind, and the table as each viewer may know it."""
     eye = at.eye
     board = eye.board()
@@ -253,7 +235,7 @@ def everything(at: House) -> dict[str, object]:
 def told(folder: Path, south: str, north: str) -> list[dict[str, object]]:
     """A turn up to the moment before the reveal, with these tiles; a camera that is bumped, a hand, a fault on the way."""
     seen = []
-    with house(folder) as at:
+    with room(folder) as at:
         at.begin()
         seen.append(everything(at))
         at.world.lay_tiles(SOUTH, south)
@@ -290,7 +272,7 @@ def test_rows_that_differ_give_the_same_bytes_at_every_door(
 
 
 def test_where_the_option_is_off_pictures_are_whole_again(tmp_path: Path) -> None:
-    with house(tmp_path) as at:
+    with room(tmp_path) as at:
         at.begin()
         at.look()
         dark = (at.eye.settled()[-1].frame.luma == 0).mean()

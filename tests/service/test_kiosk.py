@@ -45,7 +45,7 @@ def test_no_browser_and_no_address_are_said_in_one_line(home: Path, capsys: pyte
     assert main(["kiosk", "--print"]) == 1
     assert capsys.readouterr().err == "companion: Chromium is not installed: sudo apt install chromium\n"
     assert main(["kiosk", "--url", "table"]) == 1
-    assert "is no address" in capsys.readouterr().err
+    assert "is not an address" in capsys.readouterr().err
 
 
 def test_install_and_uninstall_leave_nothing_behind(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

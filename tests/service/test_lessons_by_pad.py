@@ -8,33 +8,19 @@ from random import Random
 
 import pytest
 from inside import session_of
+from simulated_room import SimulatedRoom
 
-from companion.core.clock import FakeClock
-from companion.core.config import Settings, TableSettings, WebSettings
 from companion.core.kit import SEATS, Seat
-from companion.service.app import Companion
 from companion.table.session import Phase
 
 
-class House:
-    """A simulated companion on a fake clock at which both sit by their pads."""
+class Room(SimulatedRoom):
+    """Both sit by their pads."""
 
     def __init__(self, folder: Path) -> None:
-        settings = Settings(
-            state_dir=str(folder), web=WebSettings(host="127.0.0.1", port=0), table=TableSettings(reading_time_s=0.1)
-        )
-        self.clock = FakeClock()
-        self.companion = Companion(settings, simulate=True, clock=self.clock, threads=False)
-        self.table = self.companion.table
-        assert self.companion.simulation
-        self.world, self.hands = self.companion.simulation.world, self.companion.simulation.hands
+        super().__init__(folder)
         for seat in SEATS:
             self.press(seat, "up")
-
-    def look(self, rounds: int = 4) -> None:
-        for _ in range(rounds):
-            self.clock.advance(0.2)
-            self.companion.step()
 
     def press(self, seat: Seat, *keys: str) -> None:
         """A finger on the pins of a pad."""
@@ -43,9 +29,6 @@ class House:
             self.look(1)
             self.hands.release(f"{seat}_{key}")
             self.look(1)
-
-    def sign(self) -> str:
-        return str(self.table.view().sign.text)
 
     def begin(self, game: str) -> None:
         self.table.begin_lesson(game)
@@ -80,14 +63,14 @@ class House:
 
 
 @pytest.fixture
-def at(tmp_path: Path) -> Iterator[House]:
-    opened = House(tmp_path)
+def at(tmp_path: Path) -> Iterator[Room]:
+    opened = Room(tmp_path)
     yield opened
     opened.companion.close()
 
 
 @pytest.mark.parametrize("name", ["scouts", "kahmate"])
-def test_a_lesson_is_played_by_pads_and_hands(at: House, name: str) -> None:
+def test_a_lesson_is_played_by_pads_and_hands(at: Room, name: str) -> None:
     at.begin(name)
     by_pad, by_hand = [], []
     while guide := at.table.view().guide:
@@ -109,7 +92,7 @@ def test_a_lesson_is_played_by_pads_and_hands(at: House, name: str) -> None:
     assert at.table.view().phase is Phase.ORDERS
 
 
-def test_binmat_says_that_its_lesson_needs_a_phone(at: House) -> None:
+def test_binmat_says_that_its_lesson_needs_a_phone(at: Room) -> None:
     at.begin("binmat")
     assert at.sign() == "Defender: give the order on a phone"
     assert str(at.table.view().sign.small) == "A pad cannot give it: go on by phone, at the same seat."
@@ -126,7 +109,7 @@ def test_binmat_says_that_its_lesson_needs_a_phone(at: House) -> None:
     assert at.table.view().guide != step
 
 
-def test_back_held_ends_a_lesson_that_a_pad_cannot_play(at: House) -> None:
+def test_back_held_ends_a_lesson_that_a_pad_cannot_play(at: Room) -> None:
     at.begin("binmat")
     at.hands.press("south_back")
     for _ in range(8):

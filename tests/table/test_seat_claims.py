@@ -499,7 +499,7 @@ def test_marks_are_drawn_by_lot_and_never_one_of_those_that_were_just_there() ->
 
 def test_the_host_frees_whom_the_page_showed_and_nobody_else(place: Kept) -> None:
     shown = place.table.view().seats[NORTH].sitting
-    assert f'"sitting": "{shown}"' in place.host.get("/host").get_data(as_text=True).replace("&#34;", '"')
+    assert f'"sitting":"{shown}"' in place.host.get("/host").get_data(as_text=True).replace("&#34;", '"')
     place.table.free_seat(NORTH)
     other = place.sit("north", "Olga")
     status, answer = place.post("/api/host/free-seat", seat="north", sitting=shown)

@@ -107,7 +107,7 @@ def row(title: str, cells: Sequence[str]) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("tilt_deg", "words"), [(0, "straight above"), (30, "30 degrees askew")])
+@pytest.mark.parametrize(("tilt_deg", "words"), [(0, "straight above"), (30, "tilted by 30 degrees")])
 def test_the_table_of_distances_is_what_the_program_judges(tilt_deg: float, words: str) -> None:
     expected = "\n".join([row(f"cm, {words}", list(HEADINGS.values())), f"|{'---|' * 7}", *table(tilt_deg)])
     assert expected in PAGE.read_text(encoding="utf-8"), f"docs/hardware.md should have\n{expected}"

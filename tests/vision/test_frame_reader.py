@@ -87,7 +87,7 @@ def test_a_square_is_judged_anew_when_the_hand_leaves_the_piece_that_hides_its_e
     kit = GAMES["kahmate"].kit(GAMES["kahmate"].options({}))
     g6, g7, g9 = map(Square.parse, ("g6", "g7", "g9"))
     seen = Seen(kit, {g6: ("blue tough",), g7: ("pink tough",), g9: ("ball",)})
-    seen.table.nudge(seen.piece("pink tough"), 0.0, -2.0)
+    seen.table.nudge(seen.piece("pink tough"), 0.0, -2.5)
     seen.read(4)
     seen.table.hold_hand(g9)
     seen.read()

@@ -10,6 +10,7 @@ import pytest
 from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of, view_of
 
 from companion.bots.base import Choice, Verdict
+from companion.core.config import TableSettings
 from companion.core.kit import Seat
 
 SECRET = "This brings intel home."
@@ -143,3 +144,11 @@ def test_a_replay_asks_what_would_have_been_better(place: Place, tmp_path: Path)
     assert "Left, right, shoot" in told
     assert place.browser().get("/history/1/turn/2/better").status_code == 404
     assert not place.table.view().seats[Seat.SOUTH].coached
+
+
+def test_the_host_sees_who_may_ask_it(place: Place) -> None:
+    host = place.browser()
+    host.post("/host", data={"key": HOST_KEY})
+    assert "Coach</dt><dd>Against the machine" in page_of(host, "/host")
+    place.table.use(TableSettings(coach="never"))
+    assert "Coach</dt><dd>Nobody" in page_of(host, "/host")

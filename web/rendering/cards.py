@@ -7,14 +7,14 @@ page turns `data-due` (seconds by the service's clock) into what is left, so tha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
 from companion.core.i18n import joined, say, say_n, translate
 from companion.core.kit import SEATS, Card, Kit, Seat
-from companion.games.screen import CardEntry, CardUi, Choice, ChoiceKey, Lane, Pile
+from companion.games.screen import CardEntry, CardUi, Choice, ChoiceKey, Lane, Pile, Tally
 from companion.table.table_view import ClockView, TableView
 
 MOST_TICKS = 120
@@ -236,3 +236,74 @@ def lanes_sign(kit: Kit) -> Markup:
         f'<svg class="mini board" viewBox="-1 -1 {width + 2} 62" aria-hidden="true"><path class="tile-1" d="{lanes}"/>'
         f'<path class="tile-3" d="{decks}"/><path class="lines" d="{lanes}{across}"/></svg>'
     )
+
+
+def lanes_picture(kit: Kit, lanes: Iterable[Lane]) -> Markup:
+    """Lanes as they lie, a column each: the North stack, the deck with its number of cards, the South stack.
+
+    480 units wide, 240 high; of a high stack the last three cards, and how many more there are.
+    """
+    lanes, names = tuple(lanes), {seat: kit.sides[seat].name for seat in SEATS}
+    pitch = 480 / len(lanes)
+    columns = []
+    for place, lane in enumerate(lanes):
+        north = _column(stack_of(kit, lane.north, lane.north, 2))
+        south = _column(stack_of(kit, lane.south, lane.south, 2))
+        drawn = [_card_at(2 + 25 * row, text) for row, text in enumerate(north)]
+        drawn += [_card_at(214 - 25 * row, text) for row, text in enumerate(south)]
+        deck = (
+            f'<rect class="tile-1" x="-16" y="105" width="32" height="30" rx="4"/><text y="128">{len(lane.deck)}</text>'
+        )
+        columns.append(f'<g transform="translate({pitch * (place + 0.5):g} 0)">{"".join(drawn)}{deck}</g>')
+    words = joined(
+        " ",
+        [joined(": ", (say("Lane {lane}", lane=lane.name), lane_words(kit, lane, names))) for lane in lanes],
+    )
+    gaps = "".join(f"M{pitch * place:g} 0v240" for place in range(1, len(lanes)))
+    return _card_picture(f'<path class="gaps" d="{gaps}"/>{"".join(columns)}', words)
+
+
+def combat_picture(kit: Kit, tallies: Iterable[Tally]) -> Markup:
+    """The sums of a combat, one above the other: whose, the cards, and what they come to; the greater one is framed.
+
+    480 units wide, 240 high.
+    """
+    rows, words = [], []
+    for place, tally in enumerate(tallies):
+        side = kit.sides[tally.seat]
+        chips = "".join(_chips([text for text, _ in tally.parts]))
+        frame = '<rect class="won" x="4" y="6" width="472" height="108" rx="8"/>' if tally.is_greater else ""
+        worth = translate(joined(": ", (side.name, tally.total, tally.worth)))
+        rows.append(
+            f'<g transform="translate(0 {place * 120})">{frame}<g class="side-{side.colour}">'
+            f'<use href="#{side.drawing}" x="18" y="20" width="80" height="80"/></g>{chips}'
+            f'<text class="sum" x="418" y="72">{escape(translate(tally.total))}</text>'
+            f'<text class="worth" x="418" y="100">{escape(translate(tally.worth))}</text></g>'
+        )
+        words.append(worth)
+    return _card_picture("".join(rows), joined(". ", words))
+
+
+def _chips(texts: Sequence[str]) -> Iterator[str]:
+    """Cards of a sum side by side, the smaller the more there are."""
+    pitch = min(88.0, 256 / max(len(texts), 1))
+    for place, text in enumerate(texts):
+        x, scale = 110 + pitch * (place + 0.5), pitch / 76
+        yield f'<g transform="translate({x:g} {60 - 11.5 * scale:.4g}) scale({scale:.3g})">{_card_at(0, text)}</g>'
+
+
+def _column(stack: Stack) -> list[str]:
+    """The texts of a stack from its bottom, empty for a back."""
+    return [f"+{stack.more}"] * bool(stack.more) + [card.text for card in stack.cards]
+
+
+def _card_at(y: float, text: str) -> str:
+    """A card 68 units wide and 23 high, in the middle of its column; without a text its back."""
+    kind = "rest" if text.startswith("+") else "up" if text else "back"
+    rect = f'<rect class="{kind}" x="-34" y="{y:g}" width="68" height="23" rx="4"/>'
+    return rect + (f'<text class="{kind}" y="{y + 18:g}">{escape(text)}</text>' if text else "")
+
+
+def _card_picture(inside: str, words: str) -> Markup:
+    label = escape(translate(words))
+    return Markup(f'<svg class="dealt" viewBox="0 0 480 240" role="img" aria-label="{label}">{inside}</svg>')

@@ -13,6 +13,7 @@ from companion.core.kit import SEATS, Seat
 from companion.table.table_view import TableView
 from web.rendering.board import board_part
 from web.rendering.board_picture import BoardPicture
+from web.rendering.cards import combat_picture, lanes_picture
 
 
 @dataclass(frozen=True)
@@ -25,24 +26,24 @@ class EndWords:
     moment_title: str = ""
 
 
-def end_words(view: TableView, finale: Finale | None) -> EndWords | None:
-    """The words for a viewer; None while there is no end, or nothing is known of it."""
+def end_words(view: TableView, finale: Finale | None, reader: Seat | None) -> EndWords | None:
+    """The words for a seat, or for everybody (None); None while there is no end, or nothing is known of it."""
     if finale is None or view.match.outcome is None:
         return None
     shown = finale.turning or (finale.stills[-1] if finale.stills else None)
     turned = _turned(shown, shown is finale.turning) if shown else ""
-    if view.viewer is None:
+    if reader is None:
         return EndWords(_for_all(view, finale), view.match.outcome.reason, shown, turned)
     if not view.match.outcome.winners:
         return EndWords(say("Nobody won"), say("Nobody minds. Again?"), shown, turned)
-    name = view.seats[view.viewer].name
-    if view.viewer in view.match.outcome.winners:
+    name = view.seats[reader].name
+    if reader in view.match.outcome.winners:
         text = say("You win, {name}", name=name) if name else say("You win")
         return EndWords(text, _for_winner(view, finale), shown, turned)
-    best = finale.best.get(view.viewer)
+    best = finale.best.get(reader)
     title = say("Your best moment: turn {number}.", number=best.turn) if best else ""
     text = say("Good game, {name}", name=name) if name else say("Good game")
-    return EndWords(text, _for_other(view, finale, view.viewer), best, title)
+    return EndWords(text, _for_other(view, finale, reader), best, title)
 
 
 def _turned(still: Still, is_turning: bool) -> str:
@@ -88,9 +89,16 @@ def tale_of(view: TableView, finale: Finale) -> str:
     return say("{figures}. Take a bow, both of you.", figures=figures)
 
 
-def still_board(finale: Finale, still: Still) -> Markup:
-    """The part of the board where a turn of a game that is over happened, as South sees it."""
+def still_picture(finale: Finale, still: Still) -> Markup:
+    """A turn of a game that is over, drawn: the part of the board where it happened, as South sees it.
+
+    Of a game of cards its combat, else its lanes; nothing where it has neither, because it only kept the time.
+    """
     scene = still.scene
+    if finale.kit.deck:
+        if scene.tallies:
+            return combat_picture(finale.kit, scene.tallies)
+        return lanes_picture(finale.kit, scene.lanes) if scene.lanes else Markup()
     traces = frozenset(origin for origin, _ in scene.moves)
     picture = BoardPicture(finale.kit, scene.layout, events=scene.events, came_from=traces, badges=scene.badges)
     return board_part(picture, Square.parse(still.square) if still.square else None)

@@ -18,7 +18,7 @@ from companion.table.session import Phase
 from companion.table.table_view import TableView
 from web.context import PageContext, render_fragment
 from web.error_pages import status_of
-from web.routes.join import wanted_name
+from web.routes.join import Joining, wanted_name
 from web.security.auth import Auth
 from web.server.sse import Audience
 
@@ -50,7 +50,7 @@ class SharedPhonePages:
     def page(self) -> Any:
         """The cover, what both may see, or how one phone comes to hold both seats."""
         if not self._guard.passes(request):
-            return self._beginning()
+            return Joining(self._page_context).changed_places() or self._beginning()
         if (seat := open_to(self._table.view())) is not None:
             return self._show(seat)
         answer = make_response(

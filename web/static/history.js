@@ -143,6 +143,7 @@ async function review(key) {
     if (answer.ok) place.innerHTML = await answer.text();
     else place.textContent = (await answer.json()).error.message;
     key.hidden = answer.ok;
+    place.scrollIntoView({ block: 'nearest' });
   } catch {
     place.textContent = say('No connection to the table: try again');
   }

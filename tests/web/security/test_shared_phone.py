@@ -9,7 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 from web_fixtures import Place, error_of, open_place, page_of, without_receipts
 
-from companion.core.kit import Seat
+from companion.core.kit import SEATS, Seat
 from companion.games.binmat.cards import DECK
 
 
@@ -152,6 +152,20 @@ def test_a_hand_of_cards_is_covered(place: Place, phone: FlaskClient) -> None:
     mine = open_side(phone, "south")
     assert "Your hand" in mine
     assert "Your hand" not in cover
+
+
+def test_a_draw_has_one_word_for_both_and_changing_places_keeps_the_phone(place: Place, phone: FlaskClient) -> None:
+    place.to_orders()
+    for seat in SEATS:
+        place.table.offer_draw(seat)
+    page = page_of(phone, "/pass")
+    assert page.count("Nobody minds. Again?") == 1
+    assert "You win" not in page
+    assert "Good game" not in page
+    assert phone.post("/api/seat/south/rematch", json={"swap": True}).status_code == 200
+    assert phone.get("/pass").location.startswith("/seat/"), "its cookies change places, too"
+    assert phone.get("/seat/south").location == phone.get("/seat/north").location == "/pass"
+    assert "This phone holds both seats" in page_of(phone, "/pass")
 
 
 def test_the_menu_frees_a_seat_or_both(place: Place, phone: FlaskClient) -> None:

@@ -1,0 +1,64 @@
+"""Files of games from elsewhere: read, and checked before they are kept."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from companion.archive.played_games import MOST_BYTES, Ending, GameLine
+from companion.archive.replay import GameFile
+from companion.archive.retelling import Retelling, ended_by_word
+from companion.archive.scoresheet import read_sheet
+from companion.core.errors import Malformed
+from companion.core.i18n import say
+from companion.games import game_named
+
+MOST_TURNS = 2000
+"""A game from elsewhere has at most so many turns."""
+_LATEST = 4_102_444_800.0
+"""No game began after the year 2100."""
+_LONGEST_NAME = 24
+
+
+def read_game(content: bytes) -> GameFile:
+    """The game of a file in JSON or in notation; raises `Malformed`."""
+    if len(content) > MOST_BYTES:
+        raise Malformed(say("A game file may have at most {number} bytes", number=MOST_BYTES))
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Malformed(say("This is not a game file: choose one that was saved from a list of games")) from None
+    if not text.lstrip().startswith("{"):
+        return read_sheet(text)
+    try:
+        return msgspec.json.decode(text, type=GameFile)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise Malformed(say("This is not a game file: {error}", error=str(error))) from None
+
+
+def check_game(played: GameFile) -> None:
+    """Raise `Malformed` unless a game can be played again to its end, with receipts that fit."""
+    if not 0 < len(played.turns) <= MOST_TURNS:
+        raise Malformed(
+            say(
+                "The game has {number} turns: an imported game may have 1 to {most}",
+                number=len(played.turns),
+                most=MOST_TURNS,
+            )
+        )
+    if not (math.isfinite(played.begun) and 0 <= played.begun <= _LATEST):
+        raise Malformed(say("The start of the game is not a valid date"))
+    for name in played.players.values():
+        if len(name) > _LONGEST_NAME or not name.isprintable():
+            raise Malformed(say("A name may have at most {number} printable characters", number=_LONGEST_NAME))
+    end_reason(played)
+
+
+def end_reason(played: GameFile) -> str:
+    """How a game ended, after it was played again; raises `Malformed` where it does not fit, or is not over."""
+    blank = GameLine(0, played.game, "", 0.0, 0.0, {}, (), 0, Ending.ON)
+    told = Retelling(blank, played)
+    if told.trouble:
+        raise Malformed(told.trouble)
+    return (told.outcome() or ended_by_word(game_named(played.game), played.outcome or {})).reason
