@@ -92,7 +92,7 @@ def dark_print(even: Luma, scale: float) -> DarkPrint:
     opened = [
         np.asarray(cv2.morphologyEx(mask, cv2.MORPH_OPEN, _kernel(size, scale)), np.uint8) for mask, size in pairs
     ]
-    return DarkPrint(*opened, inked=np.asarray(cv2.bitwise_and(opened[0], black), np.uint8))
+    return DarkPrint(*opened, np.asarray(cv2.bitwise_and(opened[0], black), np.uint8))
 
 
 def _kernel(size_mm: float, scale: float) -> Luma:
