@@ -89,10 +89,10 @@ def dark_print(even: Luma, scale: float) -> DarkPrint:
     ink = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_INK), cv2.CMP_LT)
     black = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_BLACK), cv2.CMP_LT)
     pairs = (ink, _THIN_MM), (ink, _STROKE_MM), (black, _BLACK_MM)
-    opened = [
+    fine, bold, broad = (
         np.asarray(cv2.morphologyEx(mask, cv2.MORPH_OPEN, _kernel(size, scale)), np.uint8) for mask, size in pairs
-    ]
-    return DarkPrint(*opened, np.asarray(cv2.bitwise_and(opened[0], black), np.uint8))
+    )
+    return DarkPrint(fine, bold, broad, np.asarray(cv2.bitwise_and(fine, black), np.uint8))
 
 
 def _kernel(size_mm: float, scale: float) -> Luma:
