@@ -1,4 +1,4 @@
-"""How often a panel at rest wakes the processor, on the kernel's simulated pins and the real lgpio."""
+"""How often a panel at rest wakes the processor, on the kernel's simulated pins."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ LOOK_S = 5.0
 
 
 def switches() -> int:
-    """How often the threads of this process have been given the processor."""
-    told = (Path(f"/proc/self/task/{task}/status").read_text() for task in os.listdir("/proc/self/task"))
+    """How often the threads of this process and of those that it has begun have been given the processor."""
+    begun = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    tasks = [path for process in ("self", *begun) for path in Path(f"/proc/{process}/task").iterdir()]
+    told = ((path / "status").read_text() for path in tasks)
     return sum(int(line.split()[1]) for text in told for line in text.splitlines() if "ctxt_switches" in line)
 
 
@@ -52,12 +54,15 @@ def main() -> None:
     with Panel(PanelSettings(), RealClock(), presses.append) as panel:
         print("panel:", len(panel.buttons), "keys", len(panel.lamps), "lamps", panel.has_buzzer, panel.problems)
         print(f"panel at rest: {rate():.0f} switches a second", flush=True)
+        print("panel waves:", len(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()), "process")
         press(5, 5)
         press(25, 5)
         print("panel pressed:", [(str(each.seat), str(each.key), each.held) for each in presses], flush=True)
         panel.show({seat: SeatLamps(frozenset({1, 2, 3}), TurnLamp.ON) for seat in Seat})
         time.sleep(0.5)
         print(f"panel lit: {rate():.0f} switches a second", flush=True)
+        shares = [round(sum(int(level(pin)) for _ in range(1000)) / 1000, 2) for pin in (17, 14)]
+        print("panel shares:", shares, flush=True)
         panel.show({})
         time.sleep(0.5)
         dark = {(level(17), level(14)) for _ in range(200)}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import shutil
 import socket
-import sys
 import time
 from pathlib import Path
 
@@ -21,13 +20,17 @@ SUITE = "bookworm"
 PACKAGES = ("linux-image-arm64", "busybox-static", "kmod")
 REVISION = "a02082"
 """Of a Raspberry Pi 3 Model B, 1.2."""
-LGPIO = "lgpio==0.2.2.0"
-"""On Raspberry Pi OS it is there by itself; Debian has no package of it."""
 BOARD = "bcm2837-rpi-3-b.dtb"
 EARLY = ("crc32c_generic", "bcm2835", "ext4")
 """Modules without which there is no root: the card's driver and its file system."""
 NEEDED = ("qemu-system-aarch64", "mmdebstrap", "fdtput", "cpio", "depmod", "mke2fs")
 NEEDED_PACKAGES = "qemu-system-arm qemu-user-static device-tree-compiler cpio kmod e2fsprogs mmdebstrap arch-test"
+IDLE_UNITS = (
+    "systemd-binfmt.service", "proc-sys-fs-binfmt_misc.automount", "getty-static.service", "getty.target",
+    "serial-getty@ttyAMA0.service", "systemd-pstore.service", "systemd-repart.service", "e2scrub_all.timer",
+    "dev-hugepages.mount", "dev-mqueue.mount", "sys-kernel-tracing.mount", "kmod-static-nodes.service",
+)  # fmt: skip
+"""Of no use to the test, and each of them takes an emulated processor seconds."""
 CARD_BYTES = 2 * 1024**3
 """QEMU takes a power of two."""
 AGENT_PORT = 8090
@@ -81,7 +84,6 @@ def _make(installed: Path, folder: Path) -> None:
     build.do("depmod", "-b", str(taken), modules.name)
     build.do("cp", "-a", str(taken / "lib/modules"), str(root / "lib"))
     shutil.copy(taken / "bin/kmod", root / "bin/kmod")
-    _bring_pins(root)
     _add_guest(root)
     _make_initrd(taken, modules.name, folder)
     shutil.copyfile(taken / f"boot/vmlinuz-{modules.name}", folder / "vmlinuz")
@@ -104,16 +106,6 @@ def _fetch(taken: Path) -> None:
         '--aptopt=APT::Install-Recommends "false"', *options, SUITE, str(taken), f"deb {build.mirror()} {SUITE} main")  # fmt: skip
 
 
-def _bring_pins(root: Path) -> None:
-    """The pins' library for the distribution's Python, as Raspberry Pi OS has it."""
-    target = root / "usr/lib/python3/dist-packages"
-    python = package.SUITES[SUITE]
-    command = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-    command += ["--only-binary", ":all:", "--no-deps", "--target", str(target), "--python-version", python]
-    command += ["--implementation", "cp", "--platform", "manylinux_2_34_aarch64", LGPIO]
-    build.do(*command)
-
-
 def _add_guest(root: Path) -> None:
     """The test's hands, an address, and patience: what a card for a real board would not have."""
     (root / "opt/appliance").mkdir(parents=True)
@@ -130,7 +122,7 @@ def _add_guest(root: Path) -> None:
         build.do("systemctl", f"--root={root}", "enable", f"{unit}.service")
     (root / "etc/fstab").write_text("/dev/mmcblk0 / ext4 defaults 0 1\n")
     (root / "etc/hostname").write_text("table\n")
-    for unit in (*build.IDLE_UNITS, "systemd-binfmt.service", "proc-sys-fs-binfmt_misc.automount"):
+    for unit in (*build.IDLE_UNITS, *IDLE_UNITS):
         if not (units / unit).exists():
             (units / unit).symlink_to("/dev/null")
     for part in ("etc", "var"):
