@@ -208,12 +208,15 @@ class Watcher:
 
     def step(self) -> Reading | None:
         """Do one frame, without waiting for its time; None when the camera gave none or is still in its pause, or
-        when an alarm is too near to read it."""
+        when others have to be quick just now."""
         self._change_camera()
         now = self._clock.monotonic_s()
         if self._camera is None and now < self._next_s:
             return None
         self._next_s = now + self.pace.period_s
+        if self._camera is not None and (held_s := self.pace.held_s(now)) > 0:
+            self._next_s = now + min(held_s, self.pace.period_s)
+            return None
         try:
             self._set_locks()
             frame = self._grab()
@@ -224,8 +227,6 @@ class Watcher:
             return None
         tiles = self._tiles
         begun_s = self._clock.monotonic_s()
-        if self.pace.is_held(begun_s):
-            return None
         reading = self._reader.read(frame, glance=self.pace.glances(begun_s))
         ended_s = self._clock.monotonic_s()
         self._listeners.on_read_s(ended_s - begun_s)

@@ -298,6 +298,7 @@ class Companion:
             on_alarms=lambda alarms: watcher.pace.alarms(each.at_s for each in alarms),
             on_rows=watcher.read_rows,
         )
+        self.table.when_changed(lambda: watcher.pace.changed(self.clock.monotonic_s()))
         if settings.photographs_mb:
             photographer = Photographer(
                 self.table, self.album, eye.photograph, self.clock, partial(self.table.notice, "photographs")
