@@ -9,7 +9,7 @@ from pathlib import Path
 from companion.core.clock import RealClock
 from companion.core.config import PanelSettings
 from companion.core.kit import Seat
-from companion.core.ports import Press, SeatLamps, TurnLamp
+from companion.core.ports import Cue, Press, SeatLamps, Signal, TurnLamp
 from hardware.panel import Panel
 
 LOOK_S = 5.0
@@ -63,8 +63,12 @@ def main() -> None:
         print(f"panel lit: {rate():.0f} switches a second", flush=True)
         shares = [round(sum(int(level(pin)) for _ in range(1000)) / 1000, 2) for pin in (17, 14)]
         print("panel shares:", shares, flush=True)
+        panel.signal(Signal(Cue.TIME_OUT))
+        time.sleep(0.05)
+        sounds = {level(18) for _ in range(200)}
         panel.show({})
         time.sleep(0.5)
+        print("panel tone:", sorted(sounds), "then", sorted({level(18) for _ in range(200)}), flush=True)
         dark = {(level(17), level(14)) for _ in range(200)}
         print(f"panel dark again: {rate():.0f} switches a second, lines {sorted(dark)}", flush=True)
         panel.adjust(False, 1.0)
