@@ -49,12 +49,13 @@ from hardware.panel import Panel, open_panel, panel_reason
 from hardware.power import PowerKey
 from hardware.simulated import SimulatedPanelHands, simulated_panel
 from hardware.voice import MachineVoice
+from vision.cameras.camera_link import Cameras
 from vision.cameras.catalogue import CameraOpener, cameras, is_device
 from vision.cameras.lenses import LensShelf
 from vision.diagnosis import SETTLED, SETTLED_IF_SMALL, BoardEye
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.simulation.table import RenderedCamera, SimulatedTable
-from vision.watcher import Cameras, Watcher, WatchListeners
+from vision.watcher import Watcher, WatchListeners, board_watcher
 from web.app import create_app
 from web.features import CameraRoom, Features, Site, Welcome, Workbench
 from web.security.join_code import JoinCode
@@ -267,7 +268,7 @@ class Companion:
         """Watch the board; `opener` opens other real cameras as well."""
         kits = {name: game.kit(game.options({})) for name, game in GAMES.items()}
         settings = self.settings.camera
-        reader = BoardReader(kits)
+        reader = board_reader(kits)
         kept = SETTLED_IF_SMALL if settings.is_small else SETTLED
         self.eye = eye = BoardEye(reader, settings.source, _offers if opener else lambda: (), kept)
         watched = Cameras(
@@ -290,8 +291,8 @@ class Companion:
             on_rows=self.table.saw_rows,
             on_round=after_round,
         )
-        self.watcher = watcher = Watcher(watched, reader, self.clock, listeners, settings.fps)
-        eye.steer(watcher)
+        self.watcher = watcher = board_watcher(watched, reader, self.clock, listeners, settings.fps)
+        eye.steer(watcher.link)
         self._stack.enter_context(watcher)
         self.table.connect(
             on_kit=watcher.use,

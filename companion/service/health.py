@@ -191,7 +191,7 @@ class ServiceHealth:
         yield from self._loops()
         yield from settings_put_back(companion.settings_path)
         yield board_camera(
-            companion.table.view().devices.camera, companion.watcher.camera if companion.watcher else None
+            companion.table.view().devices.camera, companion.watcher.link.camera if companion.watcher else None
         )
         yield from profile(companion.settings.camera)
         yield from pace(companion.watcher.pace.sentence if companion.watcher else "")
