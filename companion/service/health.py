@@ -55,11 +55,14 @@ class Examined(Protocol):
     settings_path: Path
     journal: Journal
     table: Table
-    watcher: Watcher | None
     panel: Panel | None
     broker: MqttAdapter
     network: Network
     certificate: Validity | None
+
+    @property
+    def watcher(self) -> Watcher | None:
+        """Who watches the board, if there is a camera."""
 
     @property
     def simulation(self) -> object | None:
