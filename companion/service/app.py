@@ -27,10 +27,10 @@ from companion.core.ports import Camera, Cue, Press, SeatLamps, Signal
 from companion.diagnostics.certificate import Validity, validity
 from companion.diagnostics.probes import Machine
 from companion.games import GAMES
-from companion.maintenance.housekeeping import Housekeeping
+from companion.maintenance.housekeeping import Housekeeping, KeptGames
 from companion.maintenance.requests import CheckRoom
 from companion.maintenance.settings.sandbox import try_in_child
-from companion.maintenance.upkeep import InstallationUpkeep
+from companion.maintenance.upkeep import InstallationUpkeep, SettingsActions
 from companion.mqtt.adapter import MqttAdapter
 from companion.printing.kit_printer import KitPrinter
 from companion.service.board_watch import BoardWatch
@@ -142,11 +142,9 @@ class Companion:
         self.housekeeping = self._stack.enter_context(
             Housekeeping(
                 self.table,
-                self.journal,
-                self.history,
-                album=self.album,
-                clock=self.clock,
-                settings=self.settings.history,
+                KeptGames(self.journal, self.history, self.album),
+                self.clock,
+                self.settings.history,
             )
         )
         self._open_speech()
@@ -309,9 +307,7 @@ class Companion:
             self.settings_path,
             self.table,
             self.clock,
-            use=self.use,
-            restart=self._restart,
-            try_out=lambda wanted: try_in_child(wanted, self.server.port),
+            SettingsActions(self.use, self._restart, lambda wanted: try_in_child(wanted, self.server.port)),
         )
         check = CheckRoom(
             self.settings.panel, self.check, self._why_no_panel(), simulation is not None, lambda: self.broker.sentence
