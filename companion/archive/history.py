@@ -346,5 +346,5 @@ def _choices(rows: Sequence[OptionRow], options: Mapping[str, Any]) -> tuple[tup
         chosen = options.get(row.name, usual)
         if chosen != usual:
             label = next((label for label, value in row.choices if value == chosen), None)
-            found.append((row.title, label if label is not None else say("drawn")))
+            found.append((row.title, label if label is not None else say("custom")))
     return tuple(found)

@@ -121,7 +121,7 @@ def test_a_square_under_a_hand_is_not_known() -> None:
         (
             "binmat",
             {"tilt_deg": 52.0, "width": 1280, "height": 720},
-            "Let it look down more steeply",
+            "Point it down more steeply",
             "it would not fit",
         ),
         ("scouts", {"shift_mm": (120.0, 0.0)}, "Turn the camera a little", "The corner South-East of the board"),
