@@ -48,7 +48,7 @@ def board_reader(
             say("[camera] model “{model}” is unknown: expected one of {known}", model=model, known=", ".join(LENSES))
         )
     reader = FrameReader(kits, BoardLocator(LENSES[model]), Scanner(thorough=thorough), RectifiedSearch())
-    return BoardReader(reader, MirrorWatch(reader.shows_board), ChangedBlocks(), ObjectWatch(reader), Votes(frames))
+    return BoardReader(reader, MirrorWatch(reader), ChangedBlocks(), ObjectWatch(reader), Votes(frames))
 
 
 class BoardReader:

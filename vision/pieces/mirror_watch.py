@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from companion.core.ports import Frame
 from vision.detection.markers import Luma
+from vision.pieces.frame_reader import FrameReader
 
 _TURN_FRAMES, _TURN_BACK_FRAMES = 6, 24
 """So often in a row no board is found before the picture's mirror image is tried again; the more where a board has been
@@ -18,10 +19,10 @@ seen the way it is: what shows one in the mirror image then is a mirror on the t
 
 
 class MirrorWatch:
-    """Remembers which way round one camera's pictures are; `shows_board` tells whether a picture has a board in it."""
+    """Remembers which way round one camera's pictures are; the `reader` tells whether one has a board in it."""
 
-    def __init__(self, shows_board: Callable[[Luma], bool]) -> None:
-        self._shows_board = shows_board
+    def __init__(self, reader: FrameReader) -> None:
+        self._reader = reader
         self._turned: tuple[Frame, Frame] | None = None
         self.begin()
 
@@ -48,7 +49,7 @@ class MirrorWatch:
         now and then, as it takes as long as the picture itself."""
         self._blind += 1
         every = _TURN_BACK_FRAMES if self._proven else _TURN_FRAMES
-        if self._blind % every != (0 if self._proven else 1) or not self._shows_board(mirrored(luma)):
+        if self._blind % every != (0 if self._proven else 1) or not self._reader.shows_board(mirrored(luma)):
             return False
         self.is_mirrored, self._blind = not self.is_mirrored, 0
         return True
@@ -56,7 +57,7 @@ class MirrorWatch:
     def turned_picture(self, luma: Luma) -> Luma | None:
         """The mirror image of a single picture without a board, if that shows one; None: it does not."""
         turned = mirrored(luma)
-        if not self._shows_board(turned):
+        if not self._reader.shows_board(turned):
             return None
         self.is_mirrored = True
         return turned
