@@ -127,4 +127,4 @@ def test_no_two_classes_of_different_packages_have_one_name() -> None:
 
 ALLOWED = {"Contribute", "FreeSeat", "HandIn", "NewGame", "Tag"}
 """Records of the table and the bodies that ask for them; the printed tag of a piece and the one found in a picture."""
-SHARED = frozenset(f"companion.games.{name}" for name in ("base", "events", "mixins", "screen"))
+SHARED = frozenset(f"companion.games.{name}" for name in ("base", "events", "mixins", "pads", "screen"))
