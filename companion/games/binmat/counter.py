@@ -30,7 +30,7 @@ from companion.games.binmat.state import LANES, BinmatOptions
 from companion.games.events import CommonEvent
 from companion.games.mixins import CardGame, TimedGame
 from companion.games.pads import Key, PadGrammar
-from companion.games.screen import CardEntry, CardUi, Choice, ChoiceKey, Count
+from companion.games.screen import CardChoice, CardEntry, CardUi, ChoiceKey, Count
 
 DONE, CALL, WON = ".", "c", "!"
 OPEN_MARK = "u"
@@ -396,10 +396,10 @@ def _keys(state: Counter) -> tuple[ChoiceKey, ...]:
     return (_READY, _COMBAT)
 
 
-def _choices(state: Counter) -> tuple[Choice, ...]:
+def _choices(state: Counter) -> tuple[CardChoice, ...]:
     if state.called or state.due:
-        return (Choice(DONE, "done"), Choice(WON, "won"))
-    return (Choice(DONE, "done"), Choice(CALL, "combat"))
+        return (CardChoice(DONE, "done"), CardChoice(WON, "won"))
+    return (CardChoice(DONE, "done"), CardChoice(CALL, "combat"))
 
 
 def _entry(state: Counter) -> CardEntry | None:
