@@ -26,12 +26,6 @@ from web.server.sse import message
 PUBLIC = ("/", "/?screen", "/watch", "/api/view")
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path) as opened:
-        yield opened
-
-
 # ---- what pages show ---------------------------------------------------------------------------------------------------
 
 
