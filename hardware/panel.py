@@ -10,17 +10,14 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, Self, TypeVar
 
 from gpiozero import Device
-from gpiozero.exc import GPIOPinInUse, PinPWMUnsupported, PinUnknownPi
-from gpiozero.pins.local import get_pi_revision
+from gpiozero.exc import GPIOPinInUse, PinPWMUnsupported
 
 from companion.core.clock import Clock
 from companion.core.config import PanelSettings
@@ -31,6 +28,7 @@ from companion.core.ports import Alarm, Press, SeatLamps, Signal
 from hardware.debounce import Debouncer, Stroke
 from hardware.outputs import Outputs, SetAlarms, SetLoudness, Show, TryOut
 from hardware.pin_owners import PinOwner, conflicts, pin_owners
+from hardware.pins.factory import last_failure, missing_pins, open_factory
 from hardware.tone import hardware_tone
 from hardware.wiring import Button, ButtonPin, Buzzer, Lamp, LampPin, LineTaken, button_pins, lamp_pins
 
@@ -336,12 +334,6 @@ def _remedy(error: Exception) -> str:
     )
 
 
-# ---- the machine's own pins ------------------------------------------------------------------------------------
-
-last_failure: list[str] = []
-"""Why opening the pins failed last: a process has one set of pins, hence one such reason."""
-
-
 def open_panel(
     settings: PanelSettings,
     clock: Clock,
@@ -370,7 +362,7 @@ def panel_reason(settings: PanelSettings) -> str | None:
     """
     if settings.enabled == "no":
         return say("The panel is switched off: set enabled to auto or yes in [panel].")
-    return _missing() or (last_failure[-1] if last_failure else None)
+    return missing_pins() or (last_failure[-1] if last_failure else None)
 
 
 def pin_conflicts(settings: PanelSettings, owners: Mapping[int, PinOwner]) -> tuple[str, ...]:
@@ -379,45 +371,3 @@ def pin_conflicts(settings: PanelSettings, owners: Mapping[int, PinOwner]) -> tu
     if isinstance(settings.buzzer, int) and (settings.buzzer not in owners or owners[settings.buzzer].kind != "pwm"):
         wired.add(settings.buzzer)
     return conflicts(wired, owners)
-
-
-def _missing() -> str | None:
-    """What this machine lacks for pins of its own; None: nothing, or the environment chooses other pins."""
-    if os.environ.get("GPIOZERO_PIN_FACTORY"):
-        return None
-    try:
-        get_pi_revision()
-    except (PinUnknownPi, OSError, ValueError):
-        return say("This machine is not a Raspberry Pi and has no pins: use the pages, or play --simulate.")
-    chips = sorted(Path("/dev").glob("gpiochip*"))
-    return obstacle(bool(chips), any(os.access(chip, os.R_OK | os.W_OK) for chip in chips))
-
-
-def obstacle(has_chips: bool, may_use_chips: bool) -> str | None:
-    """What a Raspberry Pi lacks, and what to do."""
-    if not has_chips:
-        return say("There is no /dev/gpiochip*: the kernel or the service's DeviceAllow hides the pins.")
-    if not may_use_chips:
-        return say(
-            "There is no permission to use the pins: add the user to group gpio (sudo usermod -aG "
-            "gpio USER) and log in again."
-        )
-    return None
-
-
-def open_factory() -> Any:
-    """The machine's pin factory; raises `PanelError`. `GPIOZERO_PIN_FACTORY` chooses one of gpiozero's instead."""
-    last_failure.clear()
-    if missing := _missing():
-        raise PanelError(missing)
-    try:
-        if os.environ.get("GPIOZERO_PIN_FACTORY"):
-            Device.ensure_pin_factory()
-            return Device.pin_factory
-        from hardware.kernel_pins import KernelFactory, header_chip  # noqa: PLC0415 - Linux alone has them
-
-        return KernelFactory(header_chip())
-    except Exception as error:  # the pin libraries raise what they like
-        sentence = say("The pins cannot be opened: {error}.", error=str(error))
-        last_failure.append(sentence)
-        raise PanelError(sentence) from error

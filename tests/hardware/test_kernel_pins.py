@@ -29,10 +29,11 @@ from companion.core.clock import RealClock
 from companion.core.config import PanelSettings
 from companion.core.kit import SEATS
 from companion.core.ports import Cue, Press, SeatLamps, Signal, TurnLamp
-from hardware import kernel_pins, pwm
 from hardware import panel as panel_module
-from hardware.kernel_pins import KernelFactory, header_chip
 from hardware.panel import Panel
+from hardware.pins import kernel as kernel_pins
+from hardware.pins import pwm
+from hardware.pins.kernel import KernelFactory, header_chip
 from hardware.wiring import LineTaken
 
 SOUTH, NORTH = SEATS

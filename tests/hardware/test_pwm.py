@@ -12,8 +12,8 @@ from collections import defaultdict
 
 import pytest
 
-from hardware import pwm
-from hardware.pwm import MESSAGE, Waves, serve
+from hardware.pins import pwm
+from hardware.pins.pwm import MESSAGE, Waves, serve
 
 WAIT_S = 10.0
 

@@ -2,7 +2,7 @@
 
 gpiozero's lgpio looks at buttons 2,000 times a second, and its thread for outputs wakes 50 times a second as long as a
 chip is open. Here one thread sleeps until the kernel tells an edge, with the kernel's stamp; a steady line costs
-nothing; dimmed lamps and tones are made by a process of its own (`hardware.pwm`), which begins with the first of them.
+nothing; dimmed lamps and tones are made by a process of its own (`hardware.pins.pwm`), begun with the first of them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from gpiozero.exc import (
 )
 from gpiozero.pins.local import LocalPiFactory, LocalPiPin
 
-from hardware import pwm
+from hardware.pins import pwm
 from hardware.wiring import LineTaken
 
 _log = logging.getLogger(__name__)

@@ -1,7 +1,7 @@
 """Dimmed lamps and tones on pins that have no PWM of their own: a process that switches lines on and off in time.
 
 It is run by its path and knows the standard library alone, so that it is there within hundredths of a second. The lines
-come as descriptors over a socket, from `hardware.kernel_pins`, which holds them. While nothing is dimmed and nothing
+come as descriptors over a socket, from `hardware.pins.kernel`, which holds them. While nothing is dimmed and nothing
 sounds it sleeps; it ends when the other end of the socket is closed. In the service's own process a thread of Python
 could not keep this time: another one may hold the interpreter.
 """
