@@ -18,7 +18,7 @@ from appliance.play import host_key
 
 pytestmark = [pytest.mark.appliance, pytest.mark.timeout(7200)]
 CUTS_S = (20.0, 6.0, None, 12.0, 2.0)
-"""When the plug is pulled: so long after a promise of this start, or, where it is None, while the machine starts."""
+"""When the plug is pulled: so long after a promise of this start; where it is None, while the service starts."""
 PAGE_S = 900.0
 
 
@@ -56,9 +56,8 @@ def test_it_boots_finds_its_board_and_survives_pulled_plugs(
     image = copy_image(card.image, tmp_path / "card.img")
     evening: Evening | None = None
     for number, cut_s in enumerate((*CUTS_S, 0.0)):
-        with pi.Pi(card, image, tmp_path / f"boot-{number}") as machine:
+        with pi.switched_on(card, image, tmp_path / f"boot-{number}") as machine:
             if cut_s is None:
-                machine.wait_for_hands()
                 machine.pull_the_plug()
             else:
                 evening = comes_up(machine, evening, figures)
@@ -78,7 +77,6 @@ def comes_up(machine: pi.Pi, evening: Evening | None, figures: list[str]) -> Eve
     page = fetched(machine, "/")
     figures.append(f"emulated Pi: page after {time.monotonic() - machine.began_s:.0f} s (emulated)")
     assert "</html>" in page
-    machine.wait_for_hands()
     is_first = evening is None
     if evening is None:
         finds_its_board(machine, figures)
