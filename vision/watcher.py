@@ -144,8 +144,7 @@ class Watcher:
         if not self.link.is_open and now < self._next_s:
             return None
         self._next_s = now + self.pace.period_s
-        if self.link.is_open and (held_s := self.pace.held_s(now)) > 0:
-            self._next_s = now + min(held_s, self.pace.period_s)
+        if self.link.is_open and self._is_held(now):
             return None
         try:
             frame = self.link.grab()
@@ -161,6 +160,8 @@ class Watcher:
         self._report.expect()
         tiles = self._tiles
         begun_s = self._clock.monotonic_s()
+        if self._is_held(begun_s):
+            return None
         reading = self._reader.read(frame, glance=self.pace.glances(begun_s))
         ended_s = self._clock.monotonic_s()
         self._listeners.on_read_s(ended_s - begun_s)
@@ -168,6 +169,13 @@ class Watcher:
         self._tell(frame, reading, tiles, now)
         self.link.learn(now)
         return reading
+
+    def _is_held(self, now_s: float) -> bool:
+        """Have others to be quick just now? Then the next picture comes after that."""
+        held_s = self.pace.held_s(now_s)
+        if held_s > 0:
+            self._next_s = now_s + min(held_s, self.pace.period_s)
+        return held_s > 0
 
     def _tell(self, frame: Frame, reading: Reading, tiles: TilesBeside | None, now_s: float) -> None:
         """Tell all listeners what was read, the table last."""

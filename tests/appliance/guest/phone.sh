@@ -9,6 +9,7 @@ inside="ip netns exec phone"
 case $1 in
 on)
 	modprobe mac80211_hwsim radios=2
+	chmod +x /opt/appliance/address.sh
 	ip netns add phone
 	mkdir -p /etc/netns/phone
 	echo "nameserver 10.42.0.1" >/etc/netns/phone/resolv.conf
