@@ -10,6 +10,7 @@ from table_tools import Played, both_seats, playing
 from companion.core.grid import Square
 from companion.core.i18n import LANGUAGES, before_colon, say, to_owner, translate
 from companion.core.kit import SEATS, Seat
+from companion.core.ports import Cue
 from companion.table.session import Phase
 
 SOUTH, NORTH = SEATS
@@ -186,3 +187,19 @@ def play(played: Played, action: str) -> None:
     (seat,) = (seat for seat in SEATS if view.seats[seat].awaited)
     played.table.hand_in(Seat(seat), view.moment, action)
     played.finish_stages()
+
+
+@pytest.mark.parametrize("seconds", [0, 300])
+def test_the_other_side_alone_is_called_when_a_turn_of_several_plays_ends(played: Played, seconds: int) -> None:
+    start = "a1 b1 c1 d1 e1 / a10 b10 c10 d10 e10"
+    played.table.new_game("scouts", {"seconds": seconds, "start": start}, seed=1)
+    played.table.confirm("host", played.table.view().moment, 0)
+    called = []
+    for seat, text in ((Seat.SOUTH, "a1-a2"), (Seat.SOUTH, "."), (Seat.NORTH, "a10-a9"), (Seat.NORTH, "b10-b9")):
+        if played.table.view().time.paused:
+            played.table.resume("host")
+        played.signals.clear()
+        played.table.hand_in(seat, played.table.view().moment, text)
+        played.finish_stages()
+        called.append([signal.seats for signal in played.signals if signal.cue is Cue.TURN_PASSES])
+    assert called == [[], [{Seat.NORTH}], [], []]
