@@ -7,6 +7,7 @@ them; the firmware's mailbox is missing. Emulated times say nothing about a Rasp
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import socket
 import time
@@ -219,4 +220,7 @@ class Pi(Machine):
             self._agent_file = self._agent.makefile("r")
             return bool(self.ask("read", "/proc/uptime", timeout_s=20))
         except (OSError, MachineError):  # QEMU answers for a machine that does not listen yet
+            for name in ("_agent_file", "_agent"):
+                with contextlib.suppress(OSError, AttributeError):  # it may not have come so far
+                    getattr(self, name).close()
             return False
