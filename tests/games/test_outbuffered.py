@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from companion.core.errors import Malformed
 from companion.core.grid import Square
+from companion.core.i18n import speaking, translate
 from companion.core.kit import Seat
 from companion.games.base import Step
 from companion.games.outbuffered import Outbuffered
 from companion.games.outbuffered.turn import State
+from companion.games.spelling import spelt
 
 GAME = Outbuffered()
 RNG = Random(0)
@@ -375,3 +377,13 @@ def test_plan_of_a_lone_robot_is_what_happens(south: str, north: str, entered: s
         places = GAME.plan(state, Seat.SOUTH, entered)
         assert len(places) == len(entered)
         assert all(place in {Square(f, r) for f in range(3) for r in range(4)} for place in places)
+
+
+def test_an_order_is_read_by_the_letters_of_the_readers_language() -> None:
+    orders = spelt(GAME, start(), Seat.SOUTH, "URS")
+    with speaking("es"):
+        assert [translate(order.letter) for order in orders] == ["A", "D", "T"]
+
+
+def test_who_idles_is_told() -> None:
+    assert "Purple idles on a1." in [event.text for event in play(start(), "III", "UUU").events]
