@@ -20,6 +20,7 @@ from companion.cli.bot import add_bot
 from companion.cli.history import add_commands as add_history
 from companion.cli.host_key import add_host_key
 from companion.cli.hotspot import add_hotspot
+from companion.cli.hub import add_hub
 from companion.cli.kiosk import add_kiosk
 from companion.cli.lamp import add_lamp
 from companion.cli.printing import add_print_commands
@@ -68,6 +69,7 @@ def parser() -> argparse.ArgumentParser:
     add_upkeep(commands, _add_settings, lambda options: (_settings_of(options), _settings_path(options)))
     add_update(commands, _add_settings, lambda options: (_settings_of(options), _settings_path(options)))
     add_host_key(commands, _add_settings, _settings_of, _port)
+    add_hub(commands, _add_settings, _settings_of, _port)
     _add_calibrate(commands)
     _add_selfplay(commands)
     _add_engine(commands)
