@@ -15,7 +15,7 @@ from companion.core.kit import SEATS
 from companion.hub.membership import Membership
 from companion.hub.sender import HubLine
 from companion.storage.journal import Journal
-from companion.table.public_view import PublicState, encoded
+from companion.table.public.messages import PublicState, encoded
 from companion.table.seats.staff_call import StaffBell
 from companion.table.session import MACHINE
 from companion.table.table import Table

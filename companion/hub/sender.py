@@ -39,7 +39,7 @@ from companion.hub.subjects import (
 )
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
-from companion.table.public_view import PublicRecord, encoded, read_record
+from companion.table.public.messages import PublicRecord, encoded, read_record
 
 log = logging.getLogger(__name__)
 CONNECT_S, ANSWERS_S = 5, 5.0
@@ -72,7 +72,7 @@ class HubLine:
         self._outbox = Outbox(journal)
         self._source = source
         self._clock = clock
-        self._loop = asyncio.new_event_loop()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._news = asyncio.Event()
         self._is_closing = False
         self._told: bytes = b""
@@ -84,6 +84,7 @@ class HubLine:
 
     def start(self) -> None:
         """Begin."""
+        self._loop = asyncio.new_event_loop()
         self._thread.start()
 
     def wake(self) -> None:
@@ -101,7 +102,8 @@ class HubLine:
 
     def _call(self, act: Callable[[], Any]) -> None:
         with contextlib.suppress(RuntimeError):  # it has ended
-            self._loop.call_soon_threadsafe(act)
+            if self._loop:
+                self._loop.call_soon_threadsafe(act)
 
     # ---- in the line's thread ----
 
@@ -110,14 +112,16 @@ class HubLine:
             self._work.cancel()
 
     def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._work = self._loop.create_task(self._keep_on())
+        loop = self._loop
+        assert loop is not None
+        asyncio.set_event_loop(loop)
+        self._work = loop.create_task(self._keep_on())
         try:
-            self._loop.run_until_complete(self._work)
+            loop.run_until_complete(self._work)
         except asyncio.CancelledError:
             self._is(False, "")
         finally:
-            end_loop(self._loop)
+            end_loop(loop)
 
     async def _keep_on(self) -> None:
         pause_s = AGAIN_S
@@ -217,8 +221,9 @@ class HubLine:
 
     async def _rest(self, seconds: float, may_be_woken: bool = True) -> bool:
         """Wait for news, or so long; answers whether there are any."""
-        end_s = self._loop.time() + seconds
-        while not self._is_closing and (left_s := end_s - self._loop.time()) > 0:
+        loop = asyncio.get_running_loop()
+        end_s = loop.time() + seconds
+        while not self._is_closing and (left_s := end_s - loop.time()) > 0:
             try:
                 await asyncio.wait_for(self._news.wait(), left_s)
             except TimeoutError:

@@ -17,7 +17,7 @@ from companion.core.network import host_key_text, page_urls
 from companion.hub_server.folder import HubFile, HubFolder, KnownTable
 from companion.hub_server.nats_server import NatsServer, NatsSettings, TableKey, users_text
 from companion.hub_server.store import HubStore, StoreSettings
-from companion.table.public_view import PublicRecord, PublicState
+from companion.table.public.messages import PublicRecord, PublicState
 from web.hub.app import HubSite, create_hub_app
 from web.hub.host import Joined
 from web.hub.room import Room, RoomTable

@@ -16,7 +16,7 @@ from pathlib import Path
 from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
 from companion.hub.subjects import may_hear, may_publish
-from companion.table.public_view import MOST_BYTES
+from companion.table.public.messages import MOST_BYTES
 
 READY_S = 15.0
 PROGRAM = "nats-server"

@@ -30,7 +30,7 @@ from companion.core.i18n import say
 from companion.hub.sender import end_loop
 from companion.hub.subjects import AGE, ALL_RECORDS, ALL_STATES, RECORDS, STATES, command_subject, table_of
 from companion.hub_server.nats_server import NatsServer
-from companion.table.public_view import MOST_BYTES, PublicRecord, PublicState, read_record, read_state
+from companion.table.public.messages import MOST_BYTES, PublicRecord, PublicState, read_record, read_state
 from web.security.rate_limit import Buckets, Rate
 
 log = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ class HubStore:
     def __init__(self, settings: StoreSettings, heard: Heard) -> None:
         self._settings = settings
         self._heard = heard
-        self._loop = asyncio.new_event_loop()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._client: Client | None = None
         self._is_closing = False
         self._sequence = 0
@@ -104,6 +104,7 @@ class HubStore:
 
     def start(self) -> None:
         """Begin, and wait until tables may come; raises `SystemTrouble` where the child cannot be started."""
+        self._loop = asyncio.new_event_loop()
         self._thread.start()
         while not self.is_ready.wait(0.1):
             if not self._thread.is_alive():
@@ -113,7 +114,7 @@ class HubStore:
 
     def command(self, table: str, payload: bytes) -> None:
         """Ask something of a table; it may be gone."""
-        self._call(lambda: self._loop.create_task(self._publish(command_subject(table), payload)))
+        self._call(lambda: asyncio.ensure_future(self._publish(command_subject(table), payload)))
 
     def use(self, users: str) -> None:
         """These may come in from now on; only with a child of the hub's own."""
@@ -124,7 +125,7 @@ class HubStore:
 
     def forget(self, table: str) -> None:
         """Remove what is kept of a table."""
-        self._call(lambda: self._loop.create_task(self._purge(table)))
+        self._call(lambda: asyncio.ensure_future(self._purge(table)))
 
     def close(self) -> None:
         """Hang up, and end the child."""
@@ -136,7 +137,8 @@ class HubStore:
 
     def _call(self, act: Callable[[], Any]) -> None:
         with contextlib.suppress(RuntimeError):  # it has ended
-            self._loop.call_soon_threadsafe(act)
+            if self._loop:
+                self._loop.call_soon_threadsafe(act)
 
     # ---- in the line's thread ----
 
@@ -145,19 +147,20 @@ class HubStore:
             self._work.cancel()
 
     def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        server = self._settings.server
+        loop, server = self._loop, self._settings.server
+        assert loop is not None
+        asyncio.set_event_loop(loop)
         try:
             if server:
                 server.start()
-            self._work = self._loop.create_task(self._keep_on())
-            self._loop.run_until_complete(self._work)
+            self._work = loop.create_task(self._keep_on())
+            loop.run_until_complete(self._work)
         except asyncio.CancelledError:
             pass
         except CompanionError as error:
             self._failed = error
         finally:
-            end_loop(self._loop)
+            end_loop(loop)
             if server:
                 server.close()
             self.is_ready.set()

@@ -13,7 +13,8 @@ import msgspec
 from companion.core.errors import CompanionError
 from companion.core.kit import SEAT_WORDS
 from companion.storage.journal import Entry, Journal
-from companion.table.public_view import PublicRecord, public_view
+from companion.table.public.messages import PublicRecord
+from companion.table.public.view import public_view
 from companion.table.records import AnyRecord, Commit, Contribute, FreeSeat, HandIn, MoveSeat, NewGame, TakeSeat
 from companion.table.reducer import advance
 from companion.table.session import Session

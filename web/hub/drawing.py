@@ -20,7 +20,7 @@ from companion.core.kit import SEATS, Kit, Layout, Seat, Side
 from companion.games import GAMES
 from companion.games.screen import Lane
 from companion.table.board_check import HandMove
-from companion.table.public_view import PublicClock, PublicView, words
+from companion.table.public.messages import PublicClock, PublicView, words
 from companion.table.session import Phase
 from web.hub.room import Shown
 from web.rendering.board import board_svg

@@ -11,7 +11,7 @@ import msgspec
 
 from companion.core.clock import Clock
 from companion.core.i18n import Verbatim, say, say_n
-from companion.table.public_view import PublicRecord, PublicState
+from companion.table.public.messages import PublicRecord, PublicState
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 
