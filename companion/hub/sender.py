@@ -43,7 +43,7 @@ from companion.table.public.messages import PublicRecord, encoded, read_record
 
 log = logging.getLogger(__name__)
 CONNECT_S, ANSWERS_S = 5, 5.0
-AGAIN_S, AGAIN_MOST_S = 1.0, 30.0
+AGAIN_S, AGAIN_MOST_S = 0.25, 30.0
 """After a line that broke: so soon it is tried anew, and at most so long later."""
 GOODBYE_S = 0.5
 """At the end: so long what is on its way may take."""

@@ -39,7 +39,7 @@ KEPT_EACH = 5000
 ROUND_S = 0.1
 LOOK_S = 2.0
 """How often the child and the disk are looked at."""
-AGAIN_S, GOODBYE_S = 1.0, 1.0
+AGAIN_S, GOODBYE_S = 0.25, 1.0
 ANSWERS_S = 5.0
 FREE_BYTES = 32 * 1024 * 1024
 """With less the hub says that its disk is full."""

@@ -25,7 +25,7 @@ from companion.table.session import Phase
 from web.hub.room import Shown
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
-from web.rendering.cards import lanes_picture
+from web.rendering.cards import lanes_picture, lanes_sign
 
 _DRAWN = 512
 
@@ -58,7 +58,10 @@ def _kit(game: str, options: bytes) -> Kit | None:
 
 
 def board_of(view: PublicView, *, with_moves: bool) -> Markup:
-    """The board or the lanes of a view in the language that is spoken; empty where nothing can be drawn."""
+    """The board or the lanes of a view in the language that is spoken; empty where nothing can be drawn.
+
+    Without moves it is a small sign: of cards it then shows the lanes alone.
+    """
     drawn = msgspec.structs.replace(
         PublicView(phase=view.phase),
         game=view.game,
@@ -68,16 +71,18 @@ def board_of(view: PublicView, *, with_moves: bool) -> Markup:
         moves=view.moves if with_moves else (),
         target=view.target if with_moves else {},
     )
-    return _board(msgspec.json.encode(drawn, order="sorted"), spoken())
+    return _board(msgspec.json.encode(drawn, order="sorted"), not with_moves, spoken())
 
 
 @lru_cache(maxsize=_DRAWN)
-def _board(encoded: bytes, _language: str) -> Markup:
+def _board(encoded: bytes, is_small: bool, _language: str) -> Markup:
     view = msgspec.json.decode(encoded, type=PublicView)
     kit = kit_of(view)
     if kit is None:
         return Markup()
     try:
+        if kit.deck and is_small:
+            return lanes_sign(kit)
         if kit.deck:
             lanes = [Lane(each.name, each.north, each.deck, each.south, each.discard) for each in view.lanes]
             return lanes_picture(kit, lanes) if lanes else Markup()
