@@ -28,7 +28,9 @@ from companion.table.public.messages import PublicRecord, read_record
 from companion.table.seats.staff_call import StaffBell
 from companion.table.session import Phase
 
-__all__ = ["free_port", "until"]
+__all__ = [
+    "TableAtHub", "free_port", "has_all", "hub_settings", "joined", "kept", "kill_nats", "running", "until",
+]  # fmt: skip
 
 
 def hub_settings(folder: Path, **more: Any) -> HubSettings:

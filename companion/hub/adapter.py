@@ -59,7 +59,7 @@ class HubAdapter:
     @property
     def sentence(self) -> str:
         """How the line to the hub is."""
-        if self._line.is_connected:
+        if self._line.is_connected and not self._line.trouble:
             return say("Table {number} of {room}.", number=self.membership.number, room=Verbatim(self.membership.room))
         return self._line.trouble or say("Looking for the hub.")
 

@@ -18,6 +18,7 @@ import nats
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
+from nats.errors import TimeoutError as NatsTimeout
 from nats.js import JetStreamContext
 from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
 
@@ -42,13 +43,19 @@ from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicRecord, encoded, read_record
 
 log = logging.getLogger(__name__)
-CONNECT_S, ANSWERS_S = 5, 5.0
+CONNECT_S, ANSWERS_S = 5, 3.0
 AGAIN_S, AGAIN_MOST_S = 0.25, 30.0
 """After a line that broke: so soon it is tried anew, and at most so long later."""
 GOODBYE_S = 0.5
 """At the end: so long what is on its way may take."""
 PULSE_S = 10.0
 """How often a table says how it is where nothing changes: a hub that hears nothing for long calls it lost."""
+
+
+class KeepsNothing(CompanionError, RuntimeError):
+    """The hub hears, and answers that it has written nothing, or does not answer."""
+
+    kind = "hub_keeps_nothing"
 
 
 class NewsSource(Protocol):
@@ -172,7 +179,7 @@ class HubLine:
             stream = client.jetstream(timeout=ANSWERS_S)
             await client.subscribe(command_subject(own.table), cb=self._heard)
             sequence = await self._find_place(stream)
-            self._is(True, "")
+            self._is(True, self.trouble if self._outbox.next() else "")
             self._told = b""
             while not (self._is_closing or lost.is_set()):
                 self._news.clear()
@@ -207,7 +214,13 @@ class HubLine:
         name = f"{self._membership.table}-{record.epoch}-{record.entry}"
         age_s = max(0.0, self._clock.monotonic_s() - self._outbox.accepted_s)
         headers = {STORED: name, SEQUENCE: str(sequence), AGE: f"{age_s:.3f}"}
-        answer = await stream.publish(record_subject(self._membership.table), encoded(record), headers=headers)
+        try:
+            answer = await stream.publish(record_subject(self._membership.table), encoded(record), headers=headers)
+        except (NatsTimeout, NoStreamResponseError):
+            raise KeepsNothing(
+                say("The hub keeps nothing just now: its disk may be full. What is played here is sent later.")
+            ) from None
+        self._is(True, "")
         return answer.seq
 
     async def _tell_state(self, client: Client) -> None:
@@ -257,8 +270,6 @@ def _why(error: BaseException) -> str:
         return error.message
     if isinstance(error, APIError) and error.err_code == WRONG_SEQUENCE:
         return say("The hub has more of this table than was sent: looking anew.")
-    if isinstance(error, NoStreamResponseError | APIError):
-        return say("The hub keeps nothing just now: its disk may be full. What is played here is sent later.")
     text = str(error).lower()
     if "authorization" in text or "permissions" in text:
         return say("The hub does not know this table any more: join it anew.")

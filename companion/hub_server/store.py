@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 KEPT_EACH = 5000
 """So many records of each table are kept: some fifty games."""
 ROUND_S = 0.1
-LOOK_S = 2.0
+LOOK_S = 1.0
 """How often the child and the disk are looked at."""
 AGAIN_S, GOODBYE_S = 0.25, 1.0
 ANSWERS_S = 5.0
@@ -48,6 +48,12 @@ FLOOD = Rate(20_000, 100.0)
 `BAD_COUNTS` times."""
 BAD_COUNTS = 200
 MOST_AGE_S = 86_400.0
+
+
+class StoreAnew(CompanionError, RuntimeError):
+    """NATS was ended and is to be started anew."""
+
+    kind = "store_anew"
 
 
 class Heard(Protocol):
@@ -95,6 +101,7 @@ class HubStore:
         self._client: Client | None = None
         self._is_closing = False
         self._sequence = 0
+        self._is_full = False
         self._work: asyncio.Task[None] | None = None
         self._looked_s = -LOOK_S
         self._buckets = Buckets(FLOOD, time.monotonic)
@@ -304,19 +311,24 @@ class HubStore:
             self._heard.on_flood(table)
 
     async def _look(self, stream: JetStreamContext) -> None:
-        """Is the child there, and does the store answer? On a full disk NATS stops keeping: it is started anew."""
+        """Is there room, and does the store answer?
+
+        After a disk that was full NATS keeps on refusing what it once could not write: it is started anew. Raises
+        `StoreAnew` for that.
+        """
         server, settings = self._settings.server, self._settings
-        is_full = shutil.disk_usage(settings.folder).free < FREE_BYTES if server else False
-        full = say("The hub’s disk is full: tables keep what they have, and send it once there is room.")
+        was_full = self._is_full
+        self._is_full = server is not None and shutil.disk_usage(settings.folder).free < FREE_BYTES
         try:
             await stream.stream_info(RECORDS)
+            answers = True
         except (NatsError, TimeoutError):
-            if server and not is_full:
-                server.close()
-                raise
-            self._heard.on_trouble(full if is_full else self._why(OSError()))
-            return
-        self._heard.on_trouble(full if is_full else "")
+            answers = False
+        if server and not self._is_full and (was_full or not answers):
+            server.close()
+            raise StoreAnew(say("The hub’s store does not answer; it is started anew."))
+        full = say("The hub’s disk is full: tables keep what they have, and send it once there is room.")
+        self._heard.on_trouble(full if self._is_full else "" if answers else self._why(OSError()))
 
     async def _publish(self, subject: str, payload: bytes) -> None:
         if self._client and self._client.is_connected:

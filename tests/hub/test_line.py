@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -113,6 +116,59 @@ def test_a_journal_that_was_brought_back_goes_on_in_another_epoch(hub: Hub, tmp_
         -sum(r.epoch for r in told) :
     ]
     other.close()
+
+
+def test_a_hub_that_hangs_holds_no_table_up(tmp_path: Path) -> None:
+    with running(tmp_path / "hub") as hub:
+        table = joined(hub, tmp_path / "table")
+        table.play()
+        whole(hub, table)
+        assert hub.nats is not None
+        pid = hub.nats.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            table.play(3)
+            until("the table knows", lambda: "sent later" in table.line.sentence)
+            table.play()
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        whole(hub, table)
+        table.close()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of its own with 96 MB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=96m", "tmpfs", str(folder)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("only root may mount a small disk")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_at_the_hub_is_said_and_everything_comes_once_there_is_room(
+    small_disk: Path, tmp_path: Path
+) -> None:
+    with running(small_disk / "hub") as hub:
+        table = joined(hub, tmp_path / "table")
+        table.play()
+        whole(hub, table)
+        with (small_disk / "ballast").open("wb", buffering=0) as ballast, contextlib.suppress(OSError):
+            while True:
+                ballast.write(bytes(65536))
+        table.play(3)  # the table goes on
+        until("the hub says it", lambda: "disk is full" in hub.room.trouble)
+        until("the table knows", lambda: "disk may be full" in table.line.sentence)
+        (small_disk / "ballast").unlink()
+        whole(hub, table)
+        until("the table knows", lambda: "Table 1" in table.line.sentence)
+        assert hub.room.trouble == ""
+        table.close()
 
 
 # ---- who may say what ----
@@ -243,6 +299,7 @@ def test_a_call_reaches_the_hub_and_its_answer_the_table(hub: Hub, table: TableA
     until("somebody hears the key", lambda: table.bell.is_heard)
     number = table.member.number
     table.bell.ring("south")
+    table.table.step()
     until("the hub knows", lambda: (shown := hub.room.table(number)) and shown.needs(hub.room.now_s()) == "It calls.")
     assert hub.answer(number, "coming")
     until("somebody comes", lambda: table.bell.call is Call.COMING)
