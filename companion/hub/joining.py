@@ -27,7 +27,7 @@ ANSWERS_S = 10.0
 MOST_ANSWER = 16_384
 
 
-class Request(msgspec.Struct, frozen=True):
+class JoinRequest(msgspec.Struct, frozen=True):
     """What a table says to join: the code on the hub's screen, its public key, its name and version."""
 
     code: str
@@ -36,7 +36,7 @@ class Request(msgspec.Struct, frozen=True):
     version: str
 
 
-class Welcome(msgspec.Struct, frozen=True):
+class JoinAnswer(msgspec.Struct, frozen=True):
     """What the hub answers: the table's name in subjects and its number, the room's name, and where its NATS is.
 
     A server without a host is at the hub's own address.
@@ -48,7 +48,7 @@ class Welcome(msgspec.Struct, frozen=True):
     servers: tuple[str, ...]
 
 
-class Refused(msgspec.Struct, frozen=True):
+class JoinRefusal(msgspec.Struct, frozen=True):
     """An error as the hub's pages tell it."""
 
     error: dict[str, str | None]
@@ -62,7 +62,7 @@ def join(address: str, code: str, name: str, *, names: bool, ca: str = "", start
         raise SystemTrouble(say("“{address}” is not the address of a hub, such as hub.local:8500", address=address))
     seed = nkeys.encode_seed(os.urandom(32), nkeys.PREFIX_BYTE_USER)
     key = nkeys.from_seed(bytearray(seed)).public_key.decode()
-    answer = _ask(f"{base}/api/hub/join", Request(code, key, name, __version__), ca)
+    answer = _ask(f"{base}/api/hub/join", JoinRequest(code, key, name, __version__), ca)
     servers = tuple(_at(server, host) for server in answer.servers)
     return Membership(base, answer.table, answer.number, answer.room, servers, seed.decode(), start, names, ca)
 
@@ -77,16 +77,16 @@ def trusted(ca: str) -> ssl.SSLContext:
         ) from None
 
 
-def _ask(url: str, request: Request, ca: str) -> Welcome:
+def _ask(url: str, request: JoinRequest, ca: str) -> JoinAnswer:
     body = msgspec.json.encode(request)
     asked = urllib.request.Request(url, body, {"Content-Type": "application/json"})
     context = trusted(ca) if url.startswith("https:") else None
     try:
         with urllib.request.urlopen(asked, timeout=ANSWERS_S, context=context) as answer:
-            return msgspec.json.decode(answer.read(MOST_ANSWER), type=Welcome)
+            return msgspec.json.decode(answer.read(MOST_ANSWER), type=JoinAnswer)
     except urllib.error.HTTPError as error:
         try:
-            told = msgspec.json.decode(error.read(MOST_ANSWER), type=Refused).error["message"]
+            told = msgspec.json.decode(error.read(MOST_ANSWER), type=JoinRefusal).error["message"]
         except (msgspec.MsgspecError, KeyError, OSError):
             told = say("There is no hub at {address}", address=url)
         raise SystemTrouble(str(told)) from None

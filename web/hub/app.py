@@ -14,10 +14,10 @@ from web import error_pages
 from web.app import bare_app, watch_names, watch_requests
 from web.context import register_template_helpers
 from web.hub import drawing
-from web.hub.host import HostPages, HubHost, JoinDoor
+from web.hub.host import HubHost, HubHostPages, JoinDoor
 from web.hub.room import Room
+from web.hub.spectators import SpectatorPages
 from web.hub.wall import WallPages
-from web.hub.watch import WatchPages
 from web.security.auth import Auth
 from web.security.host_names import Names
 from web.server.sse import Streams
@@ -54,12 +54,12 @@ def create_hub_app(room: Room, host: HubHost, clock: Clock, site: HubSite) -> Fl
     StaticFiles().add_to(pages)
     pages.add_url_rule("/clock", view_func=_clock(room))
     pages.add_url_rule("/health", view_func=_health(room))
-    watch = WatchPages(room, streams, site.settings.viewers)
+    watch = SpectatorPages(room, streams, site.settings.viewers)
     app.extensions["watch"] = watch
     for blueprint in (
         pages,
         WallPages(room, streams, door, guard, urls=site.urls, watch=watch).blueprint(),
-        HostPages(room, streams, host, door, guard).blueprint(),
+        HubHostPages(room, streams, host, door, guard).blueprint(),
         watch.blueprint(),
     ):
         app.register_blueprint(blueprint)

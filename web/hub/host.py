@@ -20,7 +20,7 @@ from companion.core.i18n import say
 from companion.core.network import plain_code
 from web.context import Fragment, Needs, render_fragment
 from web.hub.room import MOST_DELAY_S, Room
-from web.hub.watch import this_app
+from web.hub.spectators import this_app
 from web.routes.api import Body, Text, read_body
 from web.security.auth import Auth
 from web.security.join_code import ALPHABET, EACH, EVERYBODY, LENGTH
@@ -121,7 +121,7 @@ class JoinDoor:
         return self._host.join(" ".join(wish.name.split()), wish.key)
 
 
-class HostPages:
+class HubHostPages:
     """The host's page of the hub, and the doors under `/api/hub`."""
 
     def __init__(self, room: Room, streams: Streams, host: HubHost, door: JoinDoor, guard: Auth) -> None:

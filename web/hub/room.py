@@ -78,7 +78,7 @@ class RoomTable:
         return ""
 
 
-class Followed:
+class Notifier:
     """What pages follow: a number that changes with it. Any thread may wait; `when_changed` calls must be quick."""
 
     def __init__(self) -> None:
@@ -110,7 +110,7 @@ class Followed:
             call()
 
 
-class Delayed(Followed):
+class Delayed(Notifier):
     """A table as spectators may see it by now; `waiting` are the records that are too young."""
 
     def __init__(self) -> None:
@@ -136,7 +136,7 @@ class Delayed(Followed):
         return self.waiting[0].came_s - self.waiting[0].age_s + delay_s if self.waiting else None
 
 
-class Room(Followed):
+class Room(Notifier):
     """All tables; every method may be called from any thread.
 
     What pages follow is the room itself (the wall) and `delayed(number)` (spectators). `step` has to be called every

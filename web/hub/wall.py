@@ -15,7 +15,7 @@ from web.context import Fragment, Needs, render_fragment
 from web.hub.drawing import ShownSeat, seats_of
 from web.hub.host import JoinDoor
 from web.hub.room import Room, RoomTable, late_words
-from web.hub.watch import WatchPages, this_app
+from web.hub.spectators import SpectatorPages, this_app
 from web.security.auth import Auth, is_own_screen
 from web.server.sse import Audience, Streams
 
@@ -42,7 +42,7 @@ class WallPages:
         guard: Auth,
         *,
         urls: Callable[[], tuple[str, ...]],
-        watch: WatchPages,
+        watch: SpectatorPages,
     ) -> None:
         self._room = room
         self._streams = streams

@@ -16,7 +16,7 @@ from web.hub.room import Delayed, Room, RoomTable, late_words
 from web.server.sse import Streams
 
 
-class WatchPages:
+class SpectatorPages:
     """The routes under `/watch` and `/overlay`, and the short link of a table: `/7`.
 
     Each table that somebody follows has streams of its own, so that nobody is woken by another table.
