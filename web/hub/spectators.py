@@ -112,7 +112,7 @@ class SpectatorPages:
             f"_hub_{page}.html",
             needs=needs,
             table=table,
-            view=view,
+            public=view,
             seats=seats_of(shown, names, delay_s) if shown else (),
             title=sentence(view.title) if view else "",
             late=late_words(delay_s),

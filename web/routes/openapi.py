@@ -132,6 +132,7 @@ _OF_HOST = (
     "/camera",
     "/check",
     "/host/start",
+    "/host/hub",
 )
 """How the paths begin that are the host's; pictures of the camera are the machine's own screen's, too."""
 _SECURITY = {
