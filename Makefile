@@ -20,7 +20,7 @@ MINUTES ?= 60
 N ?= 1000000
 SCREENSHOTS ?= /tmp/companion-screenshots
 
-.PHONY: play hub install uninstall wheel deb lock test quick test-opencv4 check messages format lint types bench bench-bots bench-pi appliance arm64 selfplay night fuzz screenshots docs-pictures tools clean
+.PHONY: play hub install uninstall wheel deb lock test quick test-opencv4 check messages format lint types bench bench-bots bench-pi bench-hub appliance arm64 selfplay night fuzz screenshots docs-pictures tools clean
 
 play: $(VENV)/.runs
 	@$(BIN)/companion play $(ARGS)
@@ -115,6 +115,10 @@ bench-bots: $(VENV)/.tests
 # turns of five seconds.
 bench-pi: $(VENV)/.tests
 	$(BIN)/companion bench pi $(ARGS)
+
+# A hub and a table: kills of the hub and of NATS under load, and a table's own inputs with the hub there, hanging and gone.
+bench-hub: $(VENV)/.tests
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/companion bench hub $(ARGS)
 
 # The whole machine under QEMU: installed, booted, played on, its plug pulled; the package on an emulated Raspberry Pi 3B;
 # ARGS=--short for the main things. The first run fetches Debian's packages, later ones take what it has built from the

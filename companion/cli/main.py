@@ -312,7 +312,7 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command.add_argument("--games", type=_count, default=100_000, metavar="N", help="random games through the engine")
     command.add_argument("--real-time", action="store_true", help="also a game on the clock at its real length")
     command.add_argument(
-        "part", nargs="?", choices=("vision", "kills", "memory", "bots", "pi"), help="measure only this"
+        "part", nargs="?", choices=("vision", "kills", "memory", "bots", "pi", "hub"), help="measure only this"
     )
     command.add_argument("--kills", type=_count, default=1000, metavar="N", help="SIGKILLs of the service at random")
     command.add_argument("--matches", type=_count, metavar="N", help="bots: how many games of each pairing")
@@ -342,6 +342,10 @@ def _bench(options: argparse.Namespace) -> int:
 
         is_good = bench_bot_kills(min(options.kills, 100))
         return 0 if bench_kills(options.kills) and is_good else 1
+    if options.part == "hub":
+        from companion.tools.bench.hub import HUB_KILLS, bench_hub  # noqa: PLC0415
+
+        return 0 if bench_hub(min(options.kills, HUB_KILLS)) else 1
     if options.part == "memory":
         from companion.tools.bench.memory import bench_memory  # noqa: PLC0415
 

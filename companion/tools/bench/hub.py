@@ -271,7 +271,7 @@ def _patiently(ask: Callable[[], list[int]]) -> list[int]:
     """What is answered; nothing while NATS has just been killed."""
     try:
         return ask()
-    except (OSError, TimeoutError, asyncio.TimeoutError):
+    except (OSError, TimeoutError):
         return []
 
 
