@@ -25,14 +25,13 @@ from nats.aio.client import Client
 from nats.js.errors import NotFoundError
 
 from companion.core.clock import RealClock
-from companion.core.config import TableSettings, WebSettings
+from companion.core.config import TableSettings
 from companion.core.kit import SEATS
 from companion.games import GAMES
 from companion.hub.adapter import HubAdapter
 from companion.hub.joining import join
 from companion.hub.membership import Membership
 from companion.hub.subjects import RECORDS, record_subject
-from companion.hub_server.app import Hub, HubSettings
 from companion.hub_server.folder import HubFolder
 from companion.storage.journal import Journal
 from companion.table.public.messages import read_record
@@ -107,28 +106,22 @@ def bench_hub(hub_kills: int = HUB_KILLS, nats_kills: int = NATS_KILLS) -> bool:
 
 def _latencies(folder: Path) -> bool:
     """Two tables take turns, one with a hub and one without, while the hub is there, hangs, and is gone."""
-    web = WebSettings(host="127.0.0.1", port=0)
-    hub = Hub(HubSettings(folder / "hub", web, nats_host="127.0.0.1", nats_port=_free_port(), keep_mb=64))
-    good = True
+    hub = HubProcess(folder / "hub")
+    alone = BenchTable(folder / "alone", None)
+    at_hub = BenchTable(folder / "at-hub", join(f"127.0.0.1:{hub.port}", hub.code, "bench", names=False))
     try:
-        alone = BenchTable(folder / "alone", None)
-        member = join(hub.urls()[0], hub.door.code, "bench", names=False)
-        at_hub = BenchTable(folder / "at-hub", member)
-        bare_ms = asyncio.run(_bare_ms(hub.nats.url if hub.nats else "", hub.folder.now.seed))
+        bare_ms = asyncio.run(_bare_ms(hub.nats, hub.seed))
         print(f"hub: a bare publish, synced: p50 {statistics.median(bare_ms):.2f} ms, p99 {_p99(bare_ms):.2f} ms")
-        good &= _compare("there", alone, at_hub)
-        pid = hub.nats.pid if hub.nats else None
-        if pid:
-            os.kill(pid, signal.SIGSTOP)
-            good &= _compare("hanging", alone, at_hub)
-            os.kill(pid, signal.SIGCONT)
-        hub.close()
-        good &= _compare("gone", alone, at_hub)
+        good = _compare("there", alone, at_hub)
+        hub.signal(signal.SIGSTOP)
+        good &= _compare("hanging", alone, at_hub)
+        hub.signal(signal.SIGCONT)
+        hub.kill()
+        return _compare("gone", alone, at_hub) and good
+    finally:
+        hub.kill()
         for table in (alone, at_hub):
             table.close()
-    finally:
-        hub.close()
-    return good
 
 
 def _compare(state: str, alone: BenchTable, at_hub: BenchTable) -> bool:
@@ -191,8 +184,18 @@ class HubProcess:
         found = re.search(r"hub join \S+ (\w+)", told)
         self.code = found[1] if found else ""
 
+    @property
+    def nats(self) -> str:
+        """Where its NATS is."""
+        return f"nats://127.0.0.1:{self.nats_port}"
+
+    @property
+    def seed(self) -> str:
+        """Its own NKey."""
+        return HubFolder(self.folder).now.seed
+
     def kill(self) -> None:
-        """SIGKILL of the hub: its NATS dies with it."""
+        """SIGKILL of the hub: its NATS dies with it. May be called twice."""
         self._process.kill()
         self._process.wait()
         if self._process.stdout:
@@ -200,9 +203,17 @@ class HubProcess:
 
     def kill_nats(self) -> None:
         """SIGKILL of its NATS alone."""
-        tasks = Path(f"/proc/{self._process.pid}/task").iterdir()
-        for child in [int(each) for task in tasks for each in (task / "children").read_text().split()]:
+        for child in self._children():
             os.kill(child, signal.SIGKILL)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Stop both, or let them go on."""
+        for each in (self._process.pid, *self._children()):
+            os.kill(each, number)
+
+    def _children(self) -> list[int]:
+        tasks = Path(f"/proc/{self._process.pid}/task").iterdir()
+        return [int(each) for task in tasks for each in (task / "children").read_text().split()]
 
 
 def _kills(folder: Path, hub_kills: int, nats_kills: int) -> bool:
@@ -222,8 +233,7 @@ def _kills(folder: Path, hub_kills: int, nats_kills: int) -> bool:
                     hub.kill()
                     hub.start()
         entries = table.entries()
-        seed = HubFolder(hub.folder).now.seed
-        kept = _kept_by_then(hub, member.table, seed, entries)
+        kept = _kept_by_then(hub, member.table, entries)
     finally:
         table.close()
         hub.kill()
@@ -257,13 +267,13 @@ def _playing(table: BenchTable) -> Iterator[None]:
         player.join()
 
 
-def _kept_by_then(hub: HubProcess, table: str, seed: str, entries: list[int]) -> list[int]:
+def _kept_by_then(hub: HubProcess, table: str, entries: list[int]) -> list[int]:
     """What the store has of a table once it has the last input, or after a minute."""
     end_s = time.monotonic() + _WAIT_S
     kept: list[int] = []
     while time.monotonic() < end_s and (not kept or kept[-1] != entries[-1]):
         time.sleep(0.5)
-        kept = _patiently(lambda: asyncio.run(_kept(f"nats://127.0.0.1:{hub.nats_port}", table, seed)))
+        kept = _patiently(lambda: asyncio.run(_kept(hub.nats, table, hub.seed)))
     return kept
 
 
