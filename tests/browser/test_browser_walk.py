@@ -54,6 +54,7 @@ IN_SIGHT = {"outbuffered": ("orders", "stages", "over"), "kahmate": ("orders", "
 """The states in which a seat's page must fit; where a turn has much to tell, its text goes on below the keys."""
 WIDTHS = (320, 390, 768, 1024, 1366, 1920, 2560)
 MOST_SHIFT = 0.05
+SLOW_BYTES_PER_S = 20_000
 _MISSING = """
 const missing = [...document.querySelectorAll('use')].map(use => use.getAttribute('href'))
   .filter(href => href !== '#' && !document.getElementById(href.slice(1)));
@@ -216,6 +217,23 @@ def test_every_page_in_every_state(game: str, axe: str, window: WebDriver) -> No
                 found[what].append(f"{stop.name} {where}")
     told = [f"{what}\n    on {', '.join(where[:4])} ({len(where)})" for what, where in found.items()]
     assert not told, "\n".join(told)
+
+
+@pytest.mark.parametrize(("game", "state"), [("outbuffered", "orders-south"), ("binmat", "lesson-south")])
+def test_a_page_that_comes_in_pieces_does_not_move(window: WebDriver, game: str, state: str) -> None:
+    """On a slow line, or where the browser is busy, half a page has come when it could be drawn: it is drawn whole."""
+    line = {"offline": False, "latency": 5, "uploadThroughput": -1}
+    with touring() as tour:
+        stop = next(each for each in tour.stops((game,)) if each.name == f"{game}-{state}")
+        dress(window, PHONE, "light")
+        cdp(window, "Network.emulateNetworkConditions", downloadThroughput=SLOW_BYTES_PER_S, **line)
+        try:
+            visit(window, tour, stop)
+            heard(window, stop)
+            shift, what = window.execute_async_script(_SHIFT)
+        finally:
+            cdp(window, "Network.emulateNetworkConditions", downloadThroughput=-1, **line)
+        assert shift <= MOST_SHIFT, what
 
 
 def test_every_scene_of_a_replay_has_its_drawings(window: WebDriver) -> None:
