@@ -126,10 +126,8 @@ def test_a_tap_waits_for_the_script_of_what_a_fragment_has_brought(tmp_path: Pat
     with south(tmp_path, window) as (place, url):
         place.app.before_request_funcs.setdefault(None, []).append(hold_back)
         try:
-            place.table.new_game("kahmate", {}, 1)
             window.get(url)
-            view = place.table.view()
-            place.table.confirm("host", view.moment, view.turn.stage)
+            place.table.new_game("kahmate", {}, 1)
             tap(window, "#placing #commit")
             assert not is_sealed(place)
         finally:
@@ -140,7 +138,5 @@ def test_a_tap_waits_for_the_script_of_what_a_fragment_has_brought(tmp_path: Pat
 def test_a_tap_waits_for_the_scripts_of_the_page(tmp_path: Path, window: WebDriver) -> None:
     with south(tmp_path, window) as (place, url):
         place.table.new_game("kahmate", {}, 1)
-        view = place.table.view()
-        place.table.confirm("host", view.moment, view.turn.stage)
         window.get(f"{url}#commit")
         until("the placing is sealed", lambda: is_sealed(place))
