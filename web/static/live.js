@@ -69,30 +69,20 @@ function styles(fresh) {
 // from the touch have counted, and whoever holds on for long sees the page go on.
 const PRESS_MS = 1000;
 const CLICK_MS = 100; // the browser's own click follows the finger by less
-let lifted = null; // a promise while a finger is down
-let lift = () => {};
-let end = 0;
+let press = null; // a promise while a finger is down
+let lift;
+let lifting = 0;
 
-function press({ target }) {
+function liftIn(ms) {
+  clearTimeout(lifting);
+  lifting = setTimeout(() => { press = null; lift?.(); }, ms);
+}
+addEventListener('pointerdown', ({ target }) => {
   if (target.closest?.('[data-edge], #look')) return;
-  lift();
-  lifted = new Promise(done => {
-    lift = () => {
-      clearTimeout(end);
-      lifted = null;
-      done();
-    };
-  });
-  soon(PRESS_MS);
-}
-function soon(ms) {
-  clearTimeout(end);
-  if (lifted) end = setTimeout(lift, ms);
-}
-addEventListener('pointerdown', press, true);
-addEventListener('pointerup', () => soon(CLICK_MS), true);
-addEventListener('click', () => soon(0), true);
-addEventListener('pointercancel', () => lift(), true);
+  press ??= new Promise(done => { lift = done; });
+  liftIn(PRESS_MS);
+}, true);
+for (const [end, ms] of [['pointerup', CLICK_MS], ['click', 0], ['pointercancel', 0]]) addEventListener(end, () => liftIn(ms), true);
 
 async function show(html) {
   newest = html;
@@ -113,7 +103,7 @@ async function show(html) {
   // The play is there before the step is that it plays.
   if (fresh.some(each => each.dataset.scene)) missing.push(import('./motion.js').catch(() => {}));
   if (missing.length) await Promise.all(missing);
-  while (lifted) await lifted;
+  while (press) await press;
   if (newest !== html) return;
   const focused = document.activeElement;
   for (const each of fresh) {

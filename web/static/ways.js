@@ -1,7 +1,7 @@
 // What markup needs (data-needs) comes when a fragment first shows it: the ways to act, the clocks, the proofs. Taps on
 // keys wait for it (early.js).
 const known = new Set();
-const tell = what => document.dispatchEvent(new Event(what));
+const tell = what => dispatchEvent(new Event(what));
 
 function fetchWays() {
   for (const { dataset: { needs: way } } of document.querySelectorAll('[data-needs]')) {
