@@ -36,6 +36,7 @@ def add_hub(
     command.add_argument("--port", type=port, default=PORT, help=f"port of the pages (as delivered {PORT})")
     command.add_argument("--nats-port", type=port, default=NATS_PORT, help=f"port for tables ({NATS_PORT})")
     command.add_argument("--names", action="append", default=[], metavar="NAME", help="further names of the pages")
+    command.add_argument("--proxies", action="append", default=[], metavar="ADDRESS", help="proxies in front of them")
     command.add_argument("--viewers", type=int, default=200, metavar="N", help="spectators of one table at once")
     command.add_argument("--delay", type=float, metavar="SECONDS", help="how much later spectators see everything")
     command.add_argument("--language", choices=("auto", "en", "es", "fr"), default="auto", help="of the wall")
@@ -80,6 +81,7 @@ def _run(options: argparse.Namespace) -> int:
                 "port": options.port,
                 "viewers": options.viewers,
                 "names": options.names,
+                "proxies": options.proxies,
                 "certificate": options.certificate,
                 "key": options.key,
             },
