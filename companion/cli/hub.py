@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ipaddress
 import signal
 import socket
 import sys
@@ -74,6 +75,11 @@ def _run(options: argparse.Namespace) -> int:
         raise SystemTrouble("Give both --certificate and --key, or neither")
     if bool(options.nats) != bool(options.nats_seed):
         raise SystemTrouble("A cluster needs both --nats and --nats-seed")
+    for proxy in options.proxies:
+        try:
+            ipaddress.ip_network(proxy, strict=False)
+        except ValueError:
+            raise SystemTrouble(f"--proxies: {proxy} is not an address or a network") from None
     try:
         web = msgspec.convert(
             {
