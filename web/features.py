@@ -9,6 +9,7 @@ from pathlib import Path
 from companion.archive.played_games import GameArchive
 from companion.bots.characters import Character
 from companion.bots.coach import Coach
+from companion.bots.demonstration import Demonstration
 from companion.core.config import WebSettings
 from companion.core.network import Wifi
 from companion.core.ports import Album, Eye, PanelHands, Spoken, World
@@ -67,7 +68,8 @@ class Features:
 
     `upkeep` is what the settings page writes, `check` tries pads and lamps, `past` are the games that were played,
     `health` says how the service is, `staff` is the key that calls somebody. `workbench` is there in simulation only.
-    `opponents` are the characters that the machine can play as, `coach` is who advises people.
+    `opponents` are the characters that the machine can play as, `coach` is who advises people,
+    `demonstration` is what the table screen shows while nobody plays.
     """
 
     welcome: Welcome = field(default_factory=Welcome)
@@ -81,3 +83,4 @@ class Features:
     staff: StaffBell | None = None
     opponents: tuple[Character, ...] = ()
     coach: Coach | None = None
+    demonstration: Demonstration | None = None

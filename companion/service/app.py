@@ -14,6 +14,7 @@ from companion import __version__
 from companion.archive.history import History
 from companion.archive.photographs import Photographer, PhotographFolder
 from companion.bots.coach import Coach
+from companion.bots.demonstration import Demonstration
 from companion.bots.machine_players import MachinePlayers
 from companion.core.clock import Clock, RealClock
 from companion.core.config import Settings, find_settings
@@ -119,6 +120,7 @@ class Companion:
         self.journal = self._stack.enter_context(journal)
         choices = Choices(self.settings.journal_path.with_name("choices.json"))
         self.table = self._stack.enter_context(Table(self.journal, self.clock, self.settings.table, choices))
+        self.demonstration = self._stack.enter_context(Demonstration(self.table, self.clock))
         if self.journal.notice:
             self.found.append(self.journal.notice)
         if not simulate:
@@ -162,6 +164,7 @@ class Companion:
                 self._photographer.start()
             self.speech.start()
             self.machines.start()
+            self.demonstration.start()
             self.housekeeping.start()
         self.server.start()
         doors = {"camera": self.watcher is not None, "pads": self.panel is not None}
@@ -224,6 +227,7 @@ class Companion:
         panel.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
 
     def _pressed(self, press: Press) -> None:
+        self.demonstration.touched()
         play = self.power.pressed if self.power else self.table.pressed
         play(press)
 
@@ -388,6 +392,7 @@ class Companion:
             health=self.health,
             staff=self.broker.bell,
             opponents=self.machines.characters,
+            demonstration=self.demonstration,
             coach=Coach(self.table, self.journal.key("machine")),
         )
 
@@ -438,6 +443,7 @@ class Companion:
         self.speech.step()
         self.broker.step()
         self.machines.step()
+        self.demonstration.step()
         if self.panel:
             self.panel.step()
 
