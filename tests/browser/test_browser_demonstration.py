@@ -30,4 +30,3 @@ def test_two_machines_play_until_somebody_touches_the_screen(tmp_path: Path) -> 
         until("the seat is taken", lambda: "Ada" in window.find_element(By.ID, "live").text)
         assert not window.find_elements(By.CSS_SELECTOR, ".demonstration")
         no_errors(window)
-

@@ -37,7 +37,9 @@ def test_the_table_screen_alone_shows_it_and_says_what_it_is(place: Place) -> No
     assert view_of(place)["phase"] == "lobby", "programs are told of the table alone"
 
 
-@pytest.mark.parametrize("touch", ["/demonstration/end", "/api/seat/north/take", "/language", "/api/seat/north/machine"])
+@pytest.mark.parametrize(
+    "touch", ["/demonstration/end", "/api/seat/north/take", "/language", "/api/seat/north/machine"]
+)
 def test_whatever_is_touched_ends_it(place: Place, touch: str) -> None:
     place.browser().post("/demonstration")
     assert on_screen(place)
@@ -68,6 +70,7 @@ def test_the_host_begins_and_ends_it(place: Place) -> None:
 
 
 def page_of_host(place: Place) -> str:
+    place.table.step()
     return " ".join(place.browser().get("/host", headers=HOST).get_data(as_text=True).split())
 
 
