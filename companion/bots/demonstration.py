@@ -56,6 +56,8 @@ class Demonstration:
         self._over: list[_Stage] = []
         """Stages whose programs are still to be ended: that takes a moment, for which nobody waits."""
         self._seen = _touchable(table.view())
+        self._board: str | None = None
+        """The game whose board the camera saw last."""
         self._touched_s = clock.monotonic_s()
         self._ends = threading.Event()
         self._thread: threading.Thread | None = None
@@ -90,10 +92,14 @@ class Demonstration:
 
     def step(self) -> float:
         """Do what is due; answers in how many seconds to look again."""
-        seen = _touchable(self._table.view())
-        if seen != self._seen:
-            self._seen = seen
+        view = self._table.view()
+        if _touchable(view) != self._seen:
+            self._seen = _touchable(view)
             self.touched()
+        if view.board.suggested not in (None, self._board):
+            is_other, self._board = self._board is not None, view.board.suggested
+            if is_other:  # the first one is what the camera saw when it began to look
+                self.touched()
         self._end_stages()
         with self._lock:
             stage, now_s = self._stage, self._clock.monotonic_s()
@@ -204,7 +210,6 @@ class _Stage:
 
 
 def _touchable(view: TableView) -> tuple[Any, ...]:
-    """What people change: who sits where, what game is on, whose board lies there, who asks for a seat."""
+    """What people change: who sits where, what game is on, who asks for a seat."""
     sitters = tuple((sitter.sitting, sitter.name, sitter.door) for sitter in view.seats.values())
-    devices = view.devices
-    return (view.phase, view.moment, sitters, view.board.suggested, devices.camera.state, tuple(devices.claims))
+    return (view.phase, view.moment, sitters, tuple(view.devices.claims))

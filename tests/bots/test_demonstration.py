@@ -140,6 +140,14 @@ def test_a_key_of_a_pad_ends_it(room: Room) -> None:
     assert room.demonstration.shown is None, "a key takes the seat"
 
 
+def test_another_board_under_the_camera_ends_it(room: Room) -> None:
+    room.demonstration.begin()
+    for game, is_on in (("outbuffered", True), (None, True), ("outbuffered", True), ("scouts", False)):
+        room.played.show({}, game=game)
+        room.demonstration.step()
+        assert (room.demonstration.shown is not None) is is_on, game
+
+
 def test_while_people_play_there_is_none(room: Room) -> None:
     room.table.take_seat(Seat.SOUTH, "Ada")
     room.played.begin()
