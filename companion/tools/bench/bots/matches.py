@@ -20,7 +20,7 @@ from companion.games import game_named
 from companion.tools.bench.bots.results import Pairing, Played
 from companion.tools.bench.bots.rivals import rival_of
 
-MOST_DECISIONS = 4000
+MOST_DECISIONS = 1000
 """Where no rule ends a game, it is left as a tie after so many."""
 
 
