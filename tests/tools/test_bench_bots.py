@@ -13,8 +13,9 @@ from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.tools.bench.bots import bench_bots, pairings
 from companion.tools.bench.bots.matches import play_game
+from companion.tools.bench.bots.perfect import MOST_LOST_A_TURN, losses
 from companion.tools.bench.bots.results import Pairing
-from companion.tools.bench.bots.rivals import GREEDY, random_player
+from companion.tools.bench.bots.rivals import GREEDY, random_player, rival_of
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -73,6 +74,28 @@ def test_games_of_other_programs_do_not_count(tmp_path: Path, capsys: pytest.Cap
     )
     bench_bots(["scouts 3 v random"], 1, file, 0, 1)
     assert "1-0-0 (won, lost, tied)" in capsys.readouterr().out
+
+
+def test_a_perfect_opponent_gains_little(capsys: pytest.CaptureFixture[str]) -> None:
+    found = losses(1, 5)
+    assert 20 <= len(found.turns) <= 30
+    assert 0 < found.mean <= MOST_LOST_A_TURN
+    assert bench_bots(["outbuffered 3 v perfect"], 1, None, 5, 1)
+    assert f"loses {found.mean:.4f} a turn" in capsys.readouterr().out
+
+
+def test_a_beginner_is_worse_than_greed() -> None:
+    game, won = GAMES["scouts"], 0
+    for number in range(4):
+        rng, seat = Random(number), SEATS[number % 2]
+        state = game.setup(game.options({}), rng)
+        players = {seat: GREEDY["scouts"], seat.other: rival_of("beginner", "scouts")}
+        while due := game.to_act(state):
+            actions = {each: game.parse(players[each](game, state, each, rng)) for each in due}
+            state = game.apply(state, actions, rng).state
+        outcome = game.outcome(state)
+        won += outcome is not None and seat in outcome.winners
+    assert won >= 3
 
 
 def test_an_unknown_pairing_is_refused() -> None:

@@ -48,7 +48,7 @@ def test_the_statistics_rate_people_against_each_character(place: Place) -> None
     place.table.resign(Seat.NORTH)
     place.table.disclose("host")
     page = page_of(place.browser(), "/statistics")
-    assert "<td data-of=\"Rating\">−234 to +800</td>" in page
+    assert '<td data-of="Rating">−234 to +800</td>' in page
     assert "+100 gets 64 % of the points" in page
 
 

@@ -25,6 +25,8 @@ from companion.tools.bench.bots.results import Pairing, Results, Tally, code_of
 
 RANDOM_GAMES, GAMES_EACH = 500, 400
 STRONGEST = LEVELS[-1]
+MOST_AGAINST_BEGINNERS = 0.6
+"""So often at most the lowest level wins against a simulated beginner, who then has won the second game, as a rule."""
 _GREEDY_BARS: Mapping[str, float] = {"kahmate": 0.65}
 _ROLE_BARS: Mapping[str, Mapping[Seat, float]] = {"binmat": {Seat.SOUTH: 0.40, Seat.NORTH: 0.80}}
 """Where the seats are roles, each is played for itself against the rule of thumb."""
@@ -37,6 +39,7 @@ def pairings(name: str) -> Iterator[Pairing]:
         yield Pairing(name, STRONGEST, "greedy", seat, bar, GAMES_EACH)
     for level in LEVELS[1:]:
         yield Pairing(name, level, level - 1, None, 0.70, GAMES_EACH)
+    yield Pairing(name, LEVELS[0], "beginner", None, 0.0, GAMES_EACH, MOST_AGAINST_BEGINNERS)
 
 
 def bench_bots(only: Sequence[str], games: int | None, file: Path | None, sample: int, jobs: int | None) -> bool:
@@ -50,10 +53,12 @@ def bench_bots(only: Sequence[str], games: int | None, file: Path | None, sample
         for pairing in chain.from_iterable(pairings(name) for name in GAMES if knows(name))
         if not only or any(pairing.name.startswith(start) for start in only)
     ]
-    if not chosen:
+    if not chosen and not any("outbuffered 3 v perfect".startswith(start) for start in only):
         raise Malformed(f"There is no pairing like that: {', '.join(only)[:80]}")
     good = True
     with Results(file) as results:
+        if not only or any("outbuffered 3 v perfect".startswith(start) for start in only):
+            good &= _told_perfect(games, sample)
         for each in chosen:
             pairing = replace(each, games=games or each.games)
             _play_missing(pairing, results, sample, jobs or cpu_count() or 1)
@@ -86,14 +91,30 @@ def _told(pairing: Pairing, results: Results, sample: int) -> bool:
     low, high = wilson_interval(tally.wins, tally.games)
     rival = f"level {pairing.rival}" if isinstance(pairing.rival, int) else pairing.rival
     role = f" as {game_named(pairing.game).sides[pairing.seat].name}" if pairing.seat else ""
-    verdict = "ok" if low >= pairing.bar else "SHORT"
+    is_good = low >= pairing.bar and high <= pairing.most
+    bar = f"at most {pairing.most:.0%}" if pairing.most < 1 else f"{pairing.bar:.0%}"
+    verdict = "ok" if is_good else "SHORT"
     print(
         f"{pairing.game}: level {pairing.level}{role} v {rival}: {tally.wins}-{tally.losses}-{tally.ties} "
-        f"(won, lost, tied), {tally.wins / max(1, tally.games):.1%} [{low:.1%}, {high:.1%}], bar {pairing.bar:.0%}; "
+        f"(won, lost, tied), {tally.wins / max(1, tally.games):.1%} [{low:.1%}, {high:.1%}], bar {bar}; "
         f"a decision {_costs(tally)}  {verdict}",
         flush=True,
     )
-    return low >= pairing.bar
+    return is_good
+
+
+def _told_perfect(games: int | None, sample: int) -> bool:
+    """Print what Outbuffered's strongest level loses to a perfect opponent; answers whether that is little enough."""
+    from companion.tools.bench.bots.perfect import MOST_LOST_A_TURN, PERFECT_GAMES, losses  # noqa: PLC0415 - brings numpy
+
+    found = losses(games or PERFECT_GAMES, sample)
+    verdict = "ok" if found.mean <= MOST_LOST_A_TURN else "SHORT"
+    print(
+        f"outbuffered: level {STRONGEST} v a perfect opponent that knows its strategy: loses {found.mean:.4f} a turn, "
+        f"at most {max(found.turns):.4f}, in {len(found.turns)} turns (bar {MOST_LOST_A_TURN})  {verdict}",
+        flush=True,
+    )
+    return found.mean <= MOST_LOST_A_TURN
 
 
 def _costs(tally: Tally) -> str:

@@ -32,6 +32,8 @@ class Pairing:
     seat: Seat | None
     bar: float
     games: int
+    most: float = 1.0
+    """What the upper bound of the share of wins may be: a beginner is to win soon against the lowest level."""
 
     @property
     def name(self) -> str:
@@ -83,7 +85,7 @@ def code_of(pairing: Pairing) -> str:
     """
     files = [*_BOTS.glob(f"{pairing.game}*.*"), *_BOTS.glob(f"{pairing.game}/*.py")]
     if isinstance(pairing.rival, str):
-        files += [*_RIVALS.glob(f"{pairing.game}.py"), *_RIVALS.glob(f"{pairing.rival}.py")]
+        files += [_RIVALS / f"{pairing.game}.py", _RIVALS / "chance.py"]
     digest = hashlib.sha256()
     for file in sorted(files):
         digest.update(file.read_bytes())

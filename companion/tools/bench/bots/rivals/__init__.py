@@ -13,7 +13,7 @@ from companion.core.kit import Seat
 from companion.games.base import Game
 from companion.tools.bench.bots.rivals.arena import greedy_arena
 from companion.tools.bench.bots.rivals.binmat import thumb_binmat
-from companion.tools.bench.bots.rivals.chance import random_player
+from companion.tools.bench.bots.rivals.chance import OVERLOOKED, random_player
 from companion.tools.bench.bots.rivals.kahmate import greedy_kahmate
 from companion.tools.bench.bots.rivals.outbuffered import greedy_outbuffered
 from companion.tools.bench.bots.rivals.scouts import greedy_scouts
@@ -33,4 +33,10 @@ GREEDY: Mapping[str, Rival] = {
 
 def rival_of(name: str, game: str) -> Rival:
     """A yardstick by its name, for a game."""
-    return random_player if name == "random" else GREEDY[game]
+    return {"random": random_player, "beginner": beginner}.get(name) or GREEDY[game]
+
+
+def beginner(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> str:
+    """A person in the first games: looks one action ahead, and overlooks every third time what matters."""
+    is_careless = rng.random() < OVERLOOKED
+    return random_player(game, state, seat, rng) if is_careless else GREEDY[game.name](game, state, seat, rng)

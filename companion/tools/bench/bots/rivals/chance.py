@@ -1,4 +1,4 @@
-"""The player that leaves everything to chance."""
+"""The player that leaves everything to chance, and the beginner that leaves a third of it to it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 from companion.core.kit import Seat
 from companion.games.base import Game
+
+OVERLOOKED = 1 / 3
 
 
 def random_player(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> str:
