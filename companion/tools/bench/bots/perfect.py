@@ -49,7 +49,8 @@ def _game(number: int, sample: int) -> list[float]:
         table = tables["standard"]
     seat, is_turned = SEATS[me], game.options({}).directions == "seat"
     bot = OutbufferedBot(seat, {}, 3, 1000 * sample + number)
-    state, found = game.setup(game.options({}), rng), []
+    state = game.setup(game.options({}), rng)
+    found: list[float] = []
     while game.to_act(state) and len(found) < PERFECT_TURNS:
         view = game.view(state, seat)
         ends, whole = turns.turn(turns.position(view))
