@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from random import Random
 
@@ -82,6 +83,14 @@ def test_a_perfect_opponent_gains_little(capsys: pytest.CaptureFixture[str]) -> 
     assert 0 < found.mean <= MOST_LOST_A_TURN
     assert bench_bots(["outbuffered 3 v perfect"], 1, None, 5, 1)
     assert f"loses {found.mean:.4f} a turn" in capsys.readouterr().out
+
+
+def test_what_an_opponents_own_process_costs_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench_bots(["outbuffered costs"], 1, None, 3, 1)
+    told = capsys.readouterr().out
+    seconds, megabytes = re.search(r"p99 ([0-9.]+) s of processor time .* ([0-9]+) MB", told).groups()
+    assert 0 < float(seconds) <= 2
+    assert 20 < int(megabytes) <= 60
 
 
 def test_a_beginner_is_worse_than_greed() -> None:

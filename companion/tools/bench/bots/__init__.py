@@ -20,11 +20,13 @@ from companion.bots.base import LEVELS
 from companion.core.errors import Malformed
 from companion.core.kit import Seat
 from companion.games import GAMES, game_named
+from companion.tools.bench.bots.costs import told_costs
 from companion.tools.bench.bots.matches import play_game
 from companion.tools.bench.bots.results import Pairing, Results, Tally, code_of
 
 RANDOM_GAMES, GAMES_EACH = 500, 400
 STRONGEST = LEVELS[-1]
+PERFECT = "outbuffered 3 v perfect"
 MOST_AGAINST_BEGINNERS = 0.6
 """So often at most the lowest level wins against a simulated beginner, who then has won the second game, as a rule."""
 _GREEDY_BARS: Mapping[str, float] = {"kahmate": 0.65}
@@ -51,19 +53,26 @@ def bench_bots(only: Sequence[str], games: int | None, file: Path | None, sample
     chosen = [
         pairing
         for pairing in chain.from_iterable(pairings(name) for name in GAMES if knows(name))
-        if not only or any(pairing.name.startswith(start) for start in only)
+        if _is_chosen(pairing.name, only)
     ]
-    if not chosen and not any("outbuffered 3 v perfect".startswith(start) for start in only):
+    costed = [name for name in GAMES if knows(name) and _is_chosen(f"{name} costs", only)]
+    if not (chosen or costed or _is_chosen(PERFECT, only)):
         raise Malformed(f"There is no pairing like that: {', '.join(only)[:80]}")
     good = True
     with Results(file) as results:
-        if not only or any("outbuffered 3 v perfect".startswith(start) for start in only):
+        for name in costed:
+            good &= told_costs(name, games, sample)
+        if _is_chosen(PERFECT, only):
             good &= _told_perfect(games, sample)
         for each in chosen:
             pairing = replace(each, games=games or each.games)
             _play_missing(pairing, results, sample, jobs or cpu_count() or 1)
             good &= _told(pairing, results, sample)
     return good
+
+
+def _is_chosen(name: str, only: Sequence[str]) -> bool:
+    return not only or any(name.startswith(start) for start in only)
 
 
 def _play_missing(pairing: Pairing, results: Results, sample: int, jobs: int) -> None:
