@@ -32,7 +32,8 @@ log = logging.getLogger(__name__)
 
 HANDS_S, END_S = 3.0, 20.0
 """So long a stage stays before invisible hands have followed it, and the end of a game before the next one begins."""
-_LOOK_S = 0.5
+_LOOK_S, _REST_S = 0.5, 5.0
+"""How often it looks while a demonstration is on, and otherwise, unless the table changes."""
 _JOIN_S = 5.0
 _PAIRS = ((CHARACTERS[2], CHARACTERS[1]), (CHARACTERS[1], CHARACTERS[2]), (CHARACTERS[1], CHARACTERS[0]))
 
@@ -107,7 +108,7 @@ class Demonstration:
                 idle_s = 60 * self._table.settings.demonstration_minutes
                 if idle_s and now_s - self._touched_s >= idle_s and self._may_begin:
                     self.begin()
-                return _LOOK_S
+                return _LOOK_S if self._stage else _REST_S
             with suppress(CompanionError):
                 if stage.step(now_s):
                     self._play_next(stage)
@@ -128,18 +129,23 @@ class Demonstration:
         self._thread.start()
 
     def _run(self) -> None:
+        version = -1
         while not self._ends.is_set():
             try:
                 pause_s = self.step()
             except CompanionError as error:
                 log.warning("The demonstration: %s", error.message)
                 pause_s = _LOOK_S
-            self._ends.wait(pause_s)
+            if pause_s < _REST_S:
+                self._ends.wait(pause_s)
+            else:
+                version = self._table.wait(version, pause_s)
 
     def close(self) -> None:
         """End the demonstration and its thread."""
         self._ends.set()
         if self._thread:
+            self._table.redraw()  # it waits for the table's next change
             self._thread.join(_JOIN_S)
             self._thread = None
         self.touched()
