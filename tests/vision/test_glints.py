@@ -11,7 +11,7 @@ from companion.core.kit import DICTIONARY
 from companion.games import GAMES
 from vision.detection.markers import Luma, dictionary_of, marker_modules
 from vision.detection.veiled_markers import veiled_markers
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import BoardReader, board_reader
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
 
@@ -37,7 +37,7 @@ def with_glint(
 def test_a_bare_square_with_a_small_reflection_is_empty(radius_mm: float, is_told: bool) -> None:
     table = SimulatedTable(KIT, View(width=1920, height=1080, light=0.45, tilt_deg=20.0))
     table.set_up({})
-    reader = BoardReader({KIT.game: KIT})
+    reader = board_reader({KIT.game: KIT})
     assert PLACE not in reader.read_picture(table.render_luma()).unknown
     reading = reader.read_picture(with_glint(table, reader, radius_mm))
     assert reading.seen == {}
@@ -49,7 +49,7 @@ def test_no_piece_hides_behind_a_reflection(radius_mm: float) -> None:
     table = SimulatedTable(KIT, View(width=1920, height=1080, light=0.45, tilt_deg=20.0))
     face = KIT.faces[0].name
     table.set_up({PLACE: (face,)})
-    reader = BoardReader({KIT.game: KIT})
+    reader = board_reader({KIT.game: KIT})
     reader.read_picture(table.render_luma())
     reading = reader.read_picture(with_glint(table, reader, radius_mm))
     assert PLACE in reading.unknown or reading.seen.get(PLACE) == face
@@ -80,7 +80,7 @@ def test_a_marker_under_a_reflection_is_read_from_what_shows(
 ) -> None:
     luma, (x, y), side = dim
     veiled = with_reflection(luma, (x + across * side, y + down * side), (0.16 * side, 0.4 * side), 70.0)
-    assert BoardReader({KIT.game: KIT}).read_picture(veiled).seen == {PLACE: KIT.faces[0].name}
+    assert board_reader({KIT.game: KIT}).read_picture(veiled).seen == {PLACE: KIT.faces[0].name}
 
 
 def test_no_reflection_makes_one_marker_another() -> None:
