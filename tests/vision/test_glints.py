@@ -17,6 +17,7 @@ from vision.simulation.view import View
 
 KIT = GAMES["kahmate"].kit(GAMES["kahmate"].options({}))
 PLACE = Square(3, 5)
+FACE = KIT.faces[3].name
 
 
 def with_glint(
@@ -64,23 +65,36 @@ def with_reflection(luma: Luma, middle: tuple[float, float], axes: tuple[float, 
 
 @pytest.fixture(scope="module")
 def dim() -> tuple[Luma, tuple[float, float], float]:
-    """A table in dim light with one piece on `PLACE`, where in the picture its marker is, and how large, px."""
-    table = SimulatedTable(KIT, View(width=1920, height=1080, light=0.4, tilt_deg=20.0, noise=2.0))
-    table.set_up({PLACE: (KIT.faces[0].name,)})
+    """A table in little light with one piece on `PLACE`, where in the picture its marker is, and how large, px."""
+    table = SimulatedTable(KIT, View(width=1920, height=1080, light=0.2, tilt_deg=20.0, noise=2.0))
+    table.set_up({PLACE: (FACE,)})
     print_ = next(print_ for print_ in table.prints() if PLACE in print_.squares)
     x, y = print_.corners_px.mean(axis=0)
     return table.render_luma(), (float(x), float(y)), 7 * print_.module_px
 
 
 @pytest.mark.parametrize(
-    ("across", "down"), [(x, y) for x in (-0.5, 0.0, 0.5) for y in (-0.5, 0.0, 0.5) if (x, y) != (0.0, 0.0)]
+    ("across", "down", "axes", "degrees"),
+    [
+        (-0.6, 0.0, (0.12, 0.4), 70.0),
+        (0.0, -0.6, (0.2, 0.5), 20.0),
+        (0.0, 0.6, (0.2, 0.5), 110.0),
+        (0.6, -0.6, (0.2, 0.5), 70.0),
+        (0.6, 0.0, (0.12, 0.4), 110.0),
+        (-0.6, 0.6, (0.2, 0.5), 70.0),
+    ],
 )
-def test_a_marker_under_a_reflection_is_read_from_what_shows(
-    dim: tuple[Luma, tuple[float, float], float], across: float, down: float
+def test_a_marker_of_which_a_reflection_hides_a_part_is_read_from_the_rest(
+    dim: tuple[Luma, tuple[float, float], float],
+    across: float,
+    down: float,
+    axes: tuple[float, float],
+    degrees: float,
 ) -> None:
     luma, (x, y), side = dim
-    veiled = with_reflection(luma, (x + across * side, y + down * side), (0.16 * side, 0.4 * side), 70.0)
-    assert board_reader({KIT.game: KIT}).read_picture(veiled).seen == {PLACE: KIT.faces[0].name}
+    middle, size = (x + across * side, y + down * side), (axes[0] * side, axes[1] * side)
+    reading = board_reader({KIT.game: KIT}).read_picture(with_reflection(luma, middle, size, degrees))
+    assert reading.seen == {PLACE: FACE}
 
 
 def test_no_reflection_makes_one_marker_another() -> None:

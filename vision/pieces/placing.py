@@ -231,9 +231,10 @@ def bodies_mm(kit: Kit, pose: Pose, pieces: Sequence[Placed]) -> list[Points]:
     tops = [(p, p.x_mm, p.y_mm, p.face.height_mm) for p in pieces]
     tops += [(p, *p.lifted_mm, p.face.height_mm + p.beneath.height_mm) for p in pieces if p.beneath]
     feet = np.array([_foot_mm(kit, piece, x, y) for piece, x, y, _ in tops])
-    heights = np.repeat([height + 3 for *_, height in tops], 4)
-    upper = pose.to_px(np.column_stack([feet.reshape(-1, 2), heights]))
-    behind = np.nan_to_num(pose.to_plane(upper), nan=0.0).reshape(-1, 4, 2)
+    # A ray from the eye past the top meets the board farther off: by as much as the eye is above it.
+    eye = pose.eye_mm
+    above = np.maximum(eye[2] - np.array([height + 3 for *_, height in tops]), 1.0)
+    behind = eye[:2] + (feet - eye[:2]) * (eye[2] / above)[:, None, None]
     hidden: dict[int, list[Points]] = {}
     for (piece, *_), foot, far in zip(tops, feet, behind, strict=True):
         hidden.setdefault(id(piece), []).extend((foot, far))
