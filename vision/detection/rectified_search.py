@@ -34,6 +34,11 @@ _CORNER_LIKENESS = 0.75
 _LEAST_LIKENESS = 0.55
 """Where three other corners say that one is, nothing that is less like it shows it: correlation anywhere in the view.
 Measured: 0.76 and more where it was found, in blur, glare and shadows; half of the covered ones stay below 0.5."""
+_COARSE, _DARKER, _LEAST_DARK = 0.25, 0.1, 0.4
+"""In a view so much smaller this part, at least, of each half of a marker is darker than paper by this share: its rim
+alone is half of it. Lines and letters are thinner, and the edges of other pieces lie on one side."""
+_MIDDLE = 0.28
+"""A piece that the print does not tell from bare paper lies so near to the middle of its square, in squares."""
 _WITH_QUIET_ZONE = 9 / 7
 """A marker of five modules a side has a black rim of one, and a white one of one around it."""
 
@@ -64,6 +69,25 @@ class _SquaresView(_View):
         x, y = self.maps.to_board(quad.mean(axis=0)[None])[0]
         return self.kit.board.square_at(x, y)
 
+    def may_hold_marker(self) -> bool:
+        """Is anything on one of the squares so dark, beside what is round it, on all sides of a marker's middle?"""
+        small = cv2.resize(self.luma, None, fx=_COARSE, fy=_COARSE, interpolation=cv2.INTER_AREA)
+        side = round(_COARSE * self.side)
+        paper = cv2.morphologyEx(small, cv2.MORPH_CLOSE, np.ones((side + 3, side + 3), np.uint8))
+        is_dark = cv2.subtract(paper, small) > _DARKER * paper
+        dark, away = is_dark.astype(np.float32), side // 4
+        across, down = cv2.blur(dark, (side // 2, side)), cv2.blur(dark, (side, side // 2))
+        least = np.minimum(across[:, 2 * away :], across[:, : -2 * away])[away:-away]
+        least = np.minimum(least, np.minimum(down[2 * away :], down[: -2 * away])[:, away:-away])
+        room = _MIDDLE * np.array([self.kit.board.pitch_mm, self.kit.board.rank_pitch_mm])
+        for square in self.area:
+            centre = np.array(self.kit.board.centre_mm(square))
+            ends = self.maps.to_view(np.array([centre - room, centre + room])) * _COARSE - away
+            (left, top), (right, bottom) = ends.min(axis=0).astype(int).clip(0), ends.max(axis=0).astype(int) + 1
+            if least[top:bottom, left:right].max(initial=0.0) >= _LEAST_DARK:
+                return True
+        return False
+
     def is_open(self, quad: Points) -> bool:
         """Does a quadrangle lie on a square of the area?"""
         return self.square_of(quad) in self.area
@@ -89,7 +113,8 @@ class RectifiedSearch:
         """Markers other than the `known` ids on and round these squares of a (height, width) picture: those that show
         plainly; where none does, or when it is to be done `thoroughly`, also those that a sharpened copy shows, or one
         without shadows, and what reflections leave of one."""
-        views = [_view_of(kit, pose, luma, area, height) for area in _areas(open_squares) for height in _heights(kit)]
+        every = (_view_of(kit, pose, luma, area, height) for area in _areas(open_squares) for height in _heights(kit))
+        views = [view for view in every if view.may_hold_marker()]
         more: dict[int, Sighting] = {}
         told = set[Square | None]()
 
