@@ -96,11 +96,11 @@ class Motion:
             self._follow(now, rest)
             self._was_calm = True
             return Stir(False, drifted, NOWHERE, np.zeros(now.shape, bool), light)
+        moving: Blocks | None = changed
         if self._was_calm and self._strongest >= _SUDDEN:
-            # What looked like this until a frame ago has moved since then.
-            moving = changed
+            # It looked as it was read until a frame ago: what has changed has moved since then.
             self._faint.pop("before", None)
-            self._go_on(now, rest, _wider(moving, 3))
+            self._go_on(now, rest, _wider(changed, 3))
         else:
             moving = self._moving(now)
         self._was_calm = False

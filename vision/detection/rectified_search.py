@@ -38,7 +38,8 @@ _COARSE, _DARKER, _LEAST_DARK = 0.25, 0.1, 0.4
 """In a view so much smaller this part, at least, of each half of a marker is darker than paper by this share: its rim
 alone is half of it. Lines and letters are thinner, and the edges of other pieces lie on one side."""
 _MIDDLE = 0.28
-"""A piece that the print does not tell from bare paper lies so near to the middle of its square, in squares."""
+"""That is asked of places so near to the middle of a square, in squares: a marker farther off hides a part of the next
+square too, which is asked as well."""
 _WITH_QUIET_ZONE = 9 / 7
 """A marker of five modules a side has a black rim of one, and a white one of one around it."""
 

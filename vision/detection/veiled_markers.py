@@ -6,6 +6,7 @@ be broken by it, but how large the marker is, is known: its dark parts and that 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 
@@ -82,7 +83,7 @@ def _quads(tone: NDArray[np.float32], veil: Mask, side_px: float) -> Iterator[Po
     dark = (tone < _BLACK).astype(np.uint8)
     module = round(side_px / _MODULES)
     thick = cv2.morphologyEx(dark, cv2.MORPH_OPEN, np.ones((module - 2,) * 2, np.uint8))  # without lines and letters
-    thick = cv2.dilate(thick, np.ones((3, 3), np.uint8)) & dark
+    thick = np.asarray(cv2.dilate(thick, np.ones((3, 3), np.uint8)), np.uint8) & dark
     tried: list[Points] = []
     for joined in (thick, thick | veil.astype(np.uint8)):
         count, labels, stats, _ = cv2.connectedComponentsWithStats(joined)
@@ -92,28 +93,26 @@ def _quads(tone: NDArray[np.float32], veil: Mask, side_px: float) -> Iterator[Po
             rows, columns = np.nonzero((labels == number) & (thick > 0))
             if not rows.size:
                 continue
-            box = cv2.minAreaRect(np.column_stack([columns, rows]).astype(np.float32))
-            for quad in _completed(box, side_px):
+            middle, sizes, degrees = cv2.minAreaRect(np.column_stack([columns, rows]).astype(np.float32))
+            # From the middles of pixels to their edges.
+            for quad in _completed(np.array(middle), np.array(sizes, np.float64) + 1, math.radians(degrees), side_px):
                 if not any(np.abs(quad.mean(axis=0) - other.mean(axis=0)).max() < 1 for other in tried):
                     tried.append(quad)
                     yield quad
 
 
-def _completed(box: object, side_px: float) -> Iterator[Points]:
-    """A rectangle that is a marker, or may be what is left of one, as squares of its size that end where it does."""
-    (x, y), (width, height), degrees = box  # type: ignore[misc]
-    sizes = np.array([width, height]) + 1  # from pixels' middles to their edges
+def _completed(middle: Points, sizes: Points, angle: float, side_px: float) -> Iterator[Points]:
+    """A rectangle, (2,) each its middle and its sizes, that is a marker or may be what is left of one, as squares of a
+    marker's size that end where it does."""
     if sizes.min() < _LEAST_SIDE * side_px or sizes.max() > _MOST_SIDE * side_px:
         return
-    angle = np.radians(degrees)
-    ways = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+    ways = np.array([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
     full = np.where(sizes < (2 - _MOST_SIDE) * side_px, side_px, sizes)
     shifts = [(-off / 2, off / 2) if off > 0 else (0.0,) for off in full - sizes]
     for across in shifts[0]:
         for down in shifts[1]:
-            middle = np.array([x, y]) + across * ways[0] + down * ways[1]
             corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) * full / 2
-            yield np.asarray(middle + corners @ ways)
+            yield np.asarray(middle + across * ways[0] + down * ways[1] + corners @ ways)
 
 
 def _read(
