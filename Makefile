@@ -8,8 +8,8 @@ VENV4 := .venv-opencv4
 READING := board_reader boards calibrate cards colours frame_reader glints heap lens_models lenses marker_fit order_statistics shaded_squares simulation still_pictures two_corners
 VISION := $(READING:%=tests/vision/test_%.py) $(wildcard tests/vision/test_*camera*.py) tests/vision/test_usb.py \
 	tests/printing/test_sheets_cards.py tests/printing/test_sheets.py::test_every_tag_is_there_as_often_as_asked
-# On a Raspberry Pi camera and pins come from the distribution: the environment must see its packages.
-SITE := $(shell python3 -c "import importlib.util as u; print('--system-site-packages' if u.find_spec('picamera2') or u.find_spec('lgpio') else '')" 2>/dev/null)
+# On a Raspberry Pi the camera's library comes from the distribution: the environment must see its packages.
+SITE := $(shell python3 -c "import importlib.util as u; print('--system-site-packages' if u.find_spec('picamera2') else '')" 2>/dev/null)
 # Bookworm's picamera2 was built for numpy 1: there the newest OpenCV that works with it is 4.11.
 PINS := $(shell python3 -c "import importlib.util as u, importlib.metadata as m; print('numpy<2 opencv-python-headless<4.12' if u.find_spec('picamera2') and m.version('numpy')[0] == '1' else '')" 2>/dev/null)
 # How to install a system package here: as root, by a sudo that asks nothing, or not at all.
@@ -165,10 +165,10 @@ docs-pictures: $(VENV)/.tests
 
 # The browser, the PDF tools, the MQTT broker and axe-core of the tests; where they cannot be installed those tests are
 # skipped, and the run says so at its end.
-TOOLS := chromium chromium-driver poppler-utils fonts-liberation mosquitto
+TOOLS := chromium chromium-driver poppler-utils fonts-liberation mosquitto nginx-light
 tools: tests/node_modules/.installed
 	@export PATH=$$PATH:/usr/sbin; \
-	command -v chromium >/dev/null && command -v chromedriver >/dev/null && command -v pdftoppm >/dev/null && command -v mosquitto >/dev/null \
+	command -v chromium >/dev/null && command -v chromedriver >/dev/null && command -v pdftoppm >/dev/null && command -v mosquitto >/dev/null && command -v nginx >/dev/null \
 	|| { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq $(TOOLS) >/dev/null; } \
 	|| echo "Not everything is here: install $(TOOLS) to run every test."
 
