@@ -304,7 +304,7 @@ class Companion:
         )
         app = create_app(self.table, GAMES, self.clock, site, self._features())
         self.join_code: JoinCode | None = app.extensions["join_code"]
-        server = serve(app, web.host, web.port, web.viewers, tls)
+        server = serve(app, web.host, web.port, web.viewers, tls, proxies=web.proxies)
         self._stack.callback(server.close)
         return server
 

@@ -260,6 +260,13 @@ WORDS: Mapping[str, Words] = {
             "Names under which the pages can be opened besides this machine’s name and addresses, separated by spaces."
         ),
     ),
+    "web.proxies": Words(
+        say("Proxies"),
+        say(
+            "Addresses of proxies in front of the pages, separated by spaces. "
+            "Their word on a guest’s address counts. Nobody who comes through one is at this machine’s own screen."
+        ),
+    ),
     "web.certificate": Words(
         say("Certificate"), say("A PEM file. With it and its key the pages are served over HTTPS. Empty: over HTTP.")
     ),
