@@ -293,7 +293,7 @@ class _Search:
             told.append(say("The rock blocks the way home of a scout with intel."))
         if (node[0] & node[4]).bit_count() > (before[0] & before[4]).bit_count():
             told.append(say("This gathers intel."))
-        return (*told, say("As far as can be seen ahead, this gets the own scouts farther than the others."))
+        return (*told, say("As far as one can see ahead, this side’s scouts then get farther than the other side’s."))
 
 
 def _completed(turns: list[Turn], seat: int) -> list[Turn]:

@@ -18,7 +18,7 @@ from gpiozero.pins.mock import MockFactory, MockPWMPin
 from companion.core.clock import RealClock
 from companion.core.config import PanelSettings
 from companion.core.ports import Press
-from hardware import kernel_keys
+from hardware import kernel_keys, pin_factory
 from hardware import panel as panel_module
 from hardware.kernel_keys import KernelKeys, LineTaken, LineUse, can_read_keys, line_use, read_button, request_button
 from hardware.panel import Panel
@@ -114,7 +114,7 @@ def test_a_panel_on_the_kernels_keys(
     factory.chip = 0
     monkeypatch.setattr(panel_module, "open_factory", lambda: factory)
     monkeypatch.setattr(panel_module, "pin_owners", dict)
-    monkeypatch.setattr(panel_module, "can_read_keys", lambda _: True)
+    monkeypatch.setattr(pin_factory, "can_read_keys", lambda _: True)
     kernel.taken[6] = "gpio-keys"
     clock, presses = RealClock(), Queue[Press]()
     with Panel(PanelSettings(), clock, presses.put) as panel:

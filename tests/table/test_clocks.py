@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,13 +21,6 @@ from companion.table.table import Table
 from hardware.simulated import simulated_panel
 
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
-
-
-@pytest.fixture
-def played(tmp_path: Path) -> Iterator[Played]:
-    with playing(tmp_path) as played:
-        both_seats(played)
-        yield played
 
 
 def begin(played: Played, way: str = "clock", **options: object) -> None:

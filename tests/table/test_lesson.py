@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -17,13 +16,6 @@ from companion.table.session import Phase
 
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
 EACH = pytest.mark.parametrize("name", GAMES)
-
-
-@pytest.fixture
-def played(tmp_path: Path) -> Iterator[Played]:
-    with playing(tmp_path) as played:
-        both_seats(played)
-        yield played
 
 
 def begin(played: Played, name: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,12 +10,6 @@ from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of, view_of
 
 from companion.core.config import TableSettings
 from companion.core.kit import Seat
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path) as place:
-        yield place
 
 
 def test_a_character_is_asked_exchanged_and_sent_away(place: Place) -> None:

@@ -58,7 +58,7 @@ Vector = NDArray[np.float32]
 
 _WINS = say("This wins whatever the other side does.")
 _BALANCED = say("Orders that vary leave the other side no good answer.")
-_READS = say("This goes by how the other side likes to play.")
+_READS = say("This is based on how the other side tends to play.")
 _BEST = say("This looks best against what most people do here.")
 
 

@@ -77,7 +77,10 @@ WORDS: Mapping[str, Words] = {
     ),
     "table.coach": Words(
         say("Coach"),
-        say("Who may ask what it would do: people who play against the machine, everybody, or nobody. It is marked."),
+        say(
+            "Who may ask what it would do: people who play against the machine, everybody, or nobody. "
+            "Such games are marked."
+        ),
         choices={"machine": say("Against the machine"), "always": say("Everybody"), "never": say("Nobody")},
         at_once=True,
         page=True,

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from web_fixtures import HOST_KEY, Place, open_place
+from web_fixtures import HOST_KEY, Place
 
 from web.security.host_names import asked_host
 from web.server.sse import Server, serve
 
 ELSEWHERE = "127.0.0.66"
 """An address of this machine that is not its own screen's."""
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,12 +10,6 @@ from web_fixtures import Place, error_of, open_place, page_of, without_receipts
 
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat.cards import DECK
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path) as opened:
-        yield opened
 
 
 @pytest.fixture
