@@ -43,6 +43,11 @@ class Lesson:
     steps: tuple[LessonStep, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The parts, in their order."""
+        return tuple(title for title, _ in groupby(step.title for step in self.steps))
+
     def part_of(self, number: int) -> int:
         """The part to which a step belongs, counted from 0."""
         return len(list(groupby(step.title for step in self.steps[: number + 1]))) - 1
