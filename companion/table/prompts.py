@@ -212,7 +212,7 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
         else:
             is_still = live.watched and live.reading is not None and live.reading.quiet
             lost = (_out_of_sight(live, i.move.faces[-1]) for i in todo if is_still and i.move.faces)
-            others = todo[1:] if viewer is None else []  # a seat's page lists them
+            others = [] if viewer and _is_by_phone(live, viewer) else todo[1:]  # a seat's page lists them
             small = next(filter(None, lost), "") or joined(" ", [joined("", (i.text, ".")) for i in others])
         if not live.watched:
             small = joined(" ", (small, _then(live, viewer)))

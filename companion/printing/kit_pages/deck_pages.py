@@ -97,7 +97,8 @@ def print_fronts(pen: Pen, deck: Deck, grid: Grid, cards: tuple[Card, ...], note
     for card, cell in zip(cards, grid.cells, strict=False):
         with _cell(pen, grid, cell):
             print_card(pen, deck, card)
-    for note, cell in zip(notes, grid.cells[len(cards) :], strict=False):
+    bare = grid.cells[len(cards) :]
+    for note, cell in zip(notes[-len(bare) :], bare, strict=False):
         with _cell(pen, grid, cell):
             _note(pen, deck, note)
     used = min(len(cards) + len(notes), grid.size)
