@@ -87,6 +87,11 @@ _BIGGER = """
 for (const each of document.querySelectorAll('body *:not(svg *)')) each.dataset.size = parseFloat(getComputedStyle(each).fontSize);
 for (const each of document.querySelectorAll('[data-size]')) each.style.fontSize = `${2 * each.dataset.size}px`;
 """
+_HEIGHT = """
+const [done] = arguments;
+requestAnimationFrame(() => requestAnimationFrame(() => done(document.scrollingElement.scrollHeight)));
+"""
+"""Once scripts have moved what they place by hand."""
 _CUT = """
 const found = [], seen = each => each.checkVisibility() && !each.closest('.vh, svg, [hidden]');
 const wide = document.scrollingElement.scrollWidth;
@@ -144,7 +149,7 @@ def below_the_edge(window: WebDriver, stop: Stop, game: str, language: str = "en
     is_meant = stop.name.startswith(tuple(f"{game}-{state}" for state in IN_SIGHT))
     for size in (SMALLEST, PHONE) if is_meant and stop.name.endswith(("south", "north")) else ():
         resize(window, size)
-        if (height := window.execute_script("return document.scrollingElement.scrollHeight")) > size[1]:
+        if (height := window.execute_async_script(_HEIGHT)) > size[1]:
             yield f"scrolls: {height} px high in {size[1]}", language
 
 
