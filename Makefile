@@ -20,10 +20,15 @@ MINUTES ?= 60
 N ?= 1000000
 SCREENSHOTS ?= /tmp/companion-screenshots
 
-.PHONY: play install uninstall wheel deb lock test quick test-opencv4 check messages format lint types bench bench-bots bench-pi appliance arm64 selfplay night fuzz screenshots docs-pictures tools clean
+.PHONY: play hub install uninstall wheel deb lock test quick test-opencv4 check messages format lint types bench bench-bots bench-pi bench-hub appliance arm64 selfplay night fuzz screenshots docs-pictures tools clean
 
 play: $(VENV)/.runs
 	@$(BIN)/companion play $(ARGS)
+
+# A hub of many tables: a wall for a room; docs/many-tables.md. ARGS="--name 'Our club'".
+hub: $(VENV)/.runs
+	@$(BIN)/python -c "import nats, nkeys" 2>/dev/null || $(BIN)/python -m pip install -q --disable-pip-version-check -e '.[hub]'
+	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/companion hub $(ARGS)
 
 # The appliance, as root: packages, environment, unit, user, settings. WHEELS=FOLDER fetches no Python package; DESTDIR
 # puts it into another root, for tests. `uninstall` leaves games and settings; GAMES=remove does not.
@@ -110,6 +115,10 @@ bench-bots: $(VENV)/.tests
 # turns of five seconds.
 bench-pi: $(VENV)/.tests
 	$(BIN)/companion bench pi $(ARGS)
+
+# A hub and a table: kills of the hub and of NATS under load, and a table's own inputs with the hub there, hanging and gone.
+bench-hub: $(VENV)/.tests
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/companion bench hub $(ARGS)
 
 # The whole machine under QEMU: installed, booted, played on, its plug pulled; the package on an emulated Raspberry Pi 3B;
 # ARGS=--short for the main things. The first run fetches Debian's packages, later ones take what it has built from the

@@ -20,6 +20,7 @@ from companion.cli.bot import add_bot
 from companion.cli.history import add_commands as add_history
 from companion.cli.host_key import add_host_key
 from companion.cli.hotspot import add_hotspot
+from companion.cli.hub import add_hub
 from companion.cli.kiosk import add_kiosk
 from companion.cli.lamp import add_lamp
 from companion.cli.printing import add_print_commands
@@ -68,6 +69,7 @@ def parser() -> argparse.ArgumentParser:
     add_upkeep(commands, _add_settings, lambda options: (_settings_of(options), _settings_path(options)))
     add_update(commands, _add_settings, lambda options: (_settings_of(options), _settings_path(options)))
     add_host_key(commands, _add_settings, _settings_of, _port)
+    add_hub(commands, _add_settings, _settings_of, _port)
     _add_calibrate(commands)
     _add_selfplay(commands)
     _add_engine(commands)
@@ -310,7 +312,7 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command.add_argument("--games", type=_count, default=100_000, metavar="N", help="random games through the engine")
     command.add_argument("--real-time", action="store_true", help="also a game on the clock at its real length")
     command.add_argument(
-        "part", nargs="?", choices=("vision", "kills", "memory", "bots", "pi"), help="measure only this"
+        "part", nargs="?", choices=("vision", "kills", "memory", "bots", "pi", "hub"), help="measure only this"
     )
     command.add_argument("--kills", type=_count, default=1000, metavar="N", help="SIGKILLs of the service at random")
     command.add_argument("--matches", type=_count, metavar="N", help="bots: how many games of each pairing")
@@ -340,6 +342,10 @@ def _bench(options: argparse.Namespace) -> int:
 
         is_good = bench_bot_kills(min(options.kills, 100))
         return 0 if bench_kills(options.kills) and is_good else 1
+    if options.part == "hub":
+        from companion.tools.bench.hub import HUB_KILLS, NATS_KILLS, bench_hub  # noqa: PLC0415
+
+        return 0 if bench_hub(min(options.kills, HUB_KILLS), min(options.kills, NATS_KILLS)) else 1
     if options.part == "memory":
         from companion.tools.bench.memory import bench_memory  # noqa: PLC0415
 

@@ -37,6 +37,7 @@ from companion.service.board_watch import BoardWatch
 from companion.service.bug_bundle import make_bundle
 from companion.service.game_log import GameLog
 from companion.service.health import ServiceHealth
+from companion.service.hub_link import HubLink
 from companion.service.measured_journal import open_journal
 from companion.service.poweroff import power_key
 from companion.service.share_pictures import share_picture
@@ -151,6 +152,9 @@ class Companion:
         self._open_health()
         broker = MqttAdapter(self.table, self.settings, self.clock, threads=self._threads)
         self.broker = self._stack.enter_context(broker)
+        self.hub = self._stack.enter_context(
+            HubLink(self.table, self.journal, self.settings, self.clock, bell=broker.bell, health=self.health.line)
+        )
         key = self.journal.key("machine")
         machines = MachinePlayers(self.table, self.clock, key, self.settings.bots.engines)
         self.machines = self._stack.enter_context(machines)
@@ -165,6 +169,7 @@ class Companion:
             self.speech.start()
             self.machines.start()
             self.housekeeping.start()
+            self.hub.open()
         self.server.start()
         doors = {"camera": self.watcher is not None, "pads": self.panel is not None}
         seconds = self.clock.monotonic_s() - begun_s
@@ -322,6 +327,7 @@ class Companion:
             past=self.history,
             health=self.health,
             staff=self.broker.bell,
+            hub=self.hub,
             opponents=self.machines.characters,
             coach=Coach(self.table, self.journal.key("machine")),
         )

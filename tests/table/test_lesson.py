@@ -229,3 +229,15 @@ def test_help_of_the_table_says_the_same_whatever_is_sealed(played: Played) -> N
     assert not played.table.view().help, "a new moment, a new question"
     with pytest.raises(Illegal, match="do as the sign says"):
         played.table.help(True)
+
+
+def test_everybody_is_asked_for_the_orders_of_a_lesson_and_who_gave_them_waits(played: Played) -> None:
+    begin(played, "outbuffered")
+    view = played.table.view()
+    assert view.sign.text == "Both: give the orders shown here"
+    assert view.guide is not None
+    played.table.hand_in(Seat.SOUTH, view.moment, view.guide.step.orders[Seat.SOUTH])
+    assert [played.table.view(viewer).sign.text for viewer in (Seat.SOUTH, None)] == [
+        "Waiting for lime",
+        "Lime: give the order shown here",
+    ]

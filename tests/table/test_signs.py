@@ -8,6 +8,7 @@ import pytest
 from inside import live_of, session_of
 from table_tools import Played, both_seats, playing
 
+from companion.core.errors import Illegal
 from companion.core.grid import Square
 from companion.core.i18n import LANGUAGES, before_colon, say, to_owner, translate
 from companion.core.kit import SEATS, Kit, Seat
@@ -242,3 +243,24 @@ def test_while_a_turn_is_shown_nobody_is_asked_for_orders(played: Played) -> Non
     played.turn("1:N", "1:S")
     assert (standing := played.table.view(SOUTH).board.standing) is not None
     assert (standing.sheet, standing.keys) == (None, ())
+
+
+def test_a_board_that_is_right_again_is_said_once_and_one_that_stays_right_never(played: Played) -> None:
+    played.begin()
+    right = played.table.view().board.layout
+    wrong = {square: faces for square, faces in right.items() if faces != ("purple robot",)}
+    heard = []
+    for layout in (right, right, wrong, wrong, right, right):
+        played.signals.clear()
+        for _ in range(3):
+            played.show(layout)
+            played.wait(1.0)
+        heard.append([cue for cue in played.cues if cue.startswith("board")])
+    assert heard == [[], [], ["board_wrong"], [], ["board_agrees"], []]
+
+
+def test_what_is_revealed_cannot_be_taken_back(played: Played) -> None:
+    played.begin()
+    played.turn("UUS", "UUS")
+    with pytest.raises(Illegal, match="Too late: the orders have been revealed"):
+        played.table.take_back(SOUTH, played.table.view().moment)

@@ -18,13 +18,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from flask import Flask, Response
 
 from companion.core.errors import CompanionError, SystemTrouble
 from companion.core.i18n import say, speaking, spoken
-from companion.table.table import Table
 from web.security.admission import Admission
 from web.security.rate_limit import OWN_ADDRESSES, address_group
 from web.server import connections as channels
@@ -93,10 +92,24 @@ SHARE = 0.75
 """Of the places for spectators one address has at most this share: a café's guests may come by one."""
 
 
+class Followed(Protocol):
+    """What pages follow, such as a table: `version` is another one after every change."""
+
+    @property
+    def version(self) -> int:
+        """The number of the newest change."""
+
+    def wait(self, version: int, timeout_s: float) -> int:
+        """Wait until it has changed since `version`, at most so long; answers the newest."""
+
+    def when_changed(self, call: Callable[[], None]) -> None:
+        """Have this called after every change."""
+
+
 class Streams:
     """The open streams of one application; `close` ends them all and may be called twice."""
 
-    def __init__(self, table: Table, viewers: int) -> None:
+    def __init__(self, table: Followed, viewers: int) -> None:
         self.table = table
         self._left = {Audience.SPECTATOR: viewers, **KEPT}
         self.held: Counter[tuple[str, Audience]] = Counter()
