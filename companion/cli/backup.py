@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from companion.cli.progress import begin, count
+from companion.cli.greeting import begin, count
 from companion.core.config import Settings
 from companion.core.errors import CompanionError, JournalInUse, Malformed
 from companion.core.files import open_file

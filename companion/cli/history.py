@@ -12,7 +12,7 @@ import msgspec
 
 from companion.archive.played_games import GameLine, PlayerRecord
 from companion.archive.replay import GameFile
-from companion.cli.progress import count
+from companion.cli.greeting import count
 from companion.core.config import Settings
 from companion.core.errors import Malformed
 from companion.core.files import MAX_GAME, read_file

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from companion.cli.progress import begin
+from companion.cli.greeting import begin
 from companion.core.errors import Malformed
 from companion.core.files import MAX_TEXT, read_file
 from companion.core.i18n import LANGUAGES
