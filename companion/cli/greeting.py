@@ -1,6 +1,6 @@
 """What is said to somebody at a terminal.
 
-At the start of `companion play` what was found, the addresses, and QR codes; while it works, how far a command has come.
+At the start of `companion play` what was found, the addresses, and QR codes; else how far a command has come.
 """
 
 from __future__ import annotations
