@@ -26,12 +26,11 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Alarm, Press, SeatLamps, Signal
 from hardware.debounce import Debouncer, Stroke
-from hardware.kernel_keys import KernelButton, LineTaken
 from hardware.outputs import Outputs, SetAlarms, SetLoudness, Show, TryOut
-from hardware.pin_factory import kernel_keys, last_failure, missing_pins, open_factory
 from hardware.pin_owners import PinOwner, conflicts, pin_owners
+from hardware.pins.factory import last_failure, missing_pins, open_factory
 from hardware.tone import hardware_tone
-from hardware.wiring import Button, ButtonPin, Buzzer, Lamp, LampPin, button_pins, lamp_pins
+from hardware.wiring import Button, ButtonPin, Buzzer, Lamp, LampPin, LineTaken, button_pins, lamp_pins
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +49,7 @@ class _Edge(NamedTuple):
 
 class _Key(NamedTuple):
     pin: ButtonPin
-    line: Button | KernelButton
+    line: Button
     debouncer: Debouncer
 
 
@@ -96,11 +95,8 @@ class Panel:
         for conflict in self._conflicts:
             _log.warning("%s", conflict)
         self._keys: dict[str, _Key] = {}
-        self._kernel_keys = kernel_keys(self._own_factory)
         for button in button_pins(settings):
             self._open_key(button, factory)
-        if self._kernel_keys is not None:
-            self._kernel_keys.start()
         self._lamps: dict[LampPin, Lamp] = {}
         for pin in lamp_pins(settings):
             if (lamp := self._open(pin.name, pin.pin, partial(Lamp, pin, factory))) is not None:
@@ -223,8 +219,6 @@ class Panel:
                 thread.join(_JOIN_S)
                 if thread.is_alive():
                     _log.error("The thread %s does not end: a listener is stuck", thread.name)
-        if self._kernel_keys is not None:
-            self._release("the keys", self._kernel_keys.close)
         for name, key in self._keys.items():
             self._release(name, key.line.close)
         for pin, lamp in self._lamps.items():
@@ -253,14 +247,12 @@ class Panel:
             return None
 
     def _open_key(self, button: ButtonPin, factory: Any) -> None:
-        def changed(is_down: bool, at_s: float | None = None) -> None:
-            self._edges.put(_Edge(button.name, is_down, self._clock.monotonic_s() if at_s is None else at_s))
+        stamps = getattr(factory, "stamps_edges", False)
 
-        line: Button | KernelButton | None
-        if self._kernel_keys is not None:
-            line = self._open(button.name, button.pin, partial(self._kernel_keys.button, button.pin, changed))
-        else:
-            line = self._open(button.name, button.pin, partial(Button, button.pin, changed, factory))
+        def changed(is_down: bool, stamp_s: float) -> None:
+            self._edges.put(_Edge(button.name, is_down, stamp_s if stamps else self._clock.monotonic_s()))
+
+        line = self._open(button.name, button.pin, partial(Button, button.pin, changed, factory))
         if line is not None:
             debouncer = Debouncer(self._settings.debounce_ms / 1000, line.is_down())
             self._keys[button.name] = _Key(button, line, debouncer)
@@ -335,7 +327,7 @@ def _remedy(error: Exception) -> str:
     if isinstance(error, LineTaken):
         return say("“{owner}” is using this pin. Stop it, or leave the pin out in [panel]", owner=error.owner)
     if isinstance(error, PinPWMUnsupported):
-        return say("these pins cannot play tones. Install python3-lgpio")
+        return say("these pins cannot play tones. Leave GPIOZERO_PIN_FACTORY out of the environment")
     return say(
         "{error}. Check that nothing else uses the pin, or leave it out in [panel]",
         error=str(error) or type(error).__name__,

@@ -136,7 +136,7 @@ class Watcher:
 
     def step(self) -> Reading | None:
         """Do one frame, without waiting for its time; None when the camera gave none or is still in its pause, or
-        when an alarm is too near to read it."""
+        when others have to be quick just now."""
         if self.link.is_exchanged():
             self._next_s = self._clock.monotonic_s()
             self._report.expect()
@@ -144,6 +144,8 @@ class Watcher:
         if not self.link.is_open and now < self._next_s:
             return None
         self._next_s = now + self.pace.period_s
+        if self.link.is_open and self._is_held(now):
+            return None
         try:
             frame = self.link.grab()
             trouble = self.link.trouble(frame) if frame else ""
@@ -158,7 +160,7 @@ class Watcher:
         self._report.expect()
         tiles = self._tiles
         begun_s = self._clock.monotonic_s()
-        if self.pace.is_held(begun_s):
+        if self._is_held(begun_s):
             return None
         reading = self._reader.read(frame, glance=self.pace.glances(begun_s))
         ended_s = self._clock.monotonic_s()
@@ -167,6 +169,13 @@ class Watcher:
         self._tell(frame, reading, tiles, now)
         self.link.learn(now)
         return reading
+
+    def _is_held(self, now_s: float) -> bool:
+        """Have others to be quick just now? Then the next picture comes after that."""
+        held_s = self.pace.held_s(now_s)
+        if held_s > 0:
+            self._next_s = now_s + min(held_s, self.pace.period_s)
+        return held_s > 0
 
     def _tell(self, frame: Frame, reading: Reading, tiles: TilesBeside | None, now_s: float) -> None:
         """Tell all listeners what was read, the table last."""

@@ -247,7 +247,8 @@ def register_template_helpers(app: Flask) -> None:
 @lru_cache(maxsize=1)
 def _sprite(names: tuple[str, ...]) -> Markup:
     """Every drawing, as each page carries them: what scripts fetch or draw finds them there."""
-    return Markup(sprite(names).replace('style="position:absolute"', 'class="sprite"'))
+    text = sprite(names).replace('style="position:absolute"', 'class="sprite"')
+    return Markup(text.replace('stroke="var(--edge,var(--line))"', 'class="rim"'))
 
 
 def _styles(version: str, *names: str) -> Markup:

@@ -29,7 +29,7 @@ from vision.cameras.ribbon import PiDevice, close_device, open_device, pi_device
 from vision.pieces.board_reader import board_reader
 from vision.simulation.table import SimulatedTable
 
-_PACKAGES = ("opencv-python-headless", "numpy", "picamera2", "lgpio", "gpiozero")
+_PACKAGES = ("opencv-python-headless", "numpy", "picamera2", "gpiod", "gpiozero")
 _PROPERTIES = ("PixelArraySize", "UnitCellSize", "PixelArrayActiveAreas", "Rotation", "Location")
 _LOOKS = 5
 MOST_BYTES = 1_000_000

@@ -110,6 +110,7 @@ class BoardWatch:
             on_alarms=lambda alarms: watcher.pace.alarms(each.at_s for each in alarms),
             on_rows=watcher.read_rows,
         )
+        table.when_changed(lambda: watcher.pace.changed(self._clock.monotonic_s()))
         if settings.photographs_mb:
             tell = partial(table.notice, "photographs")
             photographer = Photographer(table, self._album, eye.photograph, self._clock, tell)

@@ -11,7 +11,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -216,17 +216,22 @@ class Journal:
 
         `at` is Unix time, `now_s` the monotonic one by which it is measured (None: it cannot be).
         """
-        content = _encode(record)
+        self.append_together(game, (record,), at, now_s)
+
+    def append_together(self, game: int, records: Sequence[AnyRecord], at: float, now_s: float | None = None) -> None:
+        """Write several records as `append` does one: all of them are kept, or none."""
+        contents = [_encode(record) for record in records]
         stamp = None if now_s is None else Stamp(now_s, at)
 
         def add(db: sqlite3.Connection) -> ServiceRun | None:
             run = self._run_of(db, stamp) if stamp else None
-            count, before = checksums.end_of(db, game)
-            number = (db.execute("SELECT MAX(id) FROM entries").fetchone()[0] or 0) + 1
-            row = Row(number, game, at, run.number if run else 0, now_s or 0.0, content, b"")
-            link = checksums.link_of(before, row)
-            db.execute(f"INSERT INTO entries ({checksums.COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", (*row[:-1], link))
-            db.execute("INSERT OR REPLACE INTO ends VALUES (?, ?, ?)", (game, count + 1, link))
+            count, link = checksums.end_of(db, game)
+            first = (db.execute("SELECT MAX(id) FROM entries").fetchone()[0] or 0) + 1
+            for number, content in enumerate(contents, first):
+                row = Row(number, game, at, run.number if run else 0, now_s or 0.0, content, b"")
+                link = checksums.link_of(link, row)
+                db.execute(f"INSERT INTO entries ({checksums.COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", (*row[:-1], link))
+            db.execute("INSERT OR REPLACE INTO ends VALUES (?, ?, ?)", (game, count + len(contents), link))
             self.database.tell_second_place()
             return run
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from companion.table.records import AnyRecord
@@ -27,6 +27,9 @@ class RecordJournal(Protocol):
 
     def append(self, game: int, record: AnyRecord, at: float, now_s: float | None = None) -> None:
         """Keep a record of a game, accepted at a time of day `at` (seconds since 1970) and a monotonic time."""
+
+    def append_together(self, game: int, records: Sequence[AnyRecord], at: float, now_s: float | None = None) -> None:
+        """Keep several records, or none of them."""
 
     def note_clock(self, moment: str, now_s: float) -> None:
         """Note that the clock of a moment was still running at this monotonic time."""

@@ -188,3 +188,7 @@ def test_a_picture_that_comes_with_an_alarm_is_not_read() -> None:
     watched.watcher.pace.alarms([])
     watched.clock.advance(0.1)
     assert watched.watcher.step() is not None
+    watched.watcher.pace.alarms([watched.clock.monotonic_s() + 0.01])
+    watched.camera.mood = "gone"
+    assert watched.watcher.step() is None
+    assert watched.camera.closed == 0, "nor is one asked for"
