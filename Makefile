@@ -165,10 +165,10 @@ docs-pictures: $(VENV)/.tests
 
 # The browser, the PDF tools, the MQTT broker and axe-core of the tests; where they cannot be installed those tests are
 # skipped, and the run says so at its end.
-TOOLS := chromium chromium-driver poppler-utils fonts-liberation mosquitto
+TOOLS := chromium chromium-driver poppler-utils fonts-liberation mosquitto nginx-light
 tools: tests/node_modules/.installed
 	@export PATH=$$PATH:/usr/sbin; \
-	command -v chromium >/dev/null && command -v chromedriver >/dev/null && command -v pdftoppm >/dev/null && command -v mosquitto >/dev/null \
+	command -v chromium >/dev/null && command -v chromedriver >/dev/null && command -v pdftoppm >/dev/null && command -v mosquitto >/dev/null && command -v nginx >/dev/null \
 	|| { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq $(TOOLS) >/dev/null; } \
 	|| echo "Not everything is here: install $(TOOLS) to run every test."
 

@@ -29,7 +29,7 @@ from companion.table.seats.staff_call import StaffBell
 from companion.table.session import Phase
 
 __all__ = [
-    "TableAtHub", "free_port", "has_all", "hub_settings", "joined", "kept", "kill_nats", "running", "until",
+    "TableAtHub", "free_port", "has_all", "hub_settings", "joined", "kept", "kill_nats", "needs", "running", "until",
 ]  # fmt: skip
 
 
@@ -124,6 +124,13 @@ def has_all(hub: Hub, table: TableAtHub) -> bool:
     """Does the hub's room show the table's last input?"""
     shown = next((each.shown for each in hub.room.tables() if each.id == table.member.table), None)
     return shown is not None and shown.record.entry == table.entries()[-1]
+
+
+def needs(hub: Hub, number: int) -> str:
+    """What the room says that a table needs."""
+    table = hub.room.table(number)
+    assert table is not None
+    return table.needs(hub.room.now_s())
 
 
 def kill_nats(hub: Hub) -> None:

@@ -10,6 +10,7 @@ from typing import Protocol
 from companion.archive.played_games import GameArchive
 from companion.bots.characters import Character
 from companion.bots.coach import Coach
+from companion.bots.demonstration import Demonstration
 from companion.core.config import WebSettings
 from companion.core.network import Wifi
 from companion.core.ports import Album, Eye, PanelHands, Spoken, World
@@ -90,8 +91,8 @@ class Features:
 
     `upkeep` is what the settings page writes, `check` tries pads and lamps, `past` are the games that were played,
     `health` says how the service is, `staff` is the key that calls somebody. `workbench` is there in simulation only.
-    `opponents` are the characters that the machine can play as, `coach` is who advises people, `hub` joins a room of
-    many tables.
+    `opponents` are the characters that the machine can play as, `coach` is who advises people, `demonstration` is what
+    the table screen shows while nobody plays, `hub` joins a room of many tables.
     """
 
     welcome: Welcome = field(default_factory=Welcome)
@@ -105,4 +106,5 @@ class Features:
     staff: StaffBell | None = None
     opponents: tuple[Character, ...] = ()
     coach: Coach | None = None
+    demonstration: Demonstration | None = None
     hub: HubSeat | None = None

@@ -52,7 +52,7 @@ class Strength:
 
 
 STRENGTHS = {
-    1: Strength((), 0.12, False),
+    1: Strength((), 0.2, False),
     2: Strength(((10,),), 0.04, True),
     3: Strength(((80,), (30, 10), (10, 10, 6)), 0.0, True),
 }

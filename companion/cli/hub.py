@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ipaddress
 import signal
 import socket
 import sys
@@ -36,6 +37,7 @@ def add_hub(
     command.add_argument("--port", type=port, default=PORT, help=f"port of the pages (as delivered {PORT})")
     command.add_argument("--nats-port", type=port, default=NATS_PORT, help=f"port for tables ({NATS_PORT})")
     command.add_argument("--names", action="append", default=[], metavar="NAME", help="further names of the pages")
+    command.add_argument("--proxies", action="append", default=[], metavar="ADDRESS", help="proxies in front of them")
     command.add_argument("--viewers", type=int, default=200, metavar="N", help="spectators of one table at once")
     command.add_argument("--delay", type=float, metavar="SECONDS", help="how much later spectators see everything")
     command.add_argument("--language", choices=("auto", "en", "es", "fr"), default="auto", help="of the wall")
@@ -73,6 +75,11 @@ def _run(options: argparse.Namespace) -> int:
         raise SystemTrouble("Give both --certificate and --key, or neither")
     if bool(options.nats) != bool(options.nats_seed):
         raise SystemTrouble("A cluster needs both --nats and --nats-seed")
+    for proxy in options.proxies:
+        try:
+            ipaddress.ip_network(proxy, strict=False)
+        except ValueError:
+            raise SystemTrouble(f"--proxies: {proxy} is not an address or a network") from None
     try:
         web = msgspec.convert(
             {
@@ -80,6 +87,7 @@ def _run(options: argparse.Namespace) -> int:
                 "port": options.port,
                 "viewers": options.viewers,
                 "names": options.names,
+                "proxies": options.proxies,
                 "certificate": options.certificate,
                 "key": options.key,
             },

@@ -316,6 +316,9 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     command.add_argument("--kills", type=_count, default=1000, metavar="N", help="SIGKILLs of the service at random")
     command.add_argument("--matches", type=_count, metavar="N", help="bots: how many games of each pairing")
+    command.add_argument("--results", type=Path, metavar="FILE", help="bots: keep every game there, and go on")
+    command.add_argument("--sample", type=int, default=0, metavar="N", help="bots: which deals and seeds")
+    command.add_argument("--jobs", type=_count, metavar="N", help="bots: how many games at a time")
     command.add_argument("--quick", action="store_true", help="vision: about a tenth of it")
     command.add_argument("--json", action="store_true", help="vision: the same as JSON")
     command.add_argument(
@@ -324,7 +327,8 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="NAME",
         help="vision: scenes whose name starts like this, such as tilt-3; or game, cost, photograph, printed, "
         "corners, lens. "
-        "bots: the game of that name. pi: the board of that name",
+        "bots: pairings that begin like this, such as scouts or 'kahmate 3 v 2', more than one with commas between. "
+        "pi: the board of that name",
     )
     command.add_argument("--keep", type=Path, metavar="DIR", help="vision: keep pictures that were not read, and why")
     command.set_defaults(run=_bench)
@@ -337,7 +341,7 @@ def _bench(options: argparse.Namespace) -> int:
         vision = run_vision(quick=options.quick, as_json=options.json, only=options.only, keep=options.keep)
         return 0 if vision else 1
     if options.part == "kills":
-        from companion.tools.bench.bot_kills import bench_bot_kills  # noqa: PLC0415
+        from companion.tools.bench.bots.kills import bench_bot_kills  # noqa: PLC0415
         from companion.tools.bench.kills import bench_kills  # noqa: PLC0415
 
         is_good = bench_bot_kills(min(options.kills, 100))
@@ -353,7 +357,8 @@ def _bench(options: argparse.Namespace) -> int:
     if options.part == "bots" and not (options.quick or options.json or options.keep):
         from companion.tools.bench.bots import bench_bots  # noqa: PLC0415
 
-        is_good = bench_bots(options.matches, options.only)
+        only = [name.strip() for name in options.only.split(",") if name.strip()]
+        is_good = bench_bots(only, options.matches, options.results, options.sample, options.jobs)
         return 0 if is_good or options.matches else 1
     if options.part == "pi" and not (options.quick or options.json or options.keep):
         from companion.tools.bench.pi.measure import bench_pi  # noqa: PLC0415

@@ -23,7 +23,7 @@ from nats.js import JetStreamContext
 from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
 
 from companion.core.clock import Clock
-from companion.core.errors import CompanionError
+from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
 from companion.hub.joining import trusted
 from companion.hub.membership import Membership
@@ -202,7 +202,11 @@ class HubLine:
         except NotFoundError:
             outbox.seek(min(own.start, outbox.last()))
             return 0
-        there = read_record(last.data or b"")
+        try:
+            there = read_record(last.data or b"")
+        except Malformed:  # a newer program's, or somebody's who had this table's key: begin the game that is on anew
+            outbox.seek(outbox.start(), last.seq or 1)
+            return last.seq or 0
         if outbox.mark(there.entry) == there.mark:
             outbox.seek(there.entry, there.epoch)
         else:  # a journal that was brought back from a backup has another past

@@ -99,7 +99,7 @@ class Hub:
         )
         app = create_hub_app(self.room, self, self._clock, site)
         self.door = app.extensions["door"]
-        self.server: Server = serve(app, web.host, web.port, web.viewers, tls)
+        self.server: Server = serve(app, web.host, web.port, web.viewers, tls, proxies=web.proxies)
         self._stack.callback(self.server.close)
         self._stack.callback(app.extensions["watch"].close)
         self.server.start()

@@ -14,6 +14,7 @@ from companion import __version__
 from companion.archive.history import History
 from companion.archive.photographs import PhotographFolder
 from companion.bots.coach import Coach
+from companion.bots.demonstration import Demonstration
 from companion.bots.machine_players import MachinePlayers
 from companion.core.clock import Clock, RealClock
 from companion.core.config import Settings, find_settings
@@ -116,6 +117,7 @@ class Companion:
         self.journal = self._stack.enter_context(journal)
         choices = Choices(self.settings.journal_path.with_name("choices.json"))
         self.table = self._stack.enter_context(Table(self.journal, self.clock, self.settings.table, choices))
+        self.demonstration = self._stack.enter_context(Demonstration(self.table, self.clock))
         self.board = BoardWatch(
             self.settings,
             self.clock,
@@ -168,6 +170,7 @@ class Companion:
                 self.board.photographer.start()
             self.speech.start()
             self.machines.start()
+            self.demonstration.start()
             self.housekeeping.start()
             self.hub.open()
         self.server.start()
@@ -242,6 +245,7 @@ class Companion:
         panel.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
 
     def _pressed(self, press: Press) -> None:
+        self.demonstration.touched()
         play = self.power.pressed if self.power else self.table.pressed
         play(press)
 
@@ -300,7 +304,7 @@ class Companion:
         )
         app = create_app(self.table, GAMES, self.clock, site, self._features())
         self.join_code: JoinCode | None = app.extensions["join_code"]
-        server = serve(app, web.host, web.port, web.viewers, tls)
+        server = serve(app, web.host, web.port, web.viewers, tls, proxies=web.proxies)
         self._stack.callback(server.close)
         return server
 
@@ -329,6 +333,7 @@ class Companion:
             staff=self.broker.bell,
             hub=self.hub,
             opponents=self.machines.characters,
+            demonstration=self.demonstration,
             coach=Coach(self.table, self.journal.key("machine")),
         )
 
@@ -379,6 +384,7 @@ class Companion:
         self.speech.step()
         self.broker.step()
         self.machines.step()
+        self.demonstration.step()
         if self.panel:
             self.panel.step()
 

@@ -175,6 +175,7 @@ def test_wrong_usage_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (["--certificate", "x"], "both --certificate and --key"),
         (["--nats", "nats://x"], "both --nats and --nats-seed"),
         (["--viewers", "1"], "viewers"),
+        (["--proxies", "proxy.local"], "not an address or a network"),
     ):
         assert main(["hub", "--folder", str(tmp_path), *words]) == 1
         assert said in capsys.readouterr().err

@@ -85,6 +85,13 @@ WORDS: Mapping[str, Words] = {
         at_once=True,
         page=True,
     ),
+    "table.demonstration_minutes": Words(
+        say("Demonstration after"),
+        say("Minutes without anybody at the table until two machines play on its screen, for a shop window. 0: never."),
+        unit=say("min"),
+        at_once=True,
+        page=True,
+    ),
     "voice.by": Words(
         say("Who speaks"),
         say("The table screen’s browser, espeak-ng on this machine, either one, or nobody."),
@@ -251,6 +258,13 @@ WORDS: Mapping[str, Words] = {
         say("Other names"),
         say(
             "Names under which the pages can be opened besides this machine’s name and addresses, separated by spaces."
+        ),
+    ),
+    "web.proxies": Words(
+        say("Proxies"),
+        say(
+            "Addresses of proxies in front of the pages, separated by spaces. "
+            "Their word on a guest’s address counts. Nobody who comes through one is at this machine’s own screen."
         ),
     ),
     "web.certificate": Words(
