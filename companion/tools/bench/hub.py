@@ -172,7 +172,7 @@ class HubProcess:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "companion", "hub", *words, *ports],
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.STDOUT,
             text=True,
         )
         told = ""
