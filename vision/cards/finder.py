@@ -57,6 +57,7 @@ _SOLID_MM = 6.0
 _ASIDE_MM = 8.0
 _OUT_MM = 14.0
 """What shows of a card's marker may lie so far beyond the outer end of its zone."""
+_ON_LINE_MM = 1.6
 _OVER_MM = 2.5
 
 
@@ -267,7 +268,7 @@ class CardFinder:
             else:
                 covers = [c.name for c in read if self._is_in_column(c, quad) and _is_at_edge(c, quad)]
                 is_marker = bool(covers) and abs(blob.long_mm / side - 1) <= _SIDE and blob.short_mm >= _RIM_MM
-                is_marker = is_marker and is_full
+                is_marker = is_marker and is_full and not self._is_end_line(quad)
             if is_marker:
                 seen = np.vstack([seen, quad.mean(axis=0)])
                 found.append(unread_card(quad, covers))
@@ -297,6 +298,11 @@ class CardFinder:
         corners = np.array(list(board.corner_centres_mm.values()))
         is_corner = (np.abs(corners - (x, y)).max(axis=1) < off).any()
         return bool(abs(x - board.centre_mm(zone)[0]) < board.square_mm / 2 - _MARGIN_MM and not is_corner)
+
+    def _is_end_line(self, quad: Points) -> bool:
+        """Does a quadrangle lie on the line at the outer end of the zones? A card there would hide more of the line."""
+        ends = np.array([0.0, self.kit.board.height_mm])
+        return bool((np.abs(quad[:, 1] - ends[:, None]).max(axis=1) < _ON_LINE_MM).any())
 
     def _is_in_column(self, card: Lying, quad: Points, *, half: bool = False) -> bool:
         """Would a card that lies like this one, but farther up or down, have a marker here?

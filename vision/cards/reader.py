@@ -27,6 +27,7 @@ from vision.cards.fans import (
 )
 from vision.cards.finder import CardFinder, middles_of
 from vision.cards.hidden_lines import seen_lines
+from vision.cards.unexplained_print import paper_mm
 from vision.cards.unread import UnreadCards
 from vision.detection.markers import (
     Luma,
@@ -99,7 +100,8 @@ class CardReader:
             lying = by_zone.get(zone, [])
             if zone in unknown or not lying:
                 continue
-            if self._all_explained(view, lying, cards) and not self._is_cut_off(pose, zone, lying, lines.seen):
+            is_cut = self._leaves_paper(lying) or self._is_cut_off(pose, zone, lying, lines.seen)
+            if self._all_explained(view, lying, cards) and not is_cut:
                 fans[zone] = orders[zone]
             else:
                 unknown.add(zone)
@@ -172,6 +174,12 @@ class CardReader:
     def _order(self, zone: Square, lying: Sequence[Lying]) -> tuple[str, ...]:
         """The names of a zone's open cards from the bottom to the top."""
         return fan_order(lying, self._up[zone.rank], _WIDEST_STEP * self._deck.step_mm)
+
+    def _leaves_paper(self, lying: Sequence[Lying]) -> bool:
+        """Does a card of a zone reach beyond the board's paper, where print of one below it would not be judged?"""
+        low, high = paper_mm(self.kit.board)
+        outlines = np.vstack([card.outline for card in lying if card.name != UNREAD] or [np.empty((0, 2))])
+        return bool((outlines < low).any() or (outlines > high).any())
 
     def _is_cut_off(self, pose: Pose, zone: Square, lying: Sequence[Lying], seen: Points) -> bool:
         """Could a card of this zone lie below the first one that is seen, its print out of the picture?

@@ -18,7 +18,7 @@ from companion.core.kit import Kit
 from vision.cards.card_view import SCALE, CardView
 from vision.cards.fans import UNREAD, Lying, lying_on
 from vision.cards.hidden_lines import SeenLines
-from vision.cards.unexplained_print import unexplained
+from vision.cards.unexplained_print import Above, unexplained
 from vision.pose.pose import Points
 
 _PRINT_MM2 = 2.0
@@ -112,19 +112,21 @@ def _is_print(parts: Sequence[Points]) -> bool:
     return sum(len(part) for part in parts) / SCALE**2 >= _PRINT_MM2
 
 
-def _upper_cards(fans: Iterable[Fan]) -> dict[str, set[str]]:
+def _upper_cards(fans: Iterable[Fan]) -> dict[str, Above]:
     """By name which cards may lie above each one: in a fan without an unread card by its order, and all cards of any
     other fan of which one shows a marker on it."""
-    upper, read, fan_of = dict[str, set[str]](), list[Lying](), dict[str, set[str]]()
+    own, others = dict[str, frozenset[str]](), dict[str, frozenset[str]]()
+    read, fan_of = list[Lying](), dict[str, frozenset[str]]()
     for lying, order in fans:
-        own = [card for card in lying if card.name != UNREAD]
-        read += own
+        cards = [card for card in lying if card.name != UNREAD]
+        read += cards
         above = order if UNREAD not in order else ()
-        upper |= {card.name: set(above[above.index(card.name) + 1 :]) if above else set() for card in own}
-        names = {card.name for card in own}
+        own |= {card.name: frozenset(above[above.index(card.name) + 1 :] if above else ()) for card in cards}
+        names = frozenset(card.name for card in cards)
         fan_of.update((name, names) for name in names)
     for lower in read:
+        fan = fan_of[lower.name]
         on_it = {read[index].name for index in np.flatnonzero(lying_on(lower, read))}
-        strange = (fan_of[name] for name in on_it if fan_of[name] is not fan_of[lower.name])
-        upper[lower.name] = upper[lower.name].union(on_it, *strange, *(upper[name] for name in on_it)) - {lower.name}
-    return upper
+        own[lower.name] = own[lower.name].union(on_it & fan, *(own[name] for name in on_it & fan)) - {lower.name}
+        others[lower.name] = frozenset[str]().union(*(fan_of[name] for name in on_it - fan))
+    return {name: Above(above, others[name].union(*(others[card] for card in above))) for name, above in own.items()}
