@@ -133,7 +133,7 @@ class CardFinder:
                 note(replace(sighting, corners_px=sighting.corners_px + aside))
             quads.extend(self._to_mm(quad + aside) for quad in found.rejected)
 
-        for columns in self._bands([blob.quad for blob in blobs if self._is_free(blob.quad)], view.shape[1]):
+        for columns in self._bands(self._free([blob.quad for blob in blobs]), view.shape[1]):
             look(view, columns)
         rest = self._unknown_among(blobs, marks)
         soft = sharpened(view) if rest else view
@@ -168,9 +168,11 @@ class CardFinder:
         """The columns of the view in which these places, (4, 2) mm each, lie, with room beside them."""
         assert self._maps is not None
         holds = np.zeros(width + 2, np.int8)
-        for quad in quads:
-            columns = self._maps.to_view(quad)[:, 0] + np.array([-1, 1])[:, None] * _AROUND_MM * SCALE
-            holds[1 + max(0, int(columns.min())) : 1 + max(0, min(width, int(columns.max())))] = 1
+        if quads:
+            columns = self._maps.to_view(np.vstack(quads))[:, 0].reshape(-1, 4)
+            around = np.column_stack([columns.min(axis=1), columns.max(axis=1)]) + np.array([-1, 1]) * _AROUND_MM * SCALE
+            for start, end in around.astype(int).clip(0, width).tolist():
+                holds[1 + start : 1 + end] = 1
         return [slice(*ends) for ends in np.flatnonzero(np.diff(holds)).reshape(-1, 2).tolist()]
 
     def _unknown_among(self, blobs: Sequence[_Blob], marks: Mapping[str, list[Points]]) -> list[Points]:
@@ -180,20 +182,21 @@ class CardFinder:
         read = [card for card in cards if card.name != UNREAD]
         known = _Places([place for card in read for place in (*marker_places(self._deck, card), *self._texts(card))])
         quads = [blob.quad for blob in blobs]
-        return [quad for quad, held in zip(quads, known.hold(quads), strict=True) if not held and self._is_free(quad)]
+        return self._free([quad for quad, held in zip(quads, known.hold(quads), strict=True) if not held])
 
     def _texts(self, card: Lying) -> tuple[Points, ...]:
         """(4, 2) each: where a card has its value, its suit and its figures."""
         return printed_places(self._deck, card)[0], *index_places(self._deck, card)
 
-    def _is_free(self, quad: Points) -> bool:
-        """Is it none of the board's own corner markers, nor a lane's number?"""
-        board, (x, y) = self.kit.board, quad.mean(axis=0)
+    def _free(self, quads: Sequence[Points]) -> list[Points]:
+        """Those that are none of the board's own corner markers, nor a lane's number."""
+        board, (x, y) = self.kit.board, middles_of(quads).T
         off = board.corner_mm / 2 + _MARGIN_MM
         corners = np.array(list(board.corner_centres_mm.values()))
-        beyond, aside = max(-y, y - board.height_mm), (x + board.gap_mm / 2) % board.pitch_mm - board.pitch_mm / 2
-        is_number = abs(beyond - board.strip_mm / 2) < _NUMBER_MM and abs(aside) < _NUMBER_MM
-        return not (is_number or (np.abs(corners - (x, y)).max(axis=1) < off).any())
+        beyond, aside = np.maximum(-y, y - board.height_mm), (x + board.gap_mm / 2) % board.pitch_mm - board.pitch_mm / 2
+        is_number = (np.abs(beyond - board.strip_mm / 2) < _NUMBER_MM) & (np.abs(aside) < _NUMBER_MM)
+        is_corner = (np.abs(np.column_stack([x, y])[:, None] - corners).max(axis=2) < off).any(axis=1)
+        return [quads[number] for number in np.flatnonzero(~(is_number | is_corner))]
 
     def _whole_among(self, quads: Sequence[Points], within: float = _SIDE) -> list[Points]:
         """Those of the size of a marker."""
@@ -379,6 +382,6 @@ def _boxes_round(picture: Luma, least_px: float, most_px: float) -> Iterator[tup
         x, y, width, height = cv2.boundingRect(contour)
         if least_px < max(width, height) < most_px:
             mask = np.zeros((height, width), np.uint8)
-            cv2.drawContours(mask, contours, number, 255, cv2.FILLED, offset=(-x, -y))
+            cv2.drawContours(mask, [contour], 0, 255, cv2.FILLED, offset=(-x, -y))
             area = cv2.countNonZero(cv2.bitwise_and(mask, picture[y : y + height, x : x + width]))
             yield np.asarray(cv2.boxPoints(cv2.minAreaRect(contour)), np.float64), area / SCALE**2

@@ -24,7 +24,7 @@ from vision.pose.pose import Points, square_corners_mm
 _OFF_MM, _PAPER_MM = 1.6, 4.0
 """A line lies so near to where the pose puts it, at most, and its paper is seen within that."""
 _STEP_MM = 0.4
-_ACROSS = np.arange(-_PAPER_MM, _PAPER_MM + _STEP_MM / 2, _STEP_MM)
+_ACROSS = np.arange(-_PAPER_MM, _PAPER_MM + _STEP_MM / 2, _STEP_MM).astype(np.float32)
 _IS_LINE = np.abs(_ACROSS) <= _OFF_MM
 _NEED = np.flatnonzero(np.abs(_ACROSS) < _OFF_MM + 2 * _STEP_MM)[[0, -1]]
 """So much of that the picture must show."""
@@ -86,8 +86,8 @@ class SeenLines:
 def seen_lines(view: CardView, board: Board, cards: Sequence[Lying]) -> SeenLines:
     """Which of the zones' outlines and of the board's corner markers are seen where no known card lies."""
     lines = _outlines(board)
-    across = view.maps.to_view((lines.places[:, None] + _ACROSS[:, None] * lines.ways[:, None]).reshape(-1, 2))
-    at = across.reshape(len(lines.places), len(_ACROSS), 2).astype(np.float32)
+    ways = (lines.ways * view.maps.scale * (1.0, -1.0)).astype(np.float32)
+    at = view.maps.to_view(lines.places).astype(np.float32)[:, None] + _ACROSS[:, None] * ways[:, None]
     grey = cv2.remap(view.even, at, None, cv2.INTER_LINEAR, borderValue=0)  # type: ignore[call-overload]  # stubs deny None
     grey = cv2.blur(grey.astype(np.float32), (1, _SMOOTH))
     depth = grey.max(axis=1) - grey[:, _IS_LINE].min(axis=1)
@@ -117,7 +117,8 @@ def _hidden_corners(view: CardView, board: Board, cards: Sequence[Lying]) -> Ite
         places = view.maps.to_board(np.column_stack([columns.ravel(), rows.ravel()]))
         free = _is_free(places, view, cards).reshape(seen.shape)
         kernel = np.ones((2 * round(_BLUR_MM * view.maps.scale) + 1,) * 2, np.uint8)
-        is_bright = (cv2.dilate(print_, kernel) == 0) & (seen > _BRIGHT * PAPER)
+        near_white = cv2.dilate(print_, kernel, borderType=cv2.BORDER_CONSTANT, borderValue=255)
+        is_bright = (near_white == 0) & (seen > _BRIGHT * PAPER)
         is_dark = (cv2.erode(print_, kernel) > 0) & (seen < _DARK * PAPER)
         if ((is_bright | is_dark) & free).sum() > _OFF_MM2 * view.maps.scale**2:
             yield mark

@@ -87,6 +87,8 @@ class CardReader:
         found = self._occlusion.judge(view, cards)
         unknown = doubtful | self._moving(pose, moving_px) | self._cut_off(pose) | found.littered
         orders = {zone: self._order(zone, lying) for zone, lying in by_zone.items()}
+        if not any(by_zone.values()):
+            return Open({}, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(twins)))
         lines = seen_lines(view, self.kit.board, cards)
         partly = {zone for zone, lying in by_zone.items() if any(card.name == UNREAD for card in lying)}
         whole = {zone: (lying, orders[zone]) for zone, lying in by_zone.items()}

@@ -156,7 +156,7 @@ def _blobs(mask: Mask, maps: Maps) -> Iterator[Points]:
         if tree[0][number][3] >= 0 or width * height < least:  # a hole, or a speck
             continue
         filled = np.zeros((height, width), np.uint8)
-        cv2.drawContours(filled, contours, number, 255, cv2.FILLED, offset=(-x, -y))
+        cv2.drawContours(filled, [contour], 0, 255, cv2.FILLED, offset=(-x, -y))
         places = np.argwhere(filled & mask[y : y + height, x : x + width])[:, ::-1] + (x, y)
         if len(places) >= least:
             yield maps.to_board(places.astype(np.float64))
@@ -189,15 +189,16 @@ def _is_line(places: Points, board: Board) -> bool:
 def _lines(maps: Maps, shape: tuple[int, ...], kit: tuple[Board, Deck], reach_mm: float) -> Mask:
     """The outlines of zones, and those of the first card of each, so far on either side."""
     board, deck = kit
-    mask = np.zeros(shape, np.uint8)
+    boxes = []
     for square in board.squares:
         x, y = board.centre_mm(square)
         away = -1.0 if deck.zones.get(Seat.NORTH) == square.rank else 1.0
         first = y - away * (board.depth_mm - deck.height_mm) / 2
-        for place in ((x, y, board.square_mm, board.depth_mm), (x, first, deck.width_mm, deck.height_mm)):
-            outline = _px(maps, rectangle_corners_mm(*place, 0.0))
-            cv2.polylines(mask, [outline], True, 255, round(2 * reach_mm * maps.scale))
-    return mask
+        for up, wide, deep in ((y, board.square_mm, board.depth_mm), (first, deck.width_mm, deck.height_mm)):
+            thick = 2 * reach_mm
+            boxes += [(x + side * wide / 2, up, thick, deep + thick) for side in (-1, 1)]
+            boxes += [(x, up + side * deep / 2, wide + thick, thick) for side in (-1, 1)]
+    return _filled(maps, shape, boxes)
 
 
 def paper_mm(board: Board) -> Points:

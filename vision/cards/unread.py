@@ -73,19 +73,20 @@ class UnreadCards:
         """Print that no card explains: first what lies in a zone or on its cards, then what may belong to others."""
         upper = _upper_cards(fans.values())
         blobs = list(unexplained(view, (self._board, self._deck), cards, upper))
+        zones = _Zones(fans)
         homes = [self._zones_at(places.mean(axis=0), _AT_LINE_MM) for places in blobs]
         inside: dict[Square, list[Points]] = defaultdict(list)
         beside: dict[Square, list[Points]] = defaultdict(list)
         for places, home in zip(blobs, homes, strict=True):
             if len(home) == 1:
                 inside[next(iter(home))].append(places)
-            on = _over(places, fans, 0.0)
-            for zone in (_over(places, fans, _TOUCH_MM) if on else on) - home:
+            on = zones.under(places, 0.0)
+            for zone in (zones.under(places, _TOUCH_MM) if on else on) - home:
                 inside[zone].append(places)
         found = {zone: np.vstack(parts) for zone, parts in inside.items() if _is_print(parts)}
         for places, home in zip(blobs, homes, strict=True):
             if home.isdisjoint(known | set(found)):
-                for zone in home | _over(places, fans, _TOUCH_MM):
+                for zone in home | zones.under(places, _TOUCH_MM):
                     beside[zone].append(places)
         return found | {zone: np.vstack(parts) for zone, parts in beside.items() if _is_print(parts)}
 
@@ -102,10 +103,23 @@ class UnreadCards:
         return zones if zones.isdisjoint(known) else self._zones_at(place, 0.0) - known
 
 
-def _over(places: Points, fans: Mapping[Square, Fan], beside_mm: float) -> set[Square]:
-    """The zones with a card on which, or so near to which, some of these places lie."""
-    near = ((zone, card) for zone, (lying, _) in fans.items() for card in lying if card.may_touch(places, beside_mm))
-    return {zone for zone, card in near if card.depth_inside(places).max() > -beside_mm}
+class _Zones:
+    """The cards in zones, to be asked which lie at a place."""
+
+    def __init__(self, fans: Mapping[Square, Fan]) -> None:
+        self._cards = [(zone, card) for zone, (lying, _) in fans.items() for card in lying]
+        self._low = np.array([card.outline.min(axis=0) for _, card in self._cards]).reshape(-1, 2)
+        self._high = np.array([card.outline.max(axis=0) for _, card in self._cards]).reshape(-1, 2)
+
+    def under(self, places: Points, beside_mm: float) -> set[Square]:
+        """The zones with a card on which, or so near to which, some of these places lie."""
+        low, high = places.min(axis=0) - beside_mm, places.max(axis=0) + beside_mm
+        near = (self._low < high).all(axis=1) & (self._high > low).all(axis=1)
+        found = set[Square]()
+        for zone, card in (self._cards[number] for number in np.flatnonzero(near)):
+            if zone not in found and card.depth_inside(places).max() > -beside_mm:
+                found.add(zone)
+        return found
 
 
 def _is_print(parts: Sequence[Points]) -> bool:
