@@ -21,6 +21,7 @@ from vision.cards.card_view import PAPER, SCALE, CardView
 from vision.cards.fans import (
     UNREAD,
     Lying,
+    Spread,
     card_of_marks,
     index_places,
     marker_places,
@@ -57,7 +58,10 @@ _SOLID_MM = 6.0
 _ASIDE_MM = 8.0
 _OUT_MM = 14.0
 """What shows of a card's marker may lie so far beyond the outer end of its zone."""
-_ON_LINE_MM = 1.6
+_ON_LINE_MM, _LINE = 1.6, 0.7
+"""The line at the end of zones lies so near to its place, and is darker than this, by paper, ..."""
+_GOES_ON_MM = np.array([1.0, 1.75, 2.5])
+"""... also so far beyond a piece of it."""
 _OVER_MM = 2.5
 
 
@@ -92,7 +96,7 @@ class CardFinder:
         marks, quads = self._marks(even, blobs)
         cards, twins = self._cards(marks)
         cards += self._unread(even, cards, quads)
-        cards += self._slices(blobs, self._blobs(_solid(joined), 0.4, 1.6), cards)
+        cards += self._slices(even, blobs, self._blobs(_solid(joined), 0.4, 1.6), cards)
         return cards, twins
 
     def _to_mm(self, points: Points) -> Points:
@@ -170,7 +174,9 @@ class CardFinder:
         holds = np.zeros(width + 2, np.int8)
         if quads:
             columns = self._maps.to_view(np.vstack(quads))[:, 0].reshape(-1, 4)
-            around = np.column_stack([columns.min(axis=1), columns.max(axis=1)]) + np.array([-1, 1]) * _AROUND_MM * SCALE
+            around = (
+                np.column_stack([columns.min(axis=1), columns.max(axis=1)]) + np.array([-1, 1]) * _AROUND_MM * SCALE
+            )
             for start, end in around.astype(int).clip(0, width).tolist():
                 holds[1 + start : 1 + end] = 1
         return [slice(*ends) for ends in np.flatnonzero(np.diff(holds)).reshape(-1, 2).tolist()]
@@ -193,7 +199,10 @@ class CardFinder:
         board, (x, y) = self.kit.board, middles_of(quads).T
         off = board.corner_mm / 2 + _MARGIN_MM
         corners = np.array(list(board.corner_centres_mm.values()))
-        beyond, aside = np.maximum(-y, y - board.height_mm), (x + board.gap_mm / 2) % board.pitch_mm - board.pitch_mm / 2
+        beyond, aside = (
+            np.maximum(-y, y - board.height_mm),
+            (x + board.gap_mm / 2) % board.pitch_mm - board.pitch_mm / 2,
+        )
         is_number = (np.abs(beyond - board.strip_mm / 2) < _NUMBER_MM) & (np.abs(aside) < _NUMBER_MM)
         is_corner = (np.abs(np.column_stack([x, y])[:, None] - corners).max(axis=2) < off).any(axis=1)
         return [quads[number] for number in np.flatnonzero(~(is_number | is_corner))]
@@ -235,7 +244,7 @@ class CardFinder:
             found.append(unread_card(quad))
         return found
 
-    def _slices(self, blobs: Sequence[_Blob], solid: Sequence[_Blob], cards: list[Lying]) -> list[Lying]:
+    def _slices(self, even: Luma, blobs: Sequence[_Blob], solid: Sequence[_Blob], cards: list[Lying]) -> list[Lying]:
         """Cards of which a marker shows that is no quadrangle, because something lies on it or for lack of light.
 
         Two things are taken for the rest of a marker: what of the `blobs` of bold print is as long as a marker is wide
@@ -244,7 +253,7 @@ class CardFinder:
         """
         side = self._deck.marker_mm
         read = [card for card in cards if card.name != UNREAD]
-        seen = middles_of([mark for card in cards for mark in card.marks])
+        spread, seen = Spread(read), middles_of([mark for card in cards for mark in card.marks])
         explained = _Places([place for card in read for place in self._explaining(card)])
         smaller = _Places([place for card in read for place in index_places(self._deck, card)])
         found: list[Lying] = []
@@ -263,15 +272,16 @@ class CardFinder:
             is_cut = is_exact and not is_solid and blob.area_mm2 >= _CUT * blob.long_mm * blob.short_mm
             if is_in and (is_solid or is_cut or (is_full and blob.off <= _SIDE)):
                 covers = []
-                on = [card for card in read if card.depth_inside(quad).max() > 0]
+                on = [card for card in spread.near(quad, 0.0) if card.depth_inside(quad).max() > 0]
                 upper = sorted(on, key=lambda card: _nearest_mm(card, quad))
                 # What has just the size of a marker may lie aside of the card above it, as askew cards do.
                 columns = (self._is_in_column(card, quad, half=True) for card in upper[: None if is_cut else 1])
                 is_marker = any(columns)
             else:
-                covers = [c.name for c in read if self._is_in_column(c, quad) and _is_at_edge(c, quad)]
+                near = spread.near(quad, 2.0)
+                covers = [c.name for c in near if _is_at_edge(c, quad) and self._is_in_column(c, quad)]
                 is_marker = bool(covers) and abs(blob.long_mm / side - 1) <= _SIDE and blob.short_mm >= _RIM_MM
-                is_marker = is_marker and is_full and not self._is_end_line(quad)
+                is_marker = is_marker and is_full and not self._is_end_line(even, quad)
             if is_marker:
                 seen = np.vstack([seen, quad.mean(axis=0)])
                 found.append(unread_card(quad, covers))
@@ -302,10 +312,19 @@ class CardFinder:
         is_corner = (np.abs(corners - (x, y)).max(axis=1) < off).any()
         return bool(abs(x - board.centre_mm(zone)[0]) < board.square_mm / 2 - _MARGIN_MM and not is_corner)
 
-    def _is_end_line(self, quad: Points) -> bool:
-        """Does a quadrangle lie on the line at the outer end of the zones? A card there would hide more of the line."""
+    def _is_end_line(self, even: Luma, quad: Points) -> bool:
+        """Is it a part of the line at the outer end of the zones, which goes on beyond both ends of the quadrangle?"""
+        assert self._maps is not None
         ends = np.array([0.0, self.kit.board.height_mm])
-        return bool((np.abs(quad[:, 1] - ends[:, None]).max(axis=1) < _ON_LINE_MM).any())
+        end = float(ends[np.abs(ends - quad[:, 1].mean()).argmin()])
+        if np.abs(quad[:, 1] - end).max() > _ON_LINE_MM:
+            return False
+        beside = np.concatenate([quad[:, 0].min() - _GOES_ON_MM, quad[:, 0].max() + _GOES_ON_MM])
+        across = np.arange(-_ON_LINE_MM, _ON_LINE_MM, 1 / SCALE)
+        places = np.stack(np.meshgrid(beside, end + across), axis=-1)
+        at = self._maps.to_view(places).astype(np.float32).reshape(places.shape)
+        grey = cv2.remap(even, at, None, cv2.INTER_LINEAR, borderValue=255)  # type: ignore[call-overload]  # stubs deny None
+        return bool((grey.min(axis=0) < _LINE * PAPER).all())
 
     def _is_in_column(self, card: Lying, quad: Points, *, half: bool = False) -> bool:
         """Would a card that lies like this one, but farther up or down, have a marker here?

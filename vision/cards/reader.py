@@ -20,6 +20,7 @@ from vision.cards.card_view import SCALE, CardView, card_view, shown_by
 from vision.cards.fans import (
     UNREAD,
     Lying,
+    Spread,
     card_of_ink,
     fan_order,
     marker_places,
@@ -45,6 +46,8 @@ _LINE_SHARE = 0.8
 """Where so much of a line is seen below a fan, no card lies on it."""
 _WIDEST_STEP = 1.9
 """Between cards that lie farther apart than this, in steps of a fan, another may lie out of sight."""
+_OUT_MM = 5.0
+"""What shows of the marker of a card that lies below another may be out of sight beyond this."""
 _LIKENESS = 0.5
 """Correlation of a marker's print with what should show it."""
 
@@ -97,13 +100,13 @@ class CardReader:
             if by_zone.get(zone) and all(card.name != UNREAD for card in by_zone[zone]):
                 by_zone[zone].append(card_of_ink(places))
                 orders[zone] = self._order(zone, by_zone[zone])
-        fans = {}
+        fans, spread = {}, Spread(cards)
         for zone in self.zones:
             lying = by_zone.get(zone, [])
             if zone in unknown or not lying:
                 continue
             is_cut = self._leaves_paper(lying) or self._is_cut_off(pose, zone, lying, lines.seen)
-            if self._all_explained(view, lying, cards) and not is_cut:
+            if self._all_explained(view, lying, spread) and not is_cut:
                 fans[zone] = orders[zone]
             else:
                 unknown.add(zone)
@@ -178,8 +181,8 @@ class CardReader:
         return fan_order(lying, self._up[zone.rank], _WIDEST_STEP * self._deck.step_mm)
 
     def _leaves_paper(self, lying: Sequence[Lying]) -> bool:
-        """Does a card of a zone reach beyond the board's paper, where print of one below it would not be judged?"""
-        low, high = paper_mm(self.kit.board)
+        """Does a card of a zone reach so far beyond the board's paper that print of one below it may not be judged?"""
+        low, high = paper_mm(self.kit.board) + np.array([[-_OUT_MM], [_OUT_MM]])
         outlines = np.vstack([card.outline for card in lying if card.name != UNREAD] or [np.empty((0, 2))])
         return bool((outlines < low).any() or (outlines > high).any())
 
@@ -201,7 +204,7 @@ class CardReader:
         there = (np.abs(seen[:, 1] - end) < 0.5) & (seen[:, 0] > low) & (seen[:, 0] < high)
         return bool(there.sum() < _LINE_SHARE * (high - low))
 
-    def _all_explained(self, view: CardView, lying: list[Lying], cards: list[Lying]) -> bool:
+    def _all_explained(self, view: CardView, lying: list[Lying], spread: Spread) -> bool:
         """Is every marker of these cards seen, or under another card?"""
         for card in lying:
             if card.name == UNREAD:
@@ -210,7 +213,7 @@ class CardReader:
             for place in marker_places(self._deck, card):
                 if (np.abs(marks - place.mean(axis=0)).max(axis=1) < 6).any():
                     continue
-                near = (other for other in cards if other is not card and other.may_touch(place))
+                near = (other for other in spread.near(place, 1.0) if other is not card)
                 if any(other.depth_inside(place).max() > -1 for other in near):
                     continue
                 if not _is_like(view.even, view.maps.to_view(place), self._markers[card.name]):

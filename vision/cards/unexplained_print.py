@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from companion.core.kit import Board, Deck, Seat
 from vision.cards.card_view import PAPER, CardView
 from vision.cards.fans import UNREAD, Lying, print_boxes, signs_of
+from vision.detection.markers import Luma
 from vision.pose.pose import Maps, Points, rectangle_corners_mm
 
 Mask = NDArray[np.uint8]
@@ -42,10 +43,11 @@ _CLOSE_MM, _BLACK_MM = 0.5, 0.35
 """Nothing but print is so black so far from an edge, and wider than a single pixel."""
 _INK, _INK_SHARE = 0.2, 0.25
 """So dark is this share of print of which no more than a sliver is seen; edges and their shadows are not."""
-_STRIP_MM, _SOFT_MM, _SOFT = 1.5, 1.85, 0.6
-"""A strip of a marker reaches so far from the edge that hides the rest; over so much it is darker than this, ..."""
-_STRIP_LONG_MM, _STRIP_WIDE_MM, _STRIP_MM2 = (7.0, 15.5), 1.4, 12.0
-"""... not longer than a marker, and as wide and large. Edges are paler, and longer."""
+_STRIP_MM, _SOFT_MM, _SOFT, _SOFT_INK = 1.5, 1.85, 0.6, 0.515
+"""A strip of a marker reaches so far from the edge that hides the rest; over so much it is darker than this, and a
+quarter of it than that; ..."""
+_STRIP_LONG_MM, _STRIP_WIDE_MM, _STRIP_MM2, _STRIP_FULL = (7.0, 15.5), 1.4, 12.0, 0.72
+"""... it is not longer than a marker, as wide and large, and a rectangle. Edges are paler and longer, signs are none."""
 _BESIDE_MM = 2.5
 """So near to a card of another fan the value and the suit of a card explain no strip."""
 _CORNER_MM = 0.6
@@ -96,15 +98,18 @@ def unexplained(
     for card in cards:
         if card.name == UNREAD:
             cv2.fillConvexPoly(explained, _px(maps, _grown(card.outline, _UNREAD_MM)), 255)
-    surely = explained.copy()
+    surely, shrunk = explained.copy(), {name: _grown(outline, -_EDGE_MM) for name, outline in outlines.items()}
     for card in read:
         above, boxes = upper.get(card.name, Above()), print_boxes(deck, card, signs[card.name])
-        own, other = ([outlines[name] for name in names if name in outlines] for names in (above.own, above.other))
-        hidden = [_grown(outline, -_EDGE_MM) for outline in (*own, *other)]
-        _explain(explained, maps, boxes, hidden)
-        _explain(surely, maps, boxes[:2], hidden)
-        _explain(surely, maps, boxes[2:], [*hidden, *(_grown(outline, _BESIDE_MM) for outline in other)])
-    corners = [_px(maps, card.outline) for card in read]
+        other = [outlines[name] for name in above.other if name in outlines]
+        hidden = [shrunk[name] for name in (*above.own, *above.other) if name in shrunk]
+        if other:
+            _explain((explained,), maps, boxes, hidden)
+            _explain((surely,), maps, boxes[:2], hidden)
+            _explain((surely,), maps, boxes[2:], [*hidden, *(_grown(outline, _BESIDE_MM) for outline in other)])
+        else:
+            _explain((explained, surely), maps, boxes, hidden)
+    corners = list(_px(maps, np.array([card.outline for card in read]).reshape(-1, 2)).reshape(-1, 4, 2))
     for outline in corners:
         cv2.fillConvexPoly(faces, outline, 255)
 
@@ -125,7 +130,7 @@ def unexplained(
     off_faces = (outside | lines | sides) & ~faces
     edges = along_edges(_EDGE_BESIDE_MM)
     slivers = _wide(ink.inked & edges & ~(explained | at_line | off_faces), maps, _BLACK_MM)
-    yield from (places for places in slivers if _is_ink(view, places))
+    yield from (places for places in slivers if _is_dark(view.even, maps, places, _INK))
     yield from _strips(view, along_edges(_STRIP_MM) & ~(surely | at_line | off_faces))
     off |= at_line | edges | sides
     yield from _wide(ink.fine & ~(off | lines), maps, _STROKE_MM)
@@ -133,12 +138,13 @@ def unexplained(
 
 
 def _strips(view: CardView, where: Mask) -> Iterator[Points]:
-    """(N, 2) mm: what has the length and the blackness of a marker's side, be it blurred and partly hidden."""
+    """(N, 2) mm: what has the shape and the blackness of a marker's side, be it blurred and partly hidden."""
     soft = cv2.blur(view.even, (round(_SOFT_MM * view.maps.scale),) * 2)
     for places in _blobs(cv2.compare(soft, _SOFT * PAPER, cv2.CMP_LT) & where, view.maps):
         short, long = sorted(cv2.minAreaRect(places.astype(np.float32))[1])
-        is_large = short >= _STRIP_WIDE_MM and len(places) >= _STRIP_MM2 * view.maps.scale**2
-        if is_large and _STRIP_LONG_MM[0] <= long <= _STRIP_LONG_MM[1]:
+        area = len(places) / view.maps.scale**2
+        is_strip = short >= _STRIP_WIDE_MM and area >= max(_STRIP_MM2, _STRIP_FULL * short * long)
+        if is_strip and _STRIP_LONG_MM[0] <= long <= _STRIP_LONG_MM[1] and _is_dark(soft, view.maps, places, _SOFT_INK):
             yield places
 
 
@@ -162,10 +168,10 @@ def _blobs(mask: Mask, maps: Maps) -> Iterator[Points]:
             yield maps.to_board(places.astype(np.float64))
 
 
-def _is_ink(view: CardView, places: Points) -> bool:
-    """Is enough of these places darker than the edges of cards and their shadows are?"""
-    x, y = view.maps.to_view(places).round().astype(int).T
-    return float(np.quantile(view.even[y, x], _INK_SHARE)) <= _INK * PAPER
+def _is_dark(tone: Luma, maps: Maps, places: Points, limit: float) -> bool:
+    """Is enough of these places as dark as this, by paper?"""
+    x, y = maps.to_view(places).round().astype(int).T
+    return float(np.quantile(tone[y, x], _INK_SHARE)) <= limit * PAPER
 
 
 def _narrow_mm(places: Points) -> float:
@@ -215,20 +221,21 @@ def _paper(maps: Maps, shape: tuple[int, ...], board: Board) -> Mask:
     return mask
 
 
-def _explain(explained: Mask, maps: Maps, boxes: Sequence[Points], hiding: Sequence[Points]) -> None:
+def _explain(masks: Sequence[Mask], maps: Maps, boxes: Sequence[Points], hiding: Sequence[Points]) -> None:
     """Mark the places of a card's print but where others hide them."""
-    quads = [_px(maps, box) for box in boxes]
-    x, y, width, height = cv2.boundingRect(np.vstack(quads))
+    corners = _px(maps, np.vstack(boxes))
+    x, y, width, height = cv2.boundingRect(corners)
     left, top = max(0, x), max(0, y)
     rows, columns = slice(top, max(top, y + height)), slice(left, max(left, x + width))
-    part = np.zeros(explained[rows, columns].shape, np.uint8)
+    part = np.zeros(masks[0][rows, columns].shape, np.uint8)
     if not part.size:
         return
-    for quad in quads:
-        cv2.fillConvexPoly(part, quad - (left, top), 255)
-    for outline in hiding:
-        cv2.fillConvexPoly(part, _px(maps, outline) - (left, top), 0)
-    explained[rows, columns] |= part
+    for quad in corners.reshape(-1, 4, 2) - (left, top):
+        cv2.fillConvexPoly(part, quad, 255)
+    for outline in _px(maps, np.vstack(hiding)).reshape(-1, 4, 2) - (left, top) if hiding else ():
+        cv2.fillConvexPoly(part, outline, 0)
+    for mask in masks:
+        mask[rows, columns] |= part
 
 
 def _sides(maps: Maps, shape: tuple[int, ...], board: Board) -> Mask:

@@ -16,7 +16,7 @@ import numpy as np
 from companion.core.grid import Square
 from companion.core.kit import Kit
 from vision.cards.card_view import SCALE, CardView
-from vision.cards.fans import UNREAD, Lying, lying_on
+from vision.cards.fans import UNREAD, Lying, Spread
 from vision.cards.hidden_lines import SeenLines
 from vision.cards.unexplained_print import Above, unexplained
 from vision.pose.pose import Points
@@ -73,20 +73,21 @@ class UnreadCards:
         """Print that no card explains: first what lies in a zone or on its cards, then what may belong to others."""
         upper = _upper_cards(fans.values())
         blobs = list(unexplained(view, (self._board, self._deck), cards, upper))
-        zones = _Zones(fans)
+        spread = Spread(card for lying, _ in fans.values() for card in lying)
+        zone_of = {id(card): zone for zone, (lying, _) in fans.items() for card in lying}
         homes = [self._zones_at(places.mean(axis=0), _AT_LINE_MM) for places in blobs]
         inside: dict[Square, list[Points]] = defaultdict(list)
         beside: dict[Square, list[Points]] = defaultdict(list)
         for places, home in zip(blobs, homes, strict=True):
             if len(home) == 1:
                 inside[next(iter(home))].append(places)
-            on = zones.under(places, 0.0)
-            for zone in (zones.under(places, _TOUCH_MM) if on else on) - home:
+            on = _over(places, spread, zone_of, 0.0)
+            for zone in (_over(places, spread, zone_of, _TOUCH_MM) if on else on) - home:
                 inside[zone].append(places)
         found = {zone: np.vstack(parts) for zone, parts in inside.items() if _is_print(parts)}
         for places, home in zip(blobs, homes, strict=True):
             if home.isdisjoint(known | set(found)):
-                for zone in home | zones.under(places, _TOUCH_MM):
+                for zone in home | _over(places, spread, zone_of, _TOUCH_MM):
                     beside[zone].append(places)
         return found | {zone: np.vstack(parts) for zone, parts in beside.items() if _is_print(parts)}
 
@@ -103,23 +104,10 @@ class UnreadCards:
         return zones if zones.isdisjoint(known) else self._zones_at(place, 0.0) - known
 
 
-class _Zones:
-    """The cards in zones, to be asked which lie at a place."""
-
-    def __init__(self, fans: Mapping[Square, Fan]) -> None:
-        self._cards = [(zone, card) for zone, (lying, _) in fans.items() for card in lying]
-        self._low = np.array([card.outline.min(axis=0) for _, card in self._cards]).reshape(-1, 2)
-        self._high = np.array([card.outline.max(axis=0) for _, card in self._cards]).reshape(-1, 2)
-
-    def under(self, places: Points, beside_mm: float) -> set[Square]:
-        """The zones with a card on which, or so near to which, some of these places lie."""
-        low, high = places.min(axis=0) - beside_mm, places.max(axis=0) + beside_mm
-        near = (self._low < high).all(axis=1) & (self._high > low).all(axis=1)
-        found = set[Square]()
-        for zone, card in (self._cards[number] for number in np.flatnonzero(near)):
-            if zone not in found and card.depth_inside(places).max() > -beside_mm:
-                found.add(zone)
-        return found
+def _over(places: Points, spread: Spread, zone_of: Mapping[int, Square], beside_mm: float) -> set[Square]:
+    """The zones with a card on which, or so near to which, some of these places lie."""
+    near = ((zone_of[id(card)], card) for card in spread.near(places, beside_mm))
+    return {zone for zone, card in near if card.depth_inside(places).max() > -beside_mm}
 
 
 def _is_print(parts: Sequence[Points]) -> bool:
@@ -138,9 +126,10 @@ def _upper_cards(fans: Iterable[Fan]) -> dict[str, Above]:
         own |= {card.name: frozenset(above[above.index(card.name) + 1 :] if above else ()) for card in cards}
         names = frozenset(card.name for card in cards)
         fan_of.update((name, names) for name in names)
+    spread = Spread(read)
     for lower in read:
         fan = fan_of[lower.name]
-        on_it = {read[index].name for index in np.flatnonzero(lying_on(lower, read))}
+        on_it = {read[index].name for index in np.flatnonzero(spread.lying_on(lower))}
         own[lower.name] = own[lower.name].union(on_it & fan, *(own[name] for name in on_it & fan)) - {lower.name}
         others[lower.name] = frozenset[str]().union(*(fan_of[name] for name in on_it - fan))
     return {name: Above(above, others[name].union(*(others[card] for card in above))) for name, above in own.items()}
