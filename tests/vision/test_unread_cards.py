@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
+import cv2
 import numpy as np
 import pytest
 
@@ -11,7 +13,8 @@ from companion.core.grid import Square
 from companion.core.kit import Kit
 from companion.core.ports import Reading
 from companion.games.binmat import Binmat
-from vision.cards.card_view import CardView, DarkPrint
+from vision.cards.card_view import SCALE, CardView, DarkPrint, dark_print
+from vision.cards.fans import Lying, marker_places, zones_of
 from vision.cards.hidden_lines import SeenLines
 from vision.cards.unread import UnreadCards
 from vision.pieces.board_reader import BoardReader
@@ -22,12 +25,18 @@ from vision.simulation.view import View
 GAME = Binmat()
 KIT: Kit = GAME.kit(GAME.options({}))
 VIEW = View(width=1920, height=1080, tilt_deg=25.0)
-B1, C1, D1 = Square(1, 0), Square(2, 0), Square(3, 0)
+A1, B1, C1, D1 = (Square(file, 0) for file in range(4))
+B2, F2 = Square(1, 1), Square(5, 1)
 
 
 @pytest.fixture(scope="module")
 def table() -> SimulatedTable:
     return SimulatedTable(KIT, VIEW)
+
+
+@pytest.fixture(scope="module")
+def blurred() -> SimulatedTable:
+    return SimulatedTable(KIT, replace(VIEW, defocus_px=1.2, noise=4.0))
 
 
 def put(table: SimulatedTable, card: str, x_mm: float, y_mm: float, turn: float = 0.0) -> None:
@@ -125,6 +134,126 @@ def test_a_hidden_line_between_two_zones_is_the_matter_of_that_with_an_unread_ca
     assert set(unread.find(view, lines, [], {}, {C1})) == set()
 
 
+def test_a_strip_of_a_marker_over_a_corner_marker_of_the_board_is_a_card(table: SimulatedTable) -> None:
+    """What is bright there where the board is black, or dark where it is white, lies on it."""
+    table.set_up({A1: ("4^", "9^")})
+    x = KIT.board.centre_mm(A1)[0]
+    put(table, "4^", x - 1.0, 34.0)
+    put(table, "9^", x - 0.5, 38.8)
+    assert not is_whole(read(table), A1)
+
+
+def test_a_strip_of_a_marker_on_the_print_of_another_fan_is_a_card(table: SimulatedTable) -> None:
+    """Value and suit of the card below it are no reason for so long a bar beside a card of another fan."""
+    table.set_up({A1: ("4#",), B1: ("9#", "7%")})
+    put(table, "4#", 37.0, 44.0)
+    put(table, "9#", 88.5, 47.0)
+    put(table, "7%", 89.0, 52.0)
+    assert not is_whole(read(table), B1)
+
+
+@pytest.mark.parametrize("seen_mm", [4.6, 5.0])
+def test_a_blurred_strip_of_a_marker_is_a_card(blurred: SimulatedTable, seen_mm: float) -> None:
+    """It is darker than any edge over its whole length, if not as black as print."""
+    blurred.set_up({C1: ("4^", "9^", "9#")})
+    x, y = KIT.board.centre_mm(C1)
+    put(blurred, "4^", x + 1.0, y - 59.0)
+    put(blurred, "9^", x - 1.0, y - 31.0 - seen_mm, 1.0)
+    put(blurred, "9#", x, y - 31.0)
+    assert not is_whole(read(blurred), C1)
+
+
+def test_what_reaches_far_out_of_the_paper_may_hide_a_card_there(table: SimulatedTable) -> None:
+    table.set_up({F2: ("4^", "9^", "9#")})
+    x, y = KIT.board.centre_mm(F2)
+    put(table, "4^", x + 21.8, y + 47.0, -26.0)
+    put(table, "9^", x + 20.0, y + 43.0, -27.3)
+    put(table, "9#", x + 13.0, y + 27.6, -23.0)
+    assert not is_whole(read(table), F2)
+
+
+def test_a_strip_of_a_marker_just_on_the_line_at_the_end_is_a_card(table: SimulatedTable) -> None:
+    """The line itself goes on beyond both of its ends, a marker does not."""
+    table.set_up({B2: ("4^", "9^", "9#")})
+    x, y = KIT.board.centre_mm(B2)
+    put(table, "4^", x + 2.0, y + 64.4)
+    put(table, "9^", x - 0.8, y + 59.9)
+    put(table, "9#", x - 1.1, y + 45.1)
+    assert not is_whole(read(table), B2)
+
+
+# ---- print where nothing is read ---------------------------------------------------------------------------------
+
+
+LOW, HIGH = (-40.0, -40.0), (KIT.board.width_mm + 40.0, KIT.board.height_mm + 40.0)
+
+
+def printed(*boxes: tuple[float, float, float, float]) -> CardView:
+    """The view of white paper with black rectangles: the middle, width and depth of each, mm."""
+    width, height = (round((high - low) * SCALE) for low, high in zip(LOW, HIGH, strict=True))
+    maps = Maps(np.zeros((height, width, 2), np.float32), LOW, HIGH, 0.3, SCALE)
+    even = np.full((height, width), 200, np.uint8)
+    for box in boxes:
+        cv2.fillPoly(even, [maps.to_view(rectangle_corners_mm(*box, 0.0)).round().astype(np.int32)], 20)
+    return CardView(maps, np.full_like(even, 255), even, dark_print(even, SCALE), np.zeros(even.shape, np.bool_))
+
+
+def unread_in(view: CardView, fans: Mapping[Square, tuple[list[Lying], tuple[str, ...]]]) -> set[Square]:
+    """The zones in which something of a card is seen that is none of those that were read."""
+    assert KIT.deck is not None
+    cards = [card for lying, _ in fans.values() for card in lying]
+    lines = SeenLines((), np.empty((0, 2)))
+    return set(UnreadCards(KIT, zones_of(KIT.board, KIT.deck)).find(view, lines, cards, fans, ()))
+
+
+@pytest.mark.parametrize(("off_mm", "is_card"), [(0.5, False), (1.5, True)])
+def test_a_corner_marker_may_lie_a_little_beside_its_place(off_mm: float, is_card: bool) -> None:
+    x, y = KIT.board.corner_centres_mm[KIT.board.corners[0]]
+    side = KIT.board.corner_mm
+    assert bool(unread_in(printed((x, y + off_mm, side, side)), {})) is is_card
+
+
+@pytest.mark.parametrize(("in_mm", "is_card"), [(0.8, False), (8.0, True)])
+def test_a_broad_piece_of_the_line_at_the_end_of_a_zone_is_no_card(in_mm: float, is_card: bool) -> None:
+    """Lines run together there, and with the edges of cards."""
+    x = KIT.board.centre_mm(C1)[0]
+    assert bool(unread_in(printed((x + 20.0, in_mm, 10.0, 2.2)), {})) is is_card
+
+
+@pytest.mark.parametrize(("side_mm", "is_card"), [(1.35, False), (2.2, True)])
+def test_two_square_millimetres_of_print_are_a_card(side_mm: float, is_card: bool) -> None:
+    x, y = KIT.board.centre_mm(C1)
+    assert bool(unread_in(printed((x + 20.0, y + 20.0, side_mm, side_mm)), {})) is is_card
+
+
+@pytest.mark.parametrize(("aside_mm", "is_card"), [(0.0, False), (-6.0, True)])
+def test_the_outline_of_the_first_card_may_be_as_black_as_print(aside_mm: float, is_card: bool) -> None:
+    """Where the edge of a card lies beside it."""
+    assert KIT.deck is not None
+    x = KIT.board.centre_mm(C1)[0] + KIT.deck.width_mm / 2
+    assert bool(unread_in(printed((x + aside_mm, 50.0, 1.7, 4.0)), {})) is is_card
+
+
+def test_print_where_a_fan_lies_on_a_card_is_not_that_of_the_card() -> None:
+    """One card of the fan shows its marker on it, so all of them lie on it."""
+    deck = KIT.deck
+    assert deck is not None
+    size = deck.width_mm, deck.height_mm
+
+    def card(name: str, x: float, y: float, number: int) -> Lying:
+        bare = Lying(name, x, y, 0.0, (), rectangle_corners_mm(x, y, *size, 0.0))
+        return replace(bare, marks=(marker_places(deck, bare)[number],))
+
+    (left, y), right = KIT.board.centre_mm(B1), KIT.board.centre_mm(C1)[0]
+    below = card("4^", left, y, 0)
+    lower, upper = card("9^", right - 12.0, y - 30.0, 0), card("9#", right - 12.0, y - 2.0, 1)
+    value = left + size[0] / 2 - 8.0, y - size[1] / 2 + 9.0
+    ink = printed((*value, 2.5, 2.5))
+    assert lower.depth_inside(np.array([value])).min() > 2, "it lies where the lower card of the fan has no print"
+    assert not unread_in(ink, {B1: ([below], ("4^",))})
+    assert unread_in(ink, {B1: ([below], ("4^",)), C1: ([lower, upper], ("9^", "9#"))})
+
+
 # ---- the edge of the picture -----------------------------------------------------------------------------------------
 
 
@@ -142,9 +271,10 @@ def cut() -> SimulatedTable:
     """The southern corner markers are cut off by the edge of the picture, the zones are not."""
     board = KIT.board
     zone = rectangle_corners_mm(*board.centre_mm(C1), board.square_mm, board.depth_mm, 0.0)
+    found = SimulatedTable(KIT, VIEW)
     for shift in np.arange(0.0, 60.0, 1.0):
         for sign in (1.0, -1.0):
-            found = SimulatedTable(KIT, replace(VIEW, tilt_deg=5.0, fill=0.97, shift_mm=(0.0, sign * float(shift))))
+            found.look(replace(VIEW, tilt_deg=5.0, fill=0.97, shift_mm=(0.0, sign * float(shift))))
             below = np.array([[board.width_mm / 2, -4.5]])
             far = np.array([[board.width_mm / 2, -8.5]])
             if is_in(found, zone) and is_in(found, below) and not is_in(found, far):

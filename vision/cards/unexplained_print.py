@@ -18,7 +18,7 @@ from companion.core.kit import Board, Deck, Seat
 from vision.cards.card_view import PAPER, CardView
 from vision.cards.fans import UNREAD, Lying, print_boxes, signs_of
 from vision.detection.markers import Luma
-from vision.pose.pose import Maps, Points, rectangle_corners_mm
+from vision.pose.pose import Maps, Points
 
 Mask = NDArray[np.uint8]
 """255 where something is."""
@@ -47,7 +47,7 @@ _STRIP_MM, _SOFT_MM, _SOFT, _SOFT_INK = 1.5, 1.85, 0.6, 0.515
 """A strip of a marker reaches so far from the edge that hides the rest; over so much it is darker than this, and a
 quarter of it than that; ..."""
 _STRIP_LONG_MM, _STRIP_WIDE_MM, _STRIP_MM2, _STRIP_FULL = (7.0, 15.5), 1.4, 12.0, 0.72
-"""... it is not longer than a marker, as wide and large, and a rectangle. Edges are paler and longer, signs are none."""
+"""... it is not longer than a marker, as wide and large, and a rectangle. Edges are paler and longer."""
 _BESIDE_MM = 2.5
 """So near to a card of another fan the value and the suit of a card explain no strip."""
 _CORNER_MM = 0.6
@@ -74,7 +74,7 @@ _ARROW_MM = 10.0
 
 @dataclass(frozen=True)
 class Above:
-    """The names of the cards that lie above one, as far as that is known: those of its `own` fan and of `other` ones."""
+    """The names of the cards that lie above one, as far as is known: those of its `own` fan and of `other` ones."""
 
     own: frozenset[str] = frozenset()
     other: frozenset[str] = frozenset()
@@ -210,7 +210,7 @@ def _lines(maps: Maps, shape: tuple[int, ...], kit: tuple[Board, Deck], reach_mm
 def paper_mm(board: Board) -> Points:
     """(2, 2) mm: the corners, low and high, of the board's own paper, its edges left out: print is judged on that."""
     beyond = np.array([_RIM_MM, board.strip_mm - _RIM_MM])
-    return np.stack([-beyond, beyond + (board.width_mm, board.height_mm)])
+    return np.stack([-beyond, beyond + np.array([board.width_mm, board.height_mm])])
 
 
 def _paper(maps: Maps, shape: tuple[int, ...], board: Board) -> Mask:
